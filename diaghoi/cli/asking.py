@@ -3,15 +3,42 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from diaghoi.cli.outputs import STDOUT
+from diaghoi.cli.present import print_notes
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.report.json import to_json, write_json
+
 if TYPE_CHECKING:
+    from diaghoi.formats.pictures.asking import Unit
     from diaghoi.language.answer_store import AnswerStore
 
+Model = Annotated[
+    str,
+    typer.Option(
+        metavar="URL,MODEL[,VARIABLE]",
+        help="An OpenAI-compatible endpoint, the name of the model there, and the environment "
+        "variable with its API key [DIAGHOI_API_KEY].",
+    ),
+]
+Coordinates = Annotated[
+    str,
+    typer.Option(
+        help="How the model writes boxes: in pixels, or in thousandths of the picture's sides."
+    ),
+]
+Price = Annotated[
+    str | None, typer.Option(metavar="IN,OUT", help="Price of a million tokens in and out.")
+]
+Temperature = Annotated[
+    float,
+    typer.Option(max=10.0, help="Sampling temperature; if negative, the server's default."),
+]
 Yes = Annotated[
     bool, typer.Option("--yes", help="Start after the estimate, without asking for confirmation.")
 ]
@@ -63,6 +90,73 @@ def goes_on(estimate: Iterable[str], yes: bool, quiet: bool) -> bool:
         return typer.confirm("Start?", err=True)
     typer.echo("Nothing was asked yet; add --yes to start.", err=True)
     return False
+
+
+def unit_of(coordinates: str) -> Unit:
+    """Check the unit of boxes that the user names."""
+    from diaghoi.formats.pictures.asking import UNITS
+
+    if coordinates not in UNITS:
+        raise InputError(
+            f"--coordinates {coordinates!r}{close_matches(coordinates, UNITS)}: give one of "
+            f"{', '.join(UNITS)}"
+        )
+    return "thousandths" if coordinates == "thousandths" else "pixels"
+
+
+def price_of(
+    tokens_in: int, tokens_out: int, prices: Sequence[tuple[float, float]]
+) -> float | None:
+    """Price of a run with one model; None where no price is given."""
+    return (tokens_in * prices[0][0] + tokens_out * prices[0][1]) / 1e6 if prices else None
+
+
+def tokens_in_words(tokens_in: int, tokens_out: int, price: float | None) -> str:
+    """Say how many tokens a run takes, and what they cost."""
+    spent = "" if price is None else f", {price:,.2f} by the price given"
+    return (
+        f"about {tokens_in:,} tokens in and {tokens_out:,} out (models count pictures in their own "
+        f"ways, and some think aloud){spent}"
+    )
+
+
+Rows = Sequence[tuple[str, str]]
+
+
+def listed(problems: Rows, unanswered: Rows) -> dict[str, list[dict[str, str]]]:
+    """List images without answers for a result."""
+    return {
+        key: [{"image": image, "why": why} for image, why in rows]
+        for key, rows in (("pictures", problems), ("unanswered", unanswered))
+    }
+
+
+def without_answers(result: Mapping[str, Any]) -> list[str]:
+    """State which images of a result have no answers."""
+    notes = []
+    for key, what in (
+        ("pictures", "pictures are missing or cannot be read; nothing was asked about them"),
+        ("unanswered", "images had no reply; the same command asks again"),
+    ):
+        rows = [f"{row['image']} ({row['why']:.160})" for row in result[key]]
+        if rows:
+            notes.append(f"{len(rows)} {what}: {some_of(rows)}")
+    return notes
+
+
+def show_answers(
+    result: Mapping[str, Any], json: Path | None, quiet: bool, told: str, notes: Sequence[str]
+) -> None:
+    """Write the result of a run as ``--json`` and ``--quiet`` say, else print a line and notes."""
+    if json == STDOUT:
+        typer.echo(to_json(result))
+    elif json is not None:
+        write_json(json, result)
+    if quiet:
+        return
+    if json != STDOUT:
+        typer.echo(told)
+    print_notes([*notes, *without_answers(result)])
 
 
 def client_choices(

@@ -22,11 +22,13 @@ from diaghoi.cli.panel.commands import panel
 from diaghoi.cli.report import report
 from diaghoi.cli.robustness import robustness
 from diaghoi.cli.semantic import semantic
+from diaghoi.cli.semantic_ask import ask
 from diaghoi.cli.serve import serve
 from diaghoi.cli.similarity.commands import similarity
-from diaghoi.cli.usage import HintingCommand
+from diaghoi.cli.usage import Commands, HintingCommand
 
 app = typer.Typer(
+    cls=Commands,
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
@@ -65,6 +67,9 @@ app.add_typer(panel, name="panel", short_help="Lay out pictures of cases for a p
 app.command(short_help="Evaluate detectors on corrupted pictures.")(sparing(robustness))
 app.command(cls=HintingCommand, short_help="Evaluate with credit for similar classes.")(
     sparing(semantic)
+)
+app.command(name="semantic ask", short_help="Ask a model what people do with objects.")(
+    sparing(ask)
 )
 app.command(short_help="Apply the 20 corruptions of RoHOI to pictures.")(corrupt)
 app.add_typer(dataset, name="dataset")

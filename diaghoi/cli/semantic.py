@@ -57,6 +57,14 @@ Integrator = Annotated[
         rich_help_panel=options.COUNTS,
     ),
 ]
+Rule = Annotated[
+    str,
+    typer.Option(
+        help="Which classes an unmatched prediction can count against: those annotated in its "
+        "image, by the algorithm of the paper, or all, by its figure 6 (algorithm, figure).",
+        rich_help_panel=options.COUNTS,
+    ),
+]
 Subset = Annotated[
     str,
     typer.Option(
@@ -131,6 +139,7 @@ def semantic(
     tau_by: TauBy = "rank",
     tau_before_map: TauBeforeMap = False,
     integrator: Integrator = "area",
+    rule: Rule = "algorithm",
     subset: Subset = "all",
     no_scores: NoScores = False,
     scale: similar.Scale = None,
@@ -162,7 +171,8 @@ def semantic(
 ) -> None:
     """Evaluate with credit for similar classes: soft mAP, mF1 and miss rates.
 
-    Similarity comes from tables of verbs and of objects, as in SHOE.
+    Similarity comes from tables of verbs and of objects, as in SHOE. `diaghoi semantic ask` asks a
+    vision-language model for the predictions.
     """
     from diaghoi.language.lexicon import using_wordnet
     from diaghoi.semantic.measure import Measure
@@ -174,6 +184,7 @@ def semantic(
         "tau_before_map": tau_before_map,
         "integrator": integrator,
         "subset": subset,
+        "rule": rule,
     }
     tables = similar.SimilarityOptions(
         verbs=verb_table,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import typer
-from typer.core import TyperCommand
+from typer.core import TyperCommand, TyperGroup
 
 # Recent versions of Typer bundle click, older ones use the installed one: this works for both.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -31,6 +31,17 @@ class Command(TyperCommand):
         for title, records in sections.items():
             with formatter.section(title):
                 formatter.write_dl(records)
+
+
+class Commands(TyperGroup):
+    """Commands of which some have two words: ``semantic ask``, beside ``semantic FILE``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command of the first words, the longest first."""
+        both = " ".join(args[:2])
+        if len(args) > 1 and both in self.commands:
+            args = [both, *args[2:]]
+        return super().resolve_command(ctx, args)
 
 
 class HintingCommand(Command):

@@ -2,7 +2,8 @@
 
 A list of one dict per image, ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores``
 (P, V), ``sub_ids`` and ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V).
-In a pickle, or in an ``.npz`` as one array per key (of objects, or with the images along the first
+In a pickle, where it may be a dict of these images by the path of the picture (RLIP), or in an
+``.npz`` as one array per key (of objects, or with the images along the first
 axis) or as one array of dicts. ``verb_scores`` are triplet scores: human, object and verb
 multiplied; for those of V-COCO see :mod:`diaghoi.formats.v_coco.dense`. Boxes are xyxy counted from
 zero; how objects are numbered is found from the labels.
@@ -33,6 +34,7 @@ from diaghoi.formats.dense_columns import (
     DenseColumns,
     box_scores,
     dense_images,
+    listed,
     only_member,
     shape_of,
 )
@@ -40,6 +42,7 @@ from diaghoi.formats.v_coco.dense import WIDTHS, read_v_coco_arrays
 
 
 def _recognise(content: Content) -> Kind | None:
+    content = listed(content)
     found: Mapping[str, Any] = {}
     if content.plain:
         found = content.value if isinstance(content.value, dict) else content.first
@@ -52,7 +55,7 @@ def _recognise(content: Content) -> Kind | None:
 
 def _dataset(content: Content) -> str | None:
     """Infer the data set from the number of verbs of the first image."""
-    value = content.value
+    value = listed(content).value
     if content.container == "npz":
         return _by_width(dense_images(content).rows)
     rows = value if isinstance(value, list | tuple) else value.get("verb_scores")
@@ -71,7 +74,7 @@ def _by_width(rows: Any) -> str | None:
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     """Read the arrays, and keep the best valid triplets of each image in score order."""
-    vocabulary = options.vocabulary
+    content, vocabulary = listed(content), options.vocabulary
     if vocabulary.name == "v-coco":
         return read_v_coco_arrays(content, options)
     images = dense_images(content)

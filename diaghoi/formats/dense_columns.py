@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import chain
+from pathlib import PurePath
 from typing import Any
 
 import numpy as np
@@ -28,6 +29,21 @@ _WIDEST = 8  # bytes of a number
 
 KEYS = ("filename", "boxes", "labels", "verb_scores", "sub_ids", "obj_ids")
 _MORE = ("scores", "action_scores")
+
+
+def listed(content: Content) -> Content:
+    """Make a dict of one image per picture a list, in which each image has its name."""
+    value = content.value
+    first: Any = next(iter(value.values()), None) if isinstance(value, dict) else None
+    if not (content.plain and isinstance(first, dict) and "verb_scores" in first):
+        return content
+    names = [PurePath(key).name for key in value if isinstance(key, str)]
+    if len(names) < len(value) or not all(isinstance(image, dict) for image in value.values()):
+        return content
+    # In several folders pictures may have the same name.
+    names = names if len(set(names)) == len(names) else list(value)
+    images = zip(names, value.values(), strict=True)
+    return replace(content, value=[{"filename": name} | image for name, image in images])
 
 
 def only_member(content: Content) -> Any:

@@ -2,7 +2,8 @@
 
 A line is ``{"image": NAME, "human_box": [x1, y1, x2, y2], "object_box": [x1, y1, x2, y2],
 "verb": "sit on", "object": "couch", "score": 0.9}``, or has ``text`` instead of verb and object:
-the reply of a language model, ``"person sitting on a couch"``. All lines have a score, or none.
+the reply of a language model, ``"person sitting on a couch"``, or null where it names no
+interaction. All lines with an interaction have a score, or none.
 Boxes are counted from zero. A JSON list of such objects is read, too.
 
 Words of the data set get its numbers, others get the numbers after them; boxes with the same
@@ -67,25 +68,35 @@ def _recognise(content: Content) -> Kind | None:
     first = content.value if isinstance(content.value, dict) else content.first
     image = any(isinstance(first.get(name), str) for name in _NAMES["image"])
     words = isinstance(first.get("verb"), str) and isinstance(first.get("object"), str)
-    return "predictions" if image and (words or isinstance(first.get("text"), str)) else None
+    text = isinstance(first.get("text"), str) or _names_nothing(first)
+    return "predictions" if image and (words or text) else None
+
+
+def _names_nothing(line: dict[str, Any]) -> bool:
+    """Whether a line says that there is no interaction between its boxes."""
+    return line.get("text", "") is None and "object_box" in line
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     from diaghoi.language.lexicon import load_lexicon
     from diaghoi.language.open_vocabulary import number_words, verb_names
 
-    arrays = _LIST_OF if _has_columns(content.value) else None
+    arrays, nothing = _LIST_OF if _has_columns(content.value) else None, 0
     if arrays is not None:
         grouped, names = _from_columns(content), list(content.value)
     else:
         value = [content.value] if isinstance(content.value, dict) else list(content.value)
         grouped, names = _by_image(content.file, value)
-    count = np.array([len(each) for each in grouped])
+        nothing = sum(_names_nothing(line) for lines in grouped for line in lines)
+        grouped = [[line for line in lines if not _names_nothing(line)] for lines in grouped]
+    count = np.array([len(lines) for lines in grouped])
     rows = Rows(content.file, names, "predictions", count, arrays)
     table = RecordTable(grouped, rows)
     human, object_box = (_boxes(table, key, options) for key in ("human_box", "object_box"))
     score = check_scores(rows, table.numbers("score"), "score") if table.has("score") else None
     verbs, objects, notes = _phrases(rows, grouped, load_lexicon(), options.vocabulary)
+    if nothing:
+        notes += (f"{content.file}: {nothing:,} pairs are said to have no interaction",)
     words = number_words(options.vocabulary, verbs, objects, load_lexicon())
     verb = words.verb
     if arrays is not None:
@@ -183,10 +194,9 @@ def _phrases(
     vocabulary: Vocabulary,
 ) -> tuple[list[str], list[str], tuple[str, ...]]:
     """Return verb and object of each line, and a note on replies without them."""
-    from diaghoi.language.open_vocabulary import known_verbs
-    from diaghoi.language.words import read_phrase
+    from diaghoi.language.words import known_names, read_phrase
 
-    known = known_verbs(vocabulary)
+    known = known_names(vocabulary)
     verbs, objects, unread = [], [], []
     for number, line in enumerate(line for image in grouped for line in image):
         if "verb" in line or "object" in line or "text" not in line:

@@ -19,7 +19,7 @@ from typing import Any
 
 from diaghoi.exceptions import InputError
 
-_SHOWN = 60  # bytes of a line in messages
+_SHOWN = 60  # bytes of a line, and letters of a setting, in messages
 
 
 class AnswerFile:
@@ -239,6 +239,44 @@ class AnswerFile:
             f"{self.path}: cannot be written ({error.strerror or error}); make room, or give "
             f"another {self._option}"
         )
+
+
+def check_settings(
+    where: str,
+    line: Mapping[str, Any],
+    recorded: Mapping[str, Any],
+    options: Mapping[str, str],
+) -> None:
+    """Refuse a line that was asked with other settings.
+
+    Parameters
+    ----------
+    where : str
+        File and line, for the message.
+    line : mapping
+        The line.
+    recorded : mapping
+        The settings of this run.
+    options : mapping
+        What must be the same, and the option that gives it; empty for none.
+
+    Raises
+    ------
+    InputError
+        The message says what differs.
+    """
+    if not {"model", "prompt"} <= line.keys():
+        raise InputError(f"{where}: was not written by this command; give another --out")
+    for key, option in options.items():
+        if line.get(key) != recorded.get(key):
+            here, there = (f"{each.get(key, 'none')!r:.{_SHOWN}}" for each in (recorded, line))
+            advice = "give another --out"
+            if option:
+                advice += f", or the {option} of that run"
+            raise InputError(
+                f"{where}: was asked with {key.replace('_', ' ')} {there}, and this run has "
+                f"{here}; {advice}"
+            )
 
 
 def _lock(file: int) -> None:

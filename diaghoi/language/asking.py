@@ -19,7 +19,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.language.endpoint import KEY, Endpoint, RetryPolicy, passing
 
 if TYPE_CHECKING:
-    from diaghoi.language.completions import Completions
+    from diaghoi.language.completions import Completions, Reply
 
 Message = Mapping[str, Any]
 Tag = TypeVar("Tag")
@@ -91,11 +91,20 @@ class Client:
     def ask(self, messages: Sequence[Message]) -> str:
         """Ask and return the text of the reply, which may be that of a refusal by the model.
 
+        Parameters and errors are those of :meth:`reply`.
+        """
+        return self.reply(messages).text
+
+    def reply(self, messages: Sequence[Message], *, probabilities: bool = False) -> Reply:
+        """Ask and return the reply, with its tokens where the server gives their probabilities.
+
         Parameters
         ----------
         messages : sequence of mapping
             In the format of OpenAI's chat completions: ``role`` and ``content``, which may be a
             list with images.
+        probabilities : bool
+            Whether to ask for those of the tokens; some servers refuse to be asked.
 
         Raises
         ------
@@ -109,9 +118,11 @@ class Client:
         import openai
 
         body = {"model": self.endpoint.model, "messages": list(messages), **self.options}
+        if probabilities:
+            body["logprobs"] = True
         # "from None": the errors of the package hold the request, and with it the key.
         try:
-            text = self._completions.text(body)
+            reply = self._completions.reply(body)
         except openai.APIStatusError as error:
             asked = self._completions.pause_asked(error.response)
             raise self._refusal(error.status_code, error.response.content, asked) from None
@@ -119,7 +130,9 @@ class Client:
             cause = error.__cause__ or error
             problem = f"{type(cause).__name__}: {cause}".removesuffix(": ")
             raise NoReply(self._without_key(problem)) from None
-        return self._without_key(text) if len(self.endpoint.key) >= _SHORTEST_KEY else text
+        if len(self.endpoint.key) < _SHORTEST_KEY:
+            return reply
+        return reply._replace(text=self._without_key(reply.text))
 
     def _refusal(self, status: int, reply: bytes, asked: float | None) -> Exception:
         """Describe a refusal of the server: temporary, of this question, or of all."""

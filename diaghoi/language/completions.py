@@ -13,7 +13,7 @@ import socket
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from threading import Event, Timer
-from typing import Any
+from typing import Any, NamedTuple
 
 import httpx2
 import openai
@@ -26,6 +26,22 @@ _PLACEHOLDER = "set by _Limits"
 _HEADERS = frozenset(
     {"accept", "connection", "content-length", "content-type", "host", "user-agent"}
 )
+
+
+class Reply(NamedTuple):
+    """The reply of a model.
+
+    Parameters
+    ----------
+    text : str
+        What it says, or why it refuses to.
+    tokens : tuple of (str, float)
+        The tokens of the text, each with the logarithm of its probability; empty where the server
+        does not give them.
+    """
+
+    text: str
+    tokens: tuple[tuple[str, float], ...] = ()
 
 
 class Completions(openai.OpenAI):
@@ -71,8 +87,8 @@ class Completions(openai.OpenAI):
         self._policy = policy
         self._stopped = stopped
 
-    def text(self, body: dict[str, Any]) -> str:
-        """Send a request, and return the text of the reply.
+    def reply(self, body: dict[str, Any]) -> Reply:
+        """Send a request, and return the reply.
 
         Parameters
         ----------
@@ -93,7 +109,7 @@ class Completions(openai.OpenAI):
             options={"headers": {"Content-Type": "application/json"}},
             cast_to=httpx2.Response,
         )
-        return _text(response.content)
+        return _reply(response.content)
 
     def pause_asked(self, response: httpx2.Response) -> float | None:
         """Seconds that a server asks to wait; None if it does not."""
@@ -183,7 +199,7 @@ class _Limits:
         response.read()
         if response.status_code == httpx2.codes.OK:
             try:
-                _text(response.content)
+                _reply(response.content)
             except (ValueError, LookupError, TypeError, RecursionError) as error:
                 problem = f"{type(error).__name__}: {error}"
                 raise httpx2.DecodingError(problem, request=response.request) from None
@@ -207,12 +223,24 @@ class _LimitedStream(httpx2.SyncByteStream):
         self._stream.close()
 
 
-def _text(reply: bytes) -> str:
-    """Extract the text of a reply; a damaged reply raises whatever Python raises."""
-    message = json.loads(reply)["choices"][0]["message"]
+def _reply(reply: bytes) -> Reply:
+    """Extract text and tokens of a reply; a damaged reply raises whatever Python raises."""
+    choice = json.loads(reply)["choices"][0]
+    message = choice["message"]
     content = message["content"]
     if content is None:
         content = message.get("refusal")
     if not isinstance(content, str):
         raise TypeError("the reply has no text")
-    return content
+    return Reply(content, _tokens(choice))
+
+
+def _tokens(choice: Mapping[str, Any]) -> tuple[tuple[str, float], ...]:
+    """Extract the tokens with their logarithms; none where any of them is not what it should be."""
+    try:
+        rows = choice["logprobs"]["content"]
+        tokens = tuple((str(row["token"]), float(row["logprob"])) for row in rows)
+    except (LookupError, TypeError, ValueError, OverflowError):
+        return ()
+    # Rounding may put a certain token a little above 0.
+    return tokens if all(logarithm < 0.01 for _, logarithm in tokens) else ()

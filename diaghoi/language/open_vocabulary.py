@@ -16,7 +16,7 @@ import numpy as np
 from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.lexicon import Lexicon
-from diaghoi.language.words import WordForms, plain, read_object, read_verb, verb_words
+from diaghoi.language.words import WordForms, known_names, read_object, read_verb, verb_words
 
 # The roles of V-COCO as CrossHOI-Bench writes them; others are written as their action alone.
 V_COCO_VERBS = {
@@ -78,11 +78,6 @@ class NumberedWords:
     object: IntArray
 
 
-def known_verbs(vocabulary: Vocabulary) -> frozenset[str]:
-    """First words of the verbs of a data set: base forms that a lexicon need not have."""
-    return frozenset(plain(verb).split("_")[0] for verb in verb_words(vocabulary))
-
-
 def verb_names(vocabulary: Vocabulary) -> list[str | None]:
     """Return the names of verbs as CrossHOI-Bench writes them, None for those it does not name.
 
@@ -116,7 +111,7 @@ def number_words(
     -------
     NumberedWords
     """
-    heads = known_verbs(base)
+    heads = known_names(base).heads
     base_verbs = [read_verb(name, lexicon, heads) for name in verb_words(base)]
     base_objects = [read_object(name, lexicon) for name in base.objects]
     if base.agents is not None:

@@ -9,16 +9,20 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
+from itertools import takewhile
 
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.lexicon import ENDINGS, Lexicon
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_SENTENCE = re.compile(r"[.,;:!?()\n]+")
 _CLAUSE = re.compile(
-    r"[.,;:!?()\n]+|\b(?:and|as|because|but|or|that|when|where|which|while|who)\b", re.IGNORECASE
+    rf"{_SENTENCE.pattern}|\b(?:and|as|because|but|or|that|when|where|which|while|who)\b",
+    re.IGNORECASE,
 )
+_RELATIVE = re.compile(r"\b(?:that|which|who)\s+(?=(?:is|are|was|were)\b)", re.IGNORECASE)
 
 
 def _words(text: str) -> frozenset[str]:
@@ -26,6 +30,7 @@ def _words(text: str) -> frozenset[str]:
 
 
 BEING = _words("am are be been being is was were")
+_HAVING = _words("get gets getting got had has have")
 DETERMINERS = _words(
     "a an another any each her his its my one our some that the their these this those your"
 )
@@ -34,6 +39,7 @@ PARTICLES = _words(
     "in inside into near next of off on onto out over through to together toward towards under "
     "underneath up upon with"
 )
+_BEFORE_BY = PARTICLES - {"by"}
 # Words that end the noun phrase of the object: "riding a horse on the beach".
 AFTERWARDS = PARTICLES - {"of"}
 PEOPLE = _words(
@@ -41,7 +47,11 @@ PEOPLE = _words(
     "kids lady man men people person persons player rider she someone somebody subject they woman "
     "women worker"
 )
-NEGATIONS = _words("aren't isn't never no nobody not nothing without")
+NEGATIONS = _words(
+    "aren't can't cannot didn't doesn't don't isn't never no nobody not nothing without"
+)
+# Forms that WordNet leaves out.
+_IRREGULAR = {"people": "person", "shorn": "shear"}
 _NO_VERBS = BEING | DETERMINERS | PARTICLES | PEOPLE | NEGATIONS
 
 
@@ -88,7 +98,7 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordF
         Without lemmas where no word of the text is a verb.
     """
     words = tokens(text)
-    words = [word for word in words if word not in BEING] or words
+    words = [word for word in words if word not in BEING | DETERMINERS] or words
     for place, word in enumerate(words):
         bases = _verbs(word, lexicon, known)
         if bases:
@@ -104,12 +114,18 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordF
 
 def _verbs(word: str, lexicon: Lexicon, known: Collection[str]) -> tuple[str, ...]:
     """Find the base forms of a verb, those of the data set first."""
+    word = _IRREGULAR.get(word, word)
     forms = [
         word,
         *(word.removesuffix(end) + new for end, new in ENDINGS["v"] if word.endswith(end)),
     ]
     own = (form for form in forms if form in known)
     return tuple(dict.fromkeys((*own, *lexicon.lemmas(word, "v"))))
+
+
+def _nouns(word: str, lexicon: Lexicon) -> tuple[str, ...]:
+    """Find the base forms of a noun."""
+    return (*lexicon.lemmas(word, "n"), *([_IRREGULAR[word]] if word in _IRREGULAR else []))
 
 
 def read_object(text: str, lexicon: Lexicon) -> WordForms:
@@ -127,7 +143,7 @@ def read_object(text: str, lexicon: Lexicon) -> WordForms:
     for length in range(len(words), 0, -1):
         for start in range(len(words) - length + 1):
             part = words[start : start + length]
-            last = dict.fromkeys((part[-1], *lexicon.lemmas(part[-1], "n")))
+            last = dict.fromkeys((part[-1], *_nouns(part[-1], lexicon)))
             forms = ["_".join((*part[:-1], form)) for form in last]
             if length == len(words):
                 names += forms
@@ -137,46 +153,188 @@ def read_object(text: str, lexicon: Lexicon) -> WordForms:
     )
 
 
-def read_phrase(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> tuple[str, str] | None:
+@dataclass(frozen=True, kw_only=True)
+class KnownNames:
+    """The names of a data set by which phrases are read.
+
+    Parameters
+    ----------
+    heads : frozenset of str
+        First words of its verbs: base forms that a lexicon need not have.
+    verbs, objects : tuple of tuple of str
+        Its verbs and objects of several words, the longest first.
+    no_interaction : str
+        Its verb for a pair that does not interact; empty where it has none.
+    """
+
+    heads: frozenset[str] = frozenset()
+    verbs: tuple[tuple[str, ...], ...] = ()
+    objects: tuple[tuple[str, ...], ...] = ()
+    no_interaction: str = ""
+
+
+NO_NAMES = KnownNames()
+
+
+def known_names(vocabulary: Vocabulary) -> KnownNames:
+    """Collect the names of a data set."""
+    verbs, objects = (
+        sorted({tuple(tokens(name)) for name in names}, key=lambda name: (-len(name), name))
+        for names in (verb_words(vocabulary), vocabulary.objects)
+    )
+    none = vocabulary.no_interaction
+    return KnownNames(
+        heads=frozenset(name[0] for name in verbs if name),
+        verbs=tuple(name for name in verbs if len(name) > 1),
+        objects=tuple(name for name in objects if len(name) > 1),
+        no_interaction=vocabulary.verbs[none] if none >= 0 else "",
+    )
+
+
+def read_phrase(
+    text: str, lexicon: Lexicon, known: KnownNames = NO_NAMES
+) -> tuple[str, str] | None:
     """Take verb and object from a sentence, such as "a person is riding a horse on the beach".
 
-    The verb is a word in -ing, preferably after the person, else the word after the person or the
-    first word; particles after it belong to it. The object is the text that follows, up to the next
-    preposition, conjunction or punctuation mark.
+    Names of objects of several words are found first and hold no verb: "dining table". The verb is
+    a word in -ing, preferably after the person, else the word after the person or the first word,
+    else a verb of the data set; particles after it belong to it. The object is the text that
+    follows, up to the next preposition, conjunction or punctuation mark; of a passive, "a horse is
+    being ridden", it is the subject.
+
+    Parameters
+    ----------
+    text : str
+        The sentence.
+    lexicon : Lexicon
+        Decides what are verbs.
+    known : KnownNames
+        Names of the data set; by default none.
 
     Returns
     -------
     (str, str) or None
-        None if no verb is found, nothing follows it, or the sentence is negated.
+        None if no verb is found, it has no object, or the sentence is negated; but "not interacting
+        with a horse" is a verb where the data set has one for it.
     """
-    for clause in _CLAUSE.split(text):
-        words = tokens(clause)
+    for sentence in _SENTENCE.split(text) if known.no_interaction else ():
+        named = _not_interacting(tokens(sentence))
+        if named:
+            return known.no_interaction, " ".join(named)
+    for clause in _CLAUSE.split(_RELATIVE.sub("", text)):
+        words = _joined(tokens(clause), lexicon, known.objects)
+        if len(words) == 1:
+            words = tokens(clause)  # "pruning shears" may be the name of an object, too
+        words = words[1:] if words[:1] == ["to"] else words
         place = _verb_place(words, lexicon, known)
         if place is None or NEGATIONS & set(words[:place]):
             continue
-        stop = place + 1
-        while stop < len(words) and words[stop] in PARTICLES:
-            stop += 1
-        named: list[str] = []
-        for word in words[stop:]:
-            if word in AFTERWARDS:
-                break
-            if word not in DETERMINERS:
-                named.append(word)
+        stop = _end_of_verb(words, place, lexicon, known)
+        named = _noun_phrase(words[stop:])
+        passive = _passive(words, place, stop, lexicon, known)
+        if passive is not None:
+            return passive
         if named:
             return " ".join(words[place:stop]), " ".join(named)
     return None
 
 
-def _verb_place(words: list[str], lexicon: Lexicon, known: Collection[str]) -> int | None:
-    """Find the position of the verb in a clause: the most likely one, the first among equals."""
-    best, place = 0, None
+def _not_interacting(words: list[str]) -> list[str]:
+    """Find the object in "no interaction with the horse"; nothing for another sentence."""
     for at, word in enumerate(words):
-        behind = at > 0 and words[at - 1] in PEOPLE | BEING
-        likely = 2 * word.endswith("ing") + 2 * behind + (at == 0)
-        if likely > best and word not in _NO_VERBS and _verbs(word, lexicon, known):
-            best, place = likely, at
+        if word.startswith("interact") and NEGATIONS & set(words[:at]):
+            passed = PARTICLES | DETERMINERS | {"and", "between"}
+            named = [word for word in words[at + 1 :] if word not in passed]
+            # "between the person and the horse"
+            return named[1:] if len(named) > 1 and named[0] in PEOPLE else named
+    return []
+
+
+def _joined(words: list[str], lexicon: Lexicon, names: Sequence[tuple[str, ...]]) -> list[str]:
+    """Make one word, with underscores, of each name of several; names are the longest first."""
+    words = list(words)
+    for *first, last in names:
+        if not words or first[0] not in words:
+            continue
+        for start in range(len(words) - len(first)):
+            stop = start + len(first)
+            if words[start:stop] == first and stop < len(words):
+                forms = ({word, *_nouns(word, lexicon)} for word in (words[stop], last))
+                if not set.isdisjoint(*forms):
+                    words[start : stop + 1] = ["_".join(words[start : stop + 1])]
+    return words
+
+
+def _verb_place(words: list[str], lexicon: Lexicon, known: KnownNames) -> int | None:
+    """Find the position of the verb in a clause: the most likely one, the first among equals."""
+    best, place = (0, False), None
+    for at, word in enumerate(words):
+        if word in _NO_VERBS or "_" in word:
+            continue
+        bases = _verbs(word, lexicon, known.heads)
+        before = words[at - 1] if at else ""
+        base = word in bases
+        behind = before in PEOPLE | BEING or (before in _HAVING and not base)
+        # "a park" and "in park" are nouns.
+        verb = before not in DETERMINERS | PARTICLES and not known.heads.isdisjoint(bases)
+        after = next((word for word in words[at + 1 :] if word not in _BEFORE_BY), "")
+        # "a horse ridden"; for a form that may also be active, like "cut", only "cut by".
+        participle = at > 0 and not word.endswith("s")
+        ridden = verb and participle and after in (("by",) if base else ("by", ""))
+        likely = 2 * word.endswith("ing") + 2 * (behind or ridden) + (at == 0)
+        if bases and (likely, verb) > best:
+            best, place = (likely, verb), at
     return place
+
+
+def _end_of_verb(words: list[str], place: int, lexicon: Lexicon, known: KnownNames) -> int:
+    """Find where a verb ends: behind the words of its name, and any particles."""
+    stop = place + 1
+    bases = _verbs(words[place], lexicon, known.heads)
+    for head, *rest in known.verbs:
+        if head in bases and words[stop : stop + len(rest)] == rest:
+            stop += len(rest)
+            break
+    while stop < len(words) and words[stop] in PARTICLES:
+        stop += 1
+    return stop
+
+
+def _noun_phrase(words: Sequence[str]) -> list[str]:
+    """Take the words of the noun phrase that a text begins with, without determiners."""
+    phrase = takewhile(lambda word: word not in AFTERWARDS, words)
+    return [word for word in phrase if word not in DETERMINERS]
+
+
+def _passive(
+    words: list[str], place: int, stop: int, lexicon: Lexicon, known: KnownNames
+) -> tuple[str, str] | None:
+    """Take verb and object from "a horse is ridden by a man"; None for an active clause."""
+    verb, bases = words[place], _verbs(words[place], lexicon, known.heads)
+    if verb.endswith("ing") or (verb.endswith("s") and verb not in bases):
+        return None
+    end = place
+    while end and (words[end - 1] in BEING | _HAVING or words[end - 1].endswith("ly")):
+        end -= 1
+    ends = AFTERWARDS | BEING | NEGATIONS | {"there"}
+    subject = list(takewhile(lambda word: word not in ends, reversed(words[:end])))[::-1]
+    subject = [word for word in subject if word not in DETERMINERS]
+    if not subject:
+        return None
+    person, being = subject[-1] in PEOPLE, words[place - 1] in BEING
+    participle = being or verb not in bases
+    particles, named = words[place + 1 : stop], _noun_phrase(words[stop:])
+    if "by" in particles:
+        agent = not PEOPLE.isdisjoint(named)
+        passive = agent and participle if person else True
+        stop = place + 1 + particles.index("by")
+    elif named:
+        # "the horse is ridden on the beach", but "the man is seated on the couch"
+        passive, stop = being and not person, place + 1
+    else:
+        named_so = not known.heads.isdisjoint(bases)
+        passive = participle and (not person or (being and named_so))
+    return (" ".join(words[place:stop]), " ".join(subject)) if passive else None
 
 
 def plain(word: str) -> str:

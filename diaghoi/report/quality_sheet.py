@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 from diaghoi._version import __version__
 from diaghoi.choice.ask.prompts import question_words
-from diaghoi.choice.ask.sent_pictures import picture_size
 from diaghoi.choice.build.build import ChoiceBenchmark
 from diaghoi.choice.build.candidates import ImageTargets
 from diaghoi.choice.classes import ARTICLE
@@ -22,6 +21,7 @@ from diaghoi.data.arrays.seeding import seeded
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import some_of
 from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.pictures.asking import picture_size
 from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.report.case_pictures import QUALITY
 from diaghoi.report.pages import jpeg_url, template

@@ -31,7 +31,7 @@ from diaghoi.semantic.notes import missing_words, semantic_notes
 from diaghoi.semantic.soft_map import SoftF1, soft_average_precision, soft_f1
 from diaghoi.semantic.tables.exact import exact
 from diaghoi.semantic.tables.similarity import FittedSimilarity
-from diaghoi.semantic.triplets import EvaluatedTriplets, class_names
+from diaghoi.semantic.triplets import EvaluatedTriplets, class_names, of_interactions
 
 Split = dict[str, float | None]
 
@@ -92,9 +92,7 @@ class SemanticEvaluation:
     @cached_property
     def _classes(self) -> tuple[IntArray, IntArray]:
         """Keys of the K annotated interactions, and the interaction of each annotated triplet."""
-        verbs = np.int64(len(self.annotated.scenes.vocabulary.verbs))
-        key = (self.annotated.object.astype(np.int64) + 1) * verbs + self.annotated.verb
-        keys, of_triplet = np.unique(key, return_inverse=True)
+        keys, of_triplet = np.unique(self.annotated.interaction, return_inverse=True)
         return keys, of_triplet.ravel()
 
     @property
@@ -107,12 +105,12 @@ class SemanticEvaluation:
     @property
     def class_verb(self) -> IntArray:
         """(K,) verb of each annotated interaction."""
-        return self._classes[0] % len(self.annotated.scenes.vocabulary.verbs)
+        return of_interactions(self.annotated.scenes.vocabulary, self._classes[0])[0]
 
     @property
     def class_object(self) -> IntArray:
         """(K,) object of each annotated interaction, -1 where objects are not compared."""
-        return self._classes[0] // len(self.annotated.scenes.vocabulary.verbs) - 1
+        return of_interactions(self.annotated.scenes.vocabulary, self._classes[0])[1]
 
     @cached_property
     def class_number(self) -> IntArray:
@@ -124,10 +122,14 @@ class SemanticEvaluation:
         """(K,) number of annotated triplets of each interaction."""
         return np.bincount(self._classes[1], minlength=len(self._classes[0]))
 
-    def _charged(self, free: BoolArray) -> IntArray:
-        """Unmatched predictions that are false positives of the interaction they are closest to."""
-        close = self.candidates.nearest_sigma >= self.measure.delta
-        return np.flatnonzero(free & close & (self.candidates.nearest >= 0))
+    def _charged(self, free: BoolArray) -> tuple[IntArray, IntArray]:
+        """Unmatched predictions that count against an annotated interaction, and which one."""
+        keys, nearest = self._classes[0], self.candidates.nearest
+        place = np.minimum(np.searchsorted(keys, nearest), len(keys) - 1)
+        # A class of the data set that is annotated nowhere has no AP that could fall.
+        close = (keys[place] == nearest) & (self.candidates.nearest_sigma >= self.measure.delta)
+        charged = np.flatnonzero(free & close)
+        return charged, place[charged]
 
     def _free(self, matched: Matched, counted: BoolArray | None = None) -> BoolArray:
         """(T,) mask of the predictions without a match."""
@@ -144,7 +146,7 @@ class SemanticEvaluation:
         if self.measure.tau_before_map:
             matched, counted = self.matched_counted, self.counted
         of_class, found = self._classes[1], matched.prediction
-        extra = self._charged(self._free(matched, counted))
+        extra, against = self._charged(self._free(matched, counted))
         # Algorithm 1 lists a missed annotated triplet with score 0 and without credit. Among scores
         # below 0, such as logarithms, that would be the first rank instead of the last.
         missed_score = -np.inf if (self.score < 0).any() else 0.0
@@ -154,7 +156,7 @@ class SemanticEvaluation:
         place = np.concatenate([2 * self.annotated.image, 2 * self.predicted.image[extra] + 1])
         order = np.argsort(place, kind="stable")
         rows = (
-            np.concatenate([of_class, of_class[self.candidates.nearest[extra]]]),
+            np.concatenate([of_class, against]),
             np.concatenate([score, self.score[extra]]),
             np.concatenate([matched.sigma, np.zeros(len(extra))]),
         )
@@ -191,13 +193,12 @@ class SemanticEvaluation:
     @cached_property
     def class_f1(self) -> SoftF1:
         """Precision, recall and F1 of each annotated interaction, all (K,)."""
-        extra = self._charged(self._free(self.matched_counted, self.counted))
-        charged = self._classes[1][self.candidates.nearest[extra]]
+        _, against = self._charged(self._free(self.matched_counted, self.counted))
         return soft_f1(
             self._classes[1],
             self.matched_counted.prediction >= 0,
             self.matched_counted.sigma,
-            np.bincount(charged, minlength=len(self.positives)),
+            np.bincount(against, minlength=len(self.positives)),
         )
 
     @cached_property

@@ -8,7 +8,7 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import marked
 from diaghoi.semantic.evaluation import SemanticEvaluation
-from diaghoi.semantic.triplets import EvaluatedTriplets, class_names
+from diaghoi.semantic.triplets import EvaluatedTriplets, class_names, of_interactions
 
 UNMATCHED = 3
 """Unmatched predictions shown per image: those with the highest scores."""
@@ -23,8 +23,8 @@ class Example:
     image : str
         Name of the image.
     annotated : str
-        The annotated interaction; for an unmatched prediction the most similar one, empty in images
-        without annotations.
+        The annotated interaction; for an unmatched prediction the one it is closest to by the rule
+        of the measure, empty where there is none.
     predicted : str
         The predicted interaction; empty where the annotated one has no match.
     matched : bool
@@ -81,7 +81,13 @@ def _matched(evaluation: SemanticEvaluation, image: int) -> list[Example]:
     truth, matched = evaluation.annotated, evaluation.matched_counted
     first, stop = np.searchsorted(truth.image, [image, image + 1]).tolist()
     return [
-        _example(evaluation, image, row, int(matched.prediction[row]), matched=True)
+        _example(
+            evaluation,
+            image,
+            int(truth.interaction[row]),
+            int(matched.prediction[row]),
+            matched=True,
+        )
         for row in range(first, stop)
     ]
 
@@ -105,17 +111,15 @@ def _unmatched(evaluation: SemanticEvaluation, image: int) -> list[Example]:
 
 
 def _example(
-    evaluation: SemanticEvaluation, image: int, annotated: int, predicted: int, *, matched: bool
+    evaluation: SemanticEvaluation, image: int, key: int, predicted: int, *, matched: bool
 ) -> Example:
-    """Describe an annotated triplet and a prediction; -1 for none."""
-    truth, found = evaluation.annotated, evaluation.predicted
-    both = annotated >= 0 and predicted >= 0
+    """Describe an interaction and a prediction; -1 for none."""
+    found = evaluation.predicted
+    both = key >= 0 and predicted >= 0
     verb = object_ = total = None
     if both:
-        pairs = (
-            (truth.verb[[annotated]], found.verb[[predicted]]),
-            (truth.object[[annotated]], found.object[[predicted]]),
-        )
+        one = of_interactions(found.scenes.vocabulary, np.array([key]))
+        pairs = (one[0], found.verb[[predicted]]), (one[1], found.object[[predicted]])
         verb = float(evaluation.verbs.similarity.at(*pairs[0])[0])
         if pairs[1][0][0] >= 0 and pairs[1][1][0] >= 0:
             object_ = float(evaluation.objects.similarity.at(*pairs[1])[0])
@@ -125,8 +129,8 @@ def _example(
     score = evaluation.score
     return Example(
         image=str(found.scenes.names[image]),
-        annotated=_name(truth, annotated),
-        predicted=_name(found, predicted),
+        annotated=_name(found, key),
+        predicted=_name(found, -1 if predicted < 0 else int(found.interaction[predicted])),
         matched=matched and both,
         score=None if predicted < 0 or score is None else float(score[predicted]),
         verb=verb,
@@ -135,9 +139,10 @@ def _example(
     )
 
 
-def _name(triplets: EvaluatedTriplets, row: int) -> str:
-    """Name the interaction of a triplet."""
-    if row < 0:
+def _name(triplets: EvaluatedTriplets, key: int) -> str:
+    """Name an interaction."""
+    if key < 0:
         return ""
-    verb, object_ = int(triplets.verb[row]), int(triplets.object[row])
-    return class_names(triplets.scenes.vocabulary, [verb], [object_])[0]
+    vocabulary = triplets.scenes.vocabulary
+    verb, object_ = of_interactions(vocabulary, np.array([key]))
+    return class_names(vocabulary, verb.tolist(), object_.tolist())[0]

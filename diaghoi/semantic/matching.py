@@ -1,4 +1,4 @@
-"""Match predictions to annotated triplets, and find the class closest to each other prediction.
+"""Match predictions to annotated triplets, and find the class closest to each prediction.
 
 Algorithms 1 and 2 of the SHOE supplement visit the annotated triplets of an image in turn, and each
 takes the unmatched prediction with the highest similarity. Here candidates are sorted once for all
@@ -22,10 +22,12 @@ from diaghoi.evaluation.assignment import choose_in_turn
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.places import overlapping
 from diaghoi.semantic.tables.similarity import Similarity
-from diaghoi.semantic.triplets import EvaluatedTriplets
+from diaghoi.semantic.triplets import EvaluatedTriplets, interactions_of, of_interactions
 
 # Predictions per block: few enough for the arrays to stay in the processor's cache.
 BLOCK = 50_000
+CELLS = 2_000_000
+"""Pairs of a predicted interaction and a class that are compared at a time."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -76,8 +78,10 @@ class MatchCandidates:
     predictions : int
         Number of predictions T.
     nearest : (T,) int array
-        The annotated triplet of the image that a prediction is most similar to, wherever its boxes
-        are, the first on ties; -1 in images without any.
+        The interaction that a prediction is most similar to, as
+        :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`: by the rule of the
+        measure of those annotated in the image, wherever their boxes are, the first on ties and -1
+        in images without any; or of those of the data set, its own before others.
     nearest_sigma : (T,) float64 array
         Similarity to it; -1 where there is none.
     """
@@ -168,6 +172,9 @@ def match_candidates(
     count, prediction, sigma, nearest, nearest_sigma = (
         np.concatenate(column) for column in zip(*parts, strict=True)
     )
+    if tables.measure.rule == "figure":
+        keys = interactions_of(annotated, protocol)
+        nearest, nearest_sigma = _nearest_of(keys, predicted, tables)
     return MatchCandidates(
         count=count,
         prediction=prediction,
@@ -186,7 +193,7 @@ def _block(
     protocol: Protocol,
     images: tuple[int, int],
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray, FloatArray]:
-    """Candidates and nearest triplets of some images; indices are those among all images."""
+    """Candidates and nearest interactions of some images; indices are those among all images."""
     mine = slice(*np.searchsorted(annotated.image, images).tolist())
     theirs = slice(*np.searchsorted(predicted.image, images).tolist())
     triplet, candidate = overlapping(
@@ -209,18 +216,22 @@ def _block(
     keys = [candidate] if score is None else [candidate, -score[candidate]]
     order = np.lexsort((*keys, -sigma, triplet))
     count = np.bincount(triplet - mine.start, minlength=mine.stop - mine.start)
-    nearest, closeness = _nearest(annotated, predicted, mine, theirs, tables)
+    by_image = tables.measure.rule == "algorithm"
+    none = np.empty(0, dtype=np.int64), np.empty(0)
+    nearest, closeness = (
+        _nearest_in_image(annotated, predicted, mine, theirs, tables) if by_image else none
+    )
     return count, candidate[order], sigma[order], nearest, closeness
 
 
-def _nearest(
+def _nearest_in_image(
     annotated: EvaluatedTriplets,
     predicted: EvaluatedTriplets,
     mine: slice,
     theirs: slice,
     tables: SimilarityTables,
 ) -> tuple[IntArray, FloatArray]:
-    """Annotated triplet of its image that each prediction is most similar to, and sigma."""
+    """Annotated interaction of its image that each prediction is most similar to, and sigma."""
     # Triplets of one interaction have the same similarity, and the first one wins ties, so that one
     # per interaction and image is enough.
     image, verb, object_ = annotated.image[mine], annotated.verb[mine], annotated.object[mine]
@@ -246,5 +257,28 @@ def _nearest(
         closeness[compared] = np.maximum.reduceat(sigma, first)
         best = np.flatnonzero(sigma == closeness[owner])
         best = best[first_of_run(owner[best])]
-        nearest[owner[best]] = choice[best] + mine.start
+        nearest[owner[best]] = annotated.interaction[mine][choice[best]]
     return nearest, closeness
+
+
+def _nearest_of(
+    keys: IntArray, predicted: EvaluatedTriplets, tables: SimilarityTables
+) -> tuple[IntArray, FloatArray]:
+    """Interaction of some that each prediction is most similar to, and sigma."""
+    vocabulary = predicted.scenes.vocabulary
+    distinct, of_prediction = np.unique(predicted.interaction, return_inverse=True)
+    verb, object_ = of_interactions(vocabulary, keys)
+    nearest, closeness = [], []
+    for some in np.array_split(distinct, 1 + len(distinct) * len(keys) // CELLS):
+        shape = len(some), len(keys)
+        mine, its = of_interactions(vocabulary, np.repeat(some, len(keys)))
+        sigma = tables.sigma(
+            np.tile(verb, len(some)), np.tile(object_, len(some)), mine, its
+        ).reshape(shape)
+        own = some[:, None] == keys
+        # Above any other: "ride" is closest to "ride", also of verbs that the table takes for it.
+        best = np.argmax(np.where(own, 2.0, sigma), axis=1)
+        nearest.append(keys[best])
+        closeness.append(np.take_along_axis(sigma, best[:, None], axis=1)[:, 0])
+    which = of_prediction.ravel()
+    return np.concatenate(nearest)[which], np.concatenate(closeness)[which]

@@ -16,10 +16,12 @@ Combination = Literal["arithmetic", "geometric", "minimum"]
 Integrator = Literal["area", "trapezoid", "11-point"]
 Thresholded = Literal["rank", "score"]
 Subset = Literal["all", "single-hoi"]
+Rule = Literal["algorithm", "figure"]
 COMBINATIONS: tuple[str, ...] = get_args(Combination)
 INTEGRATORS: tuple[str, ...] = get_args(Integrator)
 THRESHOLDED: tuple[str, ...] = get_args(Thresholded)
 SUBSETS: tuple[str, ...] = get_args(Subset)
+RULES: tuple[str, ...] = get_args(Rule)
 SAME_PAIR = 0.8
 """IoU from which two annotated boxes are the same one, where single pairs are looked for."""
 
@@ -37,8 +39,13 @@ class Measure:
     theta : float
         Both boxes are found at an IoU of at least this.
     delta : float
-        An unmatched prediction is a false positive of the annotated class that it is closest to if
-        their similarity is at least this.
+        An unmatched prediction is a false positive of the class that it is closest to if their
+        similarity is at least this.
+    rule : {"algorithm", "figure"}
+        Which classes an unmatched prediction is compared with: those annotated in its image, as
+        algorithms 1 and 2 say, or all classes of the data set, annotated or not, as figure 6 of the
+        supplement shows. With the latter a prediction of one of these classes is closest to its
+        own, as in mAP.
     tau : float
         Predictions count in mF1 from this rank, or score, on.
     tau_by : {"rank", "score"}
@@ -74,6 +81,7 @@ class Measure:
     tau_before_map: bool = False
     integrator: Integrator = "area"
     subset: Subset = "all"
+    rule: Rule = "algorithm"
 
     def __post_init__(self) -> None:
         for name, known in (
@@ -81,6 +89,7 @@ class Measure:
             ("tau_by", THRESHOLDED),
             ("integrator", INTEGRATORS),
             ("subset", SUBSETS),
+            ("rule", RULES),
         ):
             choice = getattr(self, name)
             if choice not in known:
@@ -147,7 +156,8 @@ class Measure:
     def signature_without_scores(self) -> str:
         """The parameters that matter for predictions without scores, in one line."""
         matched = f"IoU >= {self.theta:g}"
-        wrong = f"false positive of a class at sigma >= {self.delta:g}"
+        whose = "its image" if self.rule == "algorithm" else "the data set"
+        wrong = f"false positive of the closest class of {whose} at sigma >= {self.delta:g}"
         return SEPARATOR.join([self.formula, matched, wrong, *self._images])
 
     @property

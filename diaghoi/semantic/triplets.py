@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -43,6 +44,22 @@ class EvaluatedTriplets:
 
     def __len__(self) -> int:
         return len(self.rows)
+
+    @cached_property
+    def interaction(self) -> IntArray:
+        """(T,) int64 key of each interaction: verb and object in one number."""
+        return interaction_keys(self.scenes.vocabulary, self.verb, self.object)
+
+
+def interaction_keys(vocabulary: Vocabulary, verb: IntArray, object_: IntArray) -> IntArray:
+    """Put verbs and objects, -1 where objects are not compared, into one number each, from 0."""
+    return (object_.astype(np.int64) + 1) * len(vocabulary.verbs) + verb
+
+
+def of_interactions(vocabulary: Vocabulary, key: IntArray) -> tuple[IntArray, IntArray]:
+    """Return verbs and objects of keys."""
+    object_, verb = np.divmod(key, len(vocabulary.verbs))
+    return verb, object_ - 1
 
 
 def compares_objects(predictions: Scenes) -> bool:
@@ -94,6 +111,23 @@ def select_triplets(
             )
         )
     return chosen[0], chosen[1]
+
+
+def interactions_of(annotated: EvaluatedTriplets, protocol: Protocol) -> IntArray:
+    """List the keys of the interactions of a data set.
+
+    Those are the classes that count, in their order, and what is annotated and no class. Where
+    classes hold for any object, as in V-COCO, and objects are compared, what is annotated alone.
+    """
+    vocabulary = annotated.scenes.vocabulary
+    counted = counted_classes(protocol, vocabulary)
+    verb, object_ = vocabulary.class_verb[counted], vocabulary.class_object[counted]
+    if (annotated.object < 0).all():
+        object_ = np.full_like(object_, -1)
+    else:
+        verb, object_ = verb[object_ >= 0], object_[object_ >= 0]
+    keys = np.append(interaction_keys(vocabulary, verb, object_), annotated.interaction)
+    return np.asarray(keys[np.sort(np.unique(keys, return_index=True)[1])])
 
 
 def _best(predictions: Scenes, top: int | None) -> BoolArray:

@@ -39,6 +39,13 @@ def values(some: list[int], most: int) -> st.SearchStrategy[Values]:
     return st.dictionaries(pair.filter(lambda each: each[0] < each[1]), LEVELS, max_size=most)
 
 
+INTERACTIONS = tuple(
+    (verb, thing)
+    for verb, thing in zip(
+        VOCABULARY.class_verb.tolist(), VOCABULARY.class_object.tolist(), strict=True
+    )
+    if verb != NO_INTERACTION
+)
 TABLES = st.tuples(values([RIDE, HOLD, WASH, HUG, EAT], 8), values([PERSON, BICYCLE, CAR], 3))
 MEASURES = st.builds(
     Measure,
@@ -50,6 +57,7 @@ MEASURES = st.builds(
     tau_before_map=st.booleans(),
     integrator=st.sampled_from(["area", "trapezoid", "11-point"]),
     delta=st.sampled_from([0.0, 0.3, 0.5, 1.0]),
+    rule=st.sampled_from(["algorithm", "figure"]),
 )
 
 
@@ -89,6 +97,7 @@ def test_array_code_gives_the_figures_of_the_loops(
         tau_by=measure.tau_by,
         tau_before_map=measure.tau_before_map,
         integrator=measure.integrator,
+        classes=INTERACTIONS if measure.rule == "figure" else None,
         left_out=(NO_INTERACTION,),
         scored=scores == "yes",
     )

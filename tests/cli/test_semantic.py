@@ -140,6 +140,19 @@ def test_classes_that_gain_by_similarity_are_listed_and_no_others(run, words, al
     assert "if nothing were similar" in done.out.partition("mAP, exact matching")[0]
 
 
+def test_the_rule_of_wrong_predictions_is_a_choice(run, words, alone):
+    for rule, whose in (("algorithm", "its image"), ("figure", "the data set")):
+        done = run(*words, "--rule", rule, "--json", f"{rule}.json")
+        told = " ".join(done.out.split())
+        assert f"false positive of the closest class of {whose} at sigma >= 0.5" in told
+        assert json.loads((alone / f"{rule}.json").read_text())["measure"]["rule"] == rule
+    figures = [json.loads((alone / f"{rule}.json").read_text()) for rule in ("algorithm", "figure")]
+    assert figures[0]["soft_map"] != figures[1]["soft_map"]
+    done = run("compare", "algorithm.json", "figure.json", "--labels", "a,b")
+    assert done.code == 2
+    assert "rule algorithm" in done.err
+
+
 def test_without_scores_classes_are_listed_without_a_gain(run, words):
     done = run(*words, "--no-scores", "--classes", 2)
     assert "Classes, %" in done.out

@@ -21,6 +21,7 @@ NEEDED: dict[str, dict[str, object]] = {
     "figures": {"study": "models.toml"},
     "gallery": {"images": "pictures", "verb_table": "gt.pkl", "object_table": "gt.pkl"},
     "choice ask": {"model": "http://127.0.0.1:9,x", "yes": True},
+    "semantic ask": {"model": "http://127.0.0.1:9,x", "yes": True},
     "choice build": {"judge": "http://127.0.0.1:9,x", "images": "pictures", "yes": True},
     "similarity build": {"out": "new.csv", "verbs": "gt.pkl", "baseline": "path"},
     "similarity build store": {"out": "new.csv", "verbs": "gt.pkl", "rater": "http://x,x"},

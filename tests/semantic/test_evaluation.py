@@ -30,6 +30,7 @@ from support.shoe import KEYS
 from diaghoi import read_annotations, read_predictions, simulate
 from diaghoi.exceptions import InputError
 from diaghoi.semantic import Measure, Similarity, evaluate, read_similarity
+from diaghoi.semantic.examples import examples_of
 from diaghoi.semantic.run_evaluation import score_ranks
 
 VERBS, OBJECTS = identity(VOCABULARY.verbs), identity(VOCABULARY.objects)
@@ -165,6 +166,82 @@ def test_tables_in_which_nothing_is_similar_add_nothing(problem):
     if annotated_really(truth):
         figures = evaluate(truth, found, VERBS, OBJECTS).to_dict()["splits"]
         assert figures["soft_map_exact"] == figures["soft_map"]
+
+
+# Figure 6 of the supplement: only "pet a giraffe" is annotated in the picture.
+GIRAFFE = VOCABULARY.objects.index("giraffe")
+PET, FEED = map(VOCABULARY.verbs.index, ("pet", "feed"))
+
+
+@pytest.fixture
+def giraffes(tmp_path):
+    """Predictions "touch" (0.4) and "feed" (0.9) where "pet" is annotated, with other images."""
+    boxes = [(PERSON, MAN), (GIRAFFE, BIKE)]
+    shared = {"image": "a.jpg", "human_box": MAN, "object_box": BIKE, "object": "giraffe"}
+    lines = [{**shared, "verb": "feed", "score": 0.9}, {**shared, "verb": "touch", "score": 0.4}]
+    (tmp_path / "words.json").write_text(json.dumps(lines))
+    verbs = table(("pet", "touch", "feed"), {(0, 1): 0.55, (0, 2): 0.3})
+
+    def evaluated(*elsewhere: int, **measure):
+        truth = [image("a.jpg", boxes, [(0, 1, PET)])]
+        truth += [image(f"{verb}.jpg", boxes, [(0, 1, verb)]) for verb in elsewhere]
+        found = read_predictions(tmp_path / "words.json", dataset="hico-det")
+        measured = Measure(tau=0, **measure)
+        return evaluate(scenes(truth, scored=False), found, verbs, OBJECTS, measure=measured)
+
+    return evaluated
+
+
+def test_a_wrong_prediction_counts_against_a_class_of_its_image_or_of_the_data_set(giraffes):
+    # "touch" takes the annotation with 0.5 * (0.55 + 1); "feed" ranks above it.
+    by_image = giraffes()
+    assert by_image.classes["soft_ap"].tolist() == [pytest.approx(0.775 * 0.775 / 2)]
+    assert by_image.classes["precision"].tolist() == [pytest.approx(0.775 / 2)]
+    by_class = giraffes(rule="figure")
+    assert by_class.classes["soft_ap"].tolist() == [pytest.approx(0.775 * 0.775)]
+    assert by_class.classes["precision"].tolist() == [pytest.approx(0.775)]
+    # Where "feed a giraffe" is annotated as well, the prediction counts against it.
+    both = giraffes(FEED, rule="figure")
+    assert dict(zip(both.classes["name"], both.classes["soft_ap"], strict=True)) == {
+        "pet giraffe": pytest.approx(0.775 * 0.775),
+        "feed giraffe": 0,
+    }
+    matched, free = examples_of(both, images=1)
+    assert (matched.annotated, matched.predicted) == ("pet giraffe", "touch giraffe")
+    assert matched.total == pytest.approx(0.775)
+    assert (free.annotated, free.predicted, free.total) == ("feed giraffe", "feed giraffe", 1.0)
+    assert examples_of(by_image)[1].annotated == "pet giraffe"
+
+
+def test_the_rule_of_wrong_predictions_is_told(giraffes):
+    algorithm, figure = (giraffes(rule=rule).to_dict() for rule in ("algorithm", "figure"))
+    assert (algorithm["measure"]["rule"], figure["measure"]["rule"]) == ("algorithm", "figure")
+    assert giraffes().measure.rule == "algorithm"
+    for result, words in ((algorithm, "of its image"), (figure, "of the data set")):
+        assert (
+            f"false positive of the closest class {words} at sigma >= 0.5"
+            in (result["measure"]["signature"])
+        )
+
+
+def test_by_the_figure_wrong_predictions_of_other_images_count_against_their_class():
+    truth = [image("a.jpg", TRUTH, [(0, 1, RIDE)]), image("b.jpg", TRUTH, [])]
+    ride, wash = (0, 1, RIDE, 0.9, 0.9), (0, 1, WASH, 0.8, 0.8)
+    predicted = [
+        image("a.jpg", TRUTH, [(0, 1, RIDE, 0.5, 0.5)]),
+        image("b.jpg", TRUTH, [ride, wash]),
+    ]
+    # A verb that the table takes for "ride" counts against its own class, as in mAP.
+    verbs = table(VOCABULARY.verbs, {(RIDE, WASH): 1})
+    for weight in (0.5, 1.0):
+        (row,) = evaluate(
+            scenes(truth, scored=False),
+            scenes(predicted, scored=True),
+            verbs,
+            OBJECTS,
+            measure=Measure(rule="figure", weight=weight),
+        ).to_dict()["classes"]
+        assert row["soft_ap"] == row["ap"] == 0.5
 
 
 def test_the_most_similar_prediction_is_taken_whatever_its_score():
@@ -444,6 +521,7 @@ def test_nothing_annotated_is_refused():
         ({"delta": float("nan")}, "delta nan: must lie between 0 and 1"),
         ({"tau_by": "ranks"}, r"tau_by 'ranks': not known \(did you mean 'rank'"),
         ({"tau": float("inf"), "tau_by": "score"}, "tau inf: must be a finite number"),
+        ({"rule": "figures"}, r"rule 'figures': not known \(did you mean 'figure'"),
         ({"integrator": "101-point"}, "give one of area, trapezoid, 11-point"),
     ],
 )

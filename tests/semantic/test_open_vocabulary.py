@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -85,6 +86,115 @@ def test_words_of_the_data_set_get_its_numbers(words: Lexicon) -> None:
     found = number_words(base, ["ride"] * len(things), things, words)
     assert found.object[:80].tolist() == list(range(80))
     assert [base.objects[n] for n in found.object[80:]] == ["hot_dog", "dining_table", "cell_phone"]
+
+
+IRREGULAR = """
+blow blown, break broken, buy bought, catch caught, cut cut, drink drunk, drive driven, eat eaten,
+feed fed, fly flown, grind ground, hit hit, hold held, light lit, lie lain, lose lost, make made,
+pay paid, read read, ride ridden, run run, set set, shear shorn, sit sat, slide slid, spin spun,
+stand stood, stick stuck, swing swung, teach taught, throw thrown, wear worn
+"""
+PARTICIPLES = dict(re.findall(r"(\w+) (\w+)", IRREGULAR))
+DOUBLED = "cut drag flip hit hop hug pet run set sit spin stab stir stop tag zip"
+
+
+def inflected(verb: str, form: str) -> str:
+    """Put the first word of a verb into its form in -ing, the third person or the participle."""
+    head, *rest = verb.split("_")
+    stem = head + head[-1] * (head in DOUBLED.split())
+    soft = head[:-1] if head.endswith("e") and not head.endswith("ee") else stem
+    if form == "third":
+        ends = head.endswith(("s", "x", "z", "ch", "sh"))
+        head = f"{head[:-1]}ies" if head in ("carry", "dry", "fly") else head + "es"[1 - ends :]
+    elif form == "ing":
+        head = {"lie": "lying", "tie": "tying"}.get(head, f"{soft}ing")
+    else:
+        regular = f"{head[:-1]}ied" if head in ("carry", "dry") else f"{soft}ed"
+        head = PARTICIPLES.get(head, regular)
+    return " ".join((head, *rest))
+
+
+def phrases(verb: str, thing: str) -> list[str]:
+    """Say an interaction in many forms."""
+    name = thing.replace("_", " ")
+    several = {"person": "people", "knife": "knives", "scissors": "scissors", "skis": "skis"}.get(
+        thing, f"{name}es" if name.endswith(("ch", "s")) else f"{name}s"
+    )
+    if verb == "no_interaction":
+        return [
+            f"no_interaction {thing}",
+            f"no-interaction-{thing.replace('_', '-')}",
+            f"no interaction with a {name}",
+            f"A person is not interacting with the {name}.",
+            f"the man doesn't interact with the {name}",
+            f"There is no interaction between the person and the {name}",
+        ]
+    ing, third, participle = (inflected(verb, form) for form in ("ing", "third", "participle"))
+    return [
+        f"{verb} {thing}",
+        f"{verb}_{thing}",
+        f"{verb}-{thing}".replace("_", "-"),
+        f"{verb.replace('_', ' ')} the {name}",
+        f"{ing} a {name}",
+        f"{ing} {several}",
+        f"A person is {ing} the {name}.",
+        f"a photo of a person {ing} {thing}",
+        f"The man {third} the {name}",
+        f"the young woman happily {third} this {name}",
+        f"{name} being {participle}",
+        f"A {thing} is being {participle} by a person",
+        f"the {name} is {participle} by the man.",
+    ]
+
+
+def test_all_classes_are_read_from_phrases_in_many_forms(file: Callable[..., Path]) -> None:
+    base = hico_det()
+    said = [
+        (hoi, phrase)
+        for hoi, (verb, thing) in enumerate(zip(base.class_verb, base.class_object, strict=True))
+        for phrase in phrases(base.verbs[verb], base.objects[thing])
+    ]
+    boxes = {key: LINE[key] for key in ("human_box", "object_box", "score")}
+    lines = [{"image": f"{n}.jpg", **boxes, "text": phrase} for n, (_, phrase) in enumerate(said)]
+    found = read_predictions(file(*lines), dataset="hico-det")
+    vocabulary = found.vocabulary
+    read = zip(found.triplet_verb, found.box_label[found.pair_object], strict=True)
+    wrong = {
+        phrase: (vocabulary.verbs[verb], vocabulary.objects[thing])
+        for (hoi, phrase), (verb, thing) in zip(said, read, strict=True)
+        if (verb, thing) != (base.class_verb[hoi], base.class_object[hoi])
+    }
+    assert wrong == {}
+
+
+@pytest.mark.parametrize(
+    ("text", "read"),
+    [
+        ("eat at the dining table", "eat_at dining_table"),
+        ("pay parking_meter", "pay parking_meter"),
+        ("stop at the stop sign", "stop_at stop_sign"),
+        ("wash train", "wash train"),
+        ("train dog", "train dog"),
+        ("a man in a park is holding a parking meter", "hold parking_meter"),
+        ("two people in the park watching a baseball bat", "watch baseball_bat"),
+        ("bicycle ridden by a man", "ride bicycle"),
+        ("a cake cut by a woman", "cut cake"),
+        ("the horse is ridden on the beach", "ride horse"),
+        ("a person being hugged", "hug person"),
+        ("A person is hugged by a person.", "hug person"),
+        ("a man sits on the bench by a woman", "sit_on bench"),
+        ("the man sits by the bench", "sit_by bench"),
+        ("the man is seated on the couch", "seat_on couch"),
+        ("a person with a light jacket holds a cup", "hold cup"),
+        ("walking with a dog in a park", "walk_with dog"),
+        ("a hot dog is eaten by a dog", "eat hot_dog"),
+    ],
+)
+def test_phrases_are_read(file: Callable[..., Path], text: str, read: str) -> None:
+    line = {key: value for key, value in LINE.items() if key not in ("verb", "object")}
+    found = read_predictions(file({**line, "text": text}), dataset="hico-det")
+    verb, thing = found.triplet_verb[0], found.box_label[found.pair_object[0]]
+    assert f"{found.vocabulary.verbs[verb]} {found.vocabulary.objects[thing]}" == read
 
 
 def test_other_words_stand_behind_them_and_are_no_class(words: Lexicon) -> None:

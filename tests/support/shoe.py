@@ -61,12 +61,15 @@ def evaluate(
     tau_by: str = "rank",
     tau_before_map: bool = False,
     integrator: str = "area",
+    classes: tuple[tuple[int, int], ...] | None = None,
     left_out: tuple[int, ...] = (),
     scored: bool = True,
 ) -> dict[str, float | None]:
     """Soft mAP, mF1 and miss rates; triplets of some verbs are left out on both sides.
 
     Without scores every prediction counts, the earlier one first, and there is no soft mAP.
+    Unmatched predictions count against what is annotated in their image, or, by figure 6 of the
+    supplement, against the closest of some classes, their own before others.
     """
     truth, found = (
         {
@@ -86,10 +89,16 @@ def evaluate(
     for place, one in enumerate(ranked):
         one["rank"] = place / (len(ranked) - 1) if len(ranked) > 1 else 1.0
 
-    whole = _run(names, truth, found, similarity, theta, delta, lambda one: True)
-    part = _run(
-        names, truth, found, similarity, theta, delta, lambda one: not scored or one[tau_by] >= tau
-    )
+    if classes is not None:
+        # What is annotated and no class takes part as well.
+        annotated = [one["class"] for name in names for one in truth.get(name, [])]
+        classes = tuple(dict.fromkeys([*classes, *annotated]))
+
+    def run(counts: Callable[[dict[str, Any]], bool]) -> dict[str, Any]:
+        return _run(names, truth, found, similarity, theta, delta, classes, counts)
+
+    whole = run(lambda one: True)
+    part = run(lambda one: not scored or one[tau_by] >= tau)
     of_map = part if tau_before_map else whole
     area = {"area": _area, "trapezoid": _trapezoids, "11-point": _eleven_points}[integrator]
     areas = [area(*_curve(of_map["rows"][hoi], n)) for hoi, n in of_map["positives"].items()]
@@ -111,6 +120,7 @@ def _run(
     similarity: Callable[[tuple[int, int], tuple[int, int]], float],
     theta: float,
     delta: float,
+    classes: tuple[tuple[int, int], ...] | None,
     counts: Callable[[dict[str, Any]], bool],
 ) -> dict[str, Any]:
     rows = defaultdict(list)
@@ -150,9 +160,12 @@ def _run(
             if matched[place]:
                 continue
             unmatched += 1
-            sigma = [similarity(wanted["class"], one["class"]) for wanted in mine]
+            against = [wanted["class"] for wanted in mine] if classes is None else [*classes]
+            if classes is not None and one["class"] in classes:
+                against.insert(0, one["class"])
+            sigma = [similarity(hoi, one["class"]) for hoi in against]
             if sigma and max(sigma) >= delta:
-                hoi = mine[sigma.index(max(sigma))]["class"]
+                hoi = against[sigma.index(max(sigma))]
                 rows[hoi].append((one["score"], 0.0))
                 sums[hoi]["fp"] += 1
     return {

@@ -19,43 +19,26 @@ from diaghoi.choice.ask.boxes_first import (
     people_text,
     read_boxes,
 )
-from diaghoi.choice.ask.prompts import Frame, message, question_text, shown_order
-from diaghoi.choice.ask.sent_pictures import (
-    Find,
-    SentPicture,
-    check_pictures,
-    picture_size,
-    sent_picture,
-)
-from diaghoi.choice.ask.settings import OF_PEOPLE, Settings, answered_before, check_settings
+from diaghoi.choice.ask.prompts import question_text, shown_order
+from diaghoi.choice.ask.settings import OF_PEOPLE, RECORDED, Settings, answered_before
 from diaghoi.choice.questions import Box, Question, Questions
-from diaghoi.exceptions import InputError
-from diaghoi.language.answer_file import AnswerFile
-from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
+from diaghoi.formats.pictures.asking import (
+    Find,
+    Frame,
+    ImageQuestions,
+    SentPicture,
+    ask_images,
+    check_pictures,
+    message,
+    open_questions,
+    picture_size,
+    tokens_in,
+)
+from diaghoi.language.answer_file import AnswerFile, check_settings
+from diaghoi.language.asking import Client
 
-# Pixels beyond the picture by which boxes are passed over: annotations are not exact.
-SLACK = 2.0
-
-PIXELS_PER_TOKEN = 28 * 28
-"""Of a picture: the patches of Qwen2.5-VL. Other models take from half to twice as many tokens."""
 TOKENS_PER_REPLY = 4
 TOKENS_PER_LIST_OF_PEOPLE = 80
-
-
-@dataclass(frozen=True, kw_only=True)
-class ImageQuestions:
-    """The open questions about one image, which share its picture.
-
-    Parameters
-    ----------
-    image : str
-        Its name.
-    places : tuple of int
-        Of its questions.
-    """
-
-    image: str
-    places: tuple[int, ...]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -161,27 +144,19 @@ class Asker:
         """What the model said about the people of images before."""
         if self.people is None:
             return {}
+        options = {key: RECORDED[key] for key in OF_PEOPLE}
         for number, line in enumerate(self.people.lines, 1):
             where = f"{self.people.path}: line {number}"
-            check_settings(where, line, self.settings.recorded, OF_PEOPLE)
+            check_settings(where, line, self.settings.recorded, options)
         return {str(line["image"]): str(line.get("reply")) for line in self.people.lines}
 
     @cached_property
     def groups(self) -> tuple[ImageQuestions, ...]:
-        """What is to be asked.
-
-        Those behind the last answer come first: what had no reply in an earlier run may have none
-        again, and must not keep the others waiting.
-        """
-        places: dict[str, list[int]] = {}
-        last = -1
-        for place, each in enumerate(self.asked):
-            if (each.image, each.name) in self.before:
-                last = place
-            else:
-                places.setdefault(each.image, []).append(place)
-        groups = [ImageQuestions(image=name, places=tuple(mine)) for name, mine in places.items()]
-        return tuple(sorted(groups, key=lambda group: group.places[0] < last))
+        """What is to be asked."""
+        places = {
+            place for place, each in enumerate(self.asked) if (each.image, each.name) in self.before
+        }
+        return open_questions([each.image for each in self.asked], places)
 
     def estimate(self) -> Estimate:
         """Estimate the cost; pictures that are missing cost nothing."""
@@ -194,15 +169,16 @@ class Asker:
             if size is None:
                 continue
             frame = Frame(width=size[0], height=size[1], unit=self.settings.unit)
-            if any(self._reaches_out(place, frame) for place in group.places):
+            if self.settings.setting > 1 and not all(
+                frame.holds(self._boxes[place]) for place in group.places
+            ):
                 outside.append(group.image)
             texts = [self._text(place, frame) for place in group.places]
             questions += len(texts)
             if self.settings.finds and group.image not in self.known:
                 texts.append(people_text(frame))
             requests += len(texts)
-            tokens += len(texts) * size[0] * size[1] / PIXELS_PER_TOKEN
-            tokens += sum(map(len, texts)) / LETTERS_PER_TOKEN
+            tokens += tokens_in(texts, size)
         finding = (requests - questions) * TOKENS_PER_LIST_OF_PEOPLE
         return Estimate(
             questions=questions,
@@ -228,40 +204,33 @@ class Asker:
         for file in (self.answers, self.people):
             if file is not None:
                 file.repair()
-        done: list[tuple[str, str, str]] = []
-        for outcome in ask_all(
+        unasked = ask_images(
             self._work,
             self.groups,
             self.client,
+            self.find,
             workers=self.workers,
             proven=bool(self.before),
-        ):
-            self.progress(len(outcome.tag.places))
-            done.append((outcome.tag.image, outcome.failure, outcome.value or ""))
-        done.sort()
+            progress=self.progress,
+        )
         return RunResult(
             questions=len(self.asked),
             before=sum((each.image, each.name) in self.before for each in self.asked),
             answered=self.answers.kept,
-            problems=tuple((image, problem) for image, _, problem in done if problem),
-            unanswered=tuple((image, failure) for image, failure, _ in done if failure),
+            problems=unasked.problems,
+            unanswered=unasked.unanswered,
             without_person=sum("chosen" in line for line in self.answers.lines),
             unread=tuple(name for name, reply in self.known.items() if _read(reply) is None),
         )
 
-    def _work(self, group: ImageQuestions) -> str:
-        """Ask the questions about an image, in a thread; return what is wrong with its picture."""
-        try:
-            picture = sent_picture(self.find, group.image)
-        except InputError as error:
-            return str(error)
+    def _work(self, group: ImageQuestions, picture: SentPicture) -> None:
+        """Ask the questions about an image, in a thread."""
         frame = Frame(width=picture.width, height=picture.height, unit=self.settings.unit)
         people = None
         if self.settings.setting == 3:
             people = self._found(group.image, picture, frame)
         for place in group.places:
             self._ask(place, picture, frame, people)
-        return ""
 
     def _found(self, image: str, picture: SentPicture, frame: Frame) -> tuple[Box, ...]:
         """Return the boxes of the people in an image."""
@@ -312,13 +281,6 @@ class Asker:
             object_box=object_box,
             instruction=self.settings.instruction,
         )
-
-    def _reaches_out(self, place: int, frame: Frame) -> bool:
-        if self.settings.setting == 1:
-            return False
-        left, top, right, bottom = self._boxes[place]
-        far = right > frame.width + SLACK or bottom > frame.height + SLACK
-        return far or min(left, top) < -SLACK
 
     @cached_property
     def _boxes(self) -> tuple[Box, ...]:

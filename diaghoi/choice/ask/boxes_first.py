@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.choice.ask.prompts import Frame
 from diaghoi.choice.joining import by_name, check_named, no_common_image
 from diaghoi.choice.questions import Box, Questions
 from diaghoi.data.arrays.types import FloatArray
@@ -30,6 +29,7 @@ from diaghoi.formats import read_predictions
 from diaghoi.formats.columns.checks import shown
 from diaghoi.formats.containers.content import load
 from diaghoi.formats.containers.locations import content_hash
+from diaghoi.formats.pictures.asking import Frame
 from diaghoi.language.asking import strip_reasoning
 
 SURE = 0.5

@@ -12,20 +12,16 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any, Literal, get_args
 
 from diaghoi.choice.answers import FILLERS
 from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, parse_option
 from diaghoi.choice.questions import LETTERS, Box, Question
 from diaghoi.data.arrays.seeding import hashed
+from diaghoi.formats.pictures.asking import Frame
 
 VERSION = 3
 """Changes with the wording, so that answers to another wording are not taken for these."""
 FEWEST = 4
-Unit = Literal["pixels", "thousandths"]
-UNITS: tuple[str, ...] = get_args(Unit)
-THOUSAND = 1000
 
 INSTRUCTION = (
     "IMPORTANT: Reply with the letter(s) ONLY, separated by commas if multiple. For example, if "
@@ -34,51 +30,6 @@ INSTRUCTION = (
 )
 """The instruction on the format of the answer, word for word as section 3.1 of the paper prints it:
 a model that gets another one gives other figures."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Frame:
-    """The numbers by which places in a picture are given.
-
-    Parameters
-    ----------
-    width, height : int
-        Of the picture in pixels.
-    unit : {"pixels", "thousandths"}
-        Pixels, or thousandths of width and height, as some models have learnt.
-    """
-
-    width: int
-    height: int
-    unit: Unit = "pixels"
-
-    @property
-    def words(self) -> str:
-        """How boxes are written, for a model."""
-        if self.unit == "thousandths":
-            numbers = "in thousandths of the width and height of the picture"
-        else:
-            numbers = f"in pixels of the picture, which is {self.width} wide and {self.height} high"
-        return f"[left, top, right, bottom] {numbers}, counted from its upper left corner"
-
-    def written(self, box: Box) -> str:
-        """Write a box in pixels in the numbers of the frame."""
-        numbers = (f"{side / scale:.0f}" for side, scale in zip(box, self._scale, strict=True))
-        return f"[{', '.join(numbers)}]"
-
-    def read(self, numbers: Sequence[float]) -> Box:
-        """Return the box in pixels that four numbers give."""
-        x1, y1, x2, y2 = (
-            number * scale for number, scale in zip(numbers, self._scale, strict=True)
-        )
-        return x1, y1, x2, y2
-
-    @property
-    def _scale(self) -> tuple[float, float, float, float]:
-        if self.unit == "pixels":
-            return 1.0, 1.0, 1.0, 1.0
-        x, y = self.width / THOUSAND, self.height / THOUSAND
-        return x, y, x, y
 
 
 def shown_order(question: Question, seed: int) -> tuple[str, ...]:
@@ -184,9 +135,3 @@ def _worded(option: str) -> str:
     if NO_INTERACTION not in option or ARTICLE not in option:
         return option
     return f"{NO_INTERACTION} with{ARTICLE}{parse_option(option).object.replace('_', ' ')}"
-
-
-def message(url: str, text: str) -> list[dict[str, Any]]:
-    """Put a picture and a text into messages of OpenAI's chat completions."""
-    picture = {"type": "image_url", "image_url": {"url": url}}
-    return [{"role": "user", "content": [picture, {"type": "text", "text": text}]}]

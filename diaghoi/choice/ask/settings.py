@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from diaghoi.choice.answers import FILLERS
-from diaghoi.choice.ask.prompts import INSTRUCTION, VERSION, Unit
+from diaghoi.choice.ask.prompts import INSTRUCTION, VERSION
 from diaghoi.choice.questions import Question, Questions
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.columns.checks import shown
-from diaghoi.language.answer_file import AnswerFile
+from diaghoi.formats.pictures.asking import Unit
+from diaghoi.language.answer_file import AnswerFile, check_settings
 
 SETTINGS = (1, 2, 3)
 # The people are found by the model that is asked.
@@ -170,7 +170,7 @@ def answered_before(
     found: set[tuple[str, str]] = set()
     for number, line in enumerate(file.lines, 1):
         where = f"{file.path}: line {number}"
-        check_settings(where, line, settings.recorded, tuple(RECORDED))
+        check_settings(where, line, settings.recorded, RECORDED)
         image: Any = line["image"]
         name: Any = line.get("question")
         named = isinstance(image, str) and isinstance(name, str)
@@ -184,30 +184,6 @@ def answered_before(
             raise InputError(f"{where}: image {image!r}: {name} is answered twice; keep one")
         found.add((image, name))
     return frozenset(found)
-
-
-def check_settings(
-    where: str, line: Mapping[str, Any], recorded: Mapping[str, Any], keys: Sequence[str]
-) -> None:
-    """Refuse a line that was asked with other settings.
-
-    Raises
-    ------
-    InputError
-        The message says what differs.
-    """
-    if not {"model", "prompt"} <= line.keys():
-        raise InputError(f"{where}: was not written by this command; give another --out")
-    for key in keys:
-        if line.get(key) != recorded.get(key):
-            here, there = (shown(each.get(key, "none")) for each in (recorded, line))
-            advice = "give another --out"
-            if RECORDED[key]:
-                advice += f", or the {RECORDED[key]} of that run"
-            raise InputError(
-                f"{where}: was asked with {key.replace('_', ' ')} {there}, and this run has "
-                f"{here}; {advice}"
-            )
 
 
 def _same(options: Any, question: Question) -> bool:

@@ -15,13 +15,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from diaghoi.choice.ask.prompts import Frame, message
-from diaghoi.choice.ask.sent_pictures import Find, check_pictures, sent_picture
 from diaghoi.choice.build.candidates import Target
 from diaghoi.choice.build.judges import JudgeRequest, Verdicts
 from diaghoi.choice.build.options import option_text
 from diaghoi.choice.classes import Interaction
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.pictures.asking import Find, Frame, check_pictures, message, sent_picture
 from diaghoi.language.answer_store import AnswerStore
 from diaghoi.language.asking import Client, ask_all, strip_reasoning
 

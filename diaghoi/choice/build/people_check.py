@@ -13,11 +13,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from diaghoi.choice.ask.prompts import message
-from diaghoi.choice.ask.sent_pictures import Find, check_pictures, sent_picture
 from diaghoi.choice.build.build import ChoiceBenchmark
 from diaghoi.choice.build.candidates import ImageTargets
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.pictures.asking import Find, check_pictures, message, sent_picture
 from diaghoi.language.answer_store import AnswerStore
 from diaghoi.language.asking import Client, ask_all, strip_reasoning
 

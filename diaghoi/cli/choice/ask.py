@@ -14,8 +14,7 @@ from diaghoi.cli import asking, options, outputs
 from diaghoi.cli.choice import options as given
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
-from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.report.json import to_json, write_json
+from diaghoi.exceptions import InputError, some_of
 
 if TYPE_CHECKING:
     from diaghoi.choice.ask.ask import Asker, Estimate, RunResult
@@ -24,14 +23,6 @@ if TYPE_CHECKING:
     from diaghoi.choice.questions import Questions
     from diaghoi.language.asking import Client
 
-Model = Annotated[
-    str,
-    typer.Option(
-        metavar="URL,MODEL[,VARIABLE]",
-        help="An OpenAI-compatible endpoint, the name of the model there, and the environment "
-        "variable with its API key [DIAGHOI_API_KEY].",
-    ),
-]
 Out = Annotated[
     Path,
     typer.Option(
@@ -67,12 +58,6 @@ Instruction = Annotated[
         readable=False,
     ),
 ]
-Coordinates = Annotated[
-    str,
-    typer.Option(
-        help="How the model writes boxes: in pixels, or in thousandths of the picture's sides."
-    ),
-]
 OptionSeed = Annotated[
     int, typer.Option(min=0, max=options.LARGEST_SEED, help="Seed of the order of the options.")
 ]
@@ -80,36 +65,29 @@ Limit = Annotated[
     int | None,
     typer.Option(min=1, max=options.MOST_ROWS, metavar="N", help="Ask the first N questions only."),
 ]
-Price = Annotated[
-    str | None, typer.Option(metavar="IN,OUT", help="Price of a million tokens in and out.")
-]
-Temperature = Annotated[
-    float,
-    typer.Option(max=10.0, help="Sampling temperature; if negative, the server's default."),
-]
 
 
 def ask(
     questions: given.QuestionFile,
     images: options.Images,
-    model: Model,
+    model: asking.Model,
     out: Out,
     setting: Setting = None,
     detections: DetectionFile = None,
     object_box: ObjectBox = False,
     instruction: Instruction = None,
-    coordinates: Coordinates = "pixels",
+    coordinates: asking.Coordinates = "pixels",
     dataset: options.Dataset = None,
     seed: OptionSeed = 0,
     limit: Limit = None,
     concurrent: asking.Concurrent = 8,
     yes: asking.Yes = False,
-    price: Price = None,
+    price: asking.Price = None,
     tries: asking.Tries = 6,
     timeout: asking.Timeout = 300.0,
     pause: asking.Pause = 1.0,
     max_tokens: asking.MaxTokens = 1024,
-    temperature: Temperature = 0.0,
+    temperature: asking.Temperature = 0.0,
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
@@ -181,14 +159,8 @@ def _settings(
     coordinates: str,
     people: Detections | None,
 ) -> Settings:
-    from diaghoi.choice.ask.prompts import UNITS
     from diaghoi.choice.ask.settings import BY_MODEL, Settings, setting_of
 
-    if coordinates not in UNITS:
-        raise InputError(
-            f"--coordinates {coordinates!r}{close_matches(coordinates, UNITS)}: give one of "
-            f"{', '.join(UNITS)}"
-        )
     chosen = setting_of(asked, 3 if people is not None else setting, object_box=object_box)
     finder = (BY_MODEL if people is None else people.name) if chosen == 3 else ""
     return Settings(
@@ -196,7 +168,7 @@ def _settings(
         setting=chosen,
         seed=seed,
         object_box=object_box,
-        unit="thousandths" if coordinates == "thousandths" else "pixels",
+        unit=asking.unit_of(coordinates),
         people=finder,
     )
 
@@ -208,9 +180,7 @@ def _run(
     with progress(quiet) as bar:
         bar.start("estimating")
         cost = asker.estimate()
-    price = (
-        (cost.tokens_in * prices[0][0] + cost.tokens_out * prices[0][1]) / 1e6 if prices else None
-    )
+    price = asking.price_of(cost.tokens_in, cost.tokens_out, prices)
     if not quiet:
         print_notes(_beforehand(asker, cost))
     if cost.questions and not asking.goes_on([_in_words(asker, cost, price)], yes, quiet):
@@ -242,11 +212,9 @@ def _beforehand(asker: Asker, cost: Estimate) -> list[str]:
 def _in_words(asker: Asker, cost: Estimate, price: float | None) -> str:
     """Say what asking takes."""
     before = f" ({len(asker.before):,} are answered)" if asker.before else ""
-    spent = "" if price is None else f", {price:,.2f} by the price given"
     return (
         f"{asker.settings.model}: {cost.questions:,} questions to ask in {cost.requests:,} "
-        f"requests{before}, about {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out "
-        f"(models count pictures in their own ways, and some think aloud){spent}"
+        f"requests{before}, {asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)}"
     )
 
 
@@ -259,8 +227,7 @@ def _result(asker: Asker, cost: Estimate, price: float | None, done: RunResult) 
         "answered_before": done.before,
         "without_person": done.without_person if asker.settings.setting == 3 else None,
         "unread_people": list(done.unread),
-        "pictures": [{"image": image, "why": why} for image, why in done.problems],
-        "unanswered": [{"image": image, "why": why} for image, why in done.unanswered],
+        **asking.listed(done.problems, done.unanswered),
         "estimate": {
             "questions": cost.questions,
             "requests": cost.requests,
@@ -272,20 +239,13 @@ def _result(asker: Asker, cost: Estimate, price: float | None, done: RunResult) 
 
 
 def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif json is not None:
-        write_json(json, result)
-    if quiet:
-        return
-    if json != outputs.STDOUT:
-        now = result["answered"] - result["answered_before"]
-        typer.echo(
-            f"{result['answers']}: {result['answered']:,} of {result['questions']:,} questions "
-            f"answered, {now:,} now; {result['model']}, setting {result['setting']}, seed "
-            f"{result['seed']}"
-        )
-    print_notes(_afterwards(result))
+    now = result["answered"] - result["answered_before"]
+    told = (
+        f"{result['answers']}: {result['answered']:,} of {result['questions']:,} questions "
+        f"answered, {now:,} now; {result['model']}, setting {result['setting']}, seed "
+        f"{result['seed']}"
+    )
+    asking.show_answers(result, json, quiet, told, _afterwards(result))
 
 
 def _afterwards(result: dict[str, Any]) -> list[str]:
@@ -301,12 +261,4 @@ def _afterwards(result: dict[str, Any]) -> list[str]:
         notes.append(
             f"{len(unread)} replies about people hold no boxes that can be read: {some_of(unread)}"
         )
-    incomplete = {
-        "pictures": "pictures are missing or cannot be read; nothing was asked about them",
-        "unanswered": "images had no reply; the same command asks again",
-    }
-    for key, what in incomplete.items():
-        rows = [f"{row['image']} ({row['why']:.160})" for row in result[key]]
-        if rows:
-            notes.append(f"{len(rows)} {what}: {some_of(rows)}")
     return notes

@@ -8,7 +8,7 @@ import re
 import sys
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from pathlib import Path, PurePath
+from pathlib import Path
 from typing import Any, Literal
 
 from diaghoi.data.arrays.allocation import give_back_freed_memory
@@ -41,9 +41,6 @@ IMAGES_OF_ANSWERS = "gt_paths"
 _JSON = (b"[", b"{", b'"')
 # What may be between two lists or dicts, and comes before each.
 _BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
-NAME = "filename"
-"""Key of the name of an image, in most formats."""
-_PICTURE = re.compile(r"\.(?:jpe?g|png|bmp|webp|tiff?)$", re.IGNORECASE)
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _PART = re.compile(r"(\d{6,9})\.npz")
 _OTHERS = (
@@ -173,11 +170,7 @@ def load(
     InputError
         If the file does not exist, is empty or damaged, or has an unknown container.
     """
-    content = _loaded(Path(path), most, packed)
-    return replace(content, value=_listed(content.value)) if content.plain else content
-
-
-def _loaded(path: Path, most: int | None, packed: Keys | None) -> Content:
+    path = Path(path)
     try:
         if ordinary(path).is_dir():
             return _folder(path)
@@ -198,18 +191,6 @@ def _loaded(path: Path, most: int | None, packed: Keys | None) -> Content:
     if json_text:
         return Content(path, "json", *_json(path))
     return Content(path, "pickle", _pickle(path, packed))
-
-
-def _listed(value: Any) -> Any:
-    """Make a dict of one dict per picture a list, in which each has the name of its picture."""
-    if not isinstance(value, dict) or not value:
-        return value
-    names = [PurePath(key).name for key in value if isinstance(key, str) and _PICTURE.search(key)]
-    if len(names) < len(value) or not all(isinstance(image, dict) for image in value.values()):
-        return value
-    # In several folders pictures may have the same name.
-    names = names if len(set(names)) == len(names) else list(value)
-    return [{NAME: name} | image for name, image in zip(names, value.values(), strict=True)]
 
 
 def _refuse(path: Path, head: bytes) -> None:

@@ -15,11 +15,11 @@ from support.scenes import BICYCLE, PERSON, image, scenes
 from support.scenes import RIDE as RIDE_VERB
 
 from diaghoi.choice.ask.boxes_first import found_person, people_text, read_boxes, read_detections
-from diaghoi.choice.ask.prompts import Frame
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.vocabulary import swig_hoi
 from diaghoi.exceptions import InputError
 from diaghoi.formats import write
+from diaghoi.formats.pictures.asking import Frame
 
 FRAME = Frame(width=640, height=480)
 ONE, TWO = (1.0, 2.0, 30.0, 40.0), (5.0, 6.0, 70.0, 80.5)

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from support.scenes import BICYCLE, PERSON, RIDE, VOCABULARY, WASH, image, scenes
 
-from diaghoi.choice.ask.prompts import Frame
 from diaghoi.choice.build.candidates import ImageTargets, Target, targets_in_images
 from diaghoi.choice.build.judge_options import judge_files, read_judges, read_models
 from diaghoi.choice.build.judges import JudgeRequest, SimilarityJudge, TimeSensitiveJudge, Verdicts
@@ -19,6 +18,7 @@ from diaghoi.choice.build.screening import screen
 from diaghoi.choice.build.verdict_files import FileJudge
 from diaghoi.choice.classes import Interaction
 from diaghoi.exceptions import InputError
+from diaghoi.formats.pictures.asking import Frame
 from diaghoi.semantic.tables.similarity import Similarity
 
 A, B, C, D = (Interaction(verb, "cup") for verb in "abcd")
