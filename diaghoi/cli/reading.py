@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -89,7 +89,9 @@ class InputFiles:
     @property
     def vocabulary(self) -> Vocabulary:
         """The data set, as far as it is known before the files are read."""
-        return vocabulary_named(self.dataset or "hico-det")
+        words = vocabulary_named(self.dataset or "hico-det")
+        given = None if words.known else self.annotations
+        return words if given is None else replace(words, annotations=given)
 
     @property
     def dataset(self) -> str | None:

@@ -12,7 +12,7 @@ from typing import Literal, TypedDict
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
@@ -85,6 +85,10 @@ class Options:
     shown : dict
         How the file was read, filled by its reader: ``boxes`` (xyxy or xywh), ``objects`` and
         ``triplets`` (their numbers).
+    stated : bool
+        Whether numbers are those of a data set with conventions, even if they show another way.
+    annotated : callable
+        ``() -> HOI classes`` of the annotations that the data set names, ascending.
     """
 
     vocabulary: Vocabulary
@@ -98,6 +102,14 @@ class Options:
     instances: str | os.PathLike[str] | None = None
     ids: str | os.PathLike[str] | None = None
     image_id: str | None = None
+    stated: bool = False
+    annotated: Callable[[], IntArray] = lambda: np.zeros(0, dtype=np.int64)
+
+    def states(self, *, predictions: bool) -> bool:
+        """Whether the data set says how files number triplets, whatever these show."""
+        conventions = self.vocabulary.conventions
+        by_description = conventions is not None and conventions.predictions is not None
+        return conventions is not None and (self.stated or (predictions and by_description))
 
     def origin_or(self, default: int) -> int:
         """Return the origin: the user's, the data set's, or the format's own."""

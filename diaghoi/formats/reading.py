@@ -4,11 +4,16 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from diaghoi.data.arrays.allocation import give_back_freed_memory
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.vocabulary import VOCABULARIES, object_numberings
+from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, object_numberings
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import BOX_LAYOUTS, Format, Kind, Options, Reading, Recognised
 from diaghoi.formats.columns.merging import merge
@@ -82,6 +87,7 @@ def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
         instances=reading.get("instances"),
         ids=reading.get("ids"),
         image_id=None if image_id is None else str(image_id),
+        annotated=partial(_annotated_classes, content.path, chosen_vocabulary),
     )
     _check_options(content, chosen, options)
     scenes = chosen.read(content, kind, options)
@@ -90,6 +96,18 @@ def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
         notes = tuple(f"{content.file}: {note}" for note in found)
         scenes = replace(scenes.load(), notes=scenes.notes + notes)
     return described(content, chosen, kind, chosen_vocabulary, options.shown), scenes
+
+
+def _annotated_classes(path: Path, words: Vocabulary) -> IntArray:
+    """Return the HOI classes of the annotations that a data set names; none while these are read."""
+    none = np.zeros(0, dtype=np.int64)
+    if words.annotations is None or words.annotations.resolve() == path.resolve():
+        return none
+    try:
+        hoi = read_annotations(words.annotations, dataset=words).triplet_class
+    except InputError:  # a command that needs them says what is wrong
+        return none
+    return np.unique(hoi[hoi >= 0])
 
 
 def read_annotations(path: _Path, **reading: Unpack[Reading]) -> Scenes:
@@ -307,7 +325,7 @@ def check_reading(reading: Reading) -> None:
     objects = reading.get("objects")
     if objects is not None:
         of_any = (*object_numberings(), *VOCABULARIES)
-        check_numbering(objects, of_any if given is None else tuple(numberings(given)))
+        check_numbering(objects, of_any if given is None else tuple(numberings(given, predictions=False)))
     if format is not None:
         check_format(format)
     for option, first, what in (
