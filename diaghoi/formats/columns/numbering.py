@@ -19,7 +19,7 @@ from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.base import Options
+from diaghoi.formats.base import Options, UnknownNumberError
 from diaghoi.formats.columns.checks import Rows
 from diaghoi.formats.columns.repeated import check_objects
 from diaghoi.formats.columns.triplet_numbers import (
@@ -159,12 +159,9 @@ def check_numbers(
         one, all_of = ("verb", "verbs") if reading.of == "verb" else ("HOI class", "HOI classes")
         described = reading.of == "verb" and vocabulary.conventions is not None
         in_format = "" if described else " in this format"
-        raise rows.error(
-            bad,
-            column,
-            f"unknown {one} {int(numbers[bad])}; {all_of} of {vocabulary.name} are numbered "
-            f"{min(known)} to {max(known)}{in_format}",
-        )
+        problem = f"unknown {one} {int(numbers[bad])}; {all_of} of {vocabulary.name} are numbered"
+        problem = f"{problem} {min(known)} to {max(known)}{in_format}"
+        raise UnknownNumberError(str(rows.error(bad, column, problem)), place < 0)
     return place
 
 
@@ -382,7 +379,8 @@ def check_labels(
             known += f" ({fits[0]} has all its labels)" if fits else ""
         elif not vocabulary.known:
             known += "; if the file numbers them differently, fix the description"
-        raise rows.error(bad, column, f"unknown object category {int(labels[bad])}; {known}")
+        problem = f"unknown object category {int(labels[bad])}; {known}"
+        raise UnknownNumberError(str(rows.error(bad, column, problem)), wrong)
     return place
 
 
