@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -20,9 +21,11 @@ from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import open_annotations, open_both, open_file, recognise
-from diaghoi.formats.base import Reading, UnclearDataSetError
+from diaghoi.formats.base import OwnDataError, Reading, UnclearDataSetError
 from diaghoi.formats.containers.content import FIRST
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
+from diaghoi.formats.own_data import draft
+from diaghoi.formats.reading import check_fit
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -135,6 +138,10 @@ class InputFiles:
         InputError
             If they cannot be read or found.
         """
+        with naming_own_data(self.predictions, self.annotations, self.dataset):
+            return self._read(bar, check)
+
+    def _read(self, bar: Progress, check: Callable[[list[Path | None]], Any]) -> Inputs:
         bar.start("reading predictions")
         self._check()
         found, own = self._predictions()
@@ -193,7 +200,8 @@ class InputFiles:
         own = self.of_predictions
         own["dataset"] = dataset
         try:
-            return open_both(self.predictions, pairs=self.pairs, **own)
+            alone = self.annotations is None
+            return open_both(self.predictions, pairs=self.pairs, fitting=alone, **own)
         except InputError:
             refuse_result(self.predictions, "the predictions")
             raise
@@ -202,10 +210,62 @@ class InputFiles:
         reading = self._beside
         reading["dataset"] = vocabulary
         try:
-            return open_annotations(path, **reading)
+            truth = open_annotations(path, **reading)
+            if not self.dataset:
+                check_fit(truth)
+            return truth
         except InputError:
             refuse_result(path, "the annotations")
             raise
+
+
+@contextmanager
+def naming_own_data(
+    predictions: Path, annotations: Path | None, dataset: str | None
+) -> Iterator[None]:
+    """Blame the annotations for an error of a block where they fit no data set that is known.
+
+    Parameters
+    ----------
+    predictions : pathlib.Path
+        The file that the block reads.
+    annotations : pathlib.Path or None
+        Those given, a file or a folder; None for those that the predictions hold.
+    dataset : str or None
+        The data set that the user gave: then errors stay what they are.
+
+    Raises
+    ------
+    OwnDataError
+        With both files.
+    """
+    try:
+        yield
+    except InputError as error:
+        if dataset is not None:
+            raise
+        own = error if isinstance(error, OwnDataError) else None
+        path = predictions if annotations is None else annotations
+        try:
+            if own is None and path.is_file():
+                open_annotations(path)
+        except OwnDataError as problem:
+            own = problem
+        except InputError:  # the error of the block comes first
+            pass
+        if own is None:
+            raise
+        raise OwnDataError(own.problem, list(dict.fromkeys((predictions, path)))) from None
+
+
+def drafted(error: InputError) -> str:
+    """Draft the description that an error asks for; empty where it asks for none."""
+    if not isinstance(error, OwnDataError):
+        return ""
+    try:
+        return draft(error.files)
+    except (InputError, OSError, MemoryError):
+        return ""
 
 
 def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary | None) -> None:

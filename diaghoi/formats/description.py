@@ -51,9 +51,10 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
         or the path of an ``.npy`` matrix of verbs x objects, one where they form a class; by
         default every verb goes with every object), ``annotations`` (a path), ``numbers``
         (``objects`` and ``verbs``: the number of the first one in files, by default 0, or a list of
-        all; and a table ``predictions`` of the same two, for files of predictions), ``boxes`` (``origin`` 0 or 1 and ``layout`` `xyxy` or `xywh`), ``rare`` (``classes``,
-        or ``counts`` of training instances and ``below``, by default 10) and ``protocol`` (a name,
-        or a table of ``CHOICES``).
+        all; ``predictions``: a table of these two for files of predictions), ``boxes`` (``origin``
+        0 or 1 and ``layout`` `xyxy` or `xywh`), ``rare`` (``classes``, or ``counts`` of training
+        instances and ``below``, by default 10) and ``protocol`` (a name, or a table of
+        ``CHOICES``).
 
     Returns
     -------

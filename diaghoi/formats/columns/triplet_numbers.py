@@ -189,7 +189,8 @@ def find_triplet_numbers(
         raise UnknownNumberError(
             f"{file}: at most {percent(shares[other])} of the best triplets are HOI classes of "
             f"{vocabulary.name}, however they are numbered: is the file of another data set? "
-            f"Describe it in a .toml file for --dataset, or give {fixed.option} to read it as it is",
+            f"Describe it in a .toml file for --dataset, or give {fixed.option} to read it as it "
+            "is",
             np.ones(len(numbers), dtype=bool),
         )
     raise InputError(
