@@ -72,7 +72,7 @@ class _Part:
     def combinations(self) -> IntArray:
         """Return the distinct (number, category of the object) of triplets."""
         label = self.scenes.box_label[self.scenes.pair_object[self.scenes.triplet_pair]]
-        return np.unique(np.stack([self.numbers(), label.astype(np.int64)], axis=1), axis=0)
+        return np.unique(np.stack([self.scenes.triplet_verb, label], axis=1), axis=0)
 
     def __str__(self) -> str:
         counts = number_of("image", len(self.scenes)), f"{len(self.scenes.box_label):,} boxes"
