@@ -77,12 +77,10 @@ class _Part:
     def __str__(self) -> str:
         counts = number_of("image", len(self.scenes)), f"{len(self.scenes.box_label):,} boxes"
         of = "HOI classes" if self.by_class else "verbs"
-        numbers = {"objects": [] if self.bare else self.objects(), of: self.numbers()}
-        found = [
-            f"{what} {values.min()} to {values.max()}"
-            for what, values in numbers.items()
-            if len(values)
-        ]
+        numbers = [(of, self.numbers())]
+        if not self.bare:
+            numbers.insert(0, ("objects", self.objects()))
+        found = [f"{what} {part.min()} to {part.max()}" for what, part in numbers if len(part)]
         triplets = number_of("triplet", len(self.scenes.triplet_pair))
         return f"{self.path.name}: {self.kind}, {', '.join((*counts, triplets, *found))}"
 
@@ -206,7 +204,10 @@ def _text(parts: Sequence[_Part], usual: _Part, found: _Part | None, folder: Pat
     names = {label: "person" if label == usual.person else str(label) for label in labels.tolist()}
     counted = usual.scenes.triplet_verb
     stated: dict[str, object] = {"objects": _first(labels), "verbs": _first(numbers)}
-    shifted = {"objects": _first(labels + moved), "verbs": _first(numbers + moved_verbs)}
+    shifted: dict[str, object] = {
+        "objects": _first(labels + moved),
+        "verbs": _first(numbers + moved_verbs),
+    }
     if found is not None and found.verbs is not None:
         shifted["verbs"] = stated["verbs"]  # the columns of scores are in the order of the verbs
     # A file shows by itself that it counts everything from 0, or from 1.
@@ -244,7 +245,7 @@ def _classes(
 
 
 def _things(combinations: IntArray, verb: int) -> list[int]:
-    return combinations[combinations[:, 0] == verb, 1].tolist()
+    return [int(label) for label in combinations[combinations[:, 0] == verb, 1]]
 
 
 def _moved(verbs: IntArray, found: _Part, moved: int, person: int) -> int:

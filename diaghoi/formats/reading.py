@@ -27,7 +27,7 @@ from diaghoi.formats.base import (
 )
 from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.columns.numbering import check_numbering, numberings
-from diaghoi.formats.columns.triplet_numbers import ENOUGH, GENUINE, most_confident
+from diaghoi.formats.columns.triplet_numbers import ENOUGH, FEW, GENUINE, most_confident
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.packed_rows import unpacked
 from diaghoi.formats.containers.pickled_images import first_images
@@ -108,7 +108,7 @@ def _open(
     try:
         scenes = chosen.read(content, kind, options)
     except UnknownNumberError as error:
-        slip = len(error.unknown) < ENOUGH or error.unknown.mean() < 1 - GENUINE
+        slip = len(error.unknown) < ENOUGH or error.unknown.sum() < FEW
         if not fitting or slip:
             raise
         raise OwnDataError(str(error), [content.path]) from None
@@ -143,6 +143,12 @@ def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
     if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
         return
     words, scored = scenes.vocabulary, scenes.scored
+    if words.agents is not None and not scored and not scenes.names[0].isdigit():
+        raise OwnDataError(
+            f"{scenes.source}: is read as {words.name}, whose images are called by their numbers "
+            f"in COCO, and holds image {str(scenes.names[0])!r}",
+            [scenes.source],
+        )
     if scored and (named or len(scenes.triplet_pair) < ENOUGH):
         return
     chosen = most_confident(scenes.triplet_score, len(scenes.triplet_pair))

@@ -132,6 +132,26 @@ def test_own_data_with_missing_objects_are_not_of_v_coco(run: Any, alone: Path) 
     assert (done.code, "33 % fit v-coco" in done.err) == (2, True), done.err
 
 
+def test_as_many_verbs_as_v_coco_has_actions(run: Any, alone: Path) -> None:
+    images = as_arrays(predicted(first=0))
+    for image in images:
+        image["verb_scores"] = np.pad(image["verb_scores"], ((0, 0), (0, 23)))
+    found, truth = saved(alone / "found.pkl", images), alone / "gt.pkl"
+    for first, name in ((0, "filename"), (1, "file_name")):
+        saved(truth, annotated(first=first, name=name))
+        done = run("report", found, "--annotations", truth)
+        assert (done.code, 'name = "own"' in done.err) == (2, True), done.err
+
+
+def test_a_few_numbers_that_no_known_data_set_has(run: Any, alone: Path) -> None:
+    classes = [*[(0, 1), (0, 2), (0, 3)] * 3, (1, 95)]
+    truth = saved(alone / "gt.json", annotated(first=1, classes=classes))
+    done = run("inspect", truth)
+    assert (done.code, "unknown object category 96" in done.err) == (2, True), done.err
+    assert 'name = "own"' in done.err
+    assert run("inspect", truth, "--to-description", "own.toml").code == 0
+
+
 def test_the_draft_is_an_output_like_others(run: Any, alone: Path) -> None:
     truth = saved(alone / "gt.json", annotated(first=1))
     (alone / "own.toml").write_text("old")
