@@ -138,6 +138,8 @@ class InputFiles:
         InputError
             If they cannot be read or found.
         """
+        if self.force:
+            return self._read(bar, check)
         with naming_own_data(self.predictions, self.annotations, self.dataset):
             return self._read(bar, check)
 
@@ -172,7 +174,8 @@ class InputFiles:
         """Refuse missing files before any is read."""
         check_inputs(self.inputs)
         given = self.vocabulary if self.dataset else None
-        check_annotations(self.annotations, given, self.predictions, **self.of_predictions)
+        fitting, reading = not self.force, self.of_predictions
+        check_annotations(self.annotations, given, self.predictions, fitting=fitting, **reading)
 
     @property
     def of_predictions(self) -> Reading:
@@ -200,8 +203,8 @@ class InputFiles:
         own = self.of_predictions
         own["dataset"] = dataset
         try:
-            alone = self.annotations is None
-            return open_both(self.predictions, pairs=self.pairs, fitting=alone, **own)
+            fitting = self.annotations is None and not self.force
+            return open_both(self.predictions, pairs=self.pairs, fitting=fitting, **own)
         except InputError:
             refuse_result(self.predictions, "the predictions")
             raise
@@ -211,7 +214,7 @@ class InputFiles:
         reading["dataset"] = vocabulary
         try:
             truth = open_annotations(path, **reading)
-            if not self.dataset:
+            if not (self.dataset or self.force):
                 check_fit(truth)
             return truth
         except InputError:
@@ -299,6 +302,8 @@ def check_annotations(
     vocabulary: Vocabulary | None,
     predictions: Path,
     find: Callable[[Vocabulary], object] = find_annotations,
+    *,
+    fitting: bool = True,
     **reading: Unpack[Reading],
 ) -> None:
     """Refuse annotations that cannot be found before all predictions are read.
@@ -313,6 +318,8 @@ def check_annotations(
         Their first images show the data set, and whether the file holds its annotations.
     find : callable
         Finds the annotations of a data set, or says that there are none.
+    fitting : bool
+        Whether the predictions must fit a known data set if none is given.
     **reading
         How to read them.
 
@@ -329,7 +336,7 @@ def check_annotations(
     if any(map(is_found, known)):
         return
     reading["dataset"] = vocabulary
-    opened = open_file(predictions, most=FIRST, **reading)
+    opened = open_file(predictions, most=FIRST, fitting=fitting, **reading)
     if opened.annotations is None:
         find(opened.scenes.vocabulary)
 

@@ -340,7 +340,7 @@ def open_file(
         if annotated and content.annotations is not None:
             also: Reading = {"dataset": scenes.vocabulary, "origin": reading.get("origin")}
             annotations = _annotations(*_open(content.annotations, also))
-            if reading.get("dataset") is None:
+            if fitting and reading.get("dataset") is None:
                 check_fit(annotations, named=content.annotations.benchmark is not None)
         cut = content.cut
         del content  # free millions of small objects before the next file is read

@@ -124,6 +124,13 @@ def test_combinations_that_a_known_data_set_lacks(run: Any, alone: Path) -> None
     assert done.code == 0, done.err
 
 
+def test_force_evaluates_own_data_as_a_known_data_set(run: Any, alone: Path) -> None:
+    found = saved(alone / "found.pkl", PREDICTIONS["CDN, with annotations"]())
+    assert run("report", found).code == 2
+    done = run("report", found, "--force")
+    assert (done.code, "on HICO-DET" in done.out) == (0, True), done.err
+
+
 def test_own_data_with_missing_objects_are_not_of_v_coco(run: Any, alone: Path) -> None:
     images = annotated(first=0, classes=[(1, 1), (4, 2), (2, 3)])
     for number, image in enumerate(images):
