@@ -28,8 +28,8 @@ class InputError(ValueError):
         super().__init__(short(printable(message), LONGEST_MESSAGE))
 
 
-# An option in a message; results in JSON are written by commands alone, so that --json stays.
-_OPTION = re.compile(r"(?<![^\s(])--(?!json\b)([a-z][a-z-]*)")
+# An option in a message; those of commands alone stay.
+_OPTION = re.compile(r"(?<![^\s(])--(?!json\b|to-description\b)([a-z][a-z-]*)")
 _commands: list[None] = []
 
 

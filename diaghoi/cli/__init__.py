@@ -9,6 +9,7 @@ import os
 import sys
 
 from diaghoi.cli.commands import app
+from diaghoi.cli.reading import drafted
 from diaghoi.cli.stopping import WORDS, stoppable
 from diaghoi.data.arrays.allocation import keep_freed_memory
 from diaghoi.exceptions import InputError, speaking_of_options
@@ -30,23 +31,26 @@ def main() -> None:
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="diaghoi-plain")
     keep_freed_memory()
-    code, message = 0, ""
+    code, message, draft = 0, "", ""
     with speaking_of_options(), stoppable() as stopped:
-        code, message = _run()
+        code, message, draft = _run()
     if stopped:
-        code, message = 128 + stopped[0], f"{WORDS[stopped[0]]}; nothing is half-written"
+        code, message, draft = 128 + stopped[0], f"{WORDS[stopped[0]]}; nothing is half-written", ""
     if message:
         print(f"diaghoi: {' '.join(message.split())}", file=sys.stderr)
+    if draft:
+        print(f"\n{draft}", end="", file=sys.stderr)
     sys.exit(code)
 
 
-def _run() -> tuple[int, str]:
-    """Run the command; return the exit code and the message for stderr."""
-    code, message = 0, ""
+def _run() -> tuple[int, str, str]:
+    """Run the command; return the exit code, the message for stderr, and a draft to follow it."""
+    code, message, draft = 0, "", ""
     try:
         code = _command()
     except InputError as error:
         message = str(error)
+        draft = drafted(error)
     except BrokenPipeError:
         code = 1
     except OSError as error:
@@ -59,7 +63,7 @@ def _run() -> tuple[int, str]:
     if lost is not None and not (code or message):
         code = 1
         message = "" if isinstance(lost, BrokenPipeError) else f"stdout: {lost.strerror or lost}"
-    return (2, f"error: {message}") if message else (code, "")
+    return (2, f"error: {message}", draft) if message else (code, "", "")
 
 
 def _command() -> int:

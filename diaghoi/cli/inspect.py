@@ -12,11 +12,14 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import in_folder
 from diaghoi.cli.progress import progress
+from diaghoi.cli.reading import naming_own_data
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.diagnosis import inspection
-from diaghoi.exceptions import printable
+from diaghoi.exceptions import InputError, printable
 from diaghoi.formats import open_file, read_annotations, read_predictions
 from diaghoi.formats.containers.content import FIRST
+from diaghoi.formats.own_data import write_draft
+from diaghoi.formats.reading import check_fit
 from diaghoi.report.json import to_json, write_json
 
 # Rows from which on files of the package are sampled, and the images that are read of these, in
@@ -45,11 +48,28 @@ def inspect(
     instances: options.Instances = None,
     ids: options.Ids = None,
     image_id: options.ImageId = None,
+    to_description: Annotated[
+        Path | None,
+        typer.Option(
+            help="Draft the description of a data set of its own from the numbers in the files: a "
+            ".toml file for --dataset.",
+        ),
+    ] = None,
     json: options.Json = None,
     quiet: options.Quiet = False,
 ) -> None:
     """Identify a file, and report what looks wrong with it."""
-    outputs.check_files([json], [file, annotations, pairs, instances, ids])
+    outputs.check_files([json, to_description], [file, annotations, pairs, instances, ids])
+    if to_description is not None:
+        if dataset is not None:
+            raise InputError(
+                "--to-description: drafts the description of a data set that has none; leave "
+                "--dataset out"
+            )
+        write_draft(to_description, [file, *([] if annotations is None else [annotations])])
+        dataset = str(to_description)
+        if not quiet and json != outputs.STDOUT:
+            typer.echo(f"Wrote {to_description}: fill in the names of objects and verbs.")
     reading: dict[str, Any] = {
         "dataset": dataset,
         "format": format,
@@ -61,11 +81,12 @@ def inspect(
         "image_id": image_id,
     }
     beside: dict[str, Any] = {"instances": instances, "ids": ids}
-    with progress(quiet) as bar:
+    with progress(quiet) as bar, naming_own_data(file, annotations, dataset):
         bar.start(f"reading {file}")
         own = beside if annotations is None and pairs is None else {}
         most = None if pairs is not None else FIRST
-        recognised, source, held, cut = open_file(file, most=most, **own, **reading)
+        alone = annotations is None
+        recognised, source, held, cut = open_file(file, most=most, fitting=alone, **own, **reading)
         scenes, sample = _sampled(file, source, cut)
         if pairs is not None:
             scenes = read_predictions(file, pairs=pairs, **reading)
@@ -74,6 +95,8 @@ def inspect(
             annotations = in_folder(annotations, scenes.vocabulary).path
             outputs.check_files([json], [annotations])
             truth = read_annotations(annotations, dataset=scenes.vocabulary, **beside)
+            if dataset is None:
+                check_fit(truth)
         found = inspection.inspect(scenes, truth, whole=sample is None)
     alone = truth is None and recognised.kind != "annotations"
     result = {

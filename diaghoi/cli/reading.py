@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -20,9 +21,11 @@ from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import open_annotations, open_both, open_file, recognise
-from diaghoi.formats.base import Reading, UnclearDataSetError
+from diaghoi.formats.base import OwnDataError, Reading, UnclearDataSetError
 from diaghoi.formats.containers.content import FIRST
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
+from diaghoi.formats.own_data import draft
+from diaghoi.formats.reading import check_fit
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -89,7 +92,9 @@ class InputFiles:
     @property
     def vocabulary(self) -> Vocabulary:
         """The data set, as far as it is known before the files are read."""
-        return vocabulary_named(self.dataset or "hico-det")
+        words = vocabulary_named(self.dataset or "hico-det")
+        given = None if words.known else self.annotations
+        return words if given is None else replace(words, annotations=given)
 
     @property
     def dataset(self) -> str | None:
@@ -133,6 +138,12 @@ class InputFiles:
         InputError
             If they cannot be read or found.
         """
+        if self.force:
+            return self._read(bar, check)
+        with naming_own_data(self.predictions, self.annotations, self.dataset):
+            return self._read(bar, check)
+
+    def _read(self, bar: Progress, check: Callable[[list[Path | None]], Any]) -> Inputs:
         bar.start("reading predictions")
         self._check()
         found, own = self._predictions()
@@ -163,7 +174,8 @@ class InputFiles:
         """Refuse missing files before any is read."""
         check_inputs(self.inputs)
         given = self.vocabulary if self.dataset else None
-        check_annotations(self.annotations, given, self.predictions, **self.of_predictions)
+        fitting, reading = not self.force, self.of_predictions
+        check_annotations(self.annotations, given, self.predictions, fitting=fitting, **reading)
 
     @property
     def of_predictions(self) -> Reading:
@@ -191,7 +203,8 @@ class InputFiles:
         own = self.of_predictions
         own["dataset"] = dataset
         try:
-            return open_both(self.predictions, pairs=self.pairs, **own)
+            fitting = self.annotations is None and not self.force
+            return open_both(self.predictions, pairs=self.pairs, fitting=fitting, **own)
         except InputError:
             refuse_result(self.predictions, "the predictions")
             raise
@@ -200,10 +213,62 @@ class InputFiles:
         reading = self._beside
         reading["dataset"] = vocabulary
         try:
-            return open_annotations(path, **reading)
+            truth = open_annotations(path, **reading)
+            if not (self.dataset or self.force):
+                check_fit(truth)
+            return truth
         except InputError:
             refuse_result(path, "the annotations")
             raise
+
+
+@contextmanager
+def naming_own_data(
+    predictions: Path, annotations: Path | None, dataset: str | None
+) -> Iterator[None]:
+    """Blame the annotations for an error of a block where they fit no data set that is known.
+
+    Parameters
+    ----------
+    predictions : pathlib.Path
+        The file that the block reads.
+    annotations : pathlib.Path or None
+        Those given, a file or a folder; None for those that the predictions hold.
+    dataset : str or None
+        The data set that the user gave: then errors stay what they are.
+
+    Raises
+    ------
+    OwnDataError
+        With both files.
+    """
+    try:
+        yield
+    except InputError as error:
+        if dataset is not None:
+            raise
+        own = error if isinstance(error, OwnDataError) else None
+        path = predictions if annotations is None else annotations
+        try:
+            if own is None and path.is_file():
+                open_annotations(path)
+        except OwnDataError as problem:
+            own = problem
+        except InputError:  # the error of the block comes first
+            pass
+        if own is None:
+            raise
+        raise OwnDataError(own.problem, list(dict.fromkeys((predictions, path)))) from None
+
+
+def drafted(error: InputError) -> str:
+    """Draft the description that an error asks for; empty where it asks for none."""
+    if not isinstance(error, OwnDataError):
+        return ""
+    try:
+        return draft(error.files)
+    except (InputError, OSError, MemoryError):
+        return ""
 
 
 def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary | None) -> None:
@@ -237,6 +302,8 @@ def check_annotations(
     vocabulary: Vocabulary | None,
     predictions: Path,
     find: Callable[[Vocabulary], object] = find_annotations,
+    *,
+    fitting: bool = True,
     **reading: Unpack[Reading],
 ) -> None:
     """Refuse annotations that cannot be found before all predictions are read.
@@ -251,6 +318,8 @@ def check_annotations(
         Their first images show the data set, and whether the file holds its annotations.
     find : callable
         Finds the annotations of a data set, or says that there are none.
+    fitting : bool
+        Whether the predictions must fit a known data set if none is given.
     **reading
         How to read them.
 
@@ -267,7 +336,7 @@ def check_annotations(
     if any(map(is_found, known)):
         return
     reading["dataset"] = vocabulary
-    opened = open_file(predictions, most=FIRST, **reading)
+    opened = open_file(predictions, most=FIRST, fitting=fitting, **reading)
     if opened.annotations is None:
         find(opened.scenes.vocabulary)
 

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -34,6 +34,19 @@ from diaghoi.data.protocol import (
 MOST_CLASSES = 2**15 - 2
 
 
+class Numbers(NamedTuple):
+    """How files number objects and verbs.
+
+    Parameters
+    ----------
+    objects, verbs : tuple of int
+        Number of each, in the order of the vocabulary.
+    """
+
+    objects: tuple[int, ...]
+    verbs: tuple[int, ...]
+
+
 @dataclass(frozen=True, kw_only=True)
 class Conventions:
     """How the files of a data set number objects and verbs, and write boxes.
@@ -41,7 +54,10 @@ class Conventions:
     Parameters
     ----------
     objects, verbs : tuple of int
-        Number in the files of each object and verb.
+        Number in the files of each object and verb, unless a file shows that it counts from another
+        first one.
+    predictions : Numbers or None
+        The numbers in all files of predictions; None where they are those above.
     origin : {0, 1}
         Whether pixels are counted from zero or one.
     boxes : {"xyxy", "xywh"}
@@ -50,8 +66,14 @@ class Conventions:
 
     objects: tuple[int, ...]
     verbs: tuple[int, ...]
+    predictions: Numbers | None = None
     origin: Literal[0, 1] = 0
     boxes: Literal["xyxy", "xywh"] = "xyxy"
+
+    def numbers(self, *, predictions: bool) -> Numbers:
+        """Return the numbers in files of predictions or of annotations."""
+        stated = self.predictions if predictions else None
+        return Numbers(self.objects, self.verbs) if stated is None else stated
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -6,13 +6,15 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
+from shlex import quote
 from typing import Literal, TypedDict
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
@@ -27,6 +29,46 @@ Kind = Literal["annotations", "predictions", "pairs"]
 
 class UnclearDataSetError(InputError):
     """A file that several data sets may have written; ``--dataset`` or its annotations decide."""
+
+
+class OwnDataError(UnclearDataSetError):
+    """A file of no data set that is known; a description of it is needed.
+
+    Parameters
+    ----------
+    problem : str
+        What shows it, with the file.
+    files : sequence of path
+        The file, and those that belong to it: annotations and predictions.
+    """
+
+    def __init__(self, problem: str, files: Sequence[str | os.PathLike[str]]) -> None:
+        self.problem, self.files = problem, tuple(map(Path, files))
+        given = " ".join(map(quote, map(str, self.files[:1])))
+        if len(self.files) > 1:
+            given += f" --annotations {quote(str(self.files[1]))}"
+        super().__init__(
+            f"{problem}; if it is of a data set of its own, describe that in own.toml and give it "
+            "with --dataset own.toml: a draft, in which names are to be filled in, comes from "
+            f"'diaghoi inspect {given} --to-description own.toml'; the --dataset of a known one "
+            "reads the file as it is"
+        )
+
+
+class UnknownNumberError(InputError):
+    """A number of an object, a verb or an HOI class that the data set does not have.
+
+    Parameters
+    ----------
+    message : str
+        The text.
+    unknown : (R,) bool array
+        Which numbers of the file are unknown.
+    """
+
+    def __init__(self, message: str, unknown: BoolArray) -> None:
+        super().__init__(message)
+        self.unknown = unknown
 
 
 class Reading(TypedDict, total=False):
@@ -85,6 +127,10 @@ class Options:
     shown : dict
         How the file was read, filled by its reader: ``boxes`` (xyxy or xywh), ``objects`` and
         ``triplets`` (their numbers).
+    stated : bool
+        Whether numbers are those of a data set with conventions, even if they show another way.
+    annotated : callable
+        ``() -> HOI classes`` of the annotations that the data set names, ascending.
     """
 
     vocabulary: Vocabulary
@@ -98,6 +144,14 @@ class Options:
     instances: str | os.PathLike[str] | None = None
     ids: str | os.PathLike[str] | None = None
     image_id: str | None = None
+    stated: bool = False
+    annotated: Callable[[], IntArray] = lambda: np.zeros(0, dtype=np.int64)
+
+    def states(self, *, predictions: bool) -> bool:
+        """Whether the data set says how files number triplets, whatever these show."""
+        conventions = self.vocabulary.conventions
+        by_description = conventions is not None and conventions.predictions is not None
+        return conventions is not None and (self.stated or (predictions and by_description))
 
     def origin_or(self, default: int) -> int:
         """Return the origin: the user's, the data set's, or the format's own."""
@@ -168,6 +222,8 @@ class Format:
         such a file is HICO-DET's.
     evidence : callable
         ``content -> notes``: what shows the data set, where neither names nor the format do.
+    misfit : callable
+        ``content -> problem``: what shows that the file is of no known data set; empty if nothing.
     single : bool
         Whether the format belongs to that data set only; others also hold described data sets.
     rows : tuple of str
@@ -184,6 +240,7 @@ class Format:
     dataset: Callable[[Content], str | None] = lambda content: None
     either: Callable[[Content], tuple[str, ...]] = lambda content: ()
     evidence: Callable[[Content], tuple[str, ...]] = lambda content: ()
+    misfit: Callable[[Content], str] = lambda content: ""
     single: bool = False
     rows: tuple[str, ...] = ()
 

@@ -66,8 +66,9 @@ class Batches:
         described = self.vocabulary.conventions is not None
         self._options = Options(
             vocabulary=self.vocabulary,
-            objects=objects,
+            objects=self.vocabulary.name if described and objects is None else objects,
             verbs=None if described else 0,
+            stated=described,
             boxes=None if described else "xyxy",
             top=top,
         )

@@ -23,6 +23,11 @@ def vocabulary(name: str) -> Vocabulary:
     """
     if name.endswith(".toml"):
         return read_description(name)
+    if name.endswith(".npy"):
+        raise InputError(
+            f"--dataset {name}: a matrix has no names; give the .toml file of a description with "
+            f'classes = "{name}"'
+        )
     if name not in VOCABULARIES:
         raise InputError(
             f"unknown data set '{name}'{close_matches(name, VOCABULARIES)}; "

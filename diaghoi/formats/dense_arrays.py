@@ -23,7 +23,7 @@ from diaghoi.data.arrays.types import Array, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError
-from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.base import Format, Kind, Options, UnknownNumberError
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range
 from diaghoi.formats.columns.numbering import check_labels, find_numbering, numbers_of_files
 from diaghoi.formats.containers.atomic import replacing
@@ -55,21 +55,23 @@ def _recognise(content: Content) -> Kind | None:
 
 def _dataset(content: Content) -> str | None:
     """Infer the data set from the number of verbs of the first image."""
-    value = listed(content).value
+    width = verb_count(content)
+    return "hico-det" if width == len(hico_det().verbs) else "v-coco" if width in WIDTHS else None
+
+
+def verb_count(content: Content) -> int | None:
+    """Return the number of verbs that the first image has scores of, None if it shows none."""
+    value: Any = listed(content).value
     if content.container == "npz":
-        return _by_width(dense_images(content).rows)
-    rows = value if isinstance(value, list | tuple) else value.get("verb_scores")
-    return _by_width(rows)
-
-
-def _by_width(rows: Any) -> str | None:
+        rows: Any = dense_images(content).rows
+    else:
+        rows = value if isinstance(value, list | tuple) else value.get("verb_scores")
     try:
         first: Any = rows[0]
         scores: Any = first["verb_scores"] if isinstance(first, dict) else first
-        width = shape_of(scores)[1]
+        return shape_of(scores)[1]
     except (IndexError, KeyError, ValueError, TypeError):
         return None
-    return {len(hico_det().verbs): "hico-det"}.get(width, "v-coco" if width in WIDTHS else None)
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
@@ -90,7 +92,12 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     label = check_labels(label_rows, labels, vocabulary, "", numbering.name)
     # The official evaluators use 100 triplets per image, even if the protocol keeps fewer.
     top = max(options.top or TOP, TOP)
-    best = best_triplets(*_scores(columns, vocabulary), label[objects], vocabulary, top)
+    try:
+        best = best_triplets(*_scores(columns, vocabulary), label[objects], vocabulary, top)
+    except InputError as error:
+        if verb_count(content) in (None, len(vocabulary.verbs)):
+            raise
+        raise UnknownNumberError(str(error), np.ones(len(human), dtype=bool)) from None
     notes = (
         *numbering.notes(content.file),
         cut_note(f"{content.file}: dense arrays", top, options.top),

@@ -21,7 +21,7 @@ from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import PROTOCOLS, Protocol, choice_problem
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.splits import check_protocol
-from diaghoi.data.vocabulary import MOST_CLASSES, VOCABULARIES, Conventions, Vocabulary
+from diaghoi.data.vocabulary import MOST_CLASSES, VOCABULARIES, Conventions, Numbers, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.columns.checks import EXACT, first_repeated
 from diaghoi.formats.containers.toml import check_keys, read_toml
@@ -51,9 +51,10 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
         or the path of an ``.npy`` matrix of verbs x objects, one where they form a class; by
         default every verb goes with every object), ``annotations`` (a path), ``numbers``
         (``objects`` and ``verbs``: the number of the first one in files, by default 0, or a list of
-        all), ``boxes`` (``origin`` 0 or 1 and ``layout`` `xyxy` or `xywh`), ``rare`` (``classes``,
-        or ``counts`` of training instances and ``below``, by default 10) and ``protocol`` (a name,
-        or a table of ``CHOICES``).
+        all; ``predictions``: a table of these two for files of predictions), ``boxes`` (``origin``
+        0 or 1 and ``layout`` `xyxy` or `xywh`), ``rare`` (``classes``, or ``counts`` of training
+        instances and ``below``, by default 10) and ``protocol`` (a name, or a table of
+        ``CHOICES``).
 
     Returns
     -------
@@ -208,7 +209,12 @@ class _Description:
         return [(int(verb), int(label)) for verb, label in np.argwhere(matrix)]
 
     def conventions(self, objects: int, verbs: int) -> Conventions:
-        numbers = self.table("numbers", ("objects", "verbs"))
+        numbers = self.table("numbers", ("objects", "verbs", "predictions"))
+        given = numbers.get("predictions")
+        if not isinstance(given, dict | None):
+            raise self.error("numbers.predictions", f"is {given!r:.60}; give a table")
+        check_keys(f"{self.path}: numbers.predictions", given or {}, ("objects", "verbs"))
+        usual = self.both_numbers("", numbers, objects, verbs)
         boxes = self.table("boxes", ("origin", "layout"))
         origin, layout = boxes.get("origin", 0), boxes.get("layout", "xyxy")
         if isinstance(origin, bool | float) or origin not in (0, 1):
@@ -216,10 +222,21 @@ class _Description:
         if layout not in ("xyxy", "xywh"):
             raise self.error("boxes.layout", f"is {layout!r:.60}; give 'xyxy' or 'xywh'")
         return Conventions(
-            objects=self.numbers("objects", numbers.get("objects", 0), objects),
-            verbs=self.numbers("verbs", numbers.get("verbs", 0), verbs),
+            objects=usual.objects,
+            verbs=usual.verbs,
+            predictions=None
+            if given is None
+            else self.both_numbers("predictions.", numbers | given, objects, verbs),
             origin=origin,
             boxes=layout,
+        )
+
+    def both_numbers(
+        self, where: str, table: Mapping[str, Any], objects: int, verbs: int
+    ) -> Numbers:
+        return Numbers(
+            self.numbers(f"{where}objects", table.get("objects", 0), objects),
+            self.numbers(f"{where}verbs", table.get("verbs", 0), verbs),
         )
 
     def numbers(self, key: str, given: Any, count: int) -> tuple[int, ...]:

@@ -21,6 +21,7 @@ from diaghoi.formats.columns.triplet_numbers import (
     CLEAR,
     ENOUGH,
     FEW,
+    GENUINE,
     LEAST,
     READINGS,
     most_confident,
@@ -52,7 +53,7 @@ class Shares:
     @property
     def is_hoi_a(self) -> bool:
         """Whether the file is clearly of HOI-A."""
-        return self.many and self.hoi_a >= LEAST and self.hoi_a >= CLEAR * self.hico_det
+        return self.many and self.hoi_a >= GENUINE and self.hoi_a >= CLEAR * self.hico_det
 
     @property
     def is_hico_det(self) -> bool:
@@ -116,6 +117,18 @@ def either(content: Content, layout: ListLayout) -> tuple[str, ...]:
     """Return both data sets for a file that may be of either, else nothing."""
     seen = shares(content, layout)
     return () if seen is None or seen.is_hico_det else (NAME, OTHER)
+
+
+def misfit(content: Content, layout: ListLayout) -> str:
+    """Say what shows that a file is of neither data set; empty where it may be."""
+    seen = shares(content, layout)
+    if seen is None or max(seen.hoi_a, seen.hico_det) >= GENUINE:
+        return ""
+    best = "best" if layout.scored else "annotated"
+    return (
+        f"of the {best} triplets {percent(seen.hoi_a)} are HOI classes of {NAME}, and "
+        f"{percent(seen.hico_det)} are those of {OTHER}"
+    )
 
 
 def evidence(content: Content, layout: ListLayout) -> tuple[str, ...]:

@@ -47,4 +47,5 @@ FORMAT = Format(
     dataset=lambda content: content.benchmark or hoi_a.found(content, _LAYOUT),
     either=lambda content: hoi_a.either(content, _LAYOUT),
     evidence=lambda content: hoi_a.evidence(content, _LAYOUT),
+    misfit=lambda content: hoi_a.misfit(content, _LAYOUT),
 )

@@ -4,15 +4,30 @@ from __future__ import annotations
 
 import os
 from dataclasses import replace
+from functools import partial
+from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from diaghoi.data.arrays.allocation import give_back_freed_memory
+from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.vocabulary import VOCABULARIES, object_numberings
+from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, object_numberings
 from diaghoi.exceptions import InputError
-from diaghoi.formats.base import BOX_LAYOUTS, Format, Kind, Options, Reading, Recognised
+from diaghoi.formats.base import (
+    BOX_LAYOUTS,
+    Format,
+    Kind,
+    Options,
+    OwnDataError,
+    Reading,
+    Recognised,
+    UnknownNumberError,
+)
 from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.columns.numbering import check_numbering, numberings
+from diaghoi.formats.columns.triplet_numbers import ENOUGH, FEW, GENUINE, most_confident
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.packed_rows import unpacked
 from diaghoi.formats.containers.pickled_images import first_images
@@ -61,7 +76,9 @@ def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
     return opened.recognised, opened.scenes.load()
 
 
-def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
+def _open(
+    content: Content, reading: Reading, *, fitting: bool = True
+) -> tuple[Recognised, SceneSource]:
     """Read what was loaded, but leave in the file what can be read on demand."""
     dataset, format = reading.get("dataset"), reading.get("format")
     given = vocabulary(dataset) if isinstance(dataset, str) else dataset
@@ -69,7 +86,7 @@ def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
     if not chosen.rows and content.first and packed_keys(format)(first_images(content.value)):
         # The first images alone look like those of another format.
         content = replace(content, value=unpacked(content.value))
-    chosen_vocabulary = vocabulary_of(content, chosen, given)
+    chosen_vocabulary = vocabulary_of(content, chosen, given, fitting=fitting)
     image_id = reading.get("image_id")
     options = Options(
         vocabulary=chosen_vocabulary,
@@ -82,14 +99,81 @@ def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
         instances=reading.get("instances"),
         ids=reading.get("ids"),
         image_id=None if image_id is None else str(image_id),
+        annotated=partial(_annotated_classes, content.path, chosen_vocabulary),
     )
     _check_options(content, chosen, options)
-    scenes = chosen.read(content, kind, options)
+    # Who says how numbers are to be read takes the file as it is.
+    asked = any(value is not None for value in (options.objects, options.verbs, options.classes))
+    fitting = fitting and given is None and not asked
+    try:
+        scenes = chosen.read(content, kind, options)
+    except UnknownNumberError as error:
+        slip = len(error.unknown) < ENOUGH or error.unknown.sum() < FEW
+        if not fitting or slip:
+            raise
+        raise OwnDataError(str(error), [content.path]) from None
+    if fitting:
+        check_fit(scenes, named=content.benchmark is not None)
     found = options.notes if given is not None else (*chosen.evidence(content), *options.notes)
     if found:
         notes = tuple(f"{content.file}: {note}" for note in found)
         scenes = replace(scenes.load(), notes=scenes.notes + notes)
     return described(content, chosen, kind, chosen_vocabulary, options.shown), scenes
+
+
+def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
+    """Refuse a file whose triplets are not HOI classes of the data set that it was taken for.
+
+    Files of other data sets may use the same numbers. Of the annotated triplets of HOI-A one in a
+    hundred has another combination, of those of the other data sets none. Predictions are judged
+    by the best of them.
+
+    Parameters
+    ----------
+    scenes : Scenes or another source of them
+        Annotations or predictions; a file of the package itself names its data set.
+    named : bool
+        Whether the names of images show the data set, so that some combinations may be slips.
+
+    Raises
+    ------
+    OwnDataError
+        With the share of the triplets that fit.
+    """
+    if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
+        return
+    words, scored = scenes.vocabulary, scenes.scored
+    if words.agents is not None and not scored and not scenes.names[0].isdigit():
+        raise OwnDataError(
+            f"{scenes.source}: is read as {words.name}, whose images are called by their numbers "
+            f"in COCO, and holds image {str(scenes.names[0])!r}",
+            [scenes.source],
+        )
+    if scored and (named or len(scenes.triplet_pair) < ENOUGH):
+        return
+    chosen = most_confident(scenes.triplet_score, len(scenes.triplet_pair))
+    fits = scenes.triplet_class[chosen] >= 0
+    slips = scored or named or words.name == "hoi-a"
+    if fits.mean() >= (GENUINE if slips else 1):
+        return
+    what = "best" if scored else "annotated"
+    raise OwnDataError(
+        f"{scenes.source}: is read as {words.name}, but of its {len(fits):,} {what} triplets only "
+        f"{int(fits.sum()):,} are HOI classes of it",
+        [scenes.source],
+    )
+
+
+def _annotated_classes(path: Path, words: Vocabulary) -> IntArray:
+    """Return the HOI classes of the annotations that a data set names; none while it is read."""
+    none = np.zeros(0, dtype=np.int64)
+    if words.annotations is None or words.annotations.resolve() == path.resolve():
+        return none
+    try:
+        hoi = read_annotations(words.annotations, dataset=words).triplet_class
+    except InputError:  # a command that needs them says what is wrong
+        return none
+    return np.unique(hoi[hoi >= 0])
 
 
 def read_annotations(path: _Path, **reading: Unpack[Reading]) -> Scenes:
@@ -177,7 +261,12 @@ def open_predictions(
 
 
 def open_both(
-    path: _Path, *, pairs: _Path | None = None, annotated: bool = True, **reading: Unpack[Reading]
+    path: _Path,
+    *,
+    pairs: _Path | None = None,
+    annotated: bool = True,
+    fitting: bool = True,
+    **reading: Unpack[Reading],
 ) -> tuple[SceneSource, SceneSource | None]:
     """Open predictions, and the annotations where the same file holds them.
 
@@ -187,6 +276,9 @@ def open_both(
         As for :func:`open_predictions`.
     annotated : bool
         Whether annotations are wanted.
+    fitting : bool
+        Whether predictions must fit a known data set if ``reading`` names none: where annotations
+        are at hand, these decide.
 
     Returns
     -------
@@ -200,7 +292,7 @@ def open_both(
     InputError
         As by :func:`open_predictions` and :func:`open_annotations`.
     """
-    opened = open_file(path, annotated=annotated, **reading)
+    opened = open_file(path, annotated=annotated, fitting=fitting, **reading)
     _expect("predictions", opened.recognised, opened.scenes)
     return _with_pairs(opened.scenes, pairs, reading), opened.annotations
 
@@ -227,21 +319,29 @@ class Opened(NamedTuple):
 
 
 def open_file(
-    path: _Path, *, annotated: bool = True, most: int | None = None, **reading: Unpack[Reading]
+    path: _Path,
+    *,
+    annotated: bool = True,
+    fitting: bool = True,
+    most: int | None = None,
+    **reading: Unpack[Reading],
 ) -> Opened:
     """Open a file of any kind, with the annotations that it holds beside predictions.
 
-    Parameters and errors are those of :func:`read`; ``annotated`` is that of :func:`open_both`,
-    ``most`` that of :func:`diaghoi.formats.containers.content.load`.
+    Parameters and errors are those of :func:`read`; ``annotated`` and ``fitting`` are those of
+    :func:`open_both`, ``most`` that of :func:`diaghoi.formats.containers.content.load`.
     """
     check_reading(reading)
     with collector_off():
         content = load(path, most=most, packed=packed_keys(reading.get("format")))
-        found, scenes = _open(content.predictions, reading)
+        beside = annotated and content.annotations is not None
+        found, scenes = _open(content.predictions, reading, fitting=fitting and not beside)
         annotations = None
         if annotated and content.annotations is not None:
             also: Reading = {"dataset": scenes.vocabulary, "origin": reading.get("origin")}
             annotations = _annotations(*_open(content.annotations, also))
+            if fitting and reading.get("dataset") is None:
+                check_fit(annotations, named=content.annotations.benchmark is not None)
         cut = content.cut
         del content  # free millions of small objects before the next file is read
         give_back_freed_memory()

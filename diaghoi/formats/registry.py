@@ -27,7 +27,7 @@ from diaghoi.formats import (
     swig,
     triplet_lists,
 )
-from diaghoi.formats.base import Format, Kind, Recognised, UnclearDataSetError
+from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
 from diaghoi.formats.containers.content import Content, load
 from diaghoi.formats.containers.pickled_images import Keys
 from diaghoi.formats.containers.pickles import collector_off
@@ -146,14 +146,31 @@ def described(
     )
 
 
-def vocabulary_of(content: Content, chosen: Format, given: Vocabulary | None) -> Vocabulary:
+def vocabulary_of(
+    content: Content, chosen: Format, given: Vocabulary | None, *, fitting: bool = True
+) -> Vocabulary:
     """Determine the data set from the content of a file and the user's choice.
+
+    Parameters
+    ----------
+    content : Content
+        The file.
+    chosen : Format
+        Its format.
+    given : Vocabulary or None
+        The data set that the user chose.
+    fitting : bool
+        Whether a file must fit a known data set if the user chose none.
 
     Raises
     ------
     InputError
         If they contradict each other, or the file is for an unknown data set.
     """
+    if given is None and fitting and (problem := chosen.misfit(content)):
+        raise OwnDataError(
+            f"{content.file}: fits no data set that is known: {problem}", [content.path]
+        )
     found = chosen.dataset(content)
     either = () if found else chosen.either(content)
     if either and (given is None or (given.known and given.name not in either)):

@@ -35,7 +35,17 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "unknown key of a table": (
         "numbers = { object = 1 }",
-        "numbers: object: unknown key (did you mean 'objects'?); known: objects, verbs",
+        "numbers: object: unknown key (did you mean 'objects'?); known: objects, verbs, "
+        "predictions",
+    ),
+    "predictions are no table": (
+        "numbers = { predictions = 1 }",
+        "numbers.predictions: is 1; give a table",
+    ),
+    "numbers of predictions": (
+        "numbers.predictions = { verbs = -1 }",
+        "numbers.predictions.verbs: is -1; give the number of the first one, or a list of 2 "
+        "different whole numbers",
     ),
     "person is no object": (
         'person = "keeper"',

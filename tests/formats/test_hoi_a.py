@@ -17,6 +17,7 @@ import diaghoi
 from diaghoi import InputError, diagnose, protocol, read_annotations, read_predictions
 from diaghoi.data.vocabulary import hoi_a
 from diaghoi.formats import read, recognise
+from diaghoi.formats.base import OwnDataError
 
 WORDS = hoi_a()
 HUMAN, THING = [0, 0, 100, 200], [300, 300, 400, 400]
@@ -226,8 +227,7 @@ def test_files_of_hico_det_stay_what_they_are(save: Save) -> None:
 
 
 def test_what_may_be_of_either_is_refused(save: Save, run: Any) -> None:
-    mixed = annotated([*CLASSES[:4], *OF_HICO_DET])
-    for truth in (mixed, annotated(CLASSES, images=3), annotated([(1, 1)])):
+    for truth in (annotated(CLASSES, images=3), annotated(CLASSES[3:], images=4)):
         path = save(truth, "truth.json")
         problem = (
             f"{path}: may be for hoi-a or hico-det: both have its numbers; give --dataset hoi-a or "
@@ -242,7 +242,14 @@ def test_what_may_be_of_either_is_refused(save: Save, run: Any) -> None:
         assert (done.code, done.err) == (2, f"diaghoi: error: {problem}\n")
         done = run("report", found, "--annotations", path, "--dataset", "hoi-a", "--json", "-")
         assert json.loads(done.out)["dataset"] == "hoi-a", done.err
-    read_annotations(save(mixed, "truth.json"), dataset="hico-det")
+
+
+def test_what_fits_neither_is_of_another_data_set(save: Save) -> None:
+    path = save(annotated([*CLASSES[:4], *OF_HICO_DET]), "truth.json")
+    with pytest.raises(OwnDataError, match=r"50 % are HOI classes of hoi-a, and 50 % .* own.toml"):
+        read_annotations(path)
+    for name in ("hoi-a", "hico-det"):
+        read_annotations(path, dataset=name)
 
 
 def test_annotations_decide_where_predictions_do_not(save: Save, run: Any) -> None:

@@ -18,10 +18,11 @@ from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
 from diaghoi.formats.columns.numbering import (
     Numbering,
+    annotated_classes,
     check_labels,
     check_numbers,
     find_numbering,
-    verbs_by_convention,
+    usual_triplet_numbers,
 )
 from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.columns.repeated import check_objects
@@ -118,16 +119,28 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     if layout.labelled:
         labels = boxes.integers("category_id")
         numbering = find_numbering(
-            content.file, labels, human, vocabulary, given=options.objects, fixed=layout.objects
+            content.file,
+            labels,
+            human,
+            vocabulary,
+            given=options.objects,
+            fixed=layout.objects,
+            predictions=layout.scored,
         )
         label = check_labels(
-            boxes.rows, labels, vocabulary, "category_id", numbering.name, unknown=alone
+            boxes.rows,
+            labels,
+            vocabulary,
+            "category_id",
+            numbering.name,
+            unknown=alone,
+            predictions=layout.scored,
         )
         notes += numbering.notes(content.file)
         options.shown["objects"] = numbering.name
     # One label more, so that no object (-1) looks up an unknown category.
     category = np.append(label, -1)[objects]
-    category, verb, found = _triplets(triplets, category, score, layout, options)
+    category, verb, found = _triplets(triplets, category, score, layout, options, numbering)
     # Most formats use each box as it is listed, without a copy of the whole table.
     rows: IntArray | slice = slice(None)
     if not layout.labelled:
@@ -168,6 +181,7 @@ def _triplets(
     score: FloatArray | None,
     layout: ListLayout,
     options: Options,
+    numbering: Numbering,
 ) -> tuple[IntArray, IntArray, tuple[str, ...]]:
     """Return the object category and the verb of each triplet, and notes on their numbers."""
     rows, numbers, vocabulary = triplets.rows, triplets.integers(layout.verb), options.vocabulary
@@ -175,20 +189,32 @@ def _triplets(
         table = np.array(layout.verbs, dtype=np.int64)
         verbs = table[check_range(rows, numbers, len(table), layout.verb, "verb")]
         return category, np.asarray(verbs), ()
-    if vocabulary.conventions is not None:
-        return category, verbs_by_convention(rows, numbers, vocabulary, layout.verb), ()
+    usual = usual_triplet_numbers(
+        layout.numbers, numbers, vocabulary, numbering, predictions=layout.scored
+    )
+    given = readings(options.verbs, options.classes)
+    more: tuple[TripletNumbers, ...] = ()
+    if not given and options.states(predictions=layout.scored):
+        given = (usual,)
+    elif not given and usual.of == "class":
+        given = annotated_classes(numbers, options)
+    elif not given and not usual.holds(numbers, vocabulary):
+        more = annotated_classes(numbers, options)
     reading, notes = find_triplet_numbers(
         rows.file,
         numbers,
         category,
         score,
         vocabulary,
-        fixed=layout.numbers,
-        given=readings(options.verbs, options.classes),
+        fixed=usual,
+        given=given,
+        more=more,
     )
     options.shown["triplets"] = str(reading)
     place = check_numbers(rows, numbers, reading, vocabulary, layout.verb)
     if reading.of == "verb":
+        if numbering.found and vocabulary.conventions is not None and reading == usual:
+            notes = (*notes, f"{rows.file}: triplets are numbered as {reading}")
         return category, place, notes
     by_class = vocabulary.class_object[place].astype(np.int64)
     category = np.where(category < 0, by_class, category)

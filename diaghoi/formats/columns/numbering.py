@@ -3,7 +3,8 @@
 Code bases number the objects of a data set differently. The labels of boxes are evidence of the
 numbering: a person is 0 in COCO-80, 1 in COCO's own ids and 49 in HICO's alphabetical order, and a
 label that one numbering does not have may be an object in another with the same person.
-Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have one numbering for all files.
+Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have a numbering of their own, which
+some code bases count from another first number.
 """
 
 from __future__ import annotations
@@ -18,45 +19,99 @@ from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.base import Options
+from diaghoi.formats.base import Options, UnknownNumberError
 from diaghoi.formats.columns.checks import Rows
 from diaghoi.formats.columns.repeated import check_objects
 from diaghoi.formats.columns.triplet_numbers import (
     TripletNumbers,
     find_triplet_numbers,
     readings,
+    translated,
 )
 
 
-def numberings(vocabulary: Vocabulary) -> Mapping[str, Mapping[int, int]]:
-    """Possible object numberings of the files of a data set, each ``{number: position}``."""
-    if vocabulary.conventions is None:
-        return object_numberings()
-    return {vocabulary.name: {n: row for row, n in enumerate(vocabulary.conventions.objects)}}
+def numberings(
+    vocabulary: Vocabulary, *, predictions: bool = True
+) -> Mapping[str, Mapping[int, int]]:
+    """Return the possible object numberings of files of a data set, each ``{number: position}``.
 
-
-def verbs_by_convention(
-    rows: Rows, verbs: IntArray, vocabulary: Vocabulary, column: str
-) -> IntArray:
-    """Return the verbs of a file of a data set with conventions as positions in the vocabulary.
-
-    Raises
-    ------
-    InputError
-        For a verb that the data set does not have.
+    A data set with conventions has its own, under its name, and those that count from 0 and from 1:
+    ``NAME-0``, ``NAME-1``.
     """
-    assert vocabulary.conventions is not None
-    numbers = vocabulary.conventions.verbs
-    translated = _translated(verbs, {number: row for row, number in enumerate(numbers)})
-    if (translated < 0).any():
-        bad = int(np.argmax(translated < 0))
-        raise rows.error(
-            bad,
-            column,
-            f"unknown verb {int(verbs[bad])}; verbs of {vocabulary.name} are numbered "
-            f"{min(numbers)} to {max(numbers)}",
-        )
-    return translated
+    conventions = vocabulary.conventions
+    if conventions is None:
+        return object_numberings()
+    own = conventions.numbers(predictions=predictions).objects
+    tables = {vocabulary.name: {number: row for row, number in enumerate(own)}}
+    for first in (0, 1):
+        table = {row + first: row for row in range(len(own))}
+        if table not in tables.values():
+            tables[f"{vocabulary.name}-{first}"] = table
+    return tables
+
+
+def usual_triplet_numbers(
+    of_format: TripletNumbers,
+    numbers: IntArray,
+    vocabulary: Vocabulary,
+    numbering: Numbering,
+    *,
+    predictions: bool,
+) -> TripletNumbers:
+    """Return how triplets are numbered unless their objects show another way.
+
+    Parameters
+    ----------
+    of_format : TripletNumbers
+        The reading of the format; that of verbs does not count where the data set has conventions.
+    numbers : (T,) int array
+        Number of each triplet.
+    vocabulary : Vocabulary
+        The data set.
+    numbering : Numbering
+        How objects are numbered: a file that counts these from another first number counts its
+        verbs from there, too, if it can.
+    predictions : bool
+        Whether the file holds predictions.
+    """
+    conventions = vocabulary.conventions
+    if conventions is None or of_format.of == "class":
+        return of_format
+    own = TripletNumbers.of_verbs(conventions.numbers(predictions=predictions).verbs)
+    if not numbering.found:
+        return own
+    # Only NAME-0 and NAME-1 are found where a data set has conventions.
+    shifted = TripletNumbers("verb", int(numbering.name.rpartition("-")[2]))
+    return shifted if shifted.holds(numbers, vocabulary) else own
+
+
+def annotated_classes(numbers: IntArray, options: Options) -> tuple[TripletNumbers, ...]:
+    """Return the reading in which files number the annotated HOI classes alone, if it is possible.
+
+    It is where a description lists no classes, so that every verb goes with every object, and the
+    file has exactly as many numbers as classes are annotated.
+
+    Parameters
+    ----------
+    numbers : (T,) int array
+        Number of each triplet.
+    options : Options
+        The data set, and its annotations.
+    """
+    words = options.vocabulary
+    by_verb = words.class_verb * len(words.objects) + words.class_object
+    everything = np.arange(len(words.verbs) * len(words.objects))
+    if words.known or not np.array_equal(by_verb, everything) or not len(numbers):
+        return ()
+    count = int(numbers.max()) + 1
+    if count >= len(words) or len(np.unique(numbers)) != count or numbers.min() != 0:
+        return ()
+    classes = options.annotated()
+    if len(classes) != count:
+        return ()
+    listed = np.full(len(words), -1)
+    listed[classes] = np.arange(count)
+    return (TripletNumbers("class", 0, tuple(listed.tolist())),)
 
 
 def numbers_of_files(scenes: Scenes) -> Scenes:
@@ -75,6 +130,7 @@ def numbers_of_files(scenes: Scenes) -> Scenes:
     conventions = scenes.vocabulary.conventions
     if conventions is None:
         return scenes
+    numbers = conventions.numbers(predictions=scenes.scored)
     box = scenes.box_xyxy + conventions.origin
     if conventions.boxes == "xywh":
         margin = scenes.vocabulary.protocol.margin
@@ -82,8 +138,8 @@ def numbers_of_files(scenes: Scenes) -> Scenes:
     return replace(
         scenes,
         box_xyxy=box,
-        box_label=np.array(conventions.objects)[scenes.box_label],
-        triplet_verb=np.array(conventions.verbs)[scenes.triplet_verb],
+        box_label=np.array(numbers.objects)[scenes.box_label],
+        triplet_verb=np.array(numbers.verbs)[scenes.triplet_verb],
     )
 
 
@@ -97,19 +153,16 @@ def check_numbers(
     InputError
         For a verb or class that the vocabulary does not have.
     """
-    of_verbs = reading.of == "verb"
-    count = len(vocabulary.verbs if of_verbs else vocabulary.class_verb)
-    outside = (numbers < reading.origin) | (numbers >= reading.origin + count)
-    if outside.any():
-        bad = int(np.argmax(outside))
-        one, all_of = ("verb", "verbs") if of_verbs else ("HOI class", "HOI classes")
-        raise rows.error(
-            bad,
-            column,
-            f"unknown {one} {int(numbers[bad])}; {all_of} of {vocabulary.name} are numbered "
-            f"{reading.origin} to {reading.origin + count - 1} in this format",
-        )
-    return numbers - reading.origin
+    place = reading.places(numbers, vocabulary)
+    if (place < 0).any():
+        bad, known = int(np.argmax(place < 0)), reading.numbers(vocabulary)
+        one, all_of = ("verb", "verbs") if reading.of == "verb" else ("HOI class", "HOI classes")
+        described = reading.of == "verb" and vocabulary.conventions is not None
+        in_format = "" if described else " in this format"
+        problem = f"unknown {one} {int(numbers[bad])}; {all_of} of {vocabulary.name} are numbered"
+        problem = f"{problem} {min(known)} to {max(known)}{in_format}"
+        raise UnknownNumberError(str(rows.error(bad, column, problem)), place < 0)
+    return place
 
 
 def hoi_classes(
@@ -151,6 +204,7 @@ def hoi_classes(
         For a class that the data set does not have, or classes without objects.
     """
     check_objects(rows.file, options.vocabulary)
+    given = readings(None, options.classes)
     reading, notes = find_triplet_numbers(
         rows.file,
         numbers,
@@ -158,7 +212,7 @@ def hoi_classes(
         score,
         options.vocabulary,
         fixed=TripletNumbers("class", first),
-        given=readings(None, options.classes),
+        given=given or annotated_classes(numbers, options),
     )
     options.shown["triplets"] = str(reading)
     return check_numbers(rows, numbers, reading, options.vocabulary, column), notes
@@ -213,14 +267,16 @@ def find_numbering(
     *,
     given: str | None,
     fixed: str | None,
+    predictions: bool = True,
 ) -> Numbering:
     """Determine how a file numbers the object categories.
 
     The numbering given by the user comes first, then that shown by the labels, then that of the
     format: labels are evidence, a format is only a convention. Of the numberings in which the
     common label of all human boxes is a person, the labels show the first that has them all; if
-    none has, the first. A single label that may mean "no object" shows nothing. A data set with
-    conventions of its own has only one numbering.
+    none has, the first. A single label that may mean "no object" shows nothing. In a data set with
+    conventions the format counts for nothing; where some subjects are no people, the labels show
+    the only numbering that has them all, if most subjects are people in it.
 
     Parameters
     ----------
@@ -236,6 +292,8 @@ def find_numbering(
         Numbering given by the user.
     fixed : str or None
         Numbering that the format prescribes, None where it prescribes none.
+    predictions : bool
+        Whether the file holds predictions, whose numbers the data set may state.
 
     Returns
     -------
@@ -247,13 +305,17 @@ def find_numbering(
     InputError
         If ``given`` is unknown, or the numbering cannot be determined.
     """
-    tables = numberings(vocabulary)
+    tables, conventions = numberings(vocabulary, predictions=predictions), vocabulary.conventions
     if given is not None:
         check_numbering(given, tables)
         return Numbering(given)
-    if len(tables) == 1:
-        return Numbering(next(iter(tables)))
     person, own = labels[human], fixed or "coco80"
+    if conventions is not None:
+        own = vocabulary.name
+        if predictions and conventions.predictions is not None:
+            return Numbering(own)
+        if len(person) and (person != person[0]).any():
+            return _having_all(labels, person, tables, vocabulary)
     same = _with_person(tables, int(person[0]), vocabulary) if len(person) else []
     if same and (person == person[0]).all():
         found, evidence = same[0], f"all human boxes have label {int(person[0])}"
@@ -266,7 +328,7 @@ def find_numbering(
         if found != same[0]:
             evidence += f", and label {int(others.max())} does not exist in {same[0]}"
         return Numbering(found, evidence)
-    if fixed or len(person) == 0:
+    if fixed or conventions is not None or len(person) == 0:
         return Numbering(own)
     kinds = some_of([str(label) for label in np.unique(person).tolist()])
     people = dict.fromkeys(_number(table, vocabulary.person) for table in tables.values())
@@ -285,6 +347,7 @@ def check_labels(
     numbering: str,
     *,
     unknown: bool = False,
+    predictions: bool = True,
 ) -> IntArray:
     """Return the object categories as positions in the vocabulary.
 
@@ -302,16 +365,18 @@ def check_labels(
         One of :func:`numberings`.
     unknown : bool
         Whether -1 is allowed, for an unknown category; it is kept.
+    predictions : bool
+        Whether the file holds predictions.
 
     Raises
     ------
     InputError
         For a category that the numbering does not have.
     """
-    tables = numberings(vocabulary)
+    tables = numberings(vocabulary, predictions=predictions)
     table = tables[numbering]
-    translated = _translated(labels, table)
-    wrong = (translated < 0) & ~((labels == -1) & unknown)
+    place = translated(labels, table)
+    wrong = (place < 0) & ~((labels == -1) & unknown)
     if wrong.any():
         bad = int(np.argmax(wrong))
         known = f"{vocabulary.name} objects are numbered {min(table)} to {max(table)}"
@@ -322,8 +387,25 @@ def check_labels(
             known += f" ({fits[0]} has all its labels)" if fits else ""
         elif not vocabulary.known:
             known += "; if the file numbers them differently, fix the description"
-        raise rows.error(bad, column, f"unknown object category {int(labels[bad])}; {known}")
-    return translated
+        problem = f"unknown object category {int(labels[bad])}; {known}"
+        raise UnknownNumberError(str(rows.error(bad, column, problem)), wrong)
+    return place
+
+
+def _having_all(
+    labels: IntArray,
+    person: IntArray,
+    tables: Mapping[str, Mapping[int, int]],
+    vocabulary: Vocabulary,
+) -> Numbering:
+    """Return the only numbering that has all labels, if most subjects are people in it."""
+    values, count = np.unique(person, return_counts=True)
+    usual = _with_person(tables, int(values[count.argmax()]), vocabulary)
+    fits = _having(labels, tables, tables)
+    if len(fits) != 1 or fits[0] not in usual or fits[0] == vocabulary.name:
+        return Numbering(vocabulary.name)
+    absent = labels[_absent(labels, tables[vocabulary.name])]
+    return Numbering(fits[0], f"label {int(absent[0])} does not exist in {vocabulary.name}")
 
 
 def _number(table: Mapping[int, int], sought: int) -> int:
@@ -347,11 +429,3 @@ def _having(
 def _absent(labels: IntArray, table: Mapping[int, int]) -> BoolArray:
     """Mark the labels that a numbering does not have; -1 is an unknown category in all."""
     return ~np.isin(labels, [-1, *table])
-
-
-def _translated(numbers: IntArray, table: Mapping[int, int]) -> IntArray:
-    """Position of each number in a table; -1 for numbers that are not in it."""
-    known = np.array(sorted(table), dtype=np.int64)
-    position = np.array([table[number] for number in known.tolist()], dtype=np.int64)
-    row = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
-    return np.where(known[row] == numbers, position[row], -1)

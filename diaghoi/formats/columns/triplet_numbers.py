@@ -16,6 +16,7 @@ from diaghoi.data.arrays.ragged import first_of_run
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
+from diaghoi.formats.base import UnknownNumberError
 
 # How many different triplets it takes to contradict a format clearly, how many triplets to bring it
 # into doubt, and the share of predictions that are looked at.
@@ -23,6 +24,9 @@ FEW, ENOUGH, BEST = 5, 20, 0.1
 # Another reading is taken if this share of the triplets are classes under it, and so many times the
 # share under the format's own; it is in doubt from so many times on.
 LEAST, CLEAR, DOUBTFUL = 0.5, 3.0, 1.5
+# Of the triplets in files of a known data set, more than this share are classes of it (99 % in
+# HOI-A, all in the others); of those of another data set, up to three quarters happen to be.
+GENUINE = 0.95
 
 
 class TripletNumbers(NamedTuple):
@@ -32,26 +36,55 @@ class TripletNumbers(NamedTuple):
     ----------
     of : {"verb", "class"}
         What is numbered.
-    origin : {0, 1}
+    origin : int
         The first number.
+    listed : tuple of int or None
+        The number of each verb or HOI class, -1 for none, where they are not all numbers from the
+        first one on; else None.
     """
 
     of: Literal["verb", "class"]
     origin: int
+    listed: tuple[int, ...] | None = None
+
+    @classmethod
+    def of_verbs(cls, numbers: tuple[int, ...]) -> TripletNumbers:
+        """Return the reading in which verbs have these numbers."""
+        first = numbers[0]
+        follow = first in (0, 1) and numbers == tuple(range(first, first + len(numbers)))
+        return cls("verb", first) if follow else cls("verb", first, numbers)
 
     def __str__(self) -> str:
+        if self.listed is not None:
+            known = "verbs as the description lists them"
+            return known if self.of == "verb" else "HOI classes of the annotations from 0"
         return f"{'verbs' if self.of == 'verb' else 'HOI classes'} from {self.origin}"
+
+    def numbers(self, vocabulary: Vocabulary) -> Sequence[int]:
+        """Return the number of each verb or HOI class."""
+        if self.listed is not None:
+            return self.listed
+        count = len(vocabulary.verbs if self.of == "verb" else vocabulary.class_verb)
+        return range(self.origin, self.origin + count)
+
+    def places(self, numbers: IntArray, vocabulary: Vocabulary) -> IntArray:
+        """Return the verb or HOI class, counted from zero, of each number; -1 for none."""
+        known = self.numbers(vocabulary)
+        if isinstance(known, range):
+            inside = (numbers >= known.start) & (numbers < known.stop)
+            return np.where(inside, numbers - known.start, -1)
+        table = {number: place for place, number in enumerate(known) if number >= 0}
+        return translated(numbers, table)
 
     def holds(self, numbers: IntArray, vocabulary: Vocabulary) -> bool:
         """Whether all numbers exist under this reading."""
-        count = len(vocabulary.verbs if self.of == "verb" else vocabulary.class_verb)
-        return bool(
-            len(numbers) and self.origin <= numbers.min() and numbers.max() < self.origin + count
-        )
+        return bool(len(numbers) and (self.places(numbers, vocabulary) >= 0).all())
 
     @property
     def option(self) -> str:
         """The option that asks for it."""
+        if self.listed is not None:
+            return f"{'numbers' if self.of == 'verb' else 'classes'} in the description"
         return f"--{'verbs' if self.of == 'verb' else 'classes'} {self.origin}"
 
     def classes(self, numbers: IntArray, labels: IntArray, vocabulary: Vocabulary) -> IntArray:
@@ -66,9 +99,9 @@ class TripletNumbers(NamedTuple):
         vocabulary : Vocabulary
             The data set.
         """
-        count = len(vocabulary.verbs if self.of == "verb" else vocabulary.class_verb)
-        inside = (numbers >= self.origin) & (numbers < self.origin + count)
-        place = np.where(inside, numbers - self.origin, 0)
+        place = self.places(numbers, vocabulary)
+        inside = place >= 0
+        place = np.where(inside, place, 0)
         if self.of == "verb":
             return np.where(inside, vocabulary.class_of[labels, place], -1)
         fits = inside & ((labels < 0) | (vocabulary.class_object[place] == labels))
@@ -87,6 +120,7 @@ def find_triplet_numbers(
     *,
     fixed: TripletNumbers,
     given: Sequence[TripletNumbers] = (),
+    more: Sequence[TripletNumbers] = (),
 ) -> tuple[TripletNumbers, tuple[str, ...]]:
     """Determine how a file numbers its triplets.
 
@@ -106,6 +140,8 @@ def find_triplet_numbers(
         The reading of the format.
     given : sequence of TripletNumbers
         The readings that the user allows; empty for all.
+    more : sequence of TripletNumbers
+        Readings beside ``READINGS``.
 
     Returns
     -------
@@ -120,11 +156,14 @@ def find_triplet_numbers(
         If the triplets contradict the format without showing another reading clearly.
     """
     if len(given) == 1:
-        return given[0], ()
+        if given[0].of == "verb" or given[0].listed is None:
+            return given[0], ()
+        count = f"{len(np.unique(numbers))} numbers, as many as classes are annotated"
+        return given[0], (f"{file}: triplets are numbered as {given[0]}: there are {count}",)
     best = most_confident(score, len(numbers))
     shares = {
         reading: _share(reading.classes(numbers[best], labels[best], vocabulary) >= 0)
-        for reading in given or READINGS
+        for reading in given or (*READINGS, *more)
         # Without categories every number is a verb of something.
         if reading.of == "class" or fixed.of == "verb"
     }
@@ -147,10 +186,12 @@ def find_triplet_numbers(
     if len(numbers) < ENOUGH:
         return fixed, ()
     if shares[other] < LEAST and not given:
-        raise InputError(
+        raise UnknownNumberError(
             f"{file}: at most {percent(shares[other])} of the best triplets are HOI classes of "
             f"{vocabulary.name}, however they are numbered: is the file of another data set? "
-            f"Describe it in a .toml file for --dataset, or give {fixed.option} to read it as it is"
+            f"Describe it in a .toml file for --dataset, or give {fixed.option} to read it as it "
+            "is",
+            np.ones(len(numbers), dtype=bool),
         )
     raise InputError(
         f"{file}: cannot determine how triplets are numbered: as {fixed}, {percent(own)} of the "
@@ -209,6 +250,14 @@ def most_confident(score: FloatArray | None, count: int) -> BoolArray | slice:
 
 def _share(fits: BoolArray) -> float:
     return float(fits.mean()) if len(fits) else 1.0
+
+
+def translated(numbers: IntArray, table: Mapping[int, int]) -> IntArray:
+    """Return the place of each number in a table; -1 for numbers that are not in it."""
+    known = np.array(sorted(table), dtype=np.int64)
+    place = np.array([table[number] for number in known.tolist()], dtype=np.int64)
+    row = np.minimum(np.searchsorted(known, numbers), len(known) - 1)
+    return np.where(known[row] == numbers, place[row], -1)
 
 
 def percent(share: float) -> str:

@@ -11,6 +11,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
 
+import numpy as np
+
 from diaghoi.data.arrays.allocation import give_back_freed_memory
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, some_of
@@ -43,6 +45,7 @@ _JSON = (b"[", b"{", b'"')
 _BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _PART = re.compile(r"(\d{6,9})\.npz")
+_NUMPY = b"\x93NUMPY"
 _OTHERS = (
     (b"\x1f\x8b", "compressed with gzip; uncompress it first"),
     (b"BZh", "compressed with bzip2; uncompress it first"),
@@ -54,7 +57,7 @@ _OTHERS = (
         "again with a current torch.save",
     ),
     (b"MATLAB 7.3", "a MATLAB 7.3 file, which is not read; in MATLAB, save it with '-v7'"),
-    (b"\x93NUMPY", "a single .npy array; save all arrays of the images together with numpy.savez"),
+    (_NUMPY, "a single .npy array; save all arrays of the images together with numpy.savez"),
 )
 
 
@@ -193,6 +196,16 @@ def load(
     return Content(path, "pickle", _pickle(path, packed))
 
 
+def _matrix(path: Path) -> tuple[int, int] | None:
+    """Return the shape of an .npy file that is a matrix of zeros and ones."""
+    try:
+        matrix = np.load(path, mmap_mode="r", allow_pickle=False)
+        binary = matrix.ndim == 2 and 0 < matrix.size <= SMALL and np.isin(matrix, (0, 1)).all()
+    except Exception:  # NumPy raises many kinds of errors
+        return None
+    return matrix.shape if binary else None
+
+
 def _refuse(path: Path, head: bytes) -> None:
     """Refuse empty files and known types that are not supported."""
     if not head:
@@ -201,6 +214,12 @@ def _refuse(path: Path, head: bytes) -> None:
         raise InputError(
             f"{path}: a TOML file; 'diaghoi compare' and 'diaghoi figures' take studies, --dataset "
             "takes descriptions of data sets"
+        )
+    if head.startswith(_NUMPY) and (shape := _matrix(path)):
+        raise InputError(
+            f"{path}: is a matrix of {shape[0]} x {shape[1]} zeros and ones, like the corre_*.npy "
+            "of valid combinations of verbs and objects, and holds no boxes; it belongs into the "
+            f'description of a data set: classes = "{path.name}" in the .toml file for --dataset'
         )
     for magic, what in _OTHERS:
         if head.startswith(magic):

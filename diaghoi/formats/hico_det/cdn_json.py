@@ -16,7 +16,7 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.content import Content
-from diaghoi.formats.v_coco.qpic import is_v_coco, read_qpic
+from diaghoi.formats.v_coco.qpic import is_v_coco, misfit, read_qpic
 
 _LAYOUT = ListLayout(
     name="file_name",
@@ -41,6 +41,10 @@ def _dataset(content: Content) -> str | None:
     return content.benchmark or hoi_a.found(content, _LAYOUT)
 
 
+def _misfit(content: Content) -> str:
+    return misfit(content) if is_v_coco(content) else hoi_a.misfit(content, _LAYOUT)
+
+
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     if options.vocabulary.name == "v-coco":
         return read_qpic(content, options)
@@ -57,4 +61,5 @@ FORMAT = Format(
     dataset=_dataset,
     either=lambda content: hoi_a.either(content, _LAYOUT),
     evidence=lambda content: hoi_a.evidence(content, _LAYOUT),
+    misfit=_misfit,
 )

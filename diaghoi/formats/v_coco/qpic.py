@@ -21,7 +21,8 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import check_amount, first_repeated
 from diaghoi.formats.columns.listed import ListLayout, read_listed
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
+from diaghoi.formats.columns.records import Images
+from diaghoi.formats.columns.triplet_numbers import ENOUGH, GENUINE, TripletNumbers, percent
 from diaghoi.formats.containers.content import Content, begins
 from diaghoi.formats.v_coco.keys import image_number, roles
 
@@ -44,6 +45,28 @@ def is_v_coco(content: Content) -> bool:
 def _is_missing(number: Any) -> bool:
     # An array from a hostile file has no truth value.
     return isinstance(number, int | float | np.number) and bool(number == -1)
+
+
+def misfit(content: Content) -> str:
+    """Say what shows that annotations are not for V-COCO; empty where they may be.
+
+    Nobody runs, stands, walks, smiles or points at a box there: those actions have no role.
+    """
+    try:
+        rows = Images.of(content, content.value, "file_name").table("hoi_annotation")
+        verb, thing = rows.integers("category_id"), rows.integers("object_id")
+    except InputError:  # the reader says what is wrong
+        return ""
+    listed = roles().listed
+    inside = (verb >= 0) & (verb < len(listed))
+    alone = np.isin(listed[np.where(inside, verb, 0)], roles().agents)
+    fits = inside & ~(alone & (thing >= 0))
+    if len(fits) < ENOUGH or fits.mean() >= GENUINE:
+        return ""
+    return (
+        f"of the annotated triplets {percent(float(fits.mean()))} fit v-coco: the others have "
+        "another verb, or an object where the action has none"
+    )
 
 
 def read_qpic(content: Content, options: Options) -> Scenes:
