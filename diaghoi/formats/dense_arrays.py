@@ -84,7 +84,8 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     numbering = find_numbering(
         content.file, labels, human, vocabulary, given=options.objects, fixed=None
     )
-    label = check_labels(label_rows, labels, vocabulary, "", numbering.name)
+    unknown = vocabulary.any_object
+    label = check_labels(label_rows, labels, vocabulary, "", numbering.name, unknown=unknown)
     # The official evaluators use 100 triplets per image, even if the protocol keeps fewer.
     top = max(options.top or TOP, TOP)
     best = best_triplets(*_scores(columns, vocabulary), label[objects], vocabulary, top)

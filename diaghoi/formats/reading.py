@@ -6,6 +6,8 @@ import os
 from dataclasses import replace
 from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
 from diaghoi.data.arrays.allocation import give_back_freed_memory
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, object_numberings
@@ -28,6 +30,7 @@ from diaghoi.formats.registry import (
 )
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
+from diaghoi.formats.v_coco.keys import numbered
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -85,6 +88,9 @@ def _open(content: Content, reading: Reading) -> tuple[Recognised, SceneSource]:
     )
     _check_options(content, chosen, options)
     scenes = chosen.read(content, kind, options)
+    if chosen_vocabulary.of == "v-coco":
+        names = numbered(scenes.names.tolist())
+        scenes = scenes.with_names(np.array(names, dtype=np.str_))
     found = options.notes if given is not None else (*chosen.evidence(content), *options.notes)
     if found:
         notes = tuple(f"{content.file}: {note}" for note in found)
