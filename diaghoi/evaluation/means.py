@@ -123,6 +123,20 @@ def counts_in_mean(
     return counted
 
 
+def ap_in_mean(scores: ClassScores, protocol: Protocol, members: BoolArray) -> FloatArray:
+    """Give the AP of each class as tables show it: NaN where the full mean leaves the class out.
+
+    Parameters
+    ----------
+    scores, protocol
+        As for :func:`split_means`.
+    members : (C,) bool array
+        The classes of the full mean.
+    """
+    counted = counts_in_mean(scores, protocol, "full", members)
+    return np.where(counted, scores.average_precision, np.nan)
+
+
 def column_means(values: FloatArray, counted: BoolArray) -> FloatArray:
     """Mean of each of B columns over the rows that count in it, NaN counting 0.
 
