@@ -86,6 +86,21 @@ def test_categories_count_but_not_where_no_object_is_annotated(tmp_path: Path) -
     assert (ap["hold obj"], ap["sit instr"], ap["stand"]) == (0, 1, 1)
 
 
+@pytest.mark.parametrize("label", [80, -1])
+def test_an_object_that_is_none_fits_no_category(tmp_path: Path, label: int) -> None:
+    """80 is QPIC's label of no object; its box may be NaN."""
+    truth = [annotated(7, (0, 1, HOLD)), annotated(8, (0, 1, HOLD), (0, -1, STAND))]
+    truth[0]["annotations"][1]["category_id"] = 90  # the last category: a toothbrush
+    found = [predicted(n, {HOLD: 0.8, STAND: 0.7}, labels=(0, label)) for n in (7, 8)]
+    for box in (BIKE, [np.nan] * 4):
+        if label == 80:
+            found[1]["boxes"][1] = box
+        diagnosis = evaluated(tmp_path, truth, found)
+        assert diagnosis.mean_ap["full"] == pytest.approx((0 + 1 / 2) / 2, abs=1e-15)
+        # In no image does a box lie on the toothbrush of the one before.
+        assert diagnosis.errors["object_box"] == 2 * 29 - 1
+
+
 def test_the_hundred_best_of_all_actions_count(tmp_path: Path) -> None:
     better = [dict.fromkeys(range(2, 29), 0.9) for _ in range(4)]
     truth = [annotated(7, (0, 1, HOLD))]
