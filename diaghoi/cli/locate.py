@@ -30,6 +30,8 @@ FILES = {
     "swig-hoi": ("swig_test_1000.json",),
     "hoi-a": ("test_hoia.json",),
 }
+FOLDERS |= {"v-coco-thesis": FOLDERS["v-coco"], "hoi-a-verbs": FOLDERS["hoi-a"]}
+FILES |= {"v-coco-thesis": ("test_vcoco.json",), "hoi-a-verbs": FILES["hoi-a"]}
 HOW_TO_GET = {
     "hico-det": "get instances_test2015.json (UPT and SCG code bases), test_hico.json (QPIC, CDN) "
     "or anno_bbox.mat (HICO-DET itself)",
@@ -37,6 +39,10 @@ HOW_TO_GET = {
     "test_vcoco.json (QPIC, CDN)",
     "swig-hoi": "get swig_test_1000.json (SWIG-HOI itself)",
     "hoi-a": "get test_hoia.json (PPDM, AS-Net and HoiTransformer code bases)",
+}
+HOW_TO_GET |= {
+    "v-coco-thesis": "get test_vcoco.json (QPIC, CDN)",
+    "hoi-a-verbs": HOW_TO_GET["hoi-a"],
 }
 VARIABLE = "DIAGHOI_DATA"
 

@@ -18,7 +18,7 @@ from diaghoi.cli.reading import InputFiles, Inputs, check_choice
 from diaghoi.cli.report_files import ReportFiles
 from diaghoi.cli.settings import CHANGE, setting_of
 from diaghoi.cli.slices import SlicesOption, slice_options
-from diaghoi.data.groups import read_groups
+from diaghoi.data.groups import UnclearBaseError, read_groups
 from diaghoi.data.groups import zero_shot as zero_shot_split
 from diaghoi.data.protocol import Group, Protocol
 from diaghoi.data.protocol import protocol as protocol_named
@@ -74,14 +74,14 @@ Rare = Annotated[
 ZeroShot = Annotated[
     str | None,
     typer.Option(
-        help="Report the unseen and seen classes of RF-UC, NF-UC, UO or UV.",
+        help="Report the unseen and seen classes of RF-UC, NF-UC, UO, UV or uc0 to uc4.",
         rich_help_panel=options.COUNTS,
     ),
 ]
 Groups = Annotated[
     Path | None,
     typer.Option(
-        help='Report groups of classes, from a JSON file {"name": [classes]}.',
+        help='Report groups of classes, from a JSON file {"name": [classes], "base": 1}.',
         readable=False,
         rich_help_panel=options.COUNTS,
     ),
@@ -324,12 +324,23 @@ class _Choices(NamedTuple):
 
     def check(self, reading: InputFiles) -> None:
         """Refuse invalid settings before anything is read."""
-        check_choice(self.made, reading.vocabulary if reading.dataset else None)
+        try:
+            check_choice(self.made, reading.vocabulary if reading.dataset else None)
+        except UnclearBaseError:
+            # Its names are those of the data set, which the files may show.
+            if reading.dataset:
+                raise
 
     def made(self, vocabulary: Vocabulary) -> Protocol:
         """Make the protocol for a data set."""
-        groups = _groups(self.zero_shot, self.groups, vocabulary)
+        groups = _groups(self.zero_shot, self.groups, vocabulary, [])
         return protocol_named(self.protocol or vocabulary.protocol, groups=groups, **self.changes)
+
+    def notes(self, vocabulary: Vocabulary) -> list[str]:
+        """Say how the groups of classes were read."""
+        notes: list[str] = []
+        _groups(self.zero_shot, self.groups, vocabulary, notes)
+        return notes
 
 
 class _Diagnosed(NamedTuple):
@@ -354,6 +365,7 @@ def _of_one(
     extras.check_ranked(read.predictions, choices.changes["top"])
     chosen = choices.made(read.vocabulary)
     labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
+    notes += choices.notes(read.vocabulary)
     bar.start("matching", total=len(read.annotations))
     diagnosis = diagnosing.diagnose(
         read.annotations,
@@ -383,6 +395,7 @@ def _of_several(
     )
     extras.check_ranked(read.predictions, choices.changes["top"])
     labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
+    notes += choices.notes(read.vocabulary)
     if labels is not None:
         diagnosis = replace(
             diagnosis,
@@ -405,13 +418,15 @@ def _reported(
     return result, files.write(result, diagnosis, read, sliced)
 
 
-def _groups(name: str | None, file: Path | None, vocabulary: Vocabulary) -> tuple[Group, ...]:
-    """Collect the groups of classes to report."""
+def _groups(
+    name: str | None, file: Path | None, vocabulary: Vocabulary, notes: list[str]
+) -> tuple[Group, ...]:
+    """Collect the groups of classes to report; add to ``notes`` what they showed."""
     if name is not None and file is not None:
         raise InputError("--zero-shot and --groups: give only one of them")
     if name is not None:
         return zero_shot_split(name, vocabulary)
-    return () if file is None else read_groups(file, vocabulary)
+    return () if file is None else read_groups(file, vocabulary, notes)
 
 
 def _image_labels(

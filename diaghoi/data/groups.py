@@ -7,17 +7,23 @@ from collections.abc import Mapping, Sequence
 from os import PathLike
 from typing import Any
 
+import numpy as np
+
 from diaghoi.data.files import ordinary
 from diaghoi.data.protocol import Group
 from diaghoi.data.vocabulary import Vocabulary, facts
 from diaghoi.exceptions import InputError, close_matches
 
+# How many classes must be all those of some objects, or of some verbs, to be hardly so by chance.
+ENOUGH = 10
+
 
 def zero_shot_splits(vocabulary: Vocabulary) -> dict[str, tuple[int, ...]]:
     """Unseen classes of the zero-shot splits of a data set, by name.
 
-    HICO-DET: RF-UC and NF-UC (unseen combinations, rare or non-rare first), UO (unseen objects) and
-    UV (unseen verbs). None are known for other data sets.
+    HICO-DET: RF-UC and NF-UC (unseen combinations, rare or non-rare first), UO (unseen objects), UV
+    (unseen verbs), and uc0 to uc4 (unseen combinations, drawn five times), as the code of ConsNet,
+    EoID and HOICLIP has them. None are known for other data sets.
     """
     if vocabulary.name != "hico-det":
         return {}
@@ -28,7 +34,7 @@ def zero_shot_splits(vocabulary: Vocabulary) -> dict[str, tuple[int, ...]]:
 
 
 def zero_shot(name: str, vocabulary: Vocabulary) -> tuple[Group, ...]:
-    """Return the unseen and the seen classes of a zero-shot split.
+    """Return the unseen and the seen classes of a zero-shot split; its case does not matter.
 
     Raises
     ------
@@ -36,12 +42,13 @@ def zero_shot(name: str, vocabulary: Vocabulary) -> tuple[Group, ...]:
         For a name that is not known.
     """
     known = zero_shot_splits(vocabulary)
-    if name not in known:
-        raise InputError(
-            f"unknown zero-shot split '{name}'{close_matches(name, known)}; known for "
-            f"{vocabulary.name}: {', '.join(known) or 'none'}; give others with --groups FILE"
-        )
-    return seen_and_unseen(known[name], vocabulary)
+    for each, unseen in known.items():
+        if each.lower() == name.lower():
+            return seen_and_unseen(unseen, vocabulary)
+    raise InputError(
+        f"unknown zero-shot split '{name}'{close_matches(name, known)}; known for "
+        f"{vocabulary.name}: {', '.join(known) or 'none'}; give others with --groups FILE"
+    )
 
 
 def seen_and_unseen(unseen: Sequence[int], vocabulary: Vocabulary) -> tuple[Group, ...]:
@@ -50,19 +57,30 @@ def seen_and_unseen(unseen: Sequence[int], vocabulary: Vocabulary) -> tuple[Grou
     return (Group("unseen", tuple(unseen)), Group("seen", seen))
 
 
-def read_groups(path: str | PathLike[str], vocabulary: Vocabulary) -> tuple[Group, ...]:
+class UnclearBaseError(InputError):
+    """The numbers of a file of groups may count classes from 0 or from 1."""
+
+
+def read_groups(
+    path: str | PathLike[str], vocabulary: Vocabulary, notes: list[str] | None = None
+) -> tuple[Group, ...]:
     """Read groups of classes from a JSON file.
 
     Parameters
     ----------
     path : path
-        ``{"group": [class, ...], ...}``; a class is its one-based official number or its name
-        (``ride bicycle``). A group ``unseen`` alone brings its complement ``seen``.
+        ``{"group": [class, ...], ..., "base": 1}``; a class is its official number or its name
+        (``ride bicycle``). ``base`` is the number of the first class, 0 or 1; without it the
+        numbers must show which it is. A group ``unseen`` alone brings its complement ``seen``.
     vocabulary : Vocabulary
         The data set.
+    notes : list of str, optional
+        What the numbers showed is added to it.
 
     Raises
     ------
+    UnclearBaseError
+        Where the numbers do not show from what they count.
     InputError
         For a file that cannot be read, an empty group, or an unknown class.
     """
@@ -72,22 +90,82 @@ def read_groups(path: str | PathLike[str], vocabulary: Vocabulary) -> tuple[Grou
         raise InputError(f"{path}: {error.strerror or error}; check the path") from None
     except (ValueError, RecursionError) as error:
         raise InputError(f"{path}: not valid JSON ({error!s:.120})") from None
-    if not isinstance(content, Mapping) or not content:
+    lists, base = content if isinstance(content, dict) else {}, None
+    if not isinstance(lists.get("base"), list | None):  # a list is a group of that name
+        base = lists.pop("base")
+    if not lists:
         raise InputError(f'{path}: expected {{"group": [classes], ...}}')
-    groups = []
-    for name, members in content.items():
+    for name, members in lists.items():
         if not isinstance(members, list) or not members:
             raise InputError(f"{path}: group '{name}': expected a list of classes")
+    if base is None:
+        base, found = _base_of(str(path), lists, vocabulary)
+        if notes is not None:
+            notes += found
+    elif type(base) is not int or base not in (0, 1):
+        raise InputError(f"{path}: base: is {base!r:.60}; classes are counted from 0 or 1")
+    groups = []
+    for name, members in lists.items():
         where = f"{path}: group '{name}'"
-        classes = sorted({find_class(where, one, vocabulary) for one in members})
+        classes = sorted({find_class(where, one, vocabulary, base) for one in members})
         groups.append(Group(name, tuple(classes)))
     if [group.name for group in groups] == ["unseen"]:
         return seen_and_unseen(groups[0].classes, vocabulary)
     return tuple(groups)
 
 
-def find_class(where: str, given: Any, vocabulary: Vocabulary) -> int:
-    """Find the HOI class that a number, counted from one, or a name means.
+def _base_of(
+    file: str, lists: Mapping[str, list[Any]], vocabulary: Vocabulary
+) -> tuple[int, list[str]]:
+    """Find whether the numbers of groups count from 0 or from 1, and what says that it is 0."""
+    numbers = {name: {one for one in each if type(one) is int} for name, each in lists.items()}
+    numbers = {name: each for name, each in numbers.items() if each}
+    every = set().union(*numbers.values())
+    if every <= {0}:
+        # Without numbers there is nothing to find; 0 alone is more likely a slip.
+        return 1, []
+    if 0 in every:
+        return 0, [f"{file}: classes count from 0, because one of them is 0"]
+    if not all(0 < number < len(vocabulary) for number in every):
+        return 1, []
+    for name, members in numbers.items():
+        found = {base: _kind({n - base for n in members}, vocabulary) for base in (0, 1)}
+        if found[0] and not found[1]:
+            return 0, [f"{file}: classes count from 0: then '{name}' is {found[0]}"]
+        if found[1] and not found[0]:
+            return 1, []
+    name, members = next(iter(numbers.items()))
+    first = {
+        base: ", ".join(f"'{vocabulary.class_name(n - base)}'" for n in sorted(members)[:3])
+        for base in (0, 1)
+    }
+    raise UnclearBaseError(
+        f"{file}: classes may be counted from 0 or from 1: from 0, '{name}' begins with "
+        f'{first[0]}; from 1, with {first[1]}; add "base": 0 or "base": 1 to the file'
+    )
+
+
+def _kind(classes: set[int], vocabulary: Vocabulary) -> str:
+    """Say what a set of classes is, if it is hardly one by chance; empty if it is nothing."""
+    every = set(range(len(vocabulary)))
+    splits = {name: set(unseen) for name, unseen in zero_shot_splits(vocabulary).items()}
+    splits |= {f"the seen classes of {name}": every - unseen for name, unseen in splits.items()}
+    splits |= {
+        f"the {name.replace('_', '-')} classes": set(np.flatnonzero(members).tolist())
+        for name, members in vocabulary.splits.items()
+    }
+    name = next((name for name, members in splits.items() if members == classes), "")
+    if name or len(classes) < ENOUGH or not classes < every:
+        return name
+    inside = np.isin(np.arange(len(vocabulary)), list(classes))
+    for name, of in (("objects", vocabulary.class_object), ("verbs", vocabulary.class_verb)):
+        if not np.isin(of[inside], of[~inside]).any():
+            return f"all classes of some {name}"
+    return ""
+
+
+def find_class(where: str, given: Any, vocabulary: Vocabulary, base: int = 1) -> int:
+    """Find the HOI class that a number, counted from ``base``, or a name means.
 
     Raises
     ------
@@ -96,12 +174,13 @@ def find_class(where: str, given: Any, vocabulary: Vocabulary) -> int:
     """
     numbers = vocabulary.class_named
     # JSON's true would be class 1.
-    if isinstance(given, int) and not isinstance(given, bool) and 1 <= given <= len(vocabulary):
-        return given - 1
+    number = given - base if type(given) is int else -1
+    if 0 <= number < len(vocabulary):
+        return number
     name = str(given).replace("_", " ")
     if name in numbers:
         return numbers[name]
     raise InputError(
         f"{where}: unknown class {given!r:.60}{close_matches(name, numbers)}; give a "
-        f"number from 1 to {len(vocabulary)} or a name like '{next(iter(numbers))}'"
+        f"number from {base} to {len(vocabulary) - 1 + base} or a name like '{next(iter(numbers))}'"
     )

@@ -44,7 +44,7 @@ GROUPS, LEVELS, PAIR_RECALL = "groups", "recall levels", "pair recall"
 
 # Keys of results, beside which the names of groups are keys too.
 RESERVED = (
-    *("full", "zero_shot", "rare", "non_rare", "harmonic"),
+    *("full", "zero_shot", "rare", "non_rare", "thesis", "harmonic"),
     *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
     "mean_object_recall",
     *("map", "max_recall"),
@@ -62,10 +62,10 @@ class Protocol:
     ----------
     name : str
         The name that tables, figures and files print.
-    classes : {"all", "interactions", "roles", "evaluated"}
+    classes : {"all", "interactions", "roles", "evaluated", "verbs"}
         Which HOI classes count: all, those of real interactions (not of the verb
-        `no_interaction`), those with a role for an object, or those that the data set marks for
-        evaluation.
+        `no_interaction`), those with a role for an object, those that the data set marks for
+        evaluation, or all of a data set whose classes are verbs, whatever the object.
     pairing : {"triplet", "person"}
         How a prediction meets its annotation: by both boxes, categories included (HICO-DET), or by
         the person it overlaps most, and then the role (V-COCO, where categories do not count).
@@ -93,14 +93,20 @@ class Protocol:
         What a class counts that has annotations but no true positive. "left out" is what the
         published Diag-HOI code does: the class does not count when it has rows in the ranked list;
         when it has none it counts 0 in the full mean and is left out of rare and non-rare.
-    class_without_annotation : {"left out", "zero"}
+    class_without_prediction : {"counted", "left out of groups"}
+        Whether an annotated class that no prediction names counts, 0, in the means of groups of
+        classes. "left out of groups" is what HOICLIP's code does: such a class counts in the full
+        mean alone.
+    class_without_annotation : {"left out", "zero", "zero in groups"}
         What a class counts that has no annotations in these images, or is left without any where
         missed triplets are repaired. "zero" is what CMD-SE's code does, which divides by the number
-        of all its classes, and the published Diag-HOI code on V-COCO.
-    claim : {"best", "first left"}
+        of all its classes, and the published Diag-HOI code on V-COCO. "zero in groups" is what
+        QPIC's code does on V-COCO: 0 in the means of groups, left out of the full mean.
+    claim : {"best", "first left", "all left"}
         With pairing by triplet, which of the annotations that both boxes reach a prediction claims:
         the one that they overlap most, whether another prediction has found it or not (the official
-        evaluator), or the first one that no better prediction has found (QAHOI, GGNet).
+        evaluator), the first one that no better prediction has claimed (QAHOI, GGNet), or all that
+        no better prediction has claimed, as one true positive (PPDM's evaluator of HOI-A).
     iou : float
         A box is found at an intersection over union of at least this.
     strict : bool
@@ -146,7 +152,7 @@ class Protocol:
     """
 
     name: str
-    classes: Literal["all", "interactions", "roles", "evaluated"]
+    classes: Literal["all", "interactions", "roles", "evaluated", "verbs"]
     pairing: Literal["triplet", "person"] = "triplet"
     missing_role: Literal["empty", "anything"] = "empty"
     considered: int | None = None
@@ -154,8 +160,9 @@ class Protocol:
     fitting_boxes: Literal["own", "stored at the rank"] = "own"
     average_precision: AveragePrecision = "11-point"
     class_without_true_positive: Literal["zero", "left out"] = "zero"
-    class_without_annotation: Literal["left out", "zero"] = "left out"
-    claim: Literal["best", "first left"] = "best"
+    class_without_prediction: Literal["counted", "left out of groups"] = "counted"
+    class_without_annotation: Literal["left out", "zero", "zero in groups"] = "left out"
+    claim: Literal["best", "first left", "all left"] = "best"
     iou: float = 0.5
     strict: bool = False
     boxes: Literal["inclusive", "continuous"] = "inclusive"
@@ -181,11 +188,15 @@ class Protocol:
             "interactions": "no_interaction left out",
             "roles": "actions with a role",
             "evaluated": "those marked for evaluation",
+            "verbs": "verbs, whatever the object",
         }
         boxes = f"IoU {'>' if self.strict else '>='} {self.iou:g}, {self.boxes} boxes"
         if self.added_to_union:
             boxes += f", union + {self.added_to_union:g}"
-        taken = {"claims": "the first annotation left"} if self.claim == "first left" else {}
+        claims = {"first left": "the first annotation left", "all left": "all annotations left"}
+        taken = {"claims": claims[self.claim]} if self.claim in claims else {}
+        if self.pairing == "triplet" and self.missing_role == "anything":
+            taken["a role without annotated box fits"] = self.missing_role
         matching = {
             "triplet": taken,
             "person": {
@@ -200,6 +211,8 @@ class Protocol:
             "class without true positive": self.class_without_true_positive,
             boxes: "",
         }
+        if self.class_without_prediction != "counted":
+            choices["class without prediction"] = self.class_without_prediction
         if self.class_without_annotation != "left out":
             choices["class without annotation"] = self.class_without_annotation
         if self.classes != "roles" and self.rare != "described":
@@ -258,7 +271,12 @@ class Protocol:
     @property
     def of_verbs(self) -> Protocol:
         """The same without what it says of HOI classes alone, to score verbs instead."""
-        return replace(self, top_of_class=None, class_without_annotation="left out")
+        return replace(
+            self,
+            top_of_class=None,
+            class_without_prediction="counted",
+            class_without_annotation="left out",
+        )
 
     @property
     def categories_count(self) -> bool:
@@ -318,6 +336,17 @@ HOI_A = Protocol(
     rare="described",
     images_without_annotations="left out",
 )
+# Theirs as it is.
+HOI_A_VERBS = replace(HOI_A, name="hoi-a-verbs", classes="verbs", claim="all left")
+# QPIC's evaluator of V-COCO during training: that of HICO-DET, with actions for HOI classes.
+V_COCO_THESIS = Protocol(
+    name="v-coco-thesis",
+    classes="verbs",
+    missing_role="anything",
+    class_without_annotation="zero in groups",
+    rare="described",
+    top=100,
+)
 # CMD-SE evaluates HICO-DET as SWIG-HOI is evaluated.
 CMD_SE = replace(SWIG_HOI, name="cmd-se", classes="all")
 V_COCO_DIAG_HOI = replace(V_COCO_1, name="v-coco-diag-hoi", class_without_annotation="zero")
@@ -350,6 +379,7 @@ PROTOCOLS = {
         # These two make the choices of the official evaluator.
         replace(HICO_DET, name="gen-vlkt"),
         replace(HICO_DET, name="ppdm"),
+        replace(HICO_DET, name="hoiclip", class_without_prediction="left out of groups"),
         CMD_SE,
         replace(CMD_SE, name="cmd-se-600", class_without_annotation="zero"),
         replace(CMD_SE, name="cmd-se-520", classes="interactions", class_without_annotation="zero"),
@@ -361,8 +391,10 @@ PROTOCOLS = {
         replace(
             V_COCO_DIAG_HOI, name="v-coco-diag-hoi-published", fitting_boxes="stored at the rank"
         ),
+        V_COCO_THESIS,
         SWIG_HOI,
         HOI_A,
+        HOI_A_VERBS,
     )
 }
 

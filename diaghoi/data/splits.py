@@ -7,7 +7,7 @@ import numpy as np
 from diaghoi.data.arrays.ragged import marked
 from diaghoi.data.arrays.types import BoolArray
 from diaghoi.data.protocol import PROTOCOLS, Protocol
-from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError
 
 
@@ -45,16 +45,20 @@ def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
     Raises
     ------
     InputError
-        Where the data set has roles of people and the protocol not, or the other way round.
+        Where the data set has roles of people and the protocol not, or the other way round, and
+        where the classes of one of them alone are verbs.
     """
-    if (protocol.pairing == "person") != (vocabulary.agents is not None):
-        fitting = [
-            each.name
-            for each in PROTOCOLS.values()
-            if (each.pairing == "person") == (vocabulary.agents is not None)
-        ]
-        raise InputError(
-            f"protocol {protocol.name} is not for {vocabulary.name}; choose {', '.join(fitting)}"
-        )
+
+    def fits(protocol: Protocol) -> bool:
+        by_person = vocabulary.agents is not None
+        by_verb = vocabulary.any_object and not by_person
+        return (protocol.pairing == "person", protocol.classes == "verbs") == (by_person, by_verb)
+
+    if not fits(protocol):
+        fitting = ", ".join(each.name for each in PROTOCOLS.values() if fits(each))
+        other = f"choose {fitting}"
+        if protocol.name in VOCABULARIES and VOCABULARIES[protocol.name]().of == vocabulary.name:
+            other = f"give --dataset {protocol.name}, or choose {fitting}"
+        raise InputError(f"protocol {protocol.name} is not for {vocabulary.name}; {other}")
     if protocol.rare == "test" and vocabulary.test_instances is None:
         raise InputError(f"{vocabulary.name} has no rare classes by test instances")

@@ -11,7 +11,7 @@ from __future__ import annotations
 import csv
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
 from pathlib import Path
@@ -23,10 +23,12 @@ from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.protocol import (
     HICO_DET,
     HOI_A,
+    HOI_A_VERBS,
     PROTOCOLS,
     SWIG_HOI,
     V_COCO_1,
     V_COCO_2,
+    V_COCO_THESIS,
     Protocol,
 )
 
@@ -84,11 +86,13 @@ class Vocabulary:
     ----------
     name : str
         Name of the data set, as in ``--dataset``.
+    of : str or None
+        The data set in whose files it is, where its classes are others; None for its own files.
     objects, verbs : tuple of str
         Names; their positions are the numbers used in the package.
     class_object, class_verb : (C,) int array
         Object and verb of each HOI class, in the official order of the classes; object -1 where
-        the class holds for every object and for none (V-COCO).
+        the class holds for every object and for none (V-COCO, and where classes are verbs).
     person : int
         The object category of human boxes.
     no_interaction : int
@@ -121,6 +125,7 @@ class Vocabulary:
     class_verb: IntArray
     person: int
     protocol: Protocol
+    of: str | None = None
     benchmarks: tuple[Protocol, ...] = ()
     no_interaction: int = -1
     splits: Mapping[str, BoolArray] = field(default_factory=dict)
@@ -156,6 +161,11 @@ class Vocabulary:
         classes = (self.class_object.tolist(), self.class_verb.tolist())
         content = repr((self.objects, self.verbs, classes)).encode()
         return hashlib.sha256(content).hexdigest()[:8]
+
+    @property
+    def any_object(self) -> bool:
+        """Whether classes hold for every object and for none."""
+        return bool((self.class_object < 0).any())
 
     @property
     def rare(self) -> BoolArray | None:
@@ -305,6 +315,45 @@ def hoi_a() -> Vocabulary:
     )
 
 
+@cache
+def v_coco_thesis() -> Vocabulary:
+    """V-COCO as QPIC and its descendants evaluate it during training.
+
+    29 classes: the 25 roles of actions, and the 4 actions that have none. All but these and
+    ``point instr`` make up the mean that QPIC's code calls `thesis`.
+    """
+    full = v_coco()
+    parts = [verb.rsplit(" ", 1) for verb in full.verbs]
+    alone = {action for action, _ in parts} - {act for act, role in parts if role != "agent"}
+    verbs = [action if action in alone else f"{action} {role}" for action, role in parts]
+    verbs = [verb for verb in verbs if not verb.endswith(" agent")]
+    thesis = np.array([verb not in {*alone, "point instr"} for verb in verbs])
+    return by_verb(
+        replace(
+            full,
+            name="v-coco-thesis",
+            of="v-coco",
+            verbs=tuple(verbs),
+            protocol=V_COCO_THESIS,
+            benchmarks=(),
+            splits={"thesis": thesis},
+            agents=None,
+        )
+    )
+
+
+@cache
+def hoi_a_verbs() -> Vocabulary:
+    """HOI-A with its 10 verbs as classes, over which its official figure is the mean."""
+    return by_verb(replace(hoi_a(), name="hoi-a-verbs", of="hoi-a", protocol=HOI_A_VERBS))
+
+
+def by_verb(vocabulary: Vocabulary) -> Vocabulary:
+    """Return a data set with its verbs as classes, whatever the object."""
+    verbs = list(range(len(vocabulary.verbs)))
+    return replace(vocabulary, class_verb=_frozen(verbs), class_object=_frozen([-1] * len(verbs)))
+
+
 def _where(rows: list[dict[str, str]], column: str, value: int) -> BoolArray:
     """(C,) true for the classes that have the value in a column."""
     mask = np.array([int(row[column]) == value for row in rows])
@@ -318,7 +367,14 @@ def _frozen(values: list[int]) -> IntArray:
     return array
 
 
-VOCABULARIES = {"hico-det": hico_det, "v-coco": v_coco, "swig-hoi": swig_hoi, "hoi-a": hoi_a}
+VOCABULARIES = {
+    "hico-det": hico_det,
+    "v-coco": v_coco,
+    "v-coco-thesis": v_coco_thesis,
+    "hoi-a-verbs": hoi_a_verbs,
+    "swig-hoi": swig_hoi,
+    "hoi-a": hoi_a,
+}
 
 
 def printed_name(dataset: str) -> str:

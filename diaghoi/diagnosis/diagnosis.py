@@ -13,7 +13,7 @@ import numpy as np
 from diaghoi._version import __version__
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import BoolArray, StrArray
+from diaghoi.data.arrays.types import BoolArray, FloatArray, StrArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.splits import split_classes
@@ -42,7 +42,7 @@ from diaghoi.evaluation.detections import best_threshold, detections
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import PART, Benchmark, Ledger
 from diaghoi.evaluation.listing import Answers
-from diaghoi.evaluation.means import Split, counted_classes, split_means
+from diaghoi.evaluation.means import Split, ap_in_mean, counted_classes, split_means
 from diaghoi.evaluation.negatives import Negatives, negative_scores
 from diaghoi.evaluation.pairs import ImagePairs, ObjectBoxes, PairCounts, pair_scores
 from diaghoi.evaluation.score_quality import best_order_scores, outranked
@@ -195,6 +195,11 @@ class Diagnosis(DiagnosisMethods):
     def class_scores(self) -> ClassScores:
         """AP and max recall of each HOI class before any repair."""
         return self.ledger.scores(self.protocol)
+
+    @property
+    def class_ap(self) -> FloatArray:
+        """(C,) AP of each HOI class; NaN where the mean leaves the class out."""
+        return ap_in_mean(self.class_scores, self.protocol, self.splits["full"])
 
     @cached_property
     def mean_ap(self) -> Split:
@@ -382,6 +387,7 @@ class Diagnosis(DiagnosisMethods):
         return class_table(
             self.vocabulary,
             self.ledger,
+            self.protocol,
             self.splits,
             self.class_scores,
             self.best_order_scores,

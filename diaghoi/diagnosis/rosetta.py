@@ -18,7 +18,8 @@ if TYPE_CHECKING:
 FAMILIES: dict[str, Protocol] = {
     name: PROTOCOLS[name]
     for name in (
-        *("cdn", "gen-vlkt", "ppdm", "cmd-se", "cmd-se-600", "cmd-se-520", "qahoi", "upt"),
+        *("cdn", "gen-vlkt", "hoiclip", "ppdm", "cmd-se", "cmd-se-600", "cmd-se-520"),
+        *("qahoi", "upt"),
     )
 }
 

@@ -47,7 +47,7 @@ from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.diagnosis.verb_prior import VerbPrior, verb_prior
 from diaghoi.evaluation.average_precision import ClassScores
 from diaghoi.evaluation.matching import among_best, score_order
-from diaghoi.evaluation.means import Split
+from diaghoi.evaluation.means import Split, ap_in_mean
 from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError, number_of
 
@@ -106,7 +106,7 @@ class Shortcuts:
     names : tuple of str
         The HOI classes that count, and
     average_precision : dict of (K,) float64 array
-        their AP: ``detector``, ``object`` and ``verb``; NaN without annotations.
+        their AP: ``detector``, ``object`` and ``verb``; NaN where the mean leaves a class out.
     """
 
     annotations: str
@@ -245,7 +245,10 @@ def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortc
         object=by_object,
         verb=by_verb,
         names=tuple(map(diagnosis.vocabulary.class_name, shown.tolist())),
-        average_precision={key: each.average_precision[shown] for key, each in scores.items()},
+        average_precision={
+            key: ap_in_mean(each, diagnosis.protocol, counted)[shown]
+            for key, each in scores.items()
+        },
     )
 
 

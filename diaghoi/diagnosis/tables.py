@@ -8,16 +8,18 @@ import numpy as np
 
 from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray, StrArray
+from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.average_precision import ClassScores
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.means import counts_in_mean
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ORACLES
 
 Columns = dict[str, Array]
 CLASS_COLUMNS = (
-    *("class", "name", "verb", "object", "splits", "annotated", "predicted"),
+    *("class", "name", "verb", "object", "splits", "means", "annotated", "predicted"),
     *("ap", "max_recall", "ap_best_order"),
     *(*LABELS, "missed_gt"),
     *(f"delta_{name}" for name in ORACLES),
@@ -33,6 +35,7 @@ IMAGE_COLUMNS = (
 def class_table(
     vocabulary: Vocabulary,
     ledger: Ledger,
+    protocol: Protocol,
     splits: Mapping[str, BoolArray],
     scores: ClassScores,
     best_order: ClassScores,
@@ -46,6 +49,8 @@ def class_table(
         The data set, with C classes.
     ledger : Ledger
         The predictions that count.
+    protocol : Protocol
+        Which classes count in a mean.
     splits : mapping of (C,) bool arrays
         The groups of classes that are reported, ``full`` among them.
     scores : ClassScores
@@ -60,24 +65,32 @@ def class_table(
     dict of (K,) arrays
         ``class`` (official number, from one, under every protocol), ``name``, ``verb``, ``object``,
         ``splits`` (the groups of classes that it belongs to by their keys in results, such as
-        ``rare``, with "; " between them), ``annotated`` and ``predicted`` (triplets), ``ap``,
-        ``max_recall`` and ``ap_best_order`` (fractions, NaN without annotations), one count per
-        error label and ``missed_gt``, and ``delta_<oracle>`` (change of AP, signed, NaN without
-        annotations before
-        or after the oracle).
+        ``rare``, with "; " between them), ``means`` (the means that it counts in, ``full`` and
+        groups, in the same way), ``annotated`` and ``predicted`` (triplets), ``ap``, ``max_recall``
+        and ``ap_best_order`` (fractions, NaN without annotations and where the full mean leaves the
+        class out), one count per error label and ``missed_gt``, and ``delta_<oracle>`` (change of
+        AP, signed, NaN without annotations before or after the oracle).
     """
     counted = np.flatnonzero(splits["full"])
+    means = {
+        name: counts_in_mean(scores, protocol, name, members) for name, members in splits.items()
+    }
+
+    def shown(values: FloatArray) -> FloatArray:
+        return np.where(means["full"], values, np.nan)[counted]
+
     table: Columns = {
         "class": counted + 1,
         "name": np.array([vocabulary.class_name(hoi) for hoi in counted.tolist()], dtype=str),
         "verb": np.array(vocabulary.verbs)[vocabulary.class_verb[counted]],
         "object": np.array([*vocabulary.objects, ""])[vocabulary.class_object[counted]],
-        "splits": _split_names(splits)[counted],
+        "splits": _names({name: splits[name] for name in splits if name != "full"}, counted),
+        "means": _names(means, counted),
         "annotated": ledger.positives[counted],
         "predicted": np.bincount(ledger.row_class, minlength=len(vocabulary))[counted],
-        "ap": scores.average_precision[counted],
-        "max_recall": scores.max_recall[counted],
-        "ap_best_order": best_order.average_precision[counted],
+        "ap": shown(scores.average_precision),
+        "max_recall": shown(scores.max_recall),
+        "ap_best_order": shown(best_order.average_precision),
     }
     counts = _error_counts(ledger, ledger.row_class, ledger.annotation_class, len(vocabulary))
     table |= {name: count[counted] for name, count in counts.items()}
@@ -153,14 +166,14 @@ def sorted_table(table: Columns, column: str, *, descending: bool = False) -> Co
     return {name: each[order] for name, each in table.items()}
 
 
-def _split_names(splits: Mapping[str, BoolArray]) -> StrArray:
-    """(C,) names of the splits of each class, apart from all."""
-    names = [name for name in splits if name != "full"]
-    members = np.transpose([splits[name] for name in ("full", *names)])[:, 1:]
+def _names(groups: Mapping[str, BoolArray], classes: IntArray) -> StrArray:
+    """Name the groups that each of some classes is in."""
+    members = [group[classes].tolist() for group in groups.values()]
+    rows = zip(*members, strict=True) if members else [()] * len(classes)
     return np.array(
         [
-            "; ".join(name for name, inside in zip(names, row, strict=True) if inside)
-            for row in members
+            "; ".join(name for name, inside in zip(groups, row, strict=True) if inside)
+            for row in rows
         ],
         dtype=str,
     )

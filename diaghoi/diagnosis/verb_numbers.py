@@ -63,7 +63,7 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
     verb, label = best[predicted], predictions.pair_label[predicted]
     own = share(verb)
     shifted = {("verbs", shift): share(verb + shift) for shift in (1, -1)}
-    if (vocabulary.class_object >= 0).all():
+    if not vocabulary.any_object:
         shifted |= {
             ("classes", shift): share(_next_class(verb, label, shift, vocabulary))
             for shift in (1, -1)

@@ -59,9 +59,9 @@ def by_triplet(
 
     That is the annotated triplet of the same HOI class with the largest
     min(IoU_human, IoU_object), if that reaches the threshold, or by another choice of the protocol
-    the first one left that both boxes reach. A box is right when it reaches any annotated box of
-    its category. Two boxes are joined by the annotated triplets of the classes that the protocol
-    counts.
+    the first one left that both boxes reach, or all that are left. A box is right when it reaches
+    any annotated box of its category. Two boxes are joined by the annotated triplets of the classes
+    that the protocol counts.
 
     Parameters
     ----------
@@ -85,7 +85,7 @@ def by_triplet(
     return Candidates(
         claimed=_best(claimant, claimed, value, len(pair))
         if protocol.claim == "best"
-        else _first_left(claimant, claimed, order),
+        else _first_left(claimant, claimed, order, every=protocol.claim == "all left"),
         human_ok=human_ok,
         object_ok=object_ok,
         joined=joined[pair],
@@ -153,26 +153,28 @@ def _best(claimant: IntArray, claimed: IntArray, value: FloatArray, triplets: in
     return candidate
 
 
-def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray) -> IntArray:
+def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray, *, every: bool) -> IntArray:
     """(T,) find the first annotated triplet that no better prediction takes.
 
-    A prediction that comes too late for all claims the first.
+    A prediction takes that one, or ``every`` one left; one that comes too late for all claims what
+    the one that took the first has found.
     """
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     candidate = np.full(len(order), -1, dtype=np.int64)
     by_rank = np.lexsort((claimed, rank[claimant]))
-    served, taken = set(), set()
+    served: set[int] = set()
+    found_with: dict[int, int] = {}
     # What is left depends on every prediction before; few reach an annotation of their class.
     for one, wanted in zip(claimant[by_rank].tolist(), claimed[by_rank].tolist(), strict=True):
-        if one in served:
-            continue
-        if wanted not in taken:
+        if wanted in found_with:
+            if candidate[one] < 0:
+                candidate[one] = found_with[wanted]
+        elif one not in served:
             served.add(one)
-            taken.add(wanted)
-            candidate[one] = wanted
-        elif candidate[one] < 0:
-            candidate[one] = wanted
+            candidate[one] = found_with[wanted] = wanted
+        elif every:
+            found_with[wanted] = int(candidate[one])
     return candidate
 
 

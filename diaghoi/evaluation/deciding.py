@@ -64,4 +64,5 @@ def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
 
 def counts_only_found(protocol: Protocol) -> bool:
     """Whether means are the same however many predictions a class has without a true positive."""
-    return protocol.class_without_true_positive != "left out"
+    found_alone = protocol.class_without_true_positive != "left out"
+    return found_alone and protocol.class_without_prediction == "counted"

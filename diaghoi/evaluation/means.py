@@ -16,6 +16,7 @@ TITLES = {
     "full": "Full",
     "rare": "Rare",
     "non_rare": "Non-rare",
+    "thesis": "Thesis",
     "zero_shot": "Zero-shot",
     "unseen": "Unseen",
     "seen": "Seen",
@@ -114,9 +115,26 @@ def counts_in_mean(
         # mean, and drops them from rare and non-rare.
         unranked = scores.ranked == 0 if split == "full" else False
         counted = counted & ((scores.found > 0) | unranked)
-    if protocol.class_without_annotation == "zero":
+    if protocol.class_without_prediction == "left out of groups" and split != "full":
+        counted = counted & (scores.ranked > 0)
+    zero = {"zero", "zero in groups" if split != "full" else "zero"}
+    if protocol.class_without_annotation in zero:
         counted = counted | (members & ~annotated)
     return counted
+
+
+def ap_in_mean(scores: ClassScores, protocol: Protocol, members: BoolArray) -> FloatArray:
+    """Give the AP of each class as tables show it: NaN where the full mean leaves the class out.
+
+    Parameters
+    ----------
+    scores, protocol
+        As for :func:`split_means`.
+    members : (C,) bool array
+        The classes of the full mean.
+    """
+    counted = counts_in_mean(scores, protocol, "full", members)
+    return np.where(counted, scores.average_precision, np.nan)
 
 
 def column_means(values: FloatArray, counted: BoolArray) -> FloatArray:

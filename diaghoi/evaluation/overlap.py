@@ -146,7 +146,6 @@ def _cells(scenes: Scenes, protocol: Protocol) -> tuple[int, IntArray]:
     """Return the number of cells, and the cell of each box."""
     if not protocol.categories_count:
         return len(scenes), scenes.box_image
-    labels = len(scenes.vocabulary.objects)
-    # A label of -1 (V-COCO does not name them) would fall into the cell before; categories do not
-    # count there.
-    return len(scenes) * labels, scenes.box_image * labels + scenes.box_label
+    # One label more, the first: -1, an unknown category.
+    labels = len(scenes.vocabulary.objects) + 1
+    return len(scenes) * labels, scenes.box_image * labels + scenes.box_label + 1

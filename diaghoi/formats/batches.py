@@ -88,7 +88,7 @@ class Batches:
             if not isinstance(name, str):
                 raise InputError(f"images of the batch: {name!r} is not a name; give strings")
         names = list(images)
-        if self.vocabulary.agents is not None:
+        if "v-coco" in (self.vocabulary.name, self.vocabulary.of):
             names = [image_number(name) or name for name in names]
         again = [name for name in names if name in self._names]
         if again:

@@ -25,7 +25,12 @@ from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options, UnknownNumberError
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range
-from diaghoi.formats.columns.numbering import check_labels, find_numbering, numbers_of_files
+from diaghoi.formats.columns.numbering import (
+    check_labels,
+    find_numbering,
+    numberings,
+    numbers_of_files,
+)
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.dense_best import TOP, best_triplets, check_dense_scores, cut_note
@@ -82,14 +87,20 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     images = dense_images(content)
     columns = DenseColumns(images)
     boxes, rows = columns.column("boxes", width=4)
-    xyxy = check_boxes(rows, options.corners(boxes), "", origin=options.origin_or(0))
     labels, label_rows = columns.integers("labels", like="boxes")
     human = _box_rows(columns, "sub_ids", rows)
     objects = _box_rows(columns, "obj_ids", rows)
     numbering = find_numbering(
         content.file, labels, human, vocabulary, given=options.objects, fixed=None
     )
-    label = check_labels(label_rows, labels, vocabulary, "", numbering.name)
+    unknown = vocabulary.any_object
+    if unknown:
+        # QPIC's label of no object, whose box is NaN in some files.
+        nothing = labels == max(numberings(vocabulary)[numbering.name]) + 1
+        labels = np.where(nothing, -1, labels)
+        boxes = np.where((nothing & np.isnan(boxes).all(axis=1))[:, None], 0, boxes)
+    label = check_labels(label_rows, labels, vocabulary, "", numbering.name, unknown=unknown)
+    xyxy = check_boxes(rows, options.corners(boxes), "", origin=options.origin_or(0))
     # The official evaluators use 100 triplets per image, even if the protocol keeps fewer.
     top = max(options.top or TOP, TOP)
     try:

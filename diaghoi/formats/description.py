@@ -37,6 +37,7 @@ CHOICES = (
     *("classes", "average_precision", "class_without_true_positive", "iou", "strict", "boxes"),
     *("top", "top_of_class", "images_without_predictions", "images_without_annotations"),
     *("levels_from", "claim", "class_without_annotation", "added_to_union", "duplicates"),
+    "class_without_prediction",
 )
 
 
@@ -49,7 +50,8 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
         A TOML file with ``name``, ``objects`` and ``verbs``. Optional are ``person`` (an object, by
         default `person`), ``no_interaction`` (a verb), ``classes`` (a table ``verb = [objects]``,
         or the path of an ``.npy`` matrix of verbs x objects, one where they form a class; by
-        default every verb goes with every object), ``annotations`` (a path), ``numbers``
+        default every verb goes with every object; or the word `verbs`: each verb is a class,
+        whatever the object), ``annotations`` (a path), ``numbers``
         (``objects`` and ``verbs``: the number of the first one in files, by default 0, or a list of
         all; ``predictions``: a table of these two for files of predictions), ``boxes`` (``origin``
         0 or 1 and ``layout`` `xyxy` or `xywh`), ``rare`` (``classes``, or ``counts`` of training
@@ -97,7 +99,7 @@ class _Description:
             no_interaction=-1
             if no_interaction is None
             else self.position("no_interaction", no_interaction, verbs),
-            protocol=self.protocol(name, no_interaction is not None),
+            protocol=self.protocol(name, pairs, no_interaction is not None),
             conventions=self.conventions(len(objects), len(verbs)),
             annotations=self.file("annotations"),
         )
@@ -164,6 +166,8 @@ class _Description:
         if given is None:
             self.check_count(len(verbs) * len(objects))
             pairs = [(v, o) for v in range(len(verbs)) for o in range(len(objects))]
+        elif given == "verbs":
+            pairs = [(verb, -1) for verb in range(len(verbs))]
         elif isinstance(given, str):
             pairs = self.matrix(self.path.parent / given, (len(verbs), len(objects)))
         elif isinstance(given, dict):
@@ -176,7 +180,8 @@ class _Description:
                 pairs += [(number, self.position(key, name, objects)) for name in names]
         else:
             raise self.error(
-                "classes", "give a table of verb = [objects], or the path of an .npy matrix"
+                "classes",
+                "give a table of verb = [objects], the path of an .npy matrix, or 'verbs'",
             )
         self.check_count(len(pairs))
         twice = first_repeated(pairs)
@@ -291,20 +296,21 @@ class _Description:
             counts[find_class(f"{self.path}: rare.counts", one, vocabulary)] = count
         return counts
 
-    def protocol(self, name: str, no_interaction: bool) -> Protocol:
+    def protocol(self, name: str, pairs: Pairs, no_interaction: bool) -> Protocol:
         given = self.content.get("protocol", {})
         if not isinstance(given, str | dict):
             raise self.error("protocol", f"give one of {', '.join(PROTOCOLS)}, or a table")
         if isinstance(given, dict):
             check_keys(f"{self.path}: protocol", given, CHOICES)
+            usual = ("verbs",) if pairs[0][1] < 0 else ("all", "interactions")
             for key, value in given.items():
                 # The other classes need roles, or a list of evaluated ones, which descriptions
                 # lack.
-                allowed = ("all", "interactions") if key == "classes" else None
+                allowed = usual if key == "classes" else None
                 if problem := choice_problem(key, value, allowed):
                     raise self.error(f"protocol.{key}", problem)
-            usual = "interactions" if no_interaction else "all"
-            choices: dict[str, Any] = {"name": name, "classes": usual} | given
+            chosen = usual[-1] if no_interaction else usual[0]
+            choices: dict[str, Any] = {"name": name, "classes": chosen} | given
             given = Protocol(**choices)
         try:
             return replace(protocol_named(given), rare="described")

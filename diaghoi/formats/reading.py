@@ -43,6 +43,7 @@ from diaghoi.formats.registry import (
 )
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
+from diaghoi.formats.v_coco.keys import numbered
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -114,6 +115,9 @@ def _open(
         raise OwnDataError(str(error), [content.path]) from None
     if fitting:
         check_fit(scenes, named=content.benchmark is not None)
+    if chosen_vocabulary.of == "v-coco":
+        names = numbered(scenes.names.tolist())
+        scenes = scenes.with_names(np.array(names, dtype=np.str_))
     found = options.notes if given is not None else (*chosen.evidence(content), *options.notes)
     if found:
         notes = tuple(f"{content.file}: {note}" for note in found)

@@ -172,8 +172,9 @@ def vocabulary_of(
             f"{content.file}: fits no data set that is known: {problem}", [content.path]
         )
     found = chosen.dataset(content)
+    names = set() if given is None else {given.name, None if chosen.single else given.of}
     either = () if found else chosen.either(content)
-    if either and (given is None or (given.known and given.name not in either)):
+    if either and (given is None or (given.known and names.isdisjoint(either))):
         raise UnclearDataSetError(
             f"{content.file}: may be for {' or '.join(either)}: both have its numbers; "
             f"give --dataset {' or --dataset '.join(either)}"
@@ -186,7 +187,7 @@ def vocabulary_of(
                 "FILE.toml"
             )
         return vocabulary(found or DEFAULT)
-    if found is not None and found != given.name and (given.known or chosen.single):
+    if found is not None and found not in names and (given.known or chosen.single):
         raise InputError(
             f"{content.file}: is for {found} ({chosen.name}), and {given.name} is expected here; "
             f"give a file for {given.name}, or the --dataset of this one"

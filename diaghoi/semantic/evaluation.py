@@ -287,7 +287,7 @@ class SemanticEvaluation:
         undefined = np.full(len(self.positives), np.nan)
         standard = undefined
         if self.diagnosis is not None:
-            standard = np.append(self.diagnosis.class_scores.average_precision, np.nan)
+            standard = np.append(self.diagnosis.class_ap, np.nan)
             standard = standard[self.class_number]
         names = class_names(vocabulary, self.class_verb.tolist(), self.class_object.tolist())
         return {

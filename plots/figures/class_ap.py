@@ -69,13 +69,13 @@ class ClassAP(NamedTuple):
 
 
 def class_ap_table(diagnosis: Diagnosis) -> list[ClassAP]:
-    """Compute the data of :func:`class_ap`: all classes that have annotations."""
+    """Compute the data of :func:`class_ap`: all classes that the mean counts."""
     vocabulary, positives = diagnosis.vocabulary, diagnosis.ledger.positives
     split_of = dict.fromkeys(range(len(vocabulary)), "")
     for split in reversed([name for name in diagnosis.splits if name != "full"]):
         split_of |= dict.fromkeys(np.flatnonzero(diagnosis.splits[split]).tolist(), split)
-    ap = diagnosis.class_scores.average_precision
-    shown = np.flatnonzero(diagnosis.splits["full"] & ~np.isnan(ap)).tolist()
+    ap = diagnosis.class_ap
+    shown = np.flatnonzero(~np.isnan(ap)).tolist()
     return [
         ClassAP(
             vocabulary.class_name(hoi), int(positives[hoi]), 100 * float(ap[hoi]), split_of[hoi]

@@ -88,7 +88,7 @@ def error_profile_table(
         same but for the few that are right.
     """
     vocabulary, ledger = diagnosis.vocabulary, diagnosis.ledger
-    if (vocabulary.class_object < 0).any():
+    if vocabulary.any_object:
         reason = "every person is predicted with every verb, so that all verbs have the same errors"
         if by == "object":
             reason = "its classes do not name objects"

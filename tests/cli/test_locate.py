@@ -141,5 +141,6 @@ def test_unknown_data_set_comes_first(run, data) -> None:
     done = run("report", data.predictions, "--dataset", "hico")
     assert done.err == (
         "diaghoi: error: unknown data set 'hico' (did you mean 'hico-det'?); known: hico-det, "
-        "v-coco, swig-hoi, hoi-a, and any that a .toml file describes\n"
+        "v-coco, v-coco-thesis, hoi-a-verbs, swig-hoi, hoi-a, and any that a .toml file "
+        "describes\n"
     )

@@ -409,6 +409,21 @@ def test_broken_image_labels_of_the_settings(run, data, alone: Path) -> None:
     )
 
 
+def test_a_list_of_unseen_classes_from_zero(run: Any, shared: Path, tmp_path: Path) -> None:
+    folder = shared / "conformance" / "field"
+    if not folder.is_dir():
+        pytest.skip("the cases from the field (../shared/conformance/field) are not here")
+    unseen = json.loads((folder / "rfuc_from_zero.json").read_text())["unseen"]
+    from_one = tmp_path / "from_one.json"
+    from_one.write_text(json.dumps({"unseen": [number + 1 for number in unseen]}))
+    for groups in (folder / "rfuc_from_zero.json", from_one):
+        words = (folder / "canonical.pkl", "--annotations", folder / "test_hico.json")
+        run("report", *words, "--groups", groups, "--json", tmp_path / "g.json")
+        official = json.loads((tmp_path / "g.json").read_text())["official"]["default"]
+        assert round(100 * official["unseen"], 2) == 94.32
+        assert official["unseen"] == official["rare"]
+
+
 def test_groups_of_classes_are_columns(data, run: Any, tmp_path: Path) -> None:
     files = [data.predictions, "--annotations", data.annotations]
     done = run("report", *files, "--zero-shot", "RF-UC", "--json", tmp_path / "z.json")
@@ -423,6 +438,13 @@ def test_groups_of_classes_are_columns(data, run: Any, tmp_path: Path) -> None:
     done = run("report", *files, "--groups", groups, "--json", tmp_path / "g.json")
     assert "wheels" in done.out
     assert "wheels" in json.loads((tmp_path / "g.json").read_text())["oracles"]["action"]["map"]
+    groups.write_text('{"mine": [7, 8]}')
+    done = run("report", *files, "--groups", groups)
+    assert (done.code, done.out) == (2, "")
+    assert "from 0, 'mine' begins with 'sit on airplane', 'wash airplane'; from 1" in done.err
+    groups.write_text('{"mine": [0, 8]}')
+    done = run("report", *files, "--groups", groups)
+    assert f"Note: {groups}: classes count from 0, because one of them is 0" in done.err
     done = run("report", *files, "--groups", groups, "--zero-shot", "UO")
     assert done.code == 2
     assert done.err == "diaghoi: error: --zero-shot and --groups: give only one of them\n"

@@ -166,6 +166,25 @@ def test_the_evaluators_of_code_bases(report) -> None:
         assert alone["map"] == found[name]
 
 
+def test_hoiclip_leaves_classes_without_predictions_out_of_groups(run, shared: Path) -> None:
+    folder = shared / "conformance" / "field"
+    if not folder.is_dir():
+        pytest.skip("the cases from the field (../shared/conformance/field) are not here")
+    words = ("report", folder / "genvlkt_rare_bug.json", "--annotations", folder / "test_hico.json")
+    assert run(*words, "--rosetta", "--json", "x.json").code == 0
+    found = json.loads(Path("x.json").read_text())["rosetta"]
+    printed = {name: [round(100 * ap, 2) for ap in found[name].values()] for name in found}
+    assert printed["gen-vlkt"] == [53.02, 50.00, 53.13]
+    assert printed["hoiclip"] == [53.02, 100.00, 64.31]
+    run(*words, "--protocol", "hoiclip", "--zero-shot", "RF-UC", "--json", "y.json")
+    means = json.loads(Path("y.json").read_text())["map"]
+    assert means["rare"] == found["hoiclip"]["rare"]
+    run(*words, "--protocol", "gen-vlkt", "--zero-shot", "RF-UC", "--json", "y.json")
+    other = json.loads(Path("y.json").read_text())["map"]
+    assert means["full"] == other["full"]
+    assert means["unseen"] > other["unseen"]
+
+
 def test_the_evaluators_of_code_bases_on_groups_of_classes(report) -> None:
     result, text, _ = report("--rosetta", "--zero-shot", "RF-UC")
     assert result["rosetta"]["gen-vlkt"] == result["official"]["default"]

@@ -16,7 +16,7 @@ from diaghoi.data.groups import read_groups, zero_shot, zero_shot_splits
 from diaghoi.data.protocol import Group
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import split_classes
-from diaghoi.data.vocabulary import hico_det, v_coco
+from diaghoi.data.vocabulary import hico_det, v_coco, v_coco_thesis
 
 WORDS = hico_det()
 
@@ -24,10 +24,26 @@ WORDS = hico_det()
 def test_splits_equal_the_published_lists(shared: Path) -> None:
     published = json.loads((shared / "data/hico_det/zero_shot.json").read_text())["unseen"]
     known = zero_shot_splits(WORDS)
-    assert {name: sorted(classes) for name, classes in published.items()} == {
-        name: list(classes) for name, classes in known.items()
-    }
+    for name, classes in published.items():
+        assert sorted(classes) == list(known[name])
     assert [len(known[name]) for name in ("RF-UC", "NF-UC", "UO", "UV")] == [120, 120, 100, 84]
+
+
+def test_the_five_draws_of_unseen_combinations() -> None:
+    known = zero_shot_splits(WORDS)
+    draws = [known[f"uc{number}"] for number in range(5)]
+    # As ConsNet, EoID and HOICLIP list them, from zero: how many, the first, the last and the sum.
+    assert [(len(set(draw)), draw[0], draw[-1], sum(draw)) for draw in draws] == [
+        (120, 0, 598, 38360),
+        (120, 0, 597, 38974),
+        (120, 9, 599, 41128),
+        (120, 4, 599, 38521),
+        (120, 0, 597, 38592),
+    ]
+    seen = np.setdiff1d(np.arange(600), draws[0])
+    assert len(np.unique(WORDS.class_object[seen])) == 80
+    assert zero_shot("UC3", WORDS) == zero_shot("uc3", WORDS)
+    assert zero_shot("rf-uc", WORDS)[0].classes == known["RF-UC"]
 
 
 def test_seen_is_all_the_rest() -> None:
@@ -73,14 +89,78 @@ def test_a_file_names_classes_by_number_or_name(tmp_path: Path) -> None:
 
 
 def test_unseen_alone_brings_the_seen(tmp_path: Path) -> None:
-    groups = read_groups(groups_file(tmp_path / "ua.json", {"unseen": [1, 2]}), WORDS)
+    content = {"unseen": [1, 2], "base": 1}
+    groups = read_groups(groups_file(tmp_path / "ua.json", content), WORDS)
     assert [group.name for group in groups] == ["unseen", "seen"]
     assert len(groups[1].classes) == 598
+
+
+# All without class 0, which would say from what they count.
+BY_THEMSELVES = {
+    "RF-UC": list(zero_shot("RF-UC", WORDS)[0].classes),
+    "uc2": list(zero_shot("uc2", WORDS)[0].classes),
+    "rare classes": np.flatnonzero(WORDS.splits["rare"]).tolist(),
+    "whole objects": np.flatnonzero(np.isin(WORDS.class_object, [1, 5, 40])).tolist(),
+    "whole verbs": np.flatnonzero(np.isin(WORDS.class_verb, [WORDS.no_interaction])).tolist(),
+}
+
+
+@pytest.mark.parametrize("kind", BY_THEMSELVES)
+@pytest.mark.parametrize("base", [0, 1])
+def test_numbers_show_from_what_they_count(tmp_path: Path, kind: str, base: int) -> None:
+    classes = BY_THEMSELVES[kind]
+    assert 0 not in classes
+    notes: list[str] = []
+    content = {"mine": [hoi + base for hoi in classes], "wheels": ["ride bicycle"]}
+    mine, _ = read_groups(groups_file(tmp_path / "g.json", content), WORDS, notes)
+    assert mine.classes == tuple(classes)
+    assert [": classes count from 0: then 'mine' is " in note for note in notes] == [True][base:]
+
+
+@pytest.mark.parametrize(
+    ("content", "classes"),
+    [
+        ({"a": [0, 7], "b": [7]}, [7]),
+        ({"a": [5], "b": [600]}, [599]),
+        ({"a": [5], "b": [7], "base": 0}, [7]),
+        ({"a": [5], "b": [7], "base": 1}, [6]),
+        ({"base": [5, 600], "b": [7]}, [6]),
+    ],
+)
+def test_one_number_or_the_base_decides_for_all(
+    tmp_path: Path, content: Any, classes: list[int]
+) -> None:
+    groups = read_groups(groups_file(tmp_path / "g.json", content), WORDS)
+    assert list(groups[1].classes) == classes
+
+
+def test_verbs_as_classes_show_nothing_by_being_whole(tmp_path: Path) -> None:
+    file = groups_file(tmp_path / "g.json", {"mine": list(range(1, 15))})
+    with pytest.raises(
+        InputError, match="'mine' begins with 'stand', 'sit instr', 'ride instr'; f"
+    ):
+        read_groups(file, v_coco_thesis())
+
+
+def test_a_question_shows_the_classes_under_both_readings(tmp_path: Path) -> None:
+    file = groups_file(tmp_path / "g.json", {"unseen": [27, 22, 8, 44]})
+    with pytest.raises(InputError) as caught:
+        read_groups(file, WORDS)
+    assert str(caught.value) == (
+        f"{file}: classes may be counted from 0 or from 1: from 0, 'unseen' begins with 'wash "
+        "airplane', 'wash bicycle', 'pet bird'; from 1, with 'sit on airplane', 'walk bicycle', "
+        '\'hold bird\'; add "base": 0 or "base": 1 to the file'
+    )
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
+        ({"mine": [3], "base": 2}, "base: is 2; classes are counted from 0 or 1"),
+        ({"mine": [3], "base": True}, "base: is True"),
+        ({"mine": [600], "base": 0}, "unknown class 600; give a number from 0 to 599"),
+        ({"mine": [0, 600]}, "unknown class 600; give a number from 0 to 599"),
+        ({"base": 1}, 'expected {"group"'),
         ("{", "not valid JSON"),
         ([1, 2], 'expected {"group"'),
         ({}, 'expected {"group"'),

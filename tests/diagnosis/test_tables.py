@@ -86,6 +86,36 @@ def test_what_is_undefined_is_nan() -> None:
     assert all(np.isnan(never[name]) for name in ("ap", "max_recall", "delta_action"))
 
 
+@pytest.mark.parametrize(
+    ("name", "missed", "never"),
+    [
+        ("hico-det-520", "full; non_rare", "full; non_rare"),
+        ("diag-hoi", "", "full"),
+        ("hoiclip", "full; non_rare", "full"),
+    ],
+)
+def test_classes_that_a_mean_leaves_out_say_so(name: str, missed: str, never: str) -> None:
+    # "hold bicycle" is predicted once, with a wrong box; "wash car" is annotated, never predicted.
+    elsewhere = (BICYCLE, (60.0, 0.0, 69.0, 9.0))
+    rows = [(0, 1, RIDE, 0.9), (0, 2, HOLD, 0.2)]
+    found = scenes([image("a.jpg", [MAN, BIKE, elsewhere], rows)], scored=True)
+    diagnosis = diagnose(TRUTH, found, name)
+    table = diagnosis.classes
+    for of, means in (("hold bicycle", missed), ("wash car", never), ("ride bicycle", None)):
+        row = row_of(table, "name", of)
+        if means is None:
+            assert row["ap"] > 0
+            assert row["means"] == "full; non_rare"
+            continue
+        assert row["means"] == means
+        for column in ("ap", "max_recall", "ap_best_order"):
+            assert row[column] == 0 if "full" in means else np.isnan(row[column])
+    assert row_of(table, "name", "wash bicycle")["means"] == ""
+    for split, mean in diagnosis.mean_ap.items():
+        inside = [split in text.split("; ") for text in table["means"].tolist()]
+        assert mean == (pytest.approx(table["ap"][inside].mean()) if any(inside) else None)
+
+
 def test_splits_are_those_of_the_protocol() -> None:
     groups = (*zero_shot("UV", TRUTH.vocabulary), Group("wheels", (1, 2)))
     classes = diagnose(TRUTH, FOUND, protocol("hico-det-520", groups=groups)).classes

@@ -81,7 +81,7 @@ BAD: dict[str, tuple[str, str]] = {
     "no class": ("classes = {}", f"classes: there are 0 classes; give 1 to {MOST_CLASSES} of them"),
     "list of classes": (
         "classes = [1]",
-        "classes: give a table of verb = [objects], or the path of an .npy matrix",
+        "classes: give a table of verb = [objects], the path of an .npy matrix, or 'verbs'",
     ),
     "first number": (
         "numbers = { objects = -1 }",
@@ -157,34 +157,34 @@ BAD: dict[str, tuple[str, str]] = {
     "protocol": (
         "protocol = 1",
         "protocol: give one of hico-det, hico-det-520, diag-hoi, upt, cdn, gen-vlkt, ppdm, "
-        "cmd-se, cmd-se-600, cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, "
-        "v-coco-diag-hoi-published, swig-hoi, hoi-a, or a table",
+        "hoiclip, cmd-se, cmd-se-600, cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, "
+        "v-coco-diag-hoi-published, v-coco-thesis, swig-hoi, hoi-a, hoi-a-verbs, or a table",
     ),
     "unknown protocol": (
         'protocol = "hico-dett"',
         "protocol: unknown protocol 'hico-dett' (did you mean 'hico-det' or 'hico-det-520'?); "
-        "known: hico-det, hico-det-520, diag-hoi, upt, cdn, gen-vlkt, ppdm, cmd-se, cmd-se-600, "
-        "cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, v-coco-diag-hoi-published, "
-        "swig-hoi, hoi-a",
+        "known: hico-det, hico-det-520, diag-hoi, upt, cdn, gen-vlkt, ppdm, hoiclip, cmd-se, "
+        "cmd-se-600, cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, "
+        "v-coco-diag-hoi-published, v-coco-thesis, swig-hoi, hoi-a, hoi-a-verbs",
     ),
     "protocol for roles": (
         'protocol = "v-coco-s1"',
         "protocol: protocol v-coco-s1 is not for zoo; choose hico-det, hico-det-520, diag-hoi, "
-        "upt, cdn, gen-vlkt, ppdm, cmd-se, cmd-se-600, cmd-se-520, qahoi, swig-hoi, hoi-a",
+        "upt, cdn, gen-vlkt, ppdm, hoiclip, cmd-se, cmd-se-600, cmd-se-520, qahoi, swig-hoi, hoi-a",
     ),
     "unknown choice": (
         "protocol = { iuo = 0.5 }",
         "protocol: iuo: unknown key (did you mean 'iou'?); known: classes, average_precision, "
         "class_without_true_positive, iou, strict, boxes, top, top_of_class, "
         "images_without_predictions, images_without_annotations, levels_from, claim, "
-        "class_without_annotation, added_to_union, duplicates",
+        "class_without_annotation, added_to_union, duplicates, class_without_prediction",
     ),
     "choice for other data sets": (
         'protocol = { pairing = "person" }',
         "protocol: pairing: unknown key; known: classes, average_precision, "
         "class_without_true_positive, iou, strict, boxes, top, top_of_class, "
         "images_without_predictions, images_without_annotations, levels_from, claim, "
-        "class_without_annotation, added_to_union, duplicates",
+        "class_without_annotation, added_to_union, duplicates, class_without_prediction",
     ),
     "a union that shrinks": (
         "protocol = { added_to_union = -1.0 }",

@@ -259,7 +259,8 @@ def test_converted_files_belong_to_their_description(describe: Describe, tmp_pat
         read_predictions(path)
     assert str(error.value) == (
         f"{path}: is for the data set 'zoo', which is not known; known: hico-det, v-coco, "
-        "swig-hoi, hoi-a; give the description of any other with `dataset` FILE.toml"
+        "v-coco-thesis, hoi-a-verbs, swig-hoi, hoi-a; give the description of any other with "
+        "`dataset` FILE.toml"
     )
     # The numbers in files have no say in what was converted, other names and classes have.
     numbers = describe("numbers = { objects = 7, verbs = 7 }\nboxes = { origin = 1 }")

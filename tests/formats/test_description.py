@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 from support.described import NEEDED, write_description
 
-from diaghoi import InputError, protocol
+from diaghoi import InputError, Scenes, diagnose, protocol
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.splits import counted_classes, split_classes
 from diaghoi.data.vocabulary import Conventions, Vocabulary
@@ -102,6 +102,32 @@ def test_classes_from_a_matrix_of_verbs_and_objects(describe: Describe, tmp_path
         assert class_names(words) == ["feed cat", "feed ball", "throw person", "throw ball"]
 
 
+def test_classes_may_be_verbs(describe: Describe) -> None:
+    words = read_description(describe('classes = "verbs"\nno_interaction = "throw"'))
+    assert class_names(words) == ["feed", "throw"]
+    assert (words.class_of == [0, 1]).all()
+    assert words.protocol == Protocol(name="zoo", classes="verbs", rare="described")
+    boxes = np.array([[0, 0, 9, 9], [20, 0, 29, 9], [40, 0, 49, 9]], dtype=float)
+    scenes = Scenes(
+        vocabulary=words,
+        names=np.array(["1"]),
+        box_image=np.zeros(3, dtype=int),
+        box_xyxy=boxes,
+        box_label=np.array([0, 1, 2]),
+        pair_human=np.array([0, 0]),
+        pair_object=np.array([1, 2]),
+        triplet_pair=np.array([0, 1]),
+        triplet_verb=np.array([0, 0]),
+    )
+    # One of two is found, behind a wrong box of another object.
+    found = replace(
+        scenes, box_xyxy=boxes + np.array([[0], [0], [30]]), triplet_score=np.array([0.5, 0.9])
+    )
+    assert diagnose(scenes, found).mean_ap["full"] == pytest.approx(6 * 0.5 / 11)
+    with pytest.raises(InputError, match=r"hico-det is not for zoo; choose v-coco-thesis, hoi-a-v"):
+        read_description(describe('classes = "verbs"\nprotocol = "hico-det"'))
+
+
 def test_paths_start_from_the_description(
     describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -161,6 +187,7 @@ OF_PROTOCOL: dict[str, tuple[str, Any]] = {
     "class_without_annotation": ('"zero"', "zero"),
     "added_to_union": ("1e-6", 1e-6),
     "duplicates": ("'assigned'", "assigned"),
+    "class_without_prediction": ('"left out of groups"', "left out of groups"),
 }
 
 

@@ -17,7 +17,10 @@ BOTH = f"demo/one_stage.npz demo/two_stage.npz {TRUTH}"
 FURTHER = "--attribution --causes --calibration"
 
 report = Group(
-    files={"groups.json": '{"cycling": ["ride bicycle", "ride motorcycle"], "bears": [20, 21]}'},
+    files={
+        "groups.json": '{"cycling": ["ride bicycle", "ride motorcycle"], "bears": [20, 21], '
+        '"base": 1}'
+    },
     before=(
         MAKE,
         f"convert demo/one_stage.pkl one.npz {PAIRS_OF_ONE} --quiet",

@@ -436,6 +436,19 @@ def test_nothing_annotated_in_a_class_is_undefined() -> None:
     assert classes["models"][0]["delta"]["action"][row] is None
 
 
+def test_a_class_that_the_mean_leaves_out_has_no_ap() -> None:
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (20, 0, 29, 9)), (BICYCLE, (70, 0, 79, 9))]
+    truth = scenes([image("a.jpg", boxes[:2], [(0, 1, RIDE), (0, 1, HOLD)])], scored=False)
+    found = [(0, 1, RIDE, 0.9), (0, 2, HOLD, 0.7)]
+    predictions = scenes([image("a.jpg", boxes, found)], scored=True)
+    diagnosis = diagnose(truth, predictions, "diag-hoi")
+    classes = page_data([page_model(diagnosis)])["classes"]
+    model, table = classes["models"][0], diagnosis.classes
+    left = [row for row, means in enumerate(table["means"].tolist()) if "full" not in means]
+    assert any(model["predicted"][row] and classes["annotated"][row] for row in left)
+    assert all(model["ap"][row] is None for row in left)
+
+
 # Errors that are the same where predictions are matched by the person.
 SHARED = ("duplicate", "false_positive", "false_negative")
 

@@ -116,6 +116,22 @@ def _v_coco(folder: Path) -> None:
     (folder / "vcoco_cache").mkdir()
     for name in ("vcoco_preds.pkl", "vcoco.pickle", "vcoco_cache/cache.pkl"):
         (folder / name).write_bytes(pickle.dumps(rows))
+    boxes, name = [[0, 0, 9, 20], [30, 0, 39, 9]], "COCO_val2014_000000000165.jpg"
+    listed = [
+        {"bbox": box, "category_id": number} for box, number in zip(boxes, (1, 2), strict=True)
+    ]
+    held = {"subject_id": 0, "object_id": 1, "category_id": 0}
+    image = {"file_name": name, "annotations": listed, "hoi_annotation": [held]}
+    (folder / "test_vcoco.json").write_text(json.dumps([image]))
+    arrays = {
+        "filename": name,
+        "boxes": boxes,
+        "labels": [0, 1],
+        "verb_scores": np.full((1, 29), 0.5),
+        "sub_ids": [0],
+        "obj_ids": [1],
+    }
+    (folder / "vcoco_arrays.pkl").write_bytes(pickle.dumps([arrays]))
 
 
 def _code_bases(folder: Path, truth: Scenes, found: Scenes) -> None:

@@ -144,6 +144,7 @@ def one_image(t: Any, p: Any, counted: set[int], protocol: Protocol) -> Any:
     if protocol.images_without_annotations == "left out" and not t["triplets"]:
         ranked = []
     state = [{"class": a["class"], "verb": a["verb"], "tp": None, "row": None} for a in true]
+    taken = {}  # annotated triplet: the one that the prediction which took it has found
     for row in ranked:
         human_ok = any(meets(row["human"], box) for box in t["boxes"])
         object_ok = any(meets(row["object"], box) for box in t["boxes"])
@@ -154,15 +155,20 @@ def one_image(t: Any, p: Any, counted: set[int], protocol: Protocol) -> Any:
                 joined = True
                 if a["class"] != row["class"]:
                     continue
-                if protocol.claim == "first left":
-                    late = candidate is not None and state[candidate]["tp"] is not None
-                    if candidate is None or (late and state[number]["tp"] is None):
-                        candidate = number
+                if protocol.claim != "best":
+                    if number not in taken and (candidate is None or candidate in taken):
+                        candidate, mine = number, [number]
+                    elif number not in taken and protocol.claim == "all left":
+                        mine.append(number)
+                    elif candidate is None:
+                        candidate, mine = taken[number], []
                 elif least > best:
                     best, candidate = least, number
         row |= {"human_ok": human_ok, "object_ok": object_ok, "free": True, "annotation": -1}
         if candidate is not None and state[candidate]["tp"] is None:
             state[candidate]["tp"] = row
+            if protocol.claim != "best":
+                taken |= dict.fromkeys(mine, candidate)
             row |= {"label": "true_positive", "free": False}
         elif candidate is not None:
             row["label"] = "duplicate"
@@ -390,12 +396,15 @@ def means(ledger: Any, positives: Any, protocol: Protocol, splits: Any) -> Any:
             if group not in members:
                 continue
             left_out = protocol.class_without_true_positive == "left out" and not any(hits)
-            if left_out and (hits or split != "full"):
+            unnamed = protocol.class_without_prediction == "left out of groups" and not hits
+            if (left_out and (hits or split != "full")) or (unnamed and split != "full"):
                 continue
             scores[split].append(ap)
             recalls[split].append(recall)
-    if protocol.class_without_annotation == "zero":
+    if protocol.class_without_annotation != "left out":
         for split, members in splits.items():
+            if split == "full" and protocol.class_without_annotation == "zero in groups":
+                continue
             nothing = [0.0] * sum(positives.get(group, 0) <= 0 for group in members)
             scores[split] += nothing
             recalls[split] += nothing

@@ -108,7 +108,7 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     corners = options.corners(boxes.boxes("bbox"))
     xyxy = check_boxes(boxes.rows, corners, "bbox", origin=options.origin_or(0))
     human = _box_rows(triplets, "subject_id", boxes.rows)
-    alone = bool((vocabulary.class_object < 0).any())
+    alone = vocabulary.any_object
     objects = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
     listed = layout.scored and _without_scores(triplets, layout)
     score = np.ones(len(triplets.rows)) if listed else None

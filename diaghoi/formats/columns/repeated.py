@@ -41,7 +41,7 @@ def check_objects(file: str, vocabulary: Vocabulary) -> None:
     InputError
         For V-COCO.
     """
-    if (vocabulary.class_object < 0).any():
+    if vocabulary.any_object:
         raise InputError(
             f"{file}: holds HOI classes instead of objects, but those of {vocabulary.name} do not "
             "say the object; give --dataset hico-det, or a file with the categories of boxes"

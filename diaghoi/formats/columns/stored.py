@@ -213,7 +213,7 @@ class StoredScenes:
                 "file again"
             )
         label = read["box_label"]
-        known = label if vocabulary.agents is None else label[label != -1]
+        known = label[label != -1] if vocabulary.any_object else label
         if (known < 0).any() or (known >= len(vocabulary.objects)).any():
             check_range(where["box"], label, len(vocabulary.objects), "box_label", "object")
 

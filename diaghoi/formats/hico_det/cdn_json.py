@@ -10,6 +10,8 @@ HOI-W, are the same with objects from 1 to 11 and verbs from 1 to 10, also as st
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats import hoi_a
 from diaghoi.formats.base import Format, Kind, Options
@@ -48,7 +50,10 @@ def _misfit(content: Content) -> str:
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     if options.vocabulary.name == "v-coco":
         return read_qpic(content, options)
-    return read_listed(content, _LAYOUT, options)
+    layout = _LAYOUT
+    if options.vocabulary.of == "v-coco":
+        layout = replace(layout, numbers=TripletNumbers("verb", 0))
+    return read_listed(content, layout, options)
 
 
 FORMAT = Format(

@@ -27,7 +27,7 @@ from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, image
 from diaghoi.formats.columns.numbering import Numbering, check_labels, find_numbering
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images, shape_of
-from diaghoi.formats.v_coco.keys import image_number, roles
+from diaghoi.formats.v_coco.keys import numbered, roles
 
 WIDTHS = (25, 26, 29, 51)
 
@@ -54,10 +54,7 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
         For anything in the file that cannot be used, naming image, key and value.
     """
     images = dense_images(content)
-    if images.rows and images.names[0]:
-        names = [image_number(name) or name for name in images.names]
-        if len(set(names)) == len(names):
-            images = replace(images, names=names)
+    images = replace(images, names=numbered(images.names))
     columns = DenseColumns(images)
     boxes, rows = columns.column("boxes", width=4)
     human, pair_rows = _box_rows(columns, "sub_ids", rows)

@@ -7,6 +7,7 @@ are the combinations of an action and a role in official order: ``hold agent``, 
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cache
 from typing import Any
@@ -66,6 +67,12 @@ def roles() -> Roles:
         roles=np.flatnonzero(~agent),
         listed=np.flatnonzero(~agent | alone),
     )
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Name COCO images by their number; all keep their names where two would be the same."""
+    numbers = [image_number(name) or name for name in names]
+    return numbers if len(set(numbers)) == len(numbers) else list(names)
 
 
 def image_number(value: Any) -> str:

@@ -963,7 +963,7 @@
       { key: "annotated", title: "Annotated", kind: "count", values: classes.annotated, about: "Annotated triplets." },
     ];
     const found = { key: "true_positive", title: "True positive", kind: "count", values: mine.true_positive, about: "Predictions that find an annotated triplet." };
-    const ap = { key: "ap", title: "AP, %", kind: "percent", values: mine.ap, about: "Average precision." };
+    const ap = { key: "ap", title: "AP, %", kind: "percent", values: mine.ap, about: "Average precision; none where the mean leaves the class out." };
     const delta = (error) => ({ key: `delta_${error.name}`, title: `ΔAP ${error.title}`, kind: "delta", values: mine.delta[error.name] ?? [], about: `Change of AP in points. ${error.definition}`, error: error.name });
     const number = (error, at, key, title) => ({ key, title, kind: "count", values: classes.models[at][error.name], about: error.meaning, error: error.name });
     const ofAll = (make) => known.map((at) => make(at, classes.models[at]));
