@@ -119,6 +119,14 @@ Top = Annotated[
         rich_help_panel=READING,
     ),
 ]
+OnlyPredicted = Annotated[
+    bool,
+    typer.Option(
+        "--only-predicted-images",
+        help="Evaluate only the images that annotations and all predictions hold.",
+        rich_help_panel=COUNTS,
+    ),
+]
 Instances = Annotated[
     Path | None,
     typer.Option(

@@ -436,11 +436,13 @@ def _told(
     best = [label for label, cell in cells.items() if cell.best]
     differ = {label for at, label in marked if at == (table.key, column.key)}
     start = cells[first].value if first in cells else None
-    if len(best) != 1 or start is None or not best[0] == first and best[0] not in differ:
+    if len(best) != 1 or start is None or (best[0] != first and best[0] not in differ):
         return None
     for label in cells.keys() - {best[0], first}:
         value = cells[label].value
-        worse = value is not None and (value < start if column.better == "higher" else value > start)
+        worse = value is not None and (
+            value < start if column.better == "higher" else value > start
+        )
         if not (worse and label in differ):
             return None
     return best[0]

@@ -488,7 +488,9 @@ def test_an_empty_list_takes_the_data_set_of_the_annotations(run, save, alone: P
     refused = run("report", file, "--annotations", "gt.npz")
     assert "preds.pkl: holds no predicted triplet" in refused.err
     done = run("report", file, "--annotations", "gt.npz", "--force")
-    assert done.out.startswith("preds on V-COCO (v-coco-s1)\n")
+    assert done.out.startswith(
+        "preds on V-COCO, predictions for 0 of 3 annotated images (v-coco-s1)\n"
+    )
 
 
 def test_images_without_annotations(report, found) -> None:
