@@ -7,6 +7,7 @@ from typing import Annotated, get_args
 
 import typer
 
+from diaghoi.data.pixels import LAYOUTS
 from diaghoi.data.protocol import PROTOCOLS, AveragePrecision
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches, number_of
@@ -106,7 +107,8 @@ Classes = Annotated[
 Boxes = Annotated[
     str | None,
     typer.Option(
-        help="Predicted boxes: xyxy (corners) or xywh (left, top, width, height).",
+        help=f"What the numbers of predicted boxes are: {', '.join(LAYOUTS)} [xyxy or xywh, "
+        "determined from the boxes].",
         rich_help_panel=READING,
     ),
 ]
