@@ -24,7 +24,7 @@ UNIFORM = 0.08
 # One scale for all images is said where it fits nearly as many boxes as scales of their own, which
 # boxes that are a little off spread so much.
 ONE_SCALE, SPREAD = 0.9, 0.3
-# How wide the right boxes would be for boxes that are too small, or too large, around their centres.
+# How many times as wide the right boxes may be as ones too small or too large around their centres.
 SIZES = (0.4, 0.5, 0.6, 0.75, 1.3, 1.6, 2.0, 2.5, 3.2)
 # Pixels by which the widths may differ that mirrored boxes of one image show.
 MIRRORED = 15
@@ -89,17 +89,20 @@ def _share_close(annotations: Scenes, found: _Boxes) -> float:
     return len(np.unique(annotated[value >= CLOSE])) / max(len(annotations.box_label), 1)
 
 
-def _other_readings(
-    annotations: Scenes, predictions: Scenes
-) -> Iterator[tuple[str, str, _Boxes]]:
+def _other_readings(annotations: Scenes, predictions: Scenes) -> Iterator[tuple[str, str, _Boxes]]:
     """Yield what boxes may be, what to do if they are, and the boxes that they would be."""
     image, box = predictions.box_image, predictions.box_xyxy
     write = "write x1, y1, x2, y2 in pixels of the original image"
     # V-COCO's official layout has no other boxes.
     option = "" if annotations.vocabulary.agents is not None else "give --boxes {}, or "
-    # They may have been read as corners, or as left, top, width and height.
-    sized = np.concatenate([box[:, :2], box[:, 2:] - box[:, :2]], axis=1)
-    for read_as, numbers in (("xyxy", box), ("xywh", sized)):
+    # They may have been read as corners, or as left, top, width and height; then a note says so.
+    numbers_as = {
+        "xyxy": box,
+        "xywh": np.concatenate([box[:, :2], box[:, 2:] - box[:, :2]], axis=1),
+    }
+    if any(f"boxes are {LAYOUTS['xywh']}" in note for note in predictions.notes):
+        del numbers_as["xyxy"]
+    for read_as, numbers in numbers_as.items():
         for layout, words in LAYOUTS.items():
             if layout != read_as:
                 corners = corners_of(numbers, layout)
@@ -137,7 +140,9 @@ def _resized(annotations: Scenes, found: _Boxes) -> BoxReading:
     return BoxReading(text, share_of[best], misread=False)
 
 
-def _images(annotations: Scenes, predictions: Scenes) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+def _images(
+    annotations: Scenes, predictions: Scenes
+) -> Iterator[tuple[int, FloatArray, FloatArray]]:
     """Yield images with few enough boxes: the annotated ones, and the predicted ones."""
     mine, theirs = annotations.bounds["box"], predictions.bounds["box"]
     for image in range(len(annotations)):

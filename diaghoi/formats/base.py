@@ -13,7 +13,7 @@ from typing import Literal, TypedDict
 import numpy as np
 
 from diaghoi.data.arrays.types import FloatArray
-from diaghoi.data.pixels import corners_of
+from diaghoi.data.pixels import LAYOUTS, corners_of
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
@@ -122,9 +122,13 @@ class Options:
     @property
     def notes(self) -> tuple[str, ...]:
         """What the file showed that a reader of the results has to know."""
-        if self.shown.get("boxes") != "xywh":
+        layout = self.boxes or self.shown.get("boxes", "xyxy")
+        if layout == "xyxy":
             return ()
-        return ("boxes are left, top, width, height: as corners many would end before they begin",)
+        why = (
+            "as corners many would end before they begin" if self.boxes is None else "as asked for"
+        )
+        return (f"boxes are {LAYOUTS[layout]}: {why}",)
 
 
 def _layout(boxes: FloatArray) -> str:

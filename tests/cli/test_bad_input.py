@@ -512,3 +512,35 @@ def test_images_missing_from_the_predictions(report, found) -> None:
         "1 annotated images are not in the prediction file; their annotations count as not found: "
         "one.jpg" in result["notes"]
     )
+
+
+LAYOUTS = {
+    "yxyx": lambda x, y, w, h: [y, x, y + h, x + w],
+    "cxcywh": lambda x, y, w, h: [x + w / 2, y + h / 2, w, h],
+    "yxhw": lambda x, y, w, h: [y, x, h, w],
+    "cycxhw": lambda x, y, w, h: [y + h / 2, x + w / 2, h, w],
+    "xxyy": lambda x, y, w, h: [x, x + w, y, y + h],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_boxes_in_another_layout_are_refused_with_the_option_that_reads_them(
+    run, save, alone: Path, layout: str
+) -> None:
+    rng = np.random.default_rng(0)
+    truth = simulate.annotations(60, rng)
+    write("gt.npz", truth)
+    write("preds.json", simulate.detect(truth, simulate.TWO_STAGE, rng))
+    images = json.loads(Path("preds.json").read_text())
+    wanted = json.loads(run("report", "preds.json", "--annotations", "gt.npz", "--json", "-").out)
+    for image in images:
+        for box in image["predictions"]:
+            left, top, right, bottom = box["bbox"]
+            box["bbox"] = LAYOUTS[layout](left, top, right - left, bottom - top)
+    words = ("report", save("other.pkl", images), "--annotations", "gt.npz", "--json", "-")
+    refused = run(*words)
+    assert (refused.code, refused.out) == (2, "")
+    assert f" would: give --boxes {layout}, or write x1, y1, x2, y2 in pixels" in refused.err
+    assert run(*words, "--force").code == 0
+    read = json.loads(run(*words, "--boxes", layout).out)
+    assert read["map"]["full"] == pytest.approx(wanted["map"]["full"], abs=0.01)
