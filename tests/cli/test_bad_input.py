@@ -14,6 +14,7 @@ import pytest
 
 from diaghoi import simulate
 from diaghoi.formats import write
+from diaghoi.formats.dense_arrays import write_dense_arrays
 
 NAN, INF = float("nan"), float("inf")
 OLD = "an older output"
@@ -530,13 +531,13 @@ def test_boxes_in_another_layout_are_refused_with_the_option_that_reads_them(
     rng = np.random.default_rng(0)
     truth = simulate.annotations(60, rng)
     write("gt.npz", truth)
-    write("preds.json", simulate.detect(truth, simulate.TWO_STAGE, rng))
-    images = json.loads(Path("preds.json").read_text())
-    wanted = json.loads(run("report", "preds.json", "--annotations", "gt.npz", "--json", "-").out)
+    write_dense_arrays("preds.pkl", simulate.detect(truth, simulate.TWO_STAGE, rng))
+    images = pickle.loads(Path("preds.pkl").read_bytes())
+    wanted = json.loads(run("report", "preds.pkl", "--annotations", "gt.npz", "--json", "-").out)
     for image in images:
-        for box in image["predictions"]:
-            left, top, right, bottom = box["bbox"]
-            box["bbox"] = LAYOUTS[layout](left, top, right - left, bottom - top)
+        left, top, right, bottom = image["boxes"].T
+        boxes = LAYOUTS[layout](left, top, right - left, bottom - top)
+        image["boxes"] = np.column_stack(boxes)
     words = ("report", save("other.pkl", images), "--annotations", "gt.npz", "--json", "-")
     refused = run(*words)
     assert (refused.code, refused.out) == (2, "")
