@@ -105,7 +105,8 @@ def _cost(result: Mapping[str, Any], worst: str, gain: float) -> str:
     """Say what an error costs; where there are two readings of it, by the numbers of both."""
     own = f"{100 * gain:.2f}"
     published = _gains(result["oracles"])
-    counted = worst == "missed_gt" and not result.get("coverage")
+    whole = not result.get("coverage", {}).get("triplets_elsewhere")
+    counted = worst == "missed_gt" and whole
     boxes = _in_both_boxes(result) if counted else ""
     first = max(published, key=published.__getitem__, default=worst)
     stated = _percent(published.get(worst))
