@@ -93,11 +93,11 @@ def verdict(result: Mapping[str, Any]) -> str:
     result = {**result, **held}
     gains = _gains(result["oracles"] | result["localised"])
     worst = max(gains, key=lambda name: gains[name], default=None)
-    if worst is None or round(100 * gains[worst], 2) <= 0:
-        return "Repairing one kind of error alone would add nothing."
-    ranking = _ranking_fault(result, gains[worst])
     left = f"{number_of('annotated triplet', elsewhere)} in images that the file does not hold"
     unranked = f" Left out of this: {left}." if elsewhere else ""
+    if worst is None or round(100 * gains[worst], 2) <= 0:
+        return f"Repairing one kind of error alone would add nothing.{unranked}"
+    ranking = _ranking_fault(result, gains[worst])
     return f"{ranking}{_words(worst)}{_cost(result, worst, gains[worst])}{unranked}"
 
 
