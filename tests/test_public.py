@@ -132,6 +132,10 @@ def test_errors_and_cases_are_data_frames(diagnoses: list[Diagnosis]) -> None:
     assert errors["number"]["action"] == diagnoses[0].errors["action"]
     gain = diagnoses[0].oracles["action"]["delta_map"]["full"]
     assert errors["delta_map_full"]["action"] == gain
+    counts, right = diagnoses[0].counts, diagnoses[0].errors["true_positive"]
+    assert errors["number"]["false_positive"] == counts["predicted_triplets"] - right > 0
+    assert errors["number"]["false_negative"] == counts["annotated_triplets"] - right > 0
+    assert errors["number"].dtype == int
     cases = diagnoses[0].to_frame("cases")
     assert set(cases["error"]) <= set(errors.index)
     for error, number in cases["error"].value_counts().items():

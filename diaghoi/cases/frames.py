@@ -37,12 +37,17 @@ def to_frame(diagnosis: Diagnosis, of: str = "classes") -> Any:
 
 
 def _errors(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    """Make a row for each oracle; ``number`` is undefined where it repairs several errors."""
+    """Make a row for each oracle; ``number`` is undefined for a user's own without a label."""
+    errors, right = diagnosis.errors, diagnosis.errors["true_positive"]
+    numbers = errors | {
+        "false_positive": len(diagnosis.ledger.row_class) - right,
+        "false_negative": int(diagnosis.ledger.annotation_counts.sum()) - right,
+    }
     return [
         {
             "error": name,
             "title": error_title(name),
-            "number": diagnosis.errors.get(name),
+            "number": numbers.get(name),
             **{f"delta_map_{split}": gain for split, gain in outcome["delta_map"].items()},
         }
         for name, outcome in diagnosis.oracles.items()

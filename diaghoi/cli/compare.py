@@ -27,7 +27,7 @@ from diaghoi.cli.comparison_tables import (
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.present import print_notes, print_written
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import check_annotations
+from diaghoi.cli.reading import check_annotations, only_shared
 from diaghoi.cli.significance import (
     Significance,
     SignificanceOptions,
@@ -44,7 +44,8 @@ from diaghoi.comparison.joint import AnyComparison, JointComparison
 from diaghoi.comparison.results import is_semantic, read_result, read_semantic
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import Model, Study, check_models, read_studies
-from diaghoi.data.joining import alike
+from diaghoi.data.arrays.types import StrArray
+from diaghoi.data.joining import alike, shared_images
 from diaghoi.data.protocol import HICO_DET, Protocol, choices_of
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
@@ -110,6 +111,7 @@ def compare(
     backbone: Backbone = None,
     annotations: options.Annotations = None,
     pairs: Pairs = None,
+    only_predicted_images: options.OnlyPredicted = False,
     dataset: options.Dataset = None,
     protocol: options.ProtocolName = None,
     ap: options.Ap = None,
@@ -162,7 +164,9 @@ def compare(
     runs = []
     for study in studies_of(files, lists, given, reader(dataset)):
         sliced = slice_options(slices, None, seed, confidence)
-        choices = Choices(study.protocol, ap, asked, against, explain, sliced)
+        choices = Choices(
+            study.protocol, ap, asked, against, explain, sliced, only_predicted_images
+        )
         choices.check()
         inputs = [path for model in study.models for path in (model.file, model.pairs)]
         inputs += [study.annotations, study.instances, study.ids, *study.tables.values()]
@@ -192,7 +196,7 @@ class Choices(NamedTuple):
     """How predictions are diagnosed: the name of the protocol, a change to it, and variants.
 
     With ``explain``, differences to the first model are explained; ``slices`` says what to slice
-    the models by.
+    the models by; with ``only_predicted``, only the images that all files hold are evaluated.
     """
 
     protocol: str | None
@@ -201,6 +205,7 @@ class Choices(NamedTuple):
     priors: priors.PriorOptions
     explain: bool
     slices: SliceOptions | None = None
+    only_predicted: bool = False
 
     def made(self, vocabulary: Vocabulary) -> Protocol:
         """Make the protocol for a data set."""
@@ -354,8 +359,10 @@ def check_readable(
         result = read(model.file)
         if result is None:
             predicted = predicted or model.file
-        elif tests is not None or choices.explain or choices.slices:
+        elif tests is not None or choices.explain or choices.slices or choices.only_predicted:
             why = "--slices places single predictions"
+            if choices.only_predicted:
+                why = "--only-predicted-images takes images out"
             if choices.explain:
                 why = "--explain follows single predictions"
             if tests is not None:
@@ -384,7 +391,9 @@ def compared_study(
     """Evaluate the models of a study, or read their saved results, and compare them."""
     from diaghoi.semantic.run_evaluation import evaluate
 
+    whole: Scenes | None = None
     truth: Scenes | None = None
+    names: StrArray | None = None
     training: Scenes | None = None
     diagnoses: list[Diagnosis] = []
     results: list[dict[str, Any]] = []
@@ -396,10 +405,15 @@ def compared_study(
         if result is None:
             bar.start(f"reading {model.label}")
             predictions = study.open_predictions(model)
-            if truth is None:
-                truth, located = _annotations(study, predictions.vocabulary, written)
-                training = choices.priors.read(truth.vocabulary, bar)
-            predictions, notes = _plausible(choices, model, truth, predictions, force=force)
+            if whole is None:
+                whole, located = _annotations(study, predictions.vocabulary, written)
+                training = choices.priors.read(whole.vocabulary, bar)
+                names = _shared_names(study, whole, bar) if choices.only_predicted else None
+            predictions, notes = _plausible(choices, model, whole, predictions, force=force)
+            truth, coverage = whole, None
+            if names is not None:
+                truth, predictions, coverage, note = only_shared(whole, predictions, names)
+                notes = [*notes, note]
             bar.start(f"matching {model.label}", total=len(truth))
             if similarity is not None:
                 result = evaluate(
@@ -411,6 +425,7 @@ def compared_study(
                 ).to_dict()
             else:
                 diagnosis, result = _diagnosed(choices, model, truth, predictions, training, bar)
+                result |= {} if coverage is None else {"coverage": coverage}
                 page.add(diagnosis, (truth, predictions.load()), result, bar)
                 if tests is not None or choices.explain or choices.slices or page.wanted:
                     # Without the boxes, as all diagnoses are in memory together.
@@ -474,6 +489,15 @@ def _annotations(
         located.path, dataset=vocabulary, instances=study.instances, ids=study.ids
     )
     return truth, located.notes
+
+
+def _shared_names(study: Study, truth: Scenes, bar: Progress) -> StrArray:
+    """Return the names of the images that the annotations and all predictions hold."""
+    opened = []
+    for model in study.models:
+        bar.start(f"reading the images of {model.label}")
+        opened.append(alike(truth, study.open_predictions(model)).names)
+    return shared_images(truth.names, *opened)
 
 
 def _plausible(

@@ -7,6 +7,7 @@ from typing import Annotated, get_args
 
 import typer
 
+from diaghoi.data.pixels import LAYOUTS
 from diaghoi.data.protocol import PROTOCOLS, AveragePrecision
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches, number_of
@@ -106,7 +107,8 @@ Classes = Annotated[
 Boxes = Annotated[
     str | None,
     typer.Option(
-        help="Predicted boxes: xyxy (corners) or xywh (left, top, width, height).",
+        help=f"What the numbers of predicted boxes are: {', '.join(LAYOUTS)} [xyxy or xywh, "
+        "determined from the boxes].",
         rich_help_panel=READING,
     ),
 ]
@@ -117,6 +119,14 @@ Top = Annotated[
         max=MOST_ROWS,
         help="Triplets kept per image, best first [dense arrays: 100; others: all].",
         rich_help_panel=READING,
+    ),
+]
+OnlyPredicted = Annotated[
+    bool,
+    typer.Option(
+        "--only-predicted-images",
+        help="Evaluate only the images that annotations and all predictions hold.",
+        rich_help_panel=COUNTS,
     ),
 ]
 Instances = Annotated[

@@ -14,9 +14,10 @@ from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder, is_foun
 from diaghoi.cli.outputs import check_inputs
 from diaghoi.cli.progress import Progress
 from diaghoi.comparison.results import refuse_result
+from diaghoi.data.arrays.types import StrArray
 from diaghoi.data.differences import differences
-from diaghoi.data.joining import alike
-from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.joining import alike, only_images, shared_images
+from diaghoi.data.scenes import Scenes, SceneSource, Source
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError, number_of
@@ -42,12 +43,15 @@ class Inputs(NamedTuple):
         The files of annotations, predictions and pairs.
     notes : list of str
         Where annotations were found, and warnings about implausible input.
+    coverage : dict or None
+        With ``--only-predicted-images`` what the files hold: see :func:`only_shared`.
     """
 
     annotations: SceneSource
     predictions: SceneSource
     files: list[Path]
     notes: list[str]
+    coverage: dict[str, Any] | None = None
 
     @property
     def scenes(self) -> tuple[Scenes, Scenes]:
@@ -73,6 +77,8 @@ class InputFiles:
         How to read them; ``instances`` and ``ids`` are those of the annotations.
     force : bool
         Evaluate implausible predictions, too.
+    only_predicted : bool
+        Evaluate only the images that both files hold.
 
     Raises
     ------
@@ -85,6 +91,7 @@ class InputFiles:
     pairs: Path | None = None
     reading: Reading
     force: bool = False
+    only_predicted: bool = False
 
     def __post_init__(self) -> None:
         vocabulary_named(self.dataset or "hico-det")
@@ -168,7 +175,11 @@ class InputFiles:
             found = found.with_names(truth.names)  # keep the names in memory only once
         files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
         notes = [*check_plausible(truth, found, force=self.force), *notes]
-        return Inputs(truth, found, files, notes)
+        if not self.only_predicted:
+            return Inputs(truth, found, files, notes)
+        names = shared_images(truth.names, found.names)
+        kept, predicted, coverage, note = only_shared(truth, found, names)
+        return Inputs(kept, predicted, files, [*notes, note], coverage)
 
     def _check(self) -> None:
         """Refuse missing files before any is read."""
@@ -269,6 +280,55 @@ def drafted(error: InputError) -> str:
         return draft(error.files)
     except (InputError, OSError, MemoryError):
         return ""
+
+
+def only_shared(
+    annotations: Source, predictions: SceneSource, names: StrArray
+) -> tuple[Source | Scenes, SceneSource, dict[str, Any], str]:
+    """Leave the images that all files hold.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes or another source of them
+        Whole.
+    names : (N,) str array
+        As from :func:`diaghoi.data.joining.shared_images`.
+
+    Returns
+    -------
+    annotations, predictions : Scenes or another source of them
+        With these images.
+    coverage : dict
+        For the result: ``annotated_images`` and ``predicted_images`` of the files,
+        ``shared_images`` and ``only_predicted_images``, which is True.
+    note : str
+        What was left out.
+
+    Raises
+    ------
+    InputError
+        Where there is none.
+    """
+    if not len(names):
+        raise InputError(
+            f"{predictions.source or 'predictions'}: --only-predicted-images: no image is in all "
+            "files; are these predictions for another split or data set?"
+        )
+    left = (
+        f"{number_of(f'{which} image', len(scenes) - len(names))}"
+        for which, scenes in (("annotated", annotations), ("predicted", predictions))
+    )
+    note = (
+        f"--only-predicted-images: the {number_of('image', len(names))} of all files are "
+        f"evaluated; left out are {' and '.join(left)}"
+    )
+    coverage = {
+        "annotated_images": len(annotations),
+        "predicted_images": len(predictions),
+        "shared_images": len(names),
+        "only_predicted_images": True,
+    }
+    return only_images(annotations, names), only_images(predictions, names), coverage, note
 
 
 def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary | None) -> None:

@@ -204,6 +204,7 @@ def report(
     instances: options.Instances = None,
     ids: options.Ids = None,
     image_id: options.ImageId = None,
+    only_predicted_images: options.OnlyPredicted = False,
     iou: Iou = None,
     ap: options.Ap = None,
     rare: Rare = None,
@@ -245,6 +246,7 @@ def report(
         annotations=annotations,
         pairs=pairs,
         force=force,
+        only_predicted=only_predicted_images,
         reading={
             "dataset": dataset,
             "format": format,
@@ -412,6 +414,8 @@ def _reported(
     diagnosis, read, labels, notes = diagnosed
     bar.start("repairing each error")
     result = diagnosis.to_dict()
+    if read.coverage is not None:
+        result["coverage"] = read.coverage
     result["notes"] = [*read.notes, *notes, *result["notes"]]
     sliced = extras.add(result, diagnosis, read, labels, bar)
     bar.start("writing" if files.images is None else "drawing the worst cases")

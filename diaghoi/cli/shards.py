@@ -13,7 +13,7 @@ from diaghoi.cli import options
 from diaghoi.cli.engines import check_engine, started
 from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
 from diaghoi.cli.progress import Progress
-from diaghoi.cli.reading import InputFiles, Inputs
+from diaghoi.cli.reading import InputFiles, Inputs, only_shared
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -158,13 +158,20 @@ class ShardOptions:
             also=also(annotations.vocabulary),
             label=label,
             force=reading.force,
+            shared_only=reading.only_predicted,
         )
         with started(self.engine or "local", self.scheduler, self.workers, bar) as engine:
             bar.start("diagnosing files", total=len(files))
             found = diagnose_shards(settings, files, engine, progress=bar.advance)
-        stand_in = found.empty.with_names(found.diagnosis.names)
+        names = found.diagnosis.names
+        stand_in = found.empty.with_names(names)
         notes = [*found.warnings, *located.notes]
-        return Inputs(annotations, stand_in, [located.path], notes), found.diagnosis
+        if not reading.only_predicted:
+            return Inputs(annotations, stand_in, [located.path], notes), found.diagnosis
+        # What the files hold beside these images was left out file by file.
+        kept, _, coverage, note = only_shared(annotations, stand_in, names)
+        read = Inputs(kept, stand_in, [located.path], [*notes, note], coverage)
+        return read, found.diagnosis
 
 
 def _annotations(reading: InputFiles) -> LocatedFile:

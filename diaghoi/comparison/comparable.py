@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 
-from diaghoi.comparison.results import Result, figure, notes_of, only_interactions, part, text
+from diaghoi.comparison.results import (
+    Result,
+    coverage_words,
+    figure,
+    notes_of,
+    only_interactions,
+    part,
+    text,
+)
 from diaghoi.data.protocol import AS_GIVEN, BY_SCORE, CUT, RANKING, SEPARATOR, choices_of
 from diaghoi.exceptions import InputError, some_of
 
@@ -25,7 +33,8 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     -------
     tuple of str
         What keeps the figures from being comparable although data set and protocol are the same:
-        other numbers of images or annotations, other cuts, another source of Known Object.
+        not all annotated images, other numbers of images or annotations, other cuts, another
+        source of Known Object.
 
     Raises
     ------
@@ -60,7 +69,12 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
         ),
     }
     found = (_difference(what, results, ask) for what, ask in asked.items())
-    return tuple(caveat for caveat in found if caveat)
+    covered = (
+        f"{words} ({', '.join(labels)})"
+        for words, labels in _owners(results, coverage_words).items()
+        if words
+    )
+    return (*covered, *(caveat for caveat in found if caveat))
 
 
 def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:

@@ -31,6 +31,8 @@ from diaghoi.oracles import ORACLES, TOTALS
 from diaghoi.statistics.significance import Difference
 
 DIFFERS = "†"
+TOLD = ", told from all others by the tests"
+"""What the best of a column is besides, where models are tested."""
 MEANS = ("classes_in_mean", "classes_in_official")
 
 
@@ -227,6 +229,9 @@ class Comparison:
     ) -> Comparison:
         """Mark the figures that differ from those of another model.
 
+        A figure stays marked as the best of its column only where the tests tell its model from all
+        others: from the first, or from a model on the other side of the first.
+
         Parameters
         ----------
         differences : sequence of Difference
@@ -245,7 +250,8 @@ class Comparison:
             f"{DIFFERS}: differs from {', '.join(others)} (p < {level:g}, corrected for "
             f"{len(differences)} comparisons)."
         )
-        tables = tuple(_marked(table, marked, mark) for table in self.tables)
+        first = self.models[0].label
+        tables = tuple(_marked(table, marked, mark, first) for table in self.tables)
         return replace(self, tables=tables, differences=tuple(differences), mark=mark)
 
     def official(self, tested: Difference) -> set[str]:
@@ -394,20 +400,49 @@ def _place(path: str) -> tuple[str, str]:
     return table, column
 
 
-def _marked(table: Table, marked: set[tuple[tuple[str, str], str]], explanation: str) -> Table:
-    """Mark some cells of a table, and explain the mark where there is any."""
+def _marked(
+    table: Table, marked: set[tuple[tuple[str, str], str]], explanation: str, first: str
+) -> Table:
+    """Mark some cells of a table, and explain the mark; keep the best only where tests tell it."""
+    kept = [_told(table, place, marked, first) for place in range(len(table.columns))]
 
     def cell(row: Row, place: int) -> Cell:
         at = (table.key, table.columns[place].key), row.title
-        hit = row.kind == "entry" and at in marked
-        return replace(row.cells[place], mark=DIFFERS if hit else "")
+        entry = row.kind == "entry"
+        return replace(
+            row.cells[place],
+            mark=DIFFERS if entry and at in marked else "",
+            best=row.cells[place].best and entry and row.title == kept[place],
+        )
 
     def row_of(row: Row) -> Row:
         return replace(row, cells=tuple(cell(row, place) for place in range(len(row.cells))))
 
-    if not any(at[0] == table.key for at, _ in marked):
-        return table
     row_groups = tuple(
         replace(group, rows=tuple(map(row_of, group.rows))) for group in table.row_groups
     )
-    return replace(table, row_groups=row_groups, caption=f"{table.caption} {explanation}")
+    caption = table.caption
+    if any(at[0] == table.key for at, _ in marked):
+        caption = f"{caption} {explanation}"
+    return replace(table, row_groups=row_groups, caption=caption, best=f"{table.best}{TOLD}")
+
+
+def _told(
+    table: Table, place: int, marked: set[tuple[tuple[str, str], str]], first: str
+) -> str | None:
+    """Name the best model of a column if tests against the first tell it from all others."""
+    column = table.columns[place]
+    cells = {row.title: row.cells[place] for row in table.rows if row.kind == "entry"}
+    best = [label for label, cell in cells.items() if cell.best]
+    differ = {label for at, label in marked if at == (table.key, column.key)}
+    start = cells[first].value if first in cells else None
+    if len(best) != 1 or start is None or (best[0] != first and best[0] not in differ):
+        return None
+    for label in cells.keys() - {best[0], first}:
+        value = cells[label].value
+        worse = value is not None and (
+            value < start if column.better == "higher" else value > start
+        )
+        if not (worse and label in differ):
+            return None
+    return best[0]

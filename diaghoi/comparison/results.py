@@ -173,6 +173,22 @@ def notes_of(result: Result) -> tuple[str, ...]:
     return tuple(map(str, notes)) if isinstance(notes, Sequence) else ()
 
 
+def coverage_words(result: Result) -> str:
+    """Say which of the annotated images the predictions are for; empty for all.
+
+    Parameters
+    ----------
+    result : mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`.
+    """
+    coverage = part(result, "coverage", needed=False)
+    shared, annotated = (coverage.get(f"{which}_images") for which in ("shared", "annotated"))
+    if shared is None or annotated is None:
+        return ""
+    of = f"{shared:,} of {number_of('annotated image', annotated)}"
+    return of if coverage.get("only_predicted_images") else f"predictions for {of}"
+
+
 def error_count(result: Result, name: str) -> tuple[float, float] | None:
     """Count an error, and what it is a share of.
 

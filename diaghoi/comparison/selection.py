@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 from typing import TypeVar
 
-from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.comparison import TOLD, Comparison
 from diaghoi.comparison.figures import HEADINGS
 from diaghoi.comparison.joint import JointComparison
 from diaghoi.comparison.results import CHANGED, WITHOUT
@@ -192,7 +192,7 @@ def _compact(comparison: Comparison) -> Comparison:
         columns=tuple(new for *_, new in columns),
         row_groups=(RowGroup(rows=tuple(rows)),),
         caption=" ".join([*meanings, _costs(comparison), comparison.mark]).rstrip(),
-        best="best of its column; of ΔmAP the smallest",
+        best=f"best of its column; of ΔmAP the smallest{TOLD if comparison.differences else ''}",
         narrow=True,
     )
     return replace(comparison, tables=(table,), listings=())

@@ -9,7 +9,7 @@ from typing import overload
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.arrays.types import BoolArray, StrArray
 from diaghoi.data.pixels import in_pixels
 from diaghoi.data.scenes import Scenes, SceneSource, Source
 from diaghoi.exceptions import InputError
@@ -130,6 +130,36 @@ def _stem(name: str) -> str:
 def _number(name: str) -> str | None:
     found = _TRAILING.search(name)
     return found[1].lstrip("0") if found else None
+
+
+def shared_images(*names: StrArray) -> StrArray:
+    """Return the names of the images that all files hold, sorted.
+
+    Parameters
+    ----------
+    *names : (N,) str array
+        Those of each file; of predictions as :func:`alike` gives them.
+
+    Raises
+    ------
+    InputError
+        Where a file has no image names.
+    """
+    if not all(each.all() for each in names):
+        raise InputError(
+            "one of the files has no image names, so that the images that all files hold are not "
+            "known; add a 'filename' to each image"
+        )
+    shared = np.unique(names[0])
+    for each in names[1:]:
+        shared = np.intersect1d(shared, each)
+    return shared
+
+
+def only_images(scenes: Source, names: StrArray) -> Source | Scenes:
+    """Leave the images with some names, in their order."""
+    kept = np.isin(scenes.names, names)
+    return scenes if kept.all() else scenes.take(np.flatnonzero(kept))
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

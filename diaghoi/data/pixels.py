@@ -1,4 +1,4 @@
-"""Boxes that are fractions of their image, as some code bases keep them."""
+"""Boxes as code bases keep them: in several orders of four numbers, and as fractions of images."""
 
 from __future__ import annotations
 
@@ -10,9 +10,51 @@ import numpy as np
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes, SceneSource, Source
 
+LAYOUTS = {
+    "xyxy": "left, top, right, bottom",
+    "xywh": "left, top, width, height",
+    "cxcywh": "centre x, centre y, width, height",
+    "yxyx": "y1, x1, y2, x2",
+    "yxhw": "y1, x1, height, width",
+    "cycxhw": "centre y, centre x, height, width",
+    "xxyy": "x1, x2, y1, y2",
+}
+"""What the four numbers of a box may be, by the name of the layout."""
+
 # Images that show whether boxes are fractions; how far most fractions, and all, may reach outside
 # their image, and how many are most.
 _FIRST, _OUTSIDE, _FAR, _MOST = 50, 0.05, 1.0, 0.98
+
+
+def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArray:
+    """Convert boxes to left, top, right, bottom.
+
+    Parameters
+    ----------
+    boxes : (N, 4) float array
+        Boxes as they are in a file.
+    layout : str
+        One of :data:`LAYOUTS`.
+    margin : float
+        How much the last pixel of a box lies before its left edge plus its width: 1 for pixels that
+        are counted inclusively.
+
+    Returns
+    -------
+    (N, 4) float array
+    """
+    if layout == "xyxy":
+        return boxes
+    if layout == "xxyy":
+        return boxes[:, [0, 2, 1, 3]]
+    if layout.startswith(("y", "cy")):
+        boxes = boxes[:, [1, 0, 3, 2]]
+    first, last = boxes[:, :2], boxes[:, 2:]
+    if layout == "yxyx":
+        return boxes
+    with np.errstate(over="ignore"):  # infinity is refused by the readers
+        start = first - last / 2 if layout.startswith("c") else first
+        return np.concatenate([start, start + last - margin], axis=1)
 
 
 def in_pixels(annotations: SceneSource, predictions: Source) -> Source:

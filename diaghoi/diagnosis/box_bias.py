@@ -58,9 +58,13 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
     for name, members in (("human", person), ("object", ~person)):
         said = _in_words(off[members])
         if said:
+            # Boxes of another scale would lie elsewhere, too.
+            sized = all(each.split()[-1] in WORDS[0] + WORDS[1] for each in said)
+            made = "their width and height are made" if sized else "they are scaled"
+            where = "" if sized else " to the original image"
             sentences.append(
                 f"{name} boxes are {' and '.join(said)} compared with the annotated ones (medians "
-                f"of {int(members.sum())}): check how they are scaled to the original image"
+                f"of {int(members.sum())}): check how {made}{where}"
             )
     return sentences
 

@@ -10,16 +10,24 @@ import numpy as np
 from diaghoi.data.arrays.ragged import expand
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.iou import box_iou
+from diaghoi.data.pixels import LAYOUTS, corners_of
 from diaghoi.data.scenes import Scenes
 
 CLOSE = 0.75
 # Another reading is named where so many annotated boxes come close to a predicted one by it, and
-# this many times as many as by the one that was used.
-MOST, BETTER = 0.4, 3
+# this many times as many as by the one that was used. By chance less than a tenth do.
+MOST, BETTER = 0.15, 2
 # How far logarithms of scales may differ: between place and size of a box, and within an image.
 OF_BOX, OF_IMAGE = 0.1, 0.05
 # Scales of images that differ by less are one scale, and so are those of width and height.
 UNIFORM = 0.08
+# One scale for all images is said where it fits nearly as many boxes as scales of their own, which
+# boxes that are a little off spread so much.
+ONE_SCALE, SPREAD = 0.9, 0.3
+# How many times as wide the right boxes may be as ones too small or too large around their centres.
+SIZES = (0.4, 0.5, 0.6, 0.75, 1.3, 1.6, 2.0, 2.5, 3.2)
+# Pixels by which the widths may differ that mirrored boxes of one image show.
+MIRRORED = 15
 # Scales are not sought in images with more pairs of an annotated and a predicted box.
 COMPARED = 50_000
 
@@ -33,10 +41,13 @@ class BoxReading(NamedTuple):
         What they are, with the share of boxes that would fit, and what to do.
     share : float
         That share of the annotated boxes.
+    misread : bool
+        Whether the boxes were read in a wrong way, and not made too small or too large.
     """
 
     text: str
     share: float
+    misread: bool = True
 
 
 class _Boxes(NamedTuple):
@@ -48,7 +59,8 @@ def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | N
     """Find the way to read predicted boxes by which they lie on the annotated ones.
 
     Tried are other orders and meanings of the four numbers, mirrored images, the image before and
-    after, and scales of their own for each image. Categories are passed over.
+    after, scales of their own for each image, and other sizes around the centres of the boxes.
+    Categories are passed over.
 
     Parameters
     ----------
@@ -61,16 +73,12 @@ def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | N
         None where none fits much better than the one that was used.
     """
     found = _Boxes(predictions.box_image, predictions.box_xyxy)
-    needed = max(MOST, BETTER * _share_close(annotations, found))
-    readings = [
-        BoxReading(f"{what}, {100 * share:.0f} % would: {advice}", share)
-        for what, advice, boxes in _other_readings(annotations, found)
-        if (share := _share_close(annotations, boxes)) >= needed
-    ]
-    scaled = _scaled(annotations, predictions)
-    if scaled is not None and scaled.share >= needed:
-        readings.append(scaled)
-    return max(readings, key=lambda each: each.share, default=None)
+    readings = [_resized(annotations, found), *_scaled(annotations, predictions)]
+    for what, advice, boxes in _other_readings(annotations, predictions):
+        share = _share_close(annotations, boxes)
+        readings.append(BoxReading(f"{what}, {100 * share:.0f} % would: {advice}", share))
+    best = max(readings, key=lambda each: each.share)
+    return best if best.share >= max(MOST, BETTER * _share_close(annotations, found)) else None
 
 
 def _share_close(annotations: Scenes, found: _Boxes) -> float:
@@ -81,27 +89,30 @@ def _share_close(annotations: Scenes, found: _Boxes) -> float:
     return len(np.unique(annotated[value >= CLOSE])) / max(len(annotations.box_label), 1)
 
 
-def _other_readings(annotations: Scenes, found: _Boxes) -> Iterator[tuple[str, str, _Boxes]]:
+def _other_readings(annotations: Scenes, predictions: Scenes) -> Iterator[tuple[str, str, _Boxes]]:
     """Yield what boxes may be, what to do if they are, and the boxes that they would be."""
-    image, box = found
-    first, last = box[:, :2], box[:, 2:]
+    image, box = predictions.box_image, predictions.box_xyxy
     write = "write x1, y1, x2, y2 in pixels of the original image"
-    centred = "read as centre x, centre y, width, height"
-
-    def corners(start: FloatArray, stop: FloatArray) -> _Boxes:
-        return _Boxes(image, np.concatenate([start, np.maximum(start, stop)], axis=1))
-
-    yield centred, write, corners(first - last / 2, first + last / 2)
-    # They may have been read as left, top, width and height.
-    half = (last - first) / 2
-    yield centred, write, corners(first - half, last - half)
-    yield "read as left, top, width, height", "give --boxes xywh", corners(first, first + last)
-    yield "read as y1, x1, y2, x2", write, corners(first[:, ::-1], last[:, ::-1])
-    if annotations.sizes is not None:
-        width = annotations.sizes[image, 0]
-        left, right = width - box[:, 2], width - box[:, 0]
-        mirrored = np.column_stack([left, box[:, 1], right, box[:, 3]])
-        yield "mirrored from left to right", "mirror them back", _Boxes(image, mirrored)
+    # V-COCO's official layout has no other boxes.
+    option = "" if annotations.vocabulary.agents is not None else "give --boxes {}, or "
+    # They may have been read as corners, or as left, top, width and height; then a note says so.
+    numbers_as = {
+        "xyxy": box,
+        "xywh": np.concatenate([box[:, :2], box[:, 2:] - box[:, :2]], axis=1),
+    }
+    if any(f"boxes are {LAYOUTS['xywh']}" in note for note in predictions.notes):
+        del numbers_as["xyxy"]
+    for read_as, numbers in numbers_as.items():
+        for layout, words in LAYOUTS.items():
+            if layout != read_as:
+                corners = corners_of(numbers, layout)
+                corners = np.concatenate(
+                    [corners[:, :2], np.maximum(corners[:, :2], corners[:, 2:])], axis=1
+                )
+                yield f"read as {words}", option.format(layout) + write, _Boxes(image, corners)
+    width = _widths(annotations, predictions)[image]
+    mirrored = np.column_stack([width - box[:, 2], box[:, 1], width - box[:, 0], box[:, 3]])
+    yield "mirrored from left to right", "mirror them back", _Boxes(image, mirrored)
     for step, which in ((1, "next"), (-1, "previous")):
         other = image + step
         inside = (other >= 0) & (other < len(annotations))
@@ -109,41 +120,97 @@ def _other_readings(annotations: Scenes, found: _Boxes) -> Iterator[tuple[str, s
         yield f"taken for those of the {which} image", "give each image its own boxes", moved
 
 
-def _scaled(annotations: Scenes, predictions: Scenes) -> BoxReading | None:
-    """Find scales by which two or more boxes of an image fit at once, in place and size."""
+def _resized(annotations: Scenes, found: _Boxes) -> BoxReading:
+    """Find the size around their own centres at which boxes fit best."""
+    centre = (found.corners[:, :2] + found.corners[:, 2:]) / 2
+    half = (found.corners[:, 2:] - found.corners[:, :2]) / 2
+
+    def share(size: float) -> float:
+        corners = np.concatenate([centre - size * half, centre + size * half], axis=1)
+        return _share_close(annotations, _Boxes(found.image, corners))
+
+    share_of = {size: share(size) for size in SIZES}
+    best = max(share_of, key=share_of.__getitem__)
+    much = "small" if best > 1 else "large"
+    text = (
+        f"about {best:g} times as wide and high around their centres, {100 * share_of[best]:.0f} % "
+        f"would: they are in pixels of the original image, but too {much}; check how their width "
+        "and height are made"
+    )
+    return BoxReading(text, share_of[best], misread=False)
+
+
+def _images(
+    annotations: Scenes, predictions: Scenes
+) -> Iterator[tuple[int, FloatArray, FloatArray]]:
+    """Yield images with few enough boxes: the annotated ones, and the predicted ones."""
     mine, theirs = annotations.bounds["box"], predictions.bounds["box"]
-    scales, fitting, boxes = [], 0, 0
     for image in range(len(annotations)):
         true, found = (
-            _logarithms(scenes.box_xyxy[bounds[image] : bounds[image + 1]])
+            scenes.box_xyxy[bounds[image] : bounds[image + 1]]
             for scenes, bounds in ((annotations, mine), (predictions, theirs))
         )
-        if len(true) < 2 or len(true) * len(found) > COMPARED:
-            continue
+        if len(true) >= 2 and len(true) * len(found) <= COMPARED:
+            yield image, true, found
+
+
+def _agreeing(
+    votes: FloatArray, annotated: IntArray, found: IntArray, tolerance: float
+) -> tuple[FloatArray, int]:
+    """Find the vote that most boxes agree on, two at least; of how many boxes, 0 for none."""
+    best, count = votes[:0], 1
+    for vote in votes:
+        agree = np.abs(votes - vote).max(axis=1) < tolerance
+        # Annotated boxes can be twins, which one predicted box fits.
+        members = min(len(np.unique(annotated[agree])), len(np.unique(found[agree])))
+        if members > count:
+            best, count = np.median(votes[agree], axis=0), members
+    return best, count if len(best) else 0
+
+
+def _widths(annotations: Scenes, predictions: Scenes) -> FloatArray:
+    """(N,) widths of the images; where they are not known, those that mirrored boxes would fit."""
+    if annotations.sizes is not None and annotations.sizes[:, 0].any():
+        return annotations.sizes[:, 0].astype(np.float64)
+    widths = np.zeros(len(annotations))
+    for image, true, found in _images(annotations, predictions):
+        off = np.abs(_logarithms(true)[:, None, 1:] - _logarithms(found)[None, :, 1:])
+        mine, theirs = np.nonzero(off.max(axis=-1) < OF_BOX)
+        sums = true[mine][:, [0, 2]] + found[theirs][:, [2, 0]]
+        vote, count = _agreeing(sums.mean(axis=1, keepdims=True), mine, theirs, MIRRORED)
+        if count:
+            widths[image] = vote[0]
+    return widths
+
+
+def _scaled(annotations: Scenes, predictions: Scenes) -> list[BoxReading]:
+    """Find scales by which two or more boxes of an image fit at once, in place and size."""
+    scales, fitting, boxes = [], 0, 0
+    for _, true, found in _images(annotations, predictions):
         boxes += len(true)
-        ratio = true[:, None] - found[None]
-        consistent = np.abs(ratio[..., :2] - ratio[..., 2:]).max(axis=-1) < OF_BOX
-        annotated, _ = np.nonzero(consistent)
-        votes = ratio[consistent][:, 2:]
-        best, count = None, 1
-        for vote in votes:
-            agreeing = np.abs(votes - vote).max(axis=1) < OF_IMAGE
-            members = len(np.unique(annotated[agreeing]))
-            if members > count:
-                best, count = np.median(votes[agreeing], axis=0), members
-        if best is not None:
-            scales.append(best)
+        ratio = _logarithms(true)[:, None] - _logarithms(found)[None]
+        mine, theirs = np.nonzero(np.abs(ratio[..., :2] - ratio[..., 2:]).max(axis=-1) < OF_BOX)
+        vote, count = _agreeing(ratio[mine, theirs][:, 2:], mine, theirs, OF_IMAGE)
+        if count:
+            scales.append(vote)
             fitting += count
-    return _in_words(np.array(scales), fitting / boxes) if scales else None
+    if not scales:
+        return []
+    return [_in_words(annotations, predictions, np.array(scales), fitting / boxes)]
 
 
-def _in_words(scales: FloatArray, share: float) -> BoxReading:
+def _in_words(
+    annotations: Scenes, predictions: Scenes, scales: FloatArray, share: float
+) -> BoxReading:
     """Say by what boxes would have to be multiplied, from (N, 2) logarithms."""
     across, down = np.exp(np.median(scales, axis=0)).tolist()
     by = f"{across:.3g}" if abs(across / down - 1) < UNIFORM else f"{across:.3g} x {down:.3g}"
+    corners = predictions.box_xyxy * [across, down, across, down]
+    one = _share_close(annotations, _Boxes(predictions.box_image, corners))
     spread = np.exp(np.quantile(scales[:, 0], [0.1, 0.9]))
-    if spread[1] / spread[0] - 1 > UNIFORM:
+    if spread[1] / spread[0] - 1 > (SPREAD if one >= ONE_SCALE * share else UNIFORM):
         by = f"{spread[0]:.3g} to {spread[1]:.3g}, another number for each image"
+    share = max(share, one)
     text = f"multiplied by {by}, {100 * share:.0f} % would: scale them back to the original image"
     return BoxReading(text, share)
 

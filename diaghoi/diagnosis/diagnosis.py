@@ -33,7 +33,7 @@ from diaghoi.diagnosis.notes import (
     no_interaction_notes,
     source_notes,
 )
-from diaghoi.diagnosis.omissions import verb_notes
+from diaghoi.diagnosis.omissions import other_split, split_warnings, verb_notes
 from diaghoi.diagnosis.tables import Columns, class_table, image_table
 from diaghoi.diagnosis.unscored import bounds
 from diaghoi.evaluation.actions import action_rankings
@@ -257,6 +257,35 @@ class Diagnosis(DiagnosisMethods):
         return {name: oracle for name, oracle in LOCALISED.items() if name not in same}
 
     @cached_property
+    def coverage(self) -> dict[str, Any]:
+        """What the prediction file holds of the annotated images; empty where it holds all.
+
+        ``annotated_images``, ``predicted_images`` and ``shared_images`` of the files;
+        ``triplets_elsewhere``: annotated triplets that count, in images that the prediction file
+        does not hold; ``oracles`` and ``localised``: what repairing ``missed_gt`` in the shared
+        images alone adds, as those of the same names. Empty, too, where nothing is annotated in
+        the other images.
+        """
+        elsewhere = ~self.predicted[self.ledger.annotation_image] & self.ledger.annotation_counts
+        if not elsewhere.any():
+            return {}
+
+        def held(oracle: Oracle) -> dict[str, dict[str, Split]]:
+            repaired = oracle(self.ledger, self.protocol)
+            counts = repaired.annotation_counts | elsewhere
+            scores = replace(repaired, annotation_counts=counts).scores(self.protocol)
+            return {"missed_gt": self._outcome(scores)}
+
+        return {
+            "annotated_images": int(self.annotated.sum()),
+            "predicted_images": int(self.predicted.sum()),
+            "shared_images": int((self.annotated & self.predicted).sum()),
+            "triplets_elsewhere": int(elsewhere.sum()),
+            "oracles": held(ORACLES["missed_gt"]),
+            "localised": held(LOCALISED["missed_gt"]),
+        }
+
+    @cached_property
     def lost(self) -> dict[str, int]:
         """Triplets that the second reading calls missed.
 
@@ -447,6 +476,7 @@ class Diagnosis(DiagnosisMethods):
         return (
             *self.reading_notes,
             *answer_notes(self.answers, int(self.predicted.sum())),
+            *split_warnings(self.vocabulary, self.names[self.predicted]),
             *image_notes(self.names, self.annotated, self.predicted, self._empty, self.protocol),
             *class_notes(self.vocabulary, unknown),
             *(verb_notes(self.vocabulary, self.ledger) if self.answers is None else ()),
@@ -508,6 +538,8 @@ class Diagnosis(DiagnosisMethods):
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain Python values: the JSON of ``diaghoi report --json``.
 
+        Where the prediction file does not hold all annotated images there is :attr:`coverage`, and
+        ``other_split`` says how many images are not of the test split of the benchmark.
         That of a detector without scores also has ``detections`` and ``unscored``: what of its
         answers cannot be evaluated as it is, and bounds of mAP.
         """
@@ -523,10 +555,13 @@ class Diagnosis(DiagnosisMethods):
         return figures
 
     def _figures(self) -> dict[str, Any]:
+        elsewhere = other_split(self.vocabulary, self.names[self.predicted])
         return {
             "diaghoi": __version__,
             "dataset": self.vocabulary.name,
             "label": self.label,
+            **({"other_split": elsewhere} if elsewhere else {}),
+            **({"coverage": self.coverage} if self.coverage else {}),
             "headline": headlines(self.official),
             "protocol": {"name": self.protocol.name, "signature": self.protocol.signature},
             "counts": self.counts,

@@ -10,9 +10,8 @@ import numpy as np
 from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.vocabulary import v_coco_images
 from diaghoi.diagnosis.box_bias import box_bias
-from diaghoi.diagnosis.omissions import image_warnings, role_box_warnings
+from diaghoi.diagnosis.omissions import image_warnings, role_box_warnings, split_warnings
 from diaghoi.diagnosis.plausibility import (
     constant_score_warnings,
     flat_score_warnings,
@@ -61,7 +60,7 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
         *_box_warnings(scenes),
         *_class_warnings(scenes),
         *_score_warnings(scenes),
-        *_split_warnings(scenes),
+        *split_warnings(scenes.vocabulary, scenes.names),
     ]
     if annotations is not None:
         warnings += _joint_warnings(scenes, annotations, whole)
@@ -173,37 +172,6 @@ def _score_warnings(scenes: Scenes) -> list[str]:
             "no scores: mAP is known up to bounds; negatives and actions will be undefined"
         )
     return warnings
-
-
-def _split_warnings(scenes: Scenes) -> list[str]:
-    names = scenes.names.tolist()
-    if scenes.vocabulary.agents is not None:
-        return _v_coco_split(names)
-    train = ["train" in name for name in names]
-    if not any(train):
-        return []
-    return [
-        f"{sum(train)} of {len(train)} image names say 'train': the benchmark is evaluated on the "
-        "test split"
-    ]
-
-
-def _v_coco_split(names: list[str]) -> list[str]:
-    """Warn of images that are not of V-COCO's test split, and say of which they are."""
-    splits = v_coco_images()
-    other = [name for name in names if name not in splits["test"]]
-    if not other:
-        return []
-    val = sum(name in splits["val"] for name in other)
-    of = [
-        f"{count} of {split}"
-        for split, count in (("val", val), ("train or of no split at all", len(other) - val))
-        if count
-    ]
-    return [
-        f"{len(other)} of {len(names)} images are not of V-COCO's test split, on which the "
-        f"benchmark is evaluated, but {' and '.join(of)}: {some_of(other)}"
-    ]
 
 
 def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[str]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays.types import BoolArray, IntArray, StrArray
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.data.vocabulary import Vocabulary, v_coco_images
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import number_of, some_of
 
@@ -36,6 +36,50 @@ def image_warnings(annotations: SceneSource, predictions: SceneSource) -> list[s
         if len(moved & theirs) > shared + fewer / 2:
             return [f"{warning}, and {len(moved & theirs)} if their numbers were one {word}"]
     return [f"{warning}: are these predictions for another split?"]
+
+
+def split_warnings(vocabulary: Vocabulary, names: StrArray) -> list[str]:
+    """Warn of images that are not of the split on which the benchmark is evaluated.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The data set.
+    names : (N,) str array
+        Images.
+    """
+    elsewhere = _elsewhere(vocabulary, names)
+    if not elsewhere:
+        return []
+    if vocabulary.agents is None:
+        return [
+            f"{len(elsewhere)} of {len(names)} image names say 'train': the benchmark is evaluated "
+            "on the test split"
+        ]
+    val = sum(name in v_coco_images()["val"] for name in elsewhere)
+    of = [
+        f"{count} of {split}"
+        for split, count in (("val", val), ("train or of no split at all", len(elsewhere) - val))
+        if count
+    ]
+    return [
+        f"{len(elsewhere)} of {len(names)} images are not of V-COCO's test split, on which the "
+        f"benchmark is evaluated, but {' and '.join(of)}: {some_of(elsewhere)}"
+    ]
+
+
+def other_split(vocabulary: Vocabulary, names: StrArray) -> str:
+    """Say in a few words how many images are not of the test split; empty where all are."""
+    elsewhere = len(_elsewhere(vocabulary, names))
+    images = number_of("image", len(names))
+    return f"{elsewhere:,} of {images} not of the test split" if elsewhere else ""
+
+
+def _elsewhere(vocabulary: Vocabulary, names: StrArray) -> list[str]:
+    if vocabulary.agents is None:
+        return [name for name in names.tolist() if "train" in name]
+    test = v_coco_images()["test"]
+    return [name for name in names.tolist() if name and name not in test]
 
 
 def role_box_warnings(predictions: Scenes) -> list[str]:

@@ -26,7 +26,7 @@ ENOUGH = 20
 # the other: even a weak detector reaches half, swapped coordinates or images a tenth at most.
 LEAST_CLOSE = 0.15
 # Where fewer annotated boxes than this have a close one, other ways to read boxes are tried.
-SUSPECT = 0.33
+SUSPECT = 0.45
 # No box reaches further where coordinates are shares of the image size.
 RELATIVE = 2
 # Shares of the triplets with the highest score, and of the pairs whose verbs all have one score.
@@ -215,7 +215,7 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
         return [Doubt(text, grave)]
     other = best_box_reading(annotations, predictions) if close[0] < SUSPECT else None
     if other is not None:
-        return [Doubt(f"{said}; {other.text}", grave)]
+        return [Doubt(f"{said}; {other.text}", grave or other.misread)]
     if max(close) < LEAST_CLOSE:
         # A detector that localises badly has figures nevertheless.
         text = (

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.joining import alike
+from diaghoi.data.joining import alike, only_images
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
@@ -116,6 +116,8 @@ class ShardSettings:
         Name of the detector.
     force : bool
         Diagnose implausible predictions, too.
+    shared_only : bool
+        Diagnose only the images that are annotated and in one of the files.
     """
 
     truth: Truth
@@ -124,6 +126,7 @@ class ShardSettings:
     also: tuple[Protocol, ...] = ()
     label: str = ""
     force: bool = False
+    shared_only: bool = False
 
 
 class Shards(NamedTuple):
@@ -171,6 +174,8 @@ def diagnose_shard(settings: ShardSettings, file: str) -> Shards:
         warnings = check_plausible(annotated, predictions, force=settings.force)
     except InputError as error:
         raise InputError(str(error) if file in str(error) else f"{file}: {error}") from None
+    if settings.shared_only:
+        predictions = only_images(predictions, truth.names)
     return Shards(
         _diagnosis(settings, annotated, predictions),
         [f"{file}: {text}" for text in warnings],
@@ -231,7 +236,7 @@ def diagnose_shards(
     parts = [found[file].diagnosis for file in files]
     empty = found[files[0]].empty
     rest = ~np.isin(truth.names, np.concatenate([part.names for part in parts]))
-    if rest.any():
+    if rest.any() and not settings.shared_only:
         annotated = truth.take(np.flatnonzero(rest))
         part = _diagnosis(settings, annotated, empty.with_names(annotated.names))
         parts.append(replace(part, predicted=np.zeros(len(annotated), dtype=bool)))

@@ -15,13 +15,12 @@ from typing import Literal, TypedDict
 import numpy as np
 
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.pixels import LAYOUTS, corners_of
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.content import Content
 
-# How a file may write a box.
-BOX_LAYOUTS = ("xyxy", "xywh")
 # How many boxes it takes to show that they are no corners, and the share that would be turned.
 _ENOUGH, _TURNED = 20, 0.05
 Kind = Literal["annotations", "predictions", "pairs"]
@@ -88,8 +87,9 @@ class Reading(TypedDict, total=False):
     verbs, classes : {0, 1}, optional
         That triplets are numbered by verb, or by HOI class, and from where; by default determined
         from the format and the triplets.
-    boxes : {'xyxy', 'xywh'}, optional
-        Corners, or left, top, width and height; by default determined from the boxes.
+    boxes : str, optional
+        What the four numbers of a box are, one of :data:`diaghoi.data.pixels.LAYOUTS`: `xyxy`,
+        `xywh`, `cxcywh`, `yxyx` and so on; by default `xyxy` or `xywh`, determined from the boxes.
     top : int, optional
         Triplets kept per image of dense arrays and of iCAN's files; in HICO-DET at least 100, the
         default, because the official evaluator uses 100. Other formats are read completely. To
@@ -169,22 +169,20 @@ class Options:
         """
         conventions = self.vocabulary.conventions
         if self.boxes is None and conventions is not None:
-            margin = self.vocabulary.protocol.margin
-            return boxes if conventions.boxes == "xyxy" else _with_corners(boxes, margin)
+            return corners_of(boxes, conventions.boxes, self.vocabulary.protocol.margin)
         layout = self.boxes or self.shown.setdefault("boxes", _layout(boxes))
-        return boxes if layout == "xyxy" else _with_corners(boxes, 0.0)
+        return corners_of(boxes, layout)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """What the file showed that a reader of the results has to know."""
-        if self.shown.get("boxes") != "xywh":
+        layout = self.boxes or self.shown.get("boxes", "xyxy")
+        if layout == "xyxy":
             return ()
-        return ("boxes are left, top, width, height: as corners many would end before they begin",)
-
-
-def _with_corners(boxes: FloatArray, margin: float) -> FloatArray:
-    with np.errstate(over="ignore"):  # infinity is refused later
-        return np.concatenate([boxes[:, :2], boxes[:, :2] + boxes[:, 2:] - margin], axis=1)
+        why = (
+            "as corners many would end before they begin" if self.boxes is None else "as asked for"
+        )
+        return (f"boxes are {LAYOUTS[layout]}: {why}",)
 
 
 def _layout(boxes: FloatArray) -> str:

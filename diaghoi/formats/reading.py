@@ -12,11 +12,11 @@ import numpy as np
 
 from diaghoi.data.arrays.allocation import give_back_freed_memory
 from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.pixels import LAYOUTS
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, object_numberings
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import (
-    BOX_LAYOUTS,
     Format,
     Kind,
     Options,
@@ -422,8 +422,8 @@ def check_reading(reading: Reading) -> None:
         if first not in (None, 0, 1):
             raise InputError(f"{option} {first}: {what} are counted from 0 or from 1")
     boxes = reading.get("boxes")
-    if boxes not in (None, *BOX_LAYOUTS):
-        raise InputError(f"--boxes {boxes!r:.40}: give {' or '.join(BOX_LAYOUTS)}")
+    if boxes not in (None, *LAYOUTS):
+        raise InputError(f"--boxes {boxes!r:.40}: give one of {', '.join(LAYOUTS)}")
     top = reading.get("top")
     if top is not None and top < 1:
         raise InputError(f"--top {top}: the number of triplets per image must be at least 1")

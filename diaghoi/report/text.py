@@ -13,6 +13,7 @@ from diaghoi.comparison.results import (
     actions_remark,
     by_person,
     classes_in,
+    coverage_words,
     error_count,
     known_object_remark,
     means_found_classes,
@@ -72,8 +73,9 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
 
 
 def heading(result: Result) -> str:
-    """Name the detector and the data set."""
-    return f"{result['label'] or 'Predictions'} on {printed_name(result['dataset'])}"
+    """Name the detector and the data set, and what it was evaluated on where not on all of it."""
+    name = f"{result['label'] or 'Predictions'} on {printed_name(result['dataset'])}"
+    return ", ".join(filter(None, (name, coverage_words(result), result.get("other_split"))))
 
 
 def counts_line(result: Result) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from diaghoi.comparison.results import only_interactions
+from diaghoi.comparison.results import coverage_words, only_interactions
 from diaghoi.diagnosis.benchmark import headlines
+from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, ORACLES, TOTALS
 
 READINGS = {
@@ -39,8 +40,13 @@ def headline(result: Mapping[str, Any]) -> str:
     -------
     str
         One sentence, in percent. It names the official numbers first, which papers print; ΔmAP is
-        measured on the last.
+        measured on the last. Where the file does not hold all annotated images it says so first.
     """
+    covered = coverage_words(result)
+    return f"{covered[:1].upper()}{covered[1:]}{': ' if covered else ''}{_means(result)}"
+
+
+def _means(result: Mapping[str, Any]) -> str:
     protocol = f"{_percent(result['map']['full'])} under {result['protocol']['name']}"
     official = headlines(result["official"])
     if not official:
@@ -65,25 +71,43 @@ def verdict(result: Mapping[str, Any]) -> str:
     str
         One sentence, mAP of the protocol in percent; a second one where the published rule finds
         another error to cost most. A triplet whose pair nothing localises counts as missed
-        (:mod:`diaghoi.oracles.localised`). Errors that tie go by the order of the oracles.
+        (:mod:`diaghoi.oracles.localised`). Errors that tie go by the order of the oracles. Where
+        the file does not hold all annotated images, missed triplets of the others are left out of
+        this, and where it lacks most, nothing is ranked.
     """
     if result["map"]["full"] is None:
         return "No class of the protocol is annotated."
     if result["counts"]["predicted_triplets"] == 0:
         return "There are no predictions of these classes: everything is missed."
-    gains = _gains(result["oracles"] | result.get("localised", {}))
+    coverage = result.get("coverage", {})
+    if 2 * coverage.get("shared_images", 0) < coverage.get("annotated_images", 0) and not (
+        coverage.get("only_predicted_images")
+    ):
+        return (
+            "Errors are not ranked by their cost: what is annotated in the images that the "
+            "prediction file does not hold counts as not found. --only-predicted-images evaluates "
+            "the others alone."
+        )
+    elsewhere = coverage.get("triplets_elsewhere", 0)
+    held = {key: result.get(key, {}) | coverage.get(key, {}) for key in ("oracles", "localised")}
+    result = {**result, **held}
+    gains = _gains(result["oracles"] | result["localised"])
     worst = max(gains, key=lambda name: gains[name], default=None)
+    left = f"{number_of('annotated triplet', elsewhere)} in images that the file does not hold"
+    unranked = f" Left out of this: {left}." if elsewhere else ""
     if worst is None or round(100 * gains[worst], 2) <= 0:
-        return "Repairing one kind of error alone would add nothing."
+        return f"Repairing one kind of error alone would add nothing.{unranked}"
     ranking = _ranking_fault(result, gains[worst])
-    return f"{ranking}{_words(worst)}{_cost(result, worst, gains[worst])}"
+    return f"{ranking}{_words(worst)}{_cost(result, worst, gains[worst])}{unranked}"
 
 
 def _cost(result: Mapping[str, Any], worst: str, gain: float) -> str:
     """Say what an error costs; where there are two readings of it, by the numbers of both."""
     own = f"{100 * gain:.2f}"
     published = _gains(result["oracles"])
-    boxes = _in_both_boxes(result) if worst == "missed_gt" else ""
+    whole = not result.get("coverage", {}).get("triplets_elsewhere")
+    counted = worst == "missed_gt" and whole
+    boxes = _in_both_boxes(result) if counted else ""
     first = max(published, key=published.__getitem__, default=worst)
     stated = _percent(published.get(worst))
     if own == stated:

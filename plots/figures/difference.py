@@ -35,8 +35,8 @@ TAIL = 0.025
 NOTE = (
     "Shares of a verb's classes (V-COCO: of a role) in the difference in mAP, and 95 % intervals "
     "of each alone "
-    f"({RESAMPLES} resamples, not corrected for the number of verbs; none for verbs that are "
-    f"annotated in fewer than {LEAST} images). "
+    f"({RESAMPLES} resamples, not corrected for the number of verbs). Hollow: no interval, as the "
+    f"verb is annotated in fewer than {LEAST} images. "
     "The verbs with the largest shares; those of all verbs sum to the difference."
 )
 
@@ -124,7 +124,10 @@ def _dots(ax: Axes, found: Sequence[Difference], names: Sequence[str]) -> None:
         at = np.arange(len(shown)) + step * (number - (len(found) - 1) / 2)
         style = model_style(number + 1) | {"linestyle": "", "markersize": 3.0}
         ax.hlines(at, each.low[rows], each.high[rows], color=style["color"], linewidth=0.8)
-        ax.plot(each.share[rows], at, **style)
+        # A dot without an interval must not look like one whose interval is as narrow as a dot.
+        certain = ~np.isnan(each.low[rows])
+        ax.plot(each.share[rows][certain], at[certain], **style)
+        ax.plot(each.share[rows][~certain], at[~certain], **style, markerfacecolor="white")
     ax.set_yticks(
         range(len(shown)),
         [fitted(name, NAME_ROOM, NAME_SIZE) for name in shown],

@@ -14,6 +14,7 @@ import pytest
 
 from diaghoi import simulate
 from diaghoi.formats import write
+from diaghoi.formats.dense_arrays import write_dense_arrays
 
 NAN, INF = float("nan"), float("inf")
 OLD = "an older output"
@@ -488,7 +489,9 @@ def test_an_empty_list_takes_the_data_set_of_the_annotations(run, save, alone: P
     refused = run("report", file, "--annotations", "gt.npz")
     assert "preds.pkl: holds no predicted triplet" in refused.err
     done = run("report", file, "--annotations", "gt.npz", "--force")
-    assert done.out.startswith("preds on V-COCO (v-coco-s1)\n")
+    assert done.out.startswith(
+        "preds on V-COCO, predictions for 0 of 3 annotated images (v-coco-s1)\n"
+    )
 
 
 def test_images_without_annotations(report, found) -> None:
@@ -510,3 +513,35 @@ def test_images_missing_from_the_predictions(report, found) -> None:
         "1 annotated images are not in the prediction file; their annotations count as not found: "
         "one.jpg" in result["notes"]
     )
+
+
+LAYOUTS = {
+    "yxyx": lambda x, y, w, h: [y, x, y + h, x + w],
+    "cxcywh": lambda x, y, w, h: [x + w / 2, y + h / 2, w, h],
+    "yxhw": lambda x, y, w, h: [y, x, h, w],
+    "cycxhw": lambda x, y, w, h: [y + h / 2, x + w / 2, h, w],
+    "xxyy": lambda x, y, w, h: [x, x + w, y, y + h],
+}
+
+
+@pytest.mark.parametrize("layout", LAYOUTS)
+def test_boxes_in_another_layout_are_refused_with_the_option_that_reads_them(
+    run, save, alone: Path, layout: str
+) -> None:
+    rng = np.random.default_rng(0)
+    truth = simulate.annotations(60, rng)
+    write("gt.npz", truth)
+    write_dense_arrays("preds.pkl", simulate.detect(truth, simulate.TWO_STAGE, rng))
+    images = pickle.loads(Path("preds.pkl").read_bytes())
+    wanted = json.loads(run("report", "preds.pkl", "--annotations", "gt.npz", "--json", "-").out)
+    for image in images:
+        left, top, right, bottom = image["boxes"].T
+        boxes = LAYOUTS[layout](left, top, right - left, bottom - top)
+        image["boxes"] = np.column_stack(boxes)
+    words = ("report", save("other.pkl", images), "--annotations", "gt.npz", "--json", "-")
+    refused = run(*words)
+    assert (refused.code, refused.out) == (2, "")
+    assert f" would: give --boxes {layout}, or write x1, y1, x2, y2 in pixels" in refused.err
+    assert run(*words, "--force").code == 0
+    read = json.loads(run(*words, "--boxes", layout).out)
+    assert read["map"]["full"] == pytest.approx(wanted["map"]["full"], abs=0.01)

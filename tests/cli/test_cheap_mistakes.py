@@ -24,7 +24,7 @@ REPORT = {
     "protocol": ((*GIVEN, "--protocol", "x"), "unknown protocol 'x'"),
     "format": ((*GIVEN, "--format", "x"), "unknown format 'x'"),
     "objects": ((*GIVEN, "--objects", "coco90"), "unknown object numbering 'coco90' for --objects"),
-    "boxes": ((*GIVEN, "--boxes", "yxyx"), "--boxes 'yxyx': give xyxy or xywh"),
+    "boxes": ((*GIVEN, "--boxes", "polar"), "--boxes 'polar': give one of xyxy, xywh"),
     "split": ((*GIVEN, "--zero-shot", "RF"), "unknown zero-shot split 'RF'"),
     "group": ((*GIVEN, "--groups", "groups.json"), "groups.json: group 'hard': "),
     "group of a data set": (

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import subprocess
 from pathlib import Path
@@ -16,6 +17,7 @@ from diaghoi.comparison.comparison import DIFFERS
 from diaghoi.formats import write
 
 FAST = ("--significance", "--resamples", "300")
+MORE = ("--significance", "--resamples", "1000")
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +34,14 @@ def detectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
         return [image(f"{n}.jpg", boxes, [triplet]) for n, triplet in enumerate(triplets)]
 
     write(folder / "gt.npz", scenes(images(set()), scored=False))
-    for name, wrong in (("one", {3, 8}), ("same", {3, 8}), ("two", {*range(24)} - {5, 12})):
+    for name, wrong in (
+        ("one", {3, 8}),
+        ("same", {3, 8}),
+        ("few", {3}),
+        ("right", set()),
+        ("half", {number for number in range(24) if number % 4 < 2}),
+        ("two", {*range(24)} - {5}),
+    ):
         write(folder / f"{name}.npz", scenes(images(wrong), scored=True))
     return folder
 
@@ -65,6 +74,43 @@ def test_differences_stand_in_json_and_text(compare, alone: Path) -> None:
         done.out.split()
     )
     assert DIFFERS in done.out.split("\nΔmAP, percentage points\n")[1]
+
+
+def test_nothing_is_best_that_the_tests_do_not_tell_from_all_others(compare) -> None:
+    stars = re.compile(r"\d\*")
+    assert stars.search(compare(models=("one", "few")).out)
+    done = compare(*FAST, "--json", "x.json", models=("one", "few"))
+    # The first has one wrong action more, and a mean that is no different by the test.
+    found = json.loads(Path("x.json").read_text())
+    means = found["tables"]["map"]["models"]
+    assert means["one"]["map.full"] < means["few"]["map.full"]
+    assert found["differences"][0]["p_holm"] > 0.05
+    assert not stars.search(done.out)
+    assert {*map(tuple, found["tables"]["map"]["best"].values())} == {()}
+    for kind, mark in (("markdown", "**"), ("latex", r"\textbf")):
+        for layout in ((), ("--compact",)):
+            words = ("--format", kind, *layout)
+            assert mark in compare(*words, models=("one", "few")).out
+            assert mark not in compare(*FAST, *words, models=("one", "few")).out
+    assert "Bold" not in compare(*FAST, "--format", "markdown", models=("one", "few")).out
+
+
+def test_the_best_that_tests_tell_from_all_others_keeps_its_mark(compare) -> None:
+    told = "Bold: best of its column, told from all others by the tests."
+    done = compare(*FAST, "--format", "markdown", "--json", "x.json")
+    tables = json.loads(Path("x.json").read_text())["tables"]
+    assert tables["map"]["best"]["map.full"] == ["one"]
+    assert tables["map"]["best"]["map.rare"] == []  # not tested
+    assert told in done.out
+    # The third is as good as the first, or better by chance: no test says which is the best.
+    for third in ("same", "few"):
+        compare(*MORE, "--json", "x.json", models=("one", "two", third))
+        tables = json.loads(Path("x.json").read_text())["tables"]
+        assert tables["map"]["best"]["map.full"] == []
+    # Both are told from the first, and lie on either side of it.
+    compare(*MORE, "--json", "x.json", models=("half", "right", "two"))
+    found = json.loads(Path("x.json").read_text())
+    assert found["tables"]["map"]["best"]["map.full"] == ["right"]
 
 
 @pytest.mark.slow

@@ -93,9 +93,18 @@ def mirrored(found: Scenes) -> np.ndarray:
     ("change", "words"),
     [
         (widths, ("read as left, top, width, height, ", " would: give --boxes xywh")),
-        (centred, ("read as centre x, centre y, width, height, ", ": write x1, y1, x2, y2")),
-        (read_as_sized, ("read as centre x, centre y, width, height, ", ": write x1, y1, x2, y2")),
-        (lambda found: found.box_xyxy[:, [1, 0, 3, 2]], ("read as y1, x1, y2, x2, ", ": write ")),
+        (centred, ("read as centre x, centre y, width, height, ", ": give --boxes cxcywh, or")),
+        (read_as_sized, ("read as centre x, centre y, width, height, ", ": give --boxes cxcywh")),
+        (lambda found: found.box_xyxy[:, [1, 0, 3, 2]], ("read as y1, x1, y2, x2, ", "--boxes yx")),
+        (
+            lambda found: widths(found)[:, [1, 0, 3, 2]],
+            ("read as y1, x1, height, width, ", "give --boxes yxhw, or write x1, y1, x2, y2 in"),
+        ),
+        (
+            lambda found: centred(found)[:, [1, 0, 3, 2]],
+            ("read as centre y, centre x, height, width, ", "give --boxes cycxhw, or"),
+        ),
+        (lambda found: found.box_xyxy[:, [0, 2, 1, 3]], ("read as x1, x2, y1, y2, ", "xxyy, or")),
         (mirrored, ("mirrored from left to right, ", ": mirror them back")),
         (lambda found: found.box_xyxy * 0.5, ("multiplied by 2", "scale them back to the orig")),
         (
@@ -118,10 +127,56 @@ def test_other_readings_of_boxes_are_tried(truth, change, words: tuple[str, ...]
     )
     assert doubts(truth, near) == []
     found = replace(near, box_xyxy=np.asarray(change(near), dtype=np.float64))
-    message = warned(truth, found)
-    assert " % of the annotated boxes have a predicted box close to them; " in message
+    (doubt,) = doubts(truth, found)
+    assert doubt.grave
+    assert " % of the annotated boxes have a predicted box close to them; " in doubt.text
     for each in words:
-        assert each in message
+        assert each in doubt.text
+
+
+def test_mirrored_boxes_are_told_in_images_of_unknown_size(truth, found) -> None:
+    (doubt,) = doubts(replace(truth, sizes=None), replace(found, box_xyxy=mirrored(found)))
+    assert doubt.grave
+    assert "mirrored from left to right, " in doubt.text
+
+
+def resized(found: Scenes, size: float) -> np.ndarray:
+    centre = (found.box_xyxy[:, :2] + found.box_xyxy[:, 2:]) / 2
+    half = size * (found.box_xyxy[:, 2:] - found.box_xyxy[:, :2]) / 2
+    return np.concatenate([centre - half, centre + half], axis=1)
+
+
+@pytest.mark.parametrize(
+    ("size", "times", "much"), [(0.5, "2", "small"), (0.63, "1.6", "small"), (1.6, "0.6", "large")]
+)
+def test_boxes_of_another_size_are_in_pixels_of_the_original_image(
+    truth, found, size: float, times: str, much: str
+) -> None:
+    message = warned(truth, replace(found, box_xyxy=resized(found, size)))
+    assert f"; about {times} times as wide and high around their centres, " in message
+    assert f"they are in pixels of the original image, but too {much}; check how" in message
+
+
+def test_boxes_a_little_too_small_get_the_same_advice(truth, found) -> None:
+    for doubt in doubts(truth, replace(found, box_xyxy=resized(found, 0.9))):
+        assert doubt.text.endswith("check how their width and height are made")
+    scaled = doubts(truth, replace(found, box_xyxy=0.97 * found.box_xyxy))
+    assert any(doubt.text.endswith("they are scaled to the original image") for doubt in scaled)
+
+
+@pytest.mark.parametrize("right", [0.03, 0.1, 0.3])
+def test_detectors_with_few_hits_are_not_taken_for_misread(truth, found, right: float) -> None:
+    """Most boxes lie somewhere, and so hardly any fits an annotated one; no reading fits better."""
+    rng = np.random.default_rng(2)
+    assert found.sizes is not None
+    size = found.box_xyxy[:, 2:] - found.box_xyxy[:, :2]
+    size = rng.permutation(size)
+    start = rng.random(size.shape) * (found.sizes[found.box_image] - size).clip(min=1)
+    somewhere = np.concatenate([start, start + size], axis=1)
+    hit = (rng.random(len(size)) < right)[:, None]
+    few = replace(found, box_xyxy=np.where(hit, found.box_xyxy, somewhere))
+    for doubt in doubts(truth, few):
+        assert " would: " not in doubt.text
 
 
 @pytest.mark.parametrize("people_too", [True, False])

@@ -169,7 +169,7 @@ def test_boxes_as_sizes_are_found(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="ends before it begins"):
         read(tmp_path, sizes, boxes="xyxy")
     assert read(tmp_path, value, boxes="xywh").scenes.box_xyxy[0].tolist() == [10, 20, 60, 100]
-    with pytest.raises(InputError, match="`boxes` 'polar': give xyxy or xywh"):
+    with pytest.raises(InputError, match="`boxes` 'polar': give one of xyxy, xywh, cx"):
         read(tmp_path, value, boxes="polar")
 
 

@@ -11,7 +11,7 @@ from support.figures import faint
 from diaghoi import Diagnosis, InputError, diagnose, plots, simulate
 from diaghoi.comparison.shares import LEAST, sampled_shares, shares
 from diaghoi.comparison.transitions import transitions
-from diaghoi.plots.figures.difference import SHOWN, difference_table
+from diaghoi.plots.figures.difference import NOTE, SHOWN, Difference, difference_table
 
 
 @pytest.fixture(scope="module")
@@ -40,10 +40,28 @@ def test_verbs_are_those_of_the_comparison(models: list[Diagnosis]) -> None:
     names = [label.get_text() for label in table.get_yticklabels()]
     largest = shares(*models[:2]).of["verb"][:SHOWN]
     assert set(names) == {each.name for each in largest}
-    (dots,) = (line for line in table.lines if len(line.get_xdata()) == len(names))
-    drawn = dict(zip(names, dots.get_xdata(), strict=True))
+    dots = [line for line in table.lines if line.get_linestyle() == "None"]
+    drawn = {names[round(at)]: x for each in dots for x, at in each.get_xydata()}
     for each in largest:
         assert drawn[each.name] == pytest.approx(100 * each.share)
+
+
+def test_verbs_without_an_interval_are_hollow() -> None:
+    nothing = np.nan
+    found = Difference(
+        ("ride", "hold", "wash"),
+        np.array([2.0, 1.0, -1.0]),
+        np.array([1.5, nothing, -2.0]),
+        np.array([2.5, nothing, 0.0]),
+    )
+    filled = {
+        found.names[round(at)]: each.get_markerfacecolor() != "white"
+        for each in plots.difference(found).lines
+        if each.get_linestyle() == "None"
+        for at in each.get_ydata()
+    }
+    assert filled == {"ride": True, "hold": False, "wash": True}
+    assert f"Hollow: no interval, as the verb is annotated in fewer than {LEAST} images" in NOTE
 
 
 def test_each_other_model_is_drawn_against_the_first(models: list[Diagnosis]) -> None:

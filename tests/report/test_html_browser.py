@@ -216,6 +216,12 @@ def operating(page: webdriver.Chrome) -> list[list[str]]:
     return [[cell.text for cell in row.find_elements(By.CSS_SELECTOR, "td")] for row in found]
 
 
+def card(page: webdriver.Chrome, error: str) -> list[str]:
+    """Read the numbers of the first model in what the page says of an error."""
+    cells = all_of(page, f"#error-{error} .figures tbody tr:first-child td")
+    return [cell.get_attribute("textContent") for cell in cells]
+
+
 def cases(page: webdriver.Chrome) -> list[str]:
     return [each.text for each in all_of(page, "#cases-list .case .open")]
 
@@ -270,13 +276,17 @@ def test_bars_show_the_costs(
             assert f"{ORACLES[name].title}, {label}: {cost}" in told
 
 
-def test_a_bar_filters_what_is_below(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+def test_a_bar_filters_what_is_below(
+    page: webdriver.Chrome, diagnosis: Diagnosis, other: Diagnosis
+) -> None:
     click(page, '#bars rect[data-error="duplicate"]')
     assert hash_of(page) == "#error=duplicate"
     assert one(page, '#filter input[value="duplicate"]').is_selected()
     visible = [each for each in all_of(page, "section.error") if each.is_displayed()]
     assert [each.get_attribute("data-error") for each in visible] == ["duplicate"]
-    assert one(page, "#cases-words").text.startswith("Duplicate, all classes: 24 of ")
+    words = one(page, "#cases-words").text
+    both = sum(each.errors["duplicate"] for each in (diagnosis, other))
+    assert words.startswith(f"Duplicate, all classes: {both:,} cases, of which 24 are shown; ")
     for heads in ("Before any repair", "After: Duplicate"):
         assert heads in one(page, "#curves-grid").text
     assert len(all_of(page, "#curves-grid figure")) == 2
@@ -302,7 +312,7 @@ def test_the_matrix_counts_and_filters(
     click(page, '#matrix [data-cell="association>true_positive"]')
     assert "cell=association>true_positive" in hash_of(page)
     count = int(matrix[FATES.index("association"), 0])
-    assert f": {min(24, count)} of {count} cases" in one(page, "#cases-words").text
+    assert f": {count} cases, of which {min(24, count)} " in one(page, "#cases-words").text
     who = [each.text for each in all_of(page, "#cases-list .case:first-child .who")]
     assert who == [EVIL, OTHER]
     sides = [each.text for each in all_of(page, "#cases-list .case:first-child .side")]
@@ -310,7 +320,9 @@ def test_the_matrix_counts_and_filters(
     assert "True positive" in sides[1]
 
 
-def test_a_class_filters_what_is_below(page: webdriver.Chrome, diagnosis: Diagnosis) -> None:
+def test_a_class_filters_what_is_below(
+    page: webdriver.Chrome, diagnosis: Diagnosis, other: Diagnosis
+) -> None:
     table = diagnosis.classes
     row = int(np.argmax(table["annotated"]))
     name, count = table["name"][row], int(table["annotated"][row])
@@ -324,10 +336,26 @@ def test_a_class_filters_what_is_below(page: webdriver.Chrome, diagnosis: Diagno
     costs = [each.get_attribute("textContent") for each in all_of(page, "#bars rect title")]
     assert f"Action, {EVIL}: {shown(table['delta_action'][row], 'points')}" in costs
     assert operating(page)[0][2] == percent(diagnosis.detections()["classes"][name]["recall"])
+    assert one(page, "#errors-title").text == f"Errors: {name}"
+    action = [table["action"][row], table["predicted"][row], table["delta_action"][row]]
+    assert card(page, "action") == [
+        f"{action[0]:,}",
+        percent(action[0] / action[1]),
+        shown(action[2], "points"),
+    ]
+    wrong = table["predicted"][row] - table["true_positive"][row]
+    assert card(page, "false_positive")[0] == f"{wrong:,}"
+    assert card(page, "false_negative")[0] == f"{count - table['true_positive'][row]:,}"
+    assert one(page, "#summary-title").text == "Tables, whole data set"
+    choose(page, "action")
+    both = action[0] + other.classes["action"][row]
+    assert f"Action, {name}: {both:,} case" in one(page, "#cases-words").text
+    choose(page, "")
     # The others are still in the table, and a click on the chip brings them back.
     assert rows(page, "class") == f"Rows 1–50 of {CLASSES}"
     click(page, '#chips [data-clear="class"]')
-    assert hash_of(page) == "#by=-annotated"
+    assert hash_of(page) == ""
+    assert card(page, "action")[0] == f"{diagnosis.errors['action']:,}"
 
 
 def test_a_slice_filters_what_is_below(
@@ -358,7 +386,7 @@ def test_searching_filters_classes_everywhere(page: webdriver.Chrome, diagnosis:
     one(page, '#filter input[type="search"]').clear()
     one(page, '#filter input[type="search"]').send_keys("no such class")
     assert rows(page, "class") == f"None of the {CLASSES} classes fits."
-    assert "none on" in one(page, "#cases-words").text
+    assert one(page, "#cases-words").text.endswith(": none.")
     assert operating(page)[0][:2] == ["0", "–"]
 
 
@@ -765,7 +793,7 @@ def test_a_served_page_loads_pictures_on_demand(
             open_page(browser, server.address)
             loaded = "return performance.getEntriesByType('resource').length"
             WebDriverWait(browser, 30, 0.05).until(lambda each: each.execute_script(loaded) > 10)
-            assert f"on {IMAGES} images" in one(browser, "#cases-words").text
+            assert one(browser, "#cases-words").text.endswith("cases, of which 24 are shown.")
             decoded = """
                 const shown = [...document.querySelectorAll("#cases-list image")];
                 return Promise.all(shown.map((each) => {

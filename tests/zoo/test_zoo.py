@@ -43,6 +43,7 @@ ERRORS = {
     "empty_images": "missed_gt",
     "absent_images": "missed_gt",
 }
+ABSENT = "absent_images"  # what is annotated there costs nothing that the detector did
 SENTENCES = {
     "human_box": "Wrong human boxes cost most: ",
     "object_box": "Wrong object boxes cost most: ",
@@ -91,7 +92,16 @@ def test_a_detector_without_a_fault_is_not_blamed(truth: Scenes) -> None:
     assert "scores" not in said
     assert doubts(truth, found) == []
     assert warned(truth, found) == []
-    assert not any("never predicted" in note or "images" in note for note in diagnosis.notes)
+    # The images of this V-COCO are made up.
+    notes = [note for note in diagnosis.notes if "not of V-COCO's test split" not in note]
+    assert not any("never predicted" in note or "images" in note for note in notes)
+
+
+def said_of(fault: str, said: str) -> bool:
+    """Tell whether a verdict names a fault; images that the file does not hold are never ranked."""
+    if fault != ABSENT:
+        return said.startswith(SENTENCES[ERRORS[fault]])
+    return "Left out of this: " in said or "Errors are not ranked by their cost" in said
 
 
 @pytest.mark.slow
@@ -106,7 +116,7 @@ def test_the_error_that_was_planted_is_named_first(
     named = verdict(diagnosis.to_dict()), max(found.values, key=lambda name: found.values[name])
     if fault == "association" and strength < 0.2:
         return  # hardly any image has an object of nobody that could be taken
-    assert named[0].startswith(SENTENCES[ERRORS[fault]])
+    assert said_of(fault, named[0])
     assert named[1] == ERRORS[fault]
 
 
@@ -116,7 +126,7 @@ def test_scores_are_not_blamed_where_only_the_planted_error_is_wrong(
 ) -> None:
     """As all that is wrong then has high scores, the scores tell nothing of it."""
     said = verdict(diagnose(truth, spoilt(truth, fault, 0.2, faint=False)).to_dict())
-    assert said.startswith(SENTENCES[ERRORS[fault]])
+    assert said_of(fault, said)
 
 
 @pytest.mark.parametrize(

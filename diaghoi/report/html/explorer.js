@@ -177,19 +177,25 @@
     );
   }
 
+  /** Whether single classes are chosen, and not a group whose mean is known. */
+  const ofClasses = () => Boolean(classes) && (state.class !== "" || state.search !== "");
+
+  /** What an error costs a model in some classes, in hundredths: ΔmAP of the group, or the mean of ΔAP. */
+  function costOf(at, name, rows) {
+    if (!ofClasses()) return models[at].delta[name]?.[state.split] ?? null;
+    const found = classes.models[at]?.delta[name];
+    const defined = found ? rows.map((row) => found[row]).filter((each) => each !== null) : [];
+    return defined.length ? defined.reduce((sum, each) => sum + each, 0) / defined.length : null;
+  }
+
   /** ΔmAP of each error for all models; under a filter by class the mean of ΔAP. */
   function drawBars() {
     const place = byId("bars");
     if (!place) return;
     const rows = scope();
-    const single = classes && (state.class !== "" || state.search !== "");
+    const single = ofClasses();
     const which = several ? models.map((model, at) => at) : [0];
-    const value = (at, name) => {
-      if (!single) return models[at].delta[name]?.[state.split] ?? null;
-      const found = classes.models[at]?.delta[name];
-      const defined = found ? rows.map((row) => found[row]).filter((each) => each !== null) : [];
-      return defined.length ? defined.reduce((sum, each) => sum + each, 0) / defined.length : null;
-    };
+    const value = (at, name) => costOf(at, name, rows);
     const made = errors.flatMap((error) =>
       which.map((at) => ({
         error: error.name, title: error.title, model: models[at].label, at, total: error.kind === "total",
@@ -515,6 +521,52 @@
   const scoreAt = (at, row) => data.cases.models[at].score?.[row] ?? null;
   const over = (at, row) => (scoreAt(at, row) ?? Infinity) >= threshold();
 
+  /** Whether cases are annotated triplets, and not predictions. */
+  function ofTriplets() {
+    const error = state.error;
+    const kind = error === RIGHT.name ? "prediction" : errorOf[error]?.kind;
+    return Boolean(state.cell) || !(kind === "prediction" || error === "false_positive" || (!error && !several));
+  }
+
+  /** Whether what became of an annotated triplet under some models is what the filter wants. */
+  function fateFits(triplet, which) {
+    const fates = which.map((model) => fateAt(model, triplet));
+    if (state.cell) {
+      const cell = state.cell.split(">").map((fate) => data.fates.indexOf(fate));
+      return fates.every((fate, side) => fate === cell[side]);
+    }
+    if (state.error === "missed_gt") return fates.some((fate) => data.fates[fate] === "missed_gt");
+    if (state.error === "false_negative") return fates.some((fate) => fate !== 0);
+    if (state.error) return false;
+    return fates.some((fate) => fate === 0) && fates.some((fate) => fate !== 0);
+  }
+
+  /** The labels of predictions that the filter wants: all wrong ones, or one. */
+  const wantedLabels = () =>
+    state.error && state.error !== "false_positive" ? [state.error] : labels.slice(1, -1);
+
+  /** Count the cases of the data, drawn or not; null where filters together leave that unknown. */
+  function countCases() {
+    const rows = scope();
+    const images = sliceImages();
+    const which = sides().filter((at) => data.cases.models[at]);
+    if (ofTriplets()) {
+      if (state.score !== "") return null;
+      const inside = new Set(rows);
+      return triplets.class.reduce((sum, row, at) =>
+        sum + (inside.has(row) && (!images || images.has(triplets.image[at])) && fateFits(at, which) ? 1 : 0), 0);
+    }
+    if (images && (state.score !== "" || rows.length < classes.name.length)) return null;
+    const sum = (values, places) => places.reduce((total, place) => total + values[place], 0);
+    const count = (at, label) => {
+      if (images) return sum(data.images.models[at][label], [...images]);
+      if (state.score === "") return sum(classes.models[at][label], rows);
+      const steps = data.thresholds.score.length;
+      return sum(data.thresholds.models[at][labels.indexOf(label)], rows.map((row) => row * steps + step()));
+    };
+    return which.reduce((total, at) => total + wantedLabels().reduce((all, label) => all + count(at, label), 0), 0);
+  }
+
   /** List the cases that the filter leaves: of a prediction, or of an annotated triplet. */
   function listed() {
     const found = casesOf();
@@ -523,22 +575,10 @@
     const which = sides().filter((at) => data.cases.models[at]);
     const kept = (image) => !images || images.has(data.cases.images.image[image]);
     const list = [];
-    const error = state.error;
-    const kind = error === RIGHT.name ? "prediction" : errorOf[error]?.kind;
-    const ofPredictions = kind === "prediction" || error === "false_positive" || (!error && !several);
-    if (state.cell || !ofPredictions) {
-      const cell = state.cell.split(">").map((fate) => data.fates.indexOf(fate));
+    if (ofTriplets()) {
       const { triplet, image } = data.cases.annotated;
       triplet.forEach((place, at) => {
-        if (!inside.has(triplets.class[place]) || !kept(image[at])) return;
-        const fates = which.map((model) => fateAt(model, place));
-        let fits;
-        if (state.cell) fits = fates.every((fate, side) => fate === cell[side]);
-        else if (error === "missed_gt") fits = fates.some((fate) => data.fates[fate] === "missed_gt");
-        else if (error === "false_negative") fits = fates.some((fate) => fate !== 0);
-        else if (error) fits = false;
-        else fits = fates.some((fate) => fate === 0) && fates.some((fate) => fate !== 0);
-        if (!fits) return;
+        if (!inside.has(triplets.class[place]) || !kept(image[at]) || !fateFits(place, which)) return;
         const rows = which.map((model) => found.hits[model].get(at) ?? -1);
         if (rows.some((row, side) => row >= 0 && !over(which[side], row))) return;
         const scores = rows.map((row, side) => (row < 0 ? -1 : (scoreAt(which[side], row) ?? 0)));
@@ -546,12 +586,11 @@
         list.push({ triplet: at, image: image[at], rows, rank: Math.max(...scores) + (told ? 0.5 : 0) });
       });
     } else {
+      const wanted = new Set(wantedLabels());
       which.forEach((model) => {
         const mine = data.cases.models[model];
         mine.image.forEach((image, row) => {
-          const label = mine.label[row];
-          const fits = error && error !== "false_positive" ? labels[label] === error : label !== 0;
-          if (!fits || !inside.has(mine.class[row]) || !kept(image) || !over(model, row)) return;
+          if (!wanted.has(labels[mine.label[row]]) || !inside.has(mine.class[row]) || !kept(image) || !over(model, row)) return;
           list.push({ model, row, image, rank: scoreAt(model, row) ?? -row });
         });
       });
@@ -736,14 +775,17 @@
     const place = byId("cases-list");
     const shownNow = cases.slice(0, visible);
     place.replaceChildren(...shownNow.map(card));
-    const whole = data.cases.images.image.length;
-    const every = data.images.name.length;
-    const where = whole < every ? `the ${grouped.format(whole)} of ${grouped.format(every)} images that this page holds` : plural(whole, "image");
-    // The page draws the best predictions of an image, and what is described in words.
-    const held = cases.some((each) => each.triplet === undefined) ? ", among the predictions of each image that it draws: the best, and those described in words" : "";
-    byId("cases-words").textContent = cases.length
-      ? `${caseTitle()}: ${grouped.format(shownNow.length)} of ${plural(cases.length, "case")} on ${where}${held}.${state.error === "missed_gt" && !state.cell ? BY_PAIR : ""}`
-      : `${caseTitle()}: none on ${where}.`;
+    const [total, held] = [countCases(), cases.length];
+    const [whole, every] = [data.cases.images.image.length, data.images.name.length];
+    const pages = [
+      ...(whole < every ? [`${grouped.format(whole)} of ${plural(every, "image")}`] : []),
+      // The page draws the best predictions of an image, and what is described in words.
+      ...(ofTriplets() ? [] : ["the best predictions of each image, the right ones and those described in words"]),
+    ].join(", ");
+    let said = total === 0 ? "none" : `${plural(total, "case")}, of which ${grouped.format(shownNow.length)} ${shownNow.length === 1 ? "is" : "are"} shown`;
+    if (total === null) said = `${grouped.format(shownNow.length)} of ${grouped.format(held)} that this page holds are shown; how many there are in the data is not known under these filters together`;
+    else if (total > held) said += `; this page holds ${held ? grouped.format(held) : "none"} of them${pages ? ` (it holds ${pages})` : ""}`;
+    byId("cases-words").textContent = `${caseTitle()}: ${said}.${held && state.error === "missed_gt" && !state.cell ? BY_PAIR : ""}`;
     byId("cases-more").hidden = cases.length <= visible;
     byId("cases-more").textContent = `Show ${Math.min(CASES, cases.length - visible)} more`;
   }
@@ -787,7 +829,10 @@
         for (const event of ["mouseleave", "blur"]) button.addEventListener(event, () => show(null));
         return element("li", {}, button);
       });
-      return element("section", {}, element("h3", {}, models[at].label), frame,
+      const every = data.images.models[at].predicted[Number(state.image)];
+      const held = casesOf().of[at][image].length;
+      const words = held < every ? [element("p", {}, `${plural(every, "prediction")}, of which this page holds ${grouped.format(held)}.`)] : [];
+      return element("section", {}, element("h3", {}, models[at].label), frame, ...words,
         element("ol", { class: "predictions" }, ...items), rows.length ? "" : element("p", {}, "Nothing is predicted here from this score on."));
     });
     const meant = annotated.map((at) => element("li", {}, classes.name[triplets.class[data.cases.annotated.triplet[at]]], ": ", which.map((model) => `${several ? `${models[model].label} ` : ""}${fateTitle(data.fates[fateAt(model, data.cases.annotated.triplet[at])]).toLowerCase()}`).join(", ")));
@@ -1170,7 +1215,8 @@
     const error = state.error in errorOf ? state.error : "";
     sheets.classes.sorted = state.by ? { key: state.by.replace(/^-/, ""), down: state.by.startsWith("-") } : error ? { key: `delta_${error}`, down: true } : null;
     sheets.classes.render();
-    byId("classes-words").textContent = state.class === "" ? "" : `The other sections show ${scopeTitle(scope())} alone.`;
+    const all = state.split === "full" && !ofClasses();
+    byId("classes-words").textContent = all ? "" : `The other sections show ${scopeTitle(scope())} alone, but for the head of the page and what is headed “whole data set”.`;
   }
 
   /** The sentence of the chosen difference, where it is known; else that of the first stays. */
@@ -1179,10 +1225,47 @@
     if (found) byId("difference").textContent = found.sentence;
   }
 
+  const wholeTables = new Map();
+
+  /** Show the numbers of each error: as they were printed for all classes, else counted over those in scope. */
   function drawErrors() {
+    const rows = scope();
+    const whole = !classes || (state.split === "full" && !ofClasses());
+    byId("errors-scope").textContent = classes ? `: ${scopeTitle(rows)}${state.slice === "" ? "" : ", in all images"}` : "";
+    const split = data.splits.find((each) => each.key === state.split)?.title;
+    const cost = ofClasses() ? (rows.length > 1 ? "ΔAP, mean" : "ΔAP") : `ΔmAP ${split}`;
     for (const section of document.querySelectorAll("section.error")) {
-      section.hidden = state.error !== "" && state.error in errorOf && section.dataset.error !== state.error;
+      const error = section.dataset.error;
+      section.hidden = state.error !== "" && state.error in errorOf && error !== state.error;
+      const table = section.querySelector("table.figures");
+      if (!wholeTables.has(error)) wholeTables.set(error, [...table.children]);
+      if (whole) {
+        table.replaceChildren(...wholeTables.get(error));
+        continue;
+      }
+      const heads = ["Count", "Share, %", cost].map((head) => element("th", { scope: "col" }, head));
+      const lines = models.map((model, at) => {
+        const [part, all] = errorCount(at, error, rows);
+        const cells = [shown(part, "count"), shown(ratio(part, all), "percent"), shown(costOf(at, error, rows), "delta")];
+        const label = several ? [element("th", { scope: "row", title: model.label }, model.label)] : [];
+        return element("tr", {}, ...label, ...cells.map((text) => element("td", {}, text)));
+      });
+      table.replaceChildren(
+        element("thead", {}, element("tr", {}, ...(several ? [element("td")] : []), ...heads)),
+        element("tbody", {}, ...lines));
     }
+  }
+
+  /** Count an error in some classes, and what it is a share of; null where it is not known. */
+  function errorCount(at, error, rows) {
+    const mine = classes.models[at];
+    if (!mine) return [null, null];
+    const sum = (values) => rows.reduce((total, row) => total + values[row], 0);
+    const [predicted, annotated, right] = [sum(mine.predicted), sum(classes.annotated), sum(mine.true_positive)];
+    if (error === "false_positive") return [predicted - right, predicted];
+    if (error === "false_negative") return [annotated - right, annotated];
+    if (!labels.includes(error)) return [null, null];
+    return [sum(mine[error]), error === "missed_gt" ? annotated : predicted];
   }
 
   function drawImages() {
@@ -1195,7 +1278,7 @@
   // What each part follows; it is drawn again when any of these changes.
   const PARTS = [
     [drawFilter, Object.keys(START)],
-    [drawErrors, ["error"]],
+    [drawErrors, [...CLASSES, "slice", "error"]],
     [drawBars, [...CLASSES, "error"]],
     ...(classes ? [
       [drawDifference, ["a", "b"]],
