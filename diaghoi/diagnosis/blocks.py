@@ -229,14 +229,18 @@ class Block:
         )
         row, hoi = row[counts], hoi[counts]
         action_score = predictions.triplet_action_score
-        assigned = self.errors.annotation[row]
-        place = np.where(assigned < 0, -1, assigned + self.first_annotation)
+
+        def among_all(annotation: IntArray) -> IntArray:
+            of_row = annotation[row]
+            return np.where(of_row < 0, -1, of_row + self.first_annotation).astype(np.int32)
+
         labelled = Sorted(
             bounds=np.searchsorted(hoi, classes),
             columns={
                 "input": (row + self.first_input).astype(np.int32),
                 "label": self.errors.label[row],
-                "annotation": place.astype(np.int32),
+                "annotation": among_all(self.errors.annotation),
+                "attempt": among_all(self.errors.attempt),
                 "on_pair": self.matched.candidates.on_pair[row],
                 "action_score": np.full(len(row), np.nan)
                 if action_score is None

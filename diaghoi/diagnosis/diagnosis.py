@@ -214,7 +214,7 @@ class Diagnosis(DiagnosisMethods):
     @cached_property
     def _repaired(self) -> dict[str, ClassScores]:
         """AP and max recall of each HOI class after each oracle, and by the other readings."""
-        oracles = (*ORACLES.values(), *self._readings.values())
+        oracles = (*ORACLES.values(), *LOCALISED.values())
 
         def repaired(task: tuple[Oracle, Ledger]) -> ClassScores:
             repair, part = task
@@ -236,20 +236,13 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def localised(self) -> dict[str, dict[str, Split]]:
-        """The same of ``action`` and ``missed_gt`` where pairs that nothing localises are missed.
+        """The same of boxes, ``association``, ``action`` and ``missed_gt`` in the second reading.
 
-        For V-COCO also of ``association``. See :mod:`diaghoi.oracles.localised`.
+        See :mod:`diaghoi.oracles.localised`.
         """
         return {
-            name: self._outcome(self._repaired[oracle.name])
-            for name, oracle in self._readings.items()
+            name: self._outcome(self._repaired[oracle.name]) for name, oracle in LOCALISED.items()
         }
-
-    @property
-    def _readings(self) -> dict[str, Oracle]:
-        """The other readings; where whole triplets are matched, associations have but one."""
-        same = {"association"} if self.protocol.categories_count else set()
-        return {name: oracle for name, oracle in LOCALISED.items() if name not in same}
 
     @cached_property
     def lost(self) -> dict[str, int]:
@@ -415,7 +408,7 @@ class Diagnosis(DiagnosisMethods):
                 if left["full"] < before["full"]
             }
 
-        readings = {name: self._repaired[each.name] for name, each in self._readings.items()}
+        readings = {name: self._repaired[each.name] for name, each in LOCALISED.items()}
         official = official_classes(self.vocabulary, self.benchmark, self.protocol.groups)
         return {
             "images": len(self.names),

@@ -101,8 +101,8 @@ class BlockEvidence:
         :class:`~diaghoi.evaluation.ledger.Benchmark`) and ``counts``: whether the protocol counts
         it.
     labelled : Sorted
-        Those that it counts: ``input``, ``label``, ``annotation``, ``on_pair``, ``action_score``
-        (see :class:`~diaghoi.evaluation.ledger.Ledger`).
+        Those that it counts: ``input``, ``label``, ``annotation``, ``attempt``, ``on_pair``,
+        ``action_score`` (see :class:`~diaghoi.evaluation.ledger.Ledger`).
     annotations : dict of (A,) array or StoredArray
         Annotated triplets: ``class``, ``image``, ``counts``, ``examined``, ``attempted``,
         ``reachable``, ``claims`` (of the protocol, then of each benchmark).
@@ -230,7 +230,8 @@ def _rank(
     rows = _Rows([block.rows for block in blocks])
     labelled = _Rows([block.labelled for block in blocks])
     benchmark = rows.empty(("class", "image", "score", "verdict"), scratch)
-    ledger = labelled.empty(("input", "label", "annotation", "on_pair", "action_score"), scratch)
+    names = ("input", "label", "annotation", "attempt", "on_pair", "action_score")
+    ledger = labelled.empty(names, scratch)
     ledger |= labelled.empty(("class", "image", "score"), scratch, like=rows)
 
     def rank(part: range, rows_of: OfClass, labelled_of: OfClass) -> None:
@@ -249,7 +250,8 @@ def _rank(
                     ledger[name][those] = values[chosen]
             for name in ("input", "label", "on_pair", "action_score"):
                 ledger[name][those] = label(name)[place]
-            ledger["annotation"][those] = position[label("annotation")[place]]
+            for name in ("annotation", "attempt"):
+                ledger[name][those] = position[label(name)[place]]
 
     for classes, shares in _shares(rows):
         for share in shares:
