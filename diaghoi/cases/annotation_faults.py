@@ -291,7 +291,10 @@ def confident_people(images: LabelledImages) -> BoolArray:
     people = (annotations.box_label == annotations.vocabulary.person)[overlap.annotated]
     near = marked(overlap.predicted[people & (overlap.value >= BACKGROUND_IOU)], len(best))
     usual = _usual_score(images, best)
-    unmatched = np.flatnonzero((best > -np.inf) & ~near)
+    unmatched = (best > -np.inf) & ~near
+    if images.protocol.categories_count:
+        unmatched &= predictions.box_label == annotations.vocabulary.person
+    unmatched = np.flatnonzero(unmatched)
     confident = unmatched[best[unmatched] >= usual[predictions.box_image[unmatched]]]
     xyxy, protocol = predictions.box_xyxy, images.protocol
     agreed = np.zeros(len(best), dtype=bool)

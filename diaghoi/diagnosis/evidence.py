@@ -51,6 +51,8 @@ class Evidence:
         The predicted pairs.
     unknown_annotated, unknown_predicted : int
         Triplets whose object and verb form no HOI class.
+    other_subjects : (2, objects) int array
+        Annotated and predicted triplets that count and whose subject is no person, by its category.
     answers : Answers or None
         What of the answers of a detector without scores cannot be evaluated as it is.
     """
@@ -64,6 +66,7 @@ class Evidence:
     negatives: Negatives
     unknown_annotated: int
     unknown_predicted: int
+    other_subjects: IntArray
     answers: Answers | None
 
 
@@ -109,7 +112,7 @@ class BlockEvidence:
     negatives : dict of (P,) array or StoredArray
         The predicted pairs: ``score``, ``negative``, ``image`` (see
         :class:`~diaghoi.evaluation.negatives.Negatives`).
-    ignored, unknown_annotated, unknown_predicted, answers
+    ignored, unknown_annotated, unknown_predicted, other_subjects, answers
         As those of the evidence.
     """
 
@@ -123,6 +126,7 @@ class BlockEvidence:
     ignored: int
     unknown_annotated: int
     unknown_predicted: int
+    other_subjects: IntArray
     answers: Answers | None
 
     def kept(self, scratch: Scratch) -> BlockEvidence:
@@ -176,6 +180,7 @@ def collected(
         negatives=Negatives(**_joined([block.negatives for block in blocks], scratch)),
         unknown_annotated=sum(block.unknown_annotated for block in blocks),
         unknown_predicted=sum(block.unknown_predicted for block in blocks),
+        other_subjects=np.sum([block.other_subjects for block in blocks], axis=0),
         answers=Answers.sum([block.answers for block in blocks]),
     )
 

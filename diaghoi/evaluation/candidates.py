@@ -81,7 +81,9 @@ def by_triplet(
     reaches = boxes.reaches_any
     pair = predictions.triplet_pair
     object_box = predictions.pair_object[pair]
-    human_ok = reaches[predictions.pair_human[pair]]
+    human = predictions.pair_human[pair]
+    # A subject that is no person is found where the annotation has the same, and else a wrong box.
+    human_ok = reaches[human] & (predictions.box_label[human] == annotations.vocabulary.person)
     object_ok = reaches[object_box] & (object_box >= 0)
 
     joined = _joined(annotations, predictions, hits, protocol)

@@ -52,7 +52,7 @@ def close(expected: Any) -> Any:
 
 
 @cases()
-@given(problems(), CHOSEN)
+@given(problems(others=True), CHOSEN)
 def test_every_label_and_assignment_is_that_of_the_loops(
     problem: Problem, chosen: Protocol
 ) -> None:
@@ -75,7 +75,7 @@ def test_every_label_and_assignment_is_that_of_the_loops(
 
 
 @cases()
-@given(problems(), CHOSEN)
+@given(problems(others=True), CHOSEN)
 def test_every_figure_is_that_of_the_loops(problem: Problem, chosen: Protocol) -> None:
     expected = reference_figures.diagnose(*problem, chosen)
     result = diagnose(*problem, chosen)

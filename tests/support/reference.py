@@ -151,6 +151,7 @@ def one_image(t: Any, p: Any, counted: set[int], protocol: Protocol, person: int
     ]
     for row in ranked:
         human_ok = any(meets(row["human"], box) for box in t["boxes"])
+        human_ok &= p["boxes"][row["human"]][0] == person
         object_ok = any(meets(row["object"], box) for box in t["boxes"])
         best, candidate, joined = 0.0, None, False
         for number, a in enumerate(true):
