@@ -89,7 +89,7 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
 
 
 LOST_PAIR = "a triplet whose pair nothing localises is missed"
-OWN_ATTEMPT = "a wrong prediction stands for a triplet of its own object alone"
+OWN_ATTEMPT = "a wrong prediction stands only for a triplet of its own object"
 OWN_OBJECT = "another action with a person's own object is a wrong action"
 PUBLISHED = "another action with a person's own object is an association"
 """The same by the published rule of V-COCO."""
@@ -105,7 +105,8 @@ def reading_by_pair(pairing: str) -> str:
     pairing : {"triplet", "person"}
         That of the protocol.
     """
-    return LOST_PAIR + (f"; {OWN_OBJECT}" if pairing == "person" else "")
+    own = (OWN_OBJECT,) if pairing == "person" else ()
+    return "; ".join((OWN_ATTEMPT, LOST_PAIR, *own))
 
 
 def _reading(published: Oracle, title: str) -> Oracle:
