@@ -163,4 +163,4 @@ def _attempts(
 
 def _key(one: IntArray, other: IntArray, others: int) -> IntArray:
     """(N,) one number for each two; 64 bits, as pairs times classes is beyond 32 bits."""
-    return one * np.int64(others) + other
+    return np.asarray(one * np.int64(others) + other)
