@@ -106,7 +106,7 @@ def reading_by_pair(pairing: str) -> str:
         That of the protocol.
     """
     own = (OWN_OBJECT,) if pairing == "person" else ()
-    return "; ".join((OWN_ATTEMPT, LOST_PAIR, *own))
+    return "; ".join((LOST_PAIR, OWN_ATTEMPT, *own))
 
 
 def _reading(published: Oracle, title: str) -> Oracle:
