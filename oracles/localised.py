@@ -1,9 +1,22 @@
-"""Another reading of three errors, by the pair: it was lost, or found with another action.
+"""A second reading of errors, by the pair: what a wrong prediction attempts to find.
 
 The published rule assigns a wrong prediction to any annotated triplet of the same person or object
-that nothing found. Where a detector drops a pair, a wrong action on another pair of the person is
-assigned to it, and counts as a wrong action, although no action of this pair was ever asked for.
-Here such a triplet is missed, and wrong actions are repaired on localised pairs alone.
+that nothing found. Where a detector drops a pair, a wrong prediction of the same person with
+another object is assigned to it and counts as a wrong action or association, although nothing asked
+for this pair.
+
+Here a wrong prediction *attempts* an annotated triplet only if it shares a right box with it, as by
+the published rule, and
+
+- its error is a wrong action, and its pair localises that of the triplet. A pair that already gave
+  a true positive of the class does not localise another triplet of it;
+- or its error is another one, and it is about the object of the triplet: it names the category, or
+  a wrong one at the place of this object. On V-COCO, where predictions name no object, it is of the
+  same action and role.
+
+A duplicate and a prediction with two wrong boxes attempt nothing. What is neither found nor
+attempted is missed. Predictions of the class of the triplet come first
+(:func:`diaghoi.evaluation.assignment.attempt`).
 
 The published code for V-COCO calls a wrong action with an object an association, even where the
 person does another action with this object. Here that is a wrong action, and an association is a
@@ -15,71 +28,35 @@ from dataclasses import replace
 import numpy as np
 
 from diaghoi.data.arrays.types import BoolArray, IntArray
-from diaghoi.evaluation.errors import (
-    ACTION,
-    ASSOCIATION,
-    BOTH_BOXES,
-    DUPLICATE,
-    HUMAN_BOX,
-    OBJECT_BOX,
-)
+from diaghoi.evaluation.errors import ACTION, ASSOCIATION, BOTH_BOXES
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.action import action
 from diaghoi.oracles.association import association
-from diaghoi.oracles.oracle import Oracle, oracle
+from diaghoi.oracles.human_box import human_box
+from diaghoi.oracles.missed_gt import missed_gt
+from diaghoi.oracles.object_box import object_box
+from diaghoi.oracles.oracle import Oracle
 
 
-@oracle("found pairs", sorts_again=True)
-def action_localised(ledger: Ledger) -> Ledger:
-    """Correct the action of predictions that are assigned to a triplet whose pair is localised.
+def by_pair(ledger: Ledger) -> Ledger:
+    """Return the ledger as this reading has it: every oracle then repairs what it should.
 
-    The other action errors are removed.
+    To read a ledger so twice, or after a repair, changes nothing more.
     """
-    wrong = _wrong_action(ledger)
-    elsewhere = wrong & (ledger.row_annotation >= 0)
-    elsewhere[elsewhere] = ~ledger.annotation_reachable[ledger.row_annotation[elsewhere]]
-    label = labels_by_pair(ledger)
-    assigned = np.where(elsewhere, np.int32(-1), ledger.row_annotation)
-    return action(replace(ledger, row_label=label, row_annotation=assigned))
+    return replace(
+        ledger,
+        row_label=labels_by_pair(ledger),
+        row_annotation=ledger.row_attempt,
+        annotation_attempted=_attempted(ledger),
+    )
 
 
-@oracle("other pairs", sorts_again=True)
-def association_elsewhere(ledger: Ledger) -> Ledger:
-    """Correct predictions of a person with an object that is not of any of their pairs.
-
-    The other such errors are removed.
-    """
-    label = labels_by_pair(ledger)
-    return association(replace(ledger, row_label=label))
-
-
-@oracle("with lost pairs")
-def missed_unlocalised(ledger: Ledger) -> Ledger:
-    """Take annotated triplets out of the positives that nothing found or was about to find.
-
-    These are the missed ones, and those whose pair no prediction localises, unless a wrong box or a
-    wrong association is assigned to them.
-    """
-    return replace(ledger, annotation_counts=ledger.annotation_counts & ~_lost(ledger))
-
-
-def attempts_by_pair(ledger: Ledger) -> tuple[IntArray, IntArray]:
-    """Find the wrong predictions that attempt an annotated triplet, in this reading.
-
-    A wrong action attempts a triplet only where a prediction localises its pair. A duplicate and a
-    prediction with two wrong boxes, to which the rule of V-COCO may assign a triplet, attempt none.
-
-    Returns
-    -------
-    rows, label : (N,) int array
-        Rows of the ledger that are assigned to a triplet, and their labels.
-    """
-    label = labels_by_pair(ledger)
-    attempts = ~np.isin(label, (DUPLICATE, BOTH_BOXES))
-    rows = np.flatnonzero((ledger.row_annotation >= 0) & attempts)
-    elsewhere = ~ledger.annotation_reachable[ledger.row_annotation[rows]]
-    rows = rows[(label[rows] != ACTION) | ~elsewhere]
-    return rows, label[rows]
+def _attempted(ledger: Ledger) -> BoolArray:
+    """Mark the annotated triplets that are found or attempted, as (A,) bool array."""
+    attempted = np.zeros(len(ledger.annotation_class), dtype=bool)
+    for _, part in ledger.parts():
+        attempted[part.row_attempt[part.row_attempt >= 0]] = True
+    return attempted
 
 
 def labels_by_pair(ledger: Ledger) -> IntArray:
@@ -87,11 +64,12 @@ def labels_by_pair(ledger: Ledger) -> IntArray:
 
     The published code for V-COCO calls it an association.
     """
-    return np.where(_wrong_action(ledger), np.int8(ACTION), ledger.row_label)
+    of_pair = (ledger.row_label == ASSOCIATION) & ledger.row_on_pair
+    return np.where(of_pair, np.int8(ACTION), ledger.row_label)
 
 
 def lost_triplets(ledger: Ledger) -> dict[str, int]:
-    """Count the triplets that :func:`missed_unlocalised` takes out of the positives.
+    """Count the triplets that are missed in this reading.
 
     Returns
     -------
@@ -99,7 +77,8 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
         ``triplets``: all of them; ``both_boxes``: those for which there is a prediction of their
         class in their image with both boxes wrong, which may be meant for them.
     """
-    lost = np.flatnonzero(ledger.annotation_counts & _lost(ledger))
+    missed = replace(ledger, annotation_attempted=_attempted(ledger)).missed
+    lost = np.flatnonzero(ledger.annotation_counts & missed)
     place = ledger.annotation_image[lost] * np.int64(ledger.classes) + ledger.annotation_class[lost]
     meant = np.zeros(len(lost), dtype=bool)
     for _, part in ledger.parts():
@@ -109,24 +88,8 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
     return {"triplets": len(lost), "both_boxes": int(meant.sum())}
 
 
-def _lost(ledger: Ledger) -> BoolArray:
-    """Tell which annotated triplets nothing found or was about to find."""
-    nearly = np.zeros(len(ledger.annotation_class), dtype=bool)
-    for _, part in ledger.parts():
-        near = np.isin(part.row_label, (HUMAN_BOX, OBJECT_BOX, ASSOCIATION)) & ~_wrong_action(part)
-        assigned = part.row_annotation[near]
-        nearly[assigned[assigned >= 0]] = True
-    lost = ledger.annotation_examined & ~ledger.found & ~ledger.annotation_reachable & ~nearly
-    return np.asarray(ledger.missed | lost)
-
-
-def _wrong_action(ledger: Ledger) -> BoolArray:
-    """(R,) mark the predictions whose boxes are those of a pair, but whose action is wrong."""
-    of_pair = (ledger.row_label == ASSOCIATION) & ledger.row_on_pair
-    return np.asarray((ledger.row_label == ACTION) | of_pair)
-
-
 LOST_PAIR = "a triplet whose pair nothing localises is missed"
+OWN_ATTEMPT = "a wrong prediction stands only for a triplet of its own object"
 OWN_OBJECT = "another action with a person's own object is a wrong action"
 PUBLISHED = "another action with a person's own object is an association"
 """The same by the published rule of V-COCO."""
@@ -142,12 +105,28 @@ def reading_by_pair(pairing: str) -> str:
     pairing : {"triplet", "person"}
         That of the protocol.
     """
-    return LOST_PAIR + (f"; {OWN_OBJECT}" if pairing == "person" else "")
+    own = (OWN_OBJECT,) if pairing == "person" else ()
+    return "; ".join((LOST_PAIR, OWN_ATTEMPT, *own))
+
+
+def _reading(published: Oracle, title: str) -> Oracle:
+    """Let an oracle repair a ledger as this reading has it."""
+    return replace(
+        published,
+        name=f"{published.name}_by_pair",
+        title=title,
+        repair=lambda ledger: published.repair(by_pair(ledger)),
+    )
 
 
 LOCALISED: dict[str, Oracle] = {
-    "association": association_elsewhere,
-    "action": action_localised,
-    "missed_gt": missed_unlocalised,
+    published.name: _reading(published, title)
+    for published, title in (
+        (human_box, "attempts"),
+        (object_box, "attempts"),
+        (association, "attempts"),
+        (action, "found pairs"),
+        (missed_gt, "with lost pairs"),
+    )
 }
-"""The other reading of these errors, by the name of the error."""
+"""This reading of these errors, by the name of the error."""

@@ -291,7 +291,10 @@ def confident_people(images: LabelledImages) -> BoolArray:
     people = (annotations.box_label == annotations.vocabulary.person)[overlap.annotated]
     near = marked(overlap.predicted[people & (overlap.value >= BACKGROUND_IOU)], len(best))
     usual = _usual_score(images, best)
-    unmatched = np.flatnonzero((best > -np.inf) & ~near)
+    of_people = True
+    if images.protocol.categories_count:
+        of_people = predictions.box_label == annotations.vocabulary.person
+    unmatched = np.flatnonzero((best > -np.inf) & ~near & of_people)
     confident = unmatched[best[unmatched] >= usual[predictions.box_image[unmatched]]]
     xyxy, protocol = predictions.box_xyxy, images.protocol
     agreed = np.zeros(len(best), dtype=bool)

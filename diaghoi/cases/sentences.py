@@ -305,6 +305,12 @@ def _wrong(view: MatchedImages, role: str, box: int) -> str:
     """Describe why a predicted box is wrong."""
     near = view.closest(box)
     category = _category(view.predictions, box, view)
+    people = view.predictions.vocabulary
+    if role == "human" and category and view.predictions.box_label[box] != people.person:
+        text = f"the subject is called {category}, not {people.objects[people.person]}"
+        there = view.closest_of_all(box)
+        fits = reaches(view.protocol, there.iou)
+        return f"{text}; its box fits {_a_box(view, there)}" if fits else text
     other = view.closest_of_all(box)
     fits = view.protocol.categories_count and reaches(view.protocol, other.iou)
     if near.box < 0 and fits:

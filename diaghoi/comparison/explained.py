@@ -21,6 +21,13 @@ from diaghoi.statistics.significance import Difference, shown_p
 
 NAMED = 3  # parts, verbs and so on that the sentence names
 LISTED = 5  # of each kind in the listing
+ATTEMPTS = {
+    "human_box": "a prediction with the same object, but a wrong human box",
+    "object_box": "a prediction with the same person box and object, but a wrong object box",
+    "association": "another prediction with the same person box and object, a wrong association",
+    "action": "a wrong action on the same pair",
+}
+"""What an attempt at an annotated triplet is, by its error."""
 TITLES = {"verb": "Verbs", "object": "Objects", "class": "Classes", "image": "Images"}
 FOUND = {
     "both": "Both",
@@ -114,8 +121,7 @@ class ExplainedDifference:
             return f" ({lost[most]:,} of them {self.labels[1]} misses, read by the pair)"
         read = ", read by the pair" if self.shares.roles else ""
         return (
-            f" (for {lost[most]:,} of them, the best attempt by {self.labels[1]} counts among its "
-            f"{_words(FATES[most + 1])}{read})"
+            f" (for {lost[most]:,} of them, {self.labels[1]} has {ATTEMPTS[FATES[most + 1]]}{read})"
         )
 
     @property

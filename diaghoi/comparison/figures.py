@@ -30,7 +30,7 @@ from diaghoi.data.table import Better, Cell, Column, Table, Unit
 from diaghoi.diagnosis.variants import variant_title
 from diaghoi.evaluation.means import TITLES
 from diaghoi.oracles import ORACLES, TOTALS, error_title
-from diaghoi.oracles.localised import LEFT_OUT, OWN_OBJECT, PUBLISHED
+from diaghoi.oracles.localised import LEFT_OUT, OWN_ATTEMPT, OWN_OBJECT, PUBLISHED
 
 Value = Callable[[Result], float | None]
 _RANDOM = (
@@ -279,8 +279,8 @@ def _localised(results: Sequence[Result]) -> Contents:
             columns.append((column, _at(source, name, "delta_map", "full")))
     own = f"; {OWN_OBJECT}, not an association" if by_person(results[0]) else ""
     caption = (
-        "The same by the reading that a report begins with: triplets of pairs that nothing "
-        f"localises are missed{own}."
+        f"The same by the reading that a report begins with: {OWN_ATTEMPT}, and triplets of pairs "
+        f"that nothing localises are missed{own}."
     )
     caption += _leaving(leaving(results, ["missed_gt"], counted="leave_mean_by_pair"))
     caption += _changed(results)

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.frame import data_frame
 from diaghoi.diagnosis.alignment import check_same_annotations, image_numbers
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -20,7 +20,7 @@ from diaghoi.evaluation.errors import (
     TRUE_POSITIVE,
 )
 from diaghoi.evaluation.ledger import Ledger
-from diaghoi.oracles.localised import attempts_by_pair
+from diaghoi.oracles.localised import labels_by_pair
 
 MISSED = "missed_gt"
 _BY_LABEL = (TRUE_POSITIVE, HUMAN_BOX, OBJECT_BOX, ASSOCIATION, ACTION)
@@ -37,10 +37,9 @@ class Transitions:
     labels : tuple of two str
         The detectors.
     fate : (2, A) int8 array
-        Position in :data:`FATES`: the true positive that found it, else the error of the highest
-        ranked prediction that is assigned to it, else missed. Errors are read by the pair, as at
-        the head of a report: a wrong action of a pair that is not localised does not count
-        (:func:`diaghoi.oracles.localised.attempts_by_pair`).
+        Position in :data:`FATES`: found, else the error of the wrong prediction that attempts it,
+        else missed. Errors are read by the pair, as at the head of a report
+        (:mod:`diaghoi.oracles.localised`).
     annotation_class, annotation_image : (A,) int array
         HOI class of each annotated triplet, and its image in the first diagnosis; sorted by image
         and class.
@@ -181,17 +180,11 @@ def fates(diagnosis: Diagnosis, image: IntArray) -> Fates:
 def _fate(ledger: Ledger) -> IntArray:
     """Return the position in FATES of each annotated triplet."""
     fate = np.full(len(ledger.annotation_class), FATES.index(MISSED), dtype=np.int8)
-    assigned: list[tuple[IntArray, FloatArray, IntArray, IntArray]] = []
-    for _, part in ledger.parts():
-        rows, row_label = attempts_by_pair(part)
-        assigned.append(
-            (part.row_input[rows], part.row_score[rows], part.row_annotation[rows], row_label)
-        )
-    given, score, meant, label = map(np.concatenate, zip(*assigned, strict=True))
-    # Of several, the last one written counts: the highest score, then the first of the input.
-    order = np.lexsort((-given, score))
     place = np.zeros(len(LABELS), dtype=np.int8)
     place[list(_BY_LABEL)] = np.arange(len(_BY_LABEL))
-    fate[meant[order]] = place[label[order]]
+    for _, part in ledger.parts():
+        # At most one wrong prediction attempts a triplet.
+        rows = np.flatnonzero((part.row_attempt >= 0) & ~part.true)
+        fate[part.row_attempt[rows]] = place[labels_by_pair(part)[rows]]
     fate[ledger.found] = 0
     return fate

@@ -177,8 +177,24 @@ class Block:
             ignored=int((self.predictions_count & self.matched.candidates.ignored).sum()),
             unknown_annotated=int((self.annotations.triplet_class < 0).sum()),
             unknown_predicted=int((self.predictions.triplet_class < 0).sum()),
+            other_subjects=self._other_subjects(),
             answers=self._answers(),
         )
+
+    def _other_subjects(self) -> IntArray:
+        """Count the triplets that count and whose subject is no person: (2, objects)."""
+        vocabulary = self.annotations.vocabulary
+        counts = np.zeros((2, len(vocabulary.objects)), dtype=np.int64)
+        if self.protocol.categories_count:
+            sides = (
+                (self.annotations, self.annotations_count),
+                (self.predictions, self.predictions_count),
+            )
+            for row, (scenes, counted) in enumerate(sides):
+                subject = scenes.box_label[scenes.pair_human[scenes.triplet_pair[counted]]]
+                counts[row] = np.bincount(subject, minlength=counts.shape[1])
+            counts[:, vocabulary.person] = 0
+        return counts
 
     def _answers(self) -> Answers | None:
         """Count what of the answers of a detector without scores cannot be evaluated as it is."""
@@ -229,14 +245,18 @@ class Block:
         )
         row, hoi = row[counts], hoi[counts]
         action_score = predictions.triplet_action_score
-        assigned = self.errors.annotation[row]
-        place = np.where(assigned < 0, -1, assigned + self.first_annotation)
+
+        def among_all(annotation: IntArray) -> IntArray:
+            of_row = annotation[row]
+            return np.where(of_row < 0, -1, of_row + self.first_annotation).astype(np.int32)
+
         labelled = Sorted(
             bounds=np.searchsorted(hoi, classes),
             columns={
                 "input": (row + self.first_input).astype(np.int32),
                 "label": self.errors.label[row],
-                "annotation": place.astype(np.int32),
+                "annotation": among_all(self.errors.annotation),
+                "attempt": among_all(self.errors.attempt),
                 "on_pair": self.matched.candidates.on_pair[row],
                 "action_score": np.full(len(row), np.nan)
                 if action_score is None

@@ -148,6 +148,7 @@ def diagnose_images(
         negative_pairs=evidence.negatives,
         unknown_annotated=evidence.unknown_annotated,
         unknown_predicted=evidence.unknown_predicted,
+        other_subjects=evidence.other_subjects,
         answers=evidence.answers,
         reading_notes=tuple(dict.fromkeys(annotations.notes + predictions.notes)),
         scenes=(given,),

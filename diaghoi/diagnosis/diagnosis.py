@@ -13,7 +13,7 @@ import numpy as np
 from diaghoi._version import __version__
 from diaghoi.data.arrays.ragged import batches
 from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import BoolArray, FloatArray, StrArray
+from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray, StrArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.splits import split_classes
@@ -32,6 +32,7 @@ from diaghoi.diagnosis.notes import (
     image_notes,
     no_interaction_notes,
     source_notes,
+    subject_notes,
 )
 from diaghoi.diagnosis.omissions import other_split, split_warnings, verb_notes
 from diaghoi.diagnosis.tables import Columns, class_table, image_table
@@ -89,6 +90,8 @@ class Diagnosis(DiagnosisMethods):
         The predicted pairs with their scores.
     unknown_annotated, unknown_predicted : int
         Triplets whose object and verb form no HOI class; they are left out.
+    other_subjects : (2, objects) int array
+        Annotated and predicted triplets that count and whose subject is no person, by its category.
     answers : Answers or None
         For a detector without scores, what of its answers cannot be evaluated as it is.
     reading_notes : tuple of str
@@ -115,6 +118,7 @@ class Diagnosis(DiagnosisMethods):
     negative_pairs: Negatives
     unknown_annotated: int
     unknown_predicted: int
+    other_subjects: IntArray
     answers: Answers | None
     reading_notes: tuple[str, ...]
     scenes: tuple[tuple[SceneSource, SceneSource], ...] = ()
@@ -178,6 +182,7 @@ class Diagnosis(DiagnosisMethods):
             negative_pairs=Negatives.concatenate([p.negative_pairs for p in parts], images),
             unknown_annotated=sum(p.unknown_annotated for p in parts),
             unknown_predicted=sum(p.unknown_predicted for p in parts),
+            other_subjects=np.sum([p.other_subjects for p in parts], axis=0),
             answers=Answers.sum(p.answers for p in parts),
             reading_notes=tuple(dict.fromkeys(note for p in parts for note in p.reading_notes)),
             annotated=np.concatenate([p.annotated for p in parts]),
@@ -219,7 +224,7 @@ class Diagnosis(DiagnosisMethods):
     @cached_property
     def _repaired(self) -> dict[str, ClassScores]:
         """AP and max recall of each HOI class after each oracle, and by the other readings."""
-        oracles = (*ORACLES.values(), *self._readings.values())
+        oracles = (*ORACLES.values(), *LOCALISED.values())
 
         def repaired(task: tuple[Oracle, Ledger]) -> ClassScores:
             repair, part = task
@@ -241,20 +246,13 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def localised(self) -> dict[str, dict[str, Split]]:
-        """The same of ``action`` and ``missed_gt`` where pairs that nothing localises are missed.
+        """The same of boxes, ``association``, ``action`` and ``missed_gt`` in the second reading.
 
-        For V-COCO also of ``association``. See :mod:`diaghoi.oracles.localised`.
+        See :mod:`diaghoi.oracles.localised`.
         """
         return {
-            name: self._outcome(self._repaired[oracle.name])
-            for name, oracle in self._readings.items()
+            name: self._outcome(self._repaired[oracle.name]) for name, oracle in LOCALISED.items()
         }
-
-    @property
-    def _readings(self) -> dict[str, Oracle]:
-        """The other readings; where whole triplets are matched, associations have but one."""
-        same = {"association"} if self.protocol.categories_count else set()
-        return {name: oracle for name, oracle in LOCALISED.items() if name not in same}
 
     @cached_property
     def coverage(self) -> dict[str, Any]:
@@ -450,7 +448,7 @@ class Diagnosis(DiagnosisMethods):
                 if left["full"] < before["full"]
             }
 
-        readings = {name: self._repaired[each.name] for name, each in self._readings.items()}
+        readings = {name: self._repaired[each.name] for name, each in LOCALISED.items()}
         official = official_classes(self.vocabulary, self.benchmark, self.protocol.groups)
         return {
             "images": len(self.names),
@@ -479,6 +477,7 @@ class Diagnosis(DiagnosisMethods):
             *split_warnings(self.vocabulary, self.names[self.predicted]),
             *image_notes(self.names, self.annotated, self.predicted, self._empty, self.protocol),
             *class_notes(self.vocabulary, unknown),
+            *subject_notes(self.vocabulary, self.other_subjects),
             *(verb_notes(self.vocabulary, self.ledger) if self.answers is None else ()),
             *source_notes(self.pair_source, scored),
             *no_interaction_notes(self.vocabulary, self.benchmark),

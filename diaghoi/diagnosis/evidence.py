@@ -51,6 +51,8 @@ class Evidence:
         The predicted pairs.
     unknown_annotated, unknown_predicted : int
         Triplets whose object and verb form no HOI class.
+    other_subjects : (2, objects) int array
+        Annotated and predicted triplets that count and whose subject is no person, by its category.
     answers : Answers or None
         What of the answers of a detector without scores cannot be evaluated as it is.
     """
@@ -64,6 +66,7 @@ class Evidence:
     negatives: Negatives
     unknown_annotated: int
     unknown_predicted: int
+    other_subjects: IntArray
     answers: Answers | None
 
 
@@ -101,15 +104,15 @@ class BlockEvidence:
         :class:`~diaghoi.evaluation.ledger.Benchmark`) and ``counts``: whether the protocol counts
         it.
     labelled : Sorted
-        Those that it counts: ``input``, ``label``, ``annotation``, ``on_pair``, ``action_score``
-        (see :class:`~diaghoi.evaluation.ledger.Ledger`).
+        Those that it counts: ``input``, ``label``, ``annotation``, ``attempt``, ``on_pair``,
+        ``action_score`` (see :class:`~diaghoi.evaluation.ledger.Ledger`).
     annotations : dict of (A,) array or StoredArray
         Annotated triplets: ``class``, ``image``, ``counts``, ``examined``, ``attempted``,
         ``reachable``, ``claims`` (of the protocol, then of each benchmark).
     negatives : dict of (P,) array or StoredArray
         The predicted pairs: ``score``, ``negative``, ``image`` (see
         :class:`~diaghoi.evaluation.negatives.Negatives`).
-    ignored, unknown_annotated, unknown_predicted, answers
+    ignored, unknown_annotated, unknown_predicted, other_subjects, answers
         As those of the evidence.
     """
 
@@ -123,6 +126,7 @@ class BlockEvidence:
     ignored: int
     unknown_annotated: int
     unknown_predicted: int
+    other_subjects: IntArray
     answers: Answers | None
 
     def kept(self, scratch: Scratch) -> BlockEvidence:
@@ -176,6 +180,7 @@ def collected(
         negatives=Negatives(**_joined([block.negatives for block in blocks], scratch)),
         unknown_annotated=sum(block.unknown_annotated for block in blocks),
         unknown_predicted=sum(block.unknown_predicted for block in blocks),
+        other_subjects=np.sum([block.other_subjects for block in blocks], axis=0),
         answers=Answers.sum([block.answers for block in blocks]),
     )
 
@@ -230,7 +235,8 @@ def _rank(
     rows = _Rows([block.rows for block in blocks])
     labelled = _Rows([block.labelled for block in blocks])
     benchmark = rows.empty(("class", "image", "score", "verdict"), scratch)
-    ledger = labelled.empty(("input", "label", "annotation", "on_pair", "action_score"), scratch)
+    names = ("input", "label", "annotation", "attempt", "on_pair", "action_score")
+    ledger = labelled.empty(names, scratch)
     ledger |= labelled.empty(("class", "image", "score"), scratch, like=rows)
 
     def rank(part: range, rows_of: OfClass, labelled_of: OfClass) -> None:
@@ -249,7 +255,8 @@ def _rank(
                     ledger[name][those] = values[chosen]
             for name in ("input", "label", "on_pair", "action_score"):
                 ledger[name][those] = label(name)[place]
-            ledger["annotation"][those] = position[label("annotation")[place]]
+            for name in ("annotation", "attempt"):
+                ledger[name][those] = position[label(name)[place]]
 
     for classes, shares in _shares(rows):
         for share in shares:

@@ -135,11 +135,16 @@ def _class_warnings(scenes: Scenes) -> list[str]:
             + ("; many of them hint at another numbering (--objects)" if scenes.ranked else "")
         )
     subject = scenes.box_label[scenes.pair_human]
+    meets = (
+        "right only where such a subject is annotated"
+        if scenes.scored
+        else "only predictions with such a subject find them"
+    )
     if (subject != vocabulary.person).any():
         other = subject[subject != vocabulary.person]
         warnings.append(
             f"the subject of {len(other)} of {len(subject)} pairs is not a person; the first is a "
-            f"{vocabulary.objects[other[0]]}; such pairs match nothing"
+            f"{vocabulary.objects[other[0]]}; {meets}"
         )
     key = scenes.triplet_pair.astype(np.int64) * len(vocabulary.verbs) + scenes.triplet_verb
     repeated = len(key) - len(np.unique(key))

@@ -79,6 +79,35 @@ def class_notes(vocabulary: Vocabulary, unknown: Mapping[str, int]) -> list[str]
     ]
 
 
+def subject_notes(vocabulary: Vocabulary, other_subjects: IntArray) -> list[str]:
+    """Count the annotated and predicted triplets whose subject is no person.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The data set.
+    other_subjects : (2, objects) int array
+        Annotated and predicted triplets by the category of such a subject.
+    """
+    notes = []
+    for noun, counts, what in zip(
+        ("annotated triplet", "predicted triplet"),
+        other_subjects,
+        (
+            "only predictions with the same subject find them",
+            "unless the annotations have the same triplet, the human box is wrong",
+        ),
+        strict=True,
+    ):
+        kinds = np.flatnonzero(counts)
+        if len(kinds):
+            kinds = kinds[np.argsort(-counts[kinds], kind="stable")]
+            named = [f"{vocabulary.objects[kind]} {counts[kind]:,}" for kind in kinds.tolist()]
+            total = number_of(noun, int(counts.sum()))
+            notes.append(f"the subject of {total} is not a person ({some_of(named)}): {what}")
+    return notes
+
+
 def answer_notes(answers: Answers | None, images: int) -> list[str]:
     """Say how a detector without scores is evaluated, and what it answered besides.
 

@@ -27,9 +27,12 @@ class Candidates:
         Whether each box is right.
     joined : (T,) bool array
         Whether an annotated triplet joins the two boxes.
+    of_pair : (T,) bool array
+        The same; for V-COCO, whose published code does not ask, whether the boxes are those of an
+        annotated person and an object of theirs.
     on_pair : (T,) bool array
-        The same; for V-COCO, whose published code does not ask, also whether the person does not do
-        this action, but another one with this object.
+        For V-COCO, whether an annotated triplet joins the two boxes, or the person does not do this
+        action, but another one with this object; else as `of_pair`.
     ignored : (T,) bool array
         Whether it counts neither way.
     attempts_by_human, attempts_by_object : (T,) bool array
@@ -41,6 +44,7 @@ class Candidates:
     human_ok: BoolArray
     object_ok: BoolArray
     joined: BoolArray
+    of_pair: BoolArray
     on_pair: BoolArray
     ignored: BoolArray
     attempts_by_human: BoolArray
@@ -60,8 +64,8 @@ def by_triplet(
     That is the annotated triplet of the same HOI class with the largest
     min(IoU_human, IoU_object), if that reaches the threshold, or by another choice of the protocol
     the first one left that both boxes reach, or all that are left. A box is right when it reaches
-    any annotated box of its category. Two boxes are joined by the annotated triplets of the classes
-    that the protocol counts.
+    any annotated box of its category; as a human box, only that of a person. Two boxes are joined
+    by the annotated triplets of the classes that the protocol counts.
 
     Parameters
     ----------
@@ -77,7 +81,9 @@ def by_triplet(
     reaches = boxes.reaches_any
     pair = predictions.triplet_pair
     object_box = predictions.pair_object[pair]
-    human_ok = reaches[predictions.pair_human[pair]]
+    human = predictions.pair_human[pair]
+    # A subject that is no person is found where the annotation has the same, and else a wrong box.
+    human_ok = reaches[human] & (predictions.box_label[human] == annotations.vocabulary.person)
     object_ok = reaches[object_box] & (object_box >= 0)
 
     joined = _joined(annotations, predictions, hits, protocol)
@@ -89,6 +95,7 @@ def by_triplet(
         human_ok=human_ok,
         object_ok=object_ok,
         joined=joined[pair],
+        of_pair=joined[pair],
         on_pair=joined[pair],
         ignored=np.zeros(len(pair), dtype=bool),
         # Of two boxes that are right apart, the human says what was attempted.
@@ -225,6 +232,7 @@ def by_person(
         human_ok=person_ok | (role_ok & reaches[human]),
         object_ok=role_ok | (person_ok & reaches[object_box] & (object_box >= 0)),
         joined=joined,
+        of_pair=of_pair,
         on_pair=joined | ((done < 0) & person_ok & of_pair),
         ignored=ignored,
         attempts_by_human=everything,

@@ -41,9 +41,9 @@ def deciding(ledger: Ledger, protocol: Protocol) -> Ledger:
 def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
     """(R,) mark the rows that may decide average precision, whatever is repaired.
 
-    A repair makes true positives of rows that are assigned to an annotated triplet, in the class of
-    the triplet. In each class those that score below all rows that are or may become true positives
-    are left out.
+    A repair makes true positives of rows that are assigned to an annotated triplet, or attempt one,
+    in the class of the triplet. In each class those that score below all rows that are or may
+    become true positives are left out.
 
     Parameters
     ----------
@@ -54,10 +54,11 @@ def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
     """
     if not counts_only_found(protocol) or protocol.ranking != "by score":
         return np.ones(len(ledger.row_class), dtype=bool)
-    possible = ledger.row_annotation >= 0
-    hoi = ledger.annotation_class[ledger.row_annotation[possible]]
-    lowest = np.full(ledger.classes, np.inf)
-    np.minimum.at(lowest, hoi, ledger.row_score[possible])
+    lowest, possible = np.full(ledger.classes, np.inf), np.zeros(len(ledger.row_class), dtype=bool)
+    for meant in (ledger.row_annotation, ledger.row_attempt):
+        some = meant >= 0
+        possible |= some
+        np.minimum.at(lowest, ledger.annotation_class[meant[some]], ledger.row_score[some])
     # Not `>=`, which would drop rows of unknown score (NaN).
     return np.asarray(possible | ~(ledger.row_score < lowest[ledger.row_class]))
 

@@ -9,11 +9,18 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import place_in_group
+from diaghoi.data.arrays.ragged import marked, place_in_group
 from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.iou import reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.assignment import assign
+from diaghoi.evaluation.assignment import (
+    Fits,
+    assign,
+    attempt,
+    fits_of,
+    pair_stored_at_rank,
+)
 from diaghoi.evaluation.matching import Match
 
 LABELS = (
@@ -47,10 +54,14 @@ class Errors:
     annotation : (T,) int array
         The annotated triplet that a true positive found or that a wrong prediction is assigned to;
         -1 for none.
+    attempt : (T,) int array
+        The annotated triplet that a true positive found or that a wrong prediction attempts in the
+        second reading (:mod:`diaghoi.oracles.localised`); -1 for none.
     """
 
     label: IntArray
     annotation: IntArray
+    attempt: IntArray
 
 
 def explain(
@@ -96,11 +107,71 @@ def explain(
     ranked = match.order[predicted[match.order]]
     if protocol.considered is not None:
         ranked = ranked[place_in_group(predictions.triplet_image[ranked]) < protocol.considered]
-    attempts = ~match.found & (candidates.attempts_by_human | candidates.attempts_by_object)
+    assignable = ~match.found & (candidates.attempts_by_human | candidates.attempts_by_object)
     if protocol.duplicates == "not assigned":
-        attempts &= label != DUPLICATE
-    annotation = np.where(match.found, candidates.claimed, -1)
-    proposers, wrong = np.flatnonzero(annotated), ranked[attempts[ranked]]
-    assigned, to = assign(annotations, predictions, match, protocol, proposers, wrong)
+        assignable &= label != DUPLICATE
+    proposers, wrong = np.flatnonzero(annotated), ranked[assignable[ranked]]
+    fits = published = fits_of(
+        annotations, predictions, match, proposers, wrong, predictions.triplet_pair
+    )
+    if protocol.fitting_boxes == "stored at the rank":
+        pair = pair_stored_at_rank(predictions, match.order)
+        published = fits_of(annotations, predictions, match, proposers, wrong, pair)
+    annotation, attempted = (np.where(match.found, candidates.claimed, -1) for _ in range(2))
+    assigned, to = assign(published)
     annotation[assigned] = to
-    return Errors(label=label, annotation=annotation)
+    attempting, to = _attempts(annotations, predictions, match, predicted, label, fits)
+    attempted[attempting] = to
+    return Errors(label=label, annotation=annotation, attempt=attempted)
+
+
+def _attempts(
+    annotations: Scenes,
+    predictions: Scenes,
+    match: Match,
+    predicted: BoolArray,
+    label: IntArray,
+    fits: Fits,
+) -> tuple[IntArray, IntArray]:
+    """Find the wrong predictions that attempt an annotated triplet, and these triplets.
+
+    The definition is that of :mod:`diaghoi.oracles.localised`.
+    """
+    row, triplet = fits.wrong[fits.position], fits.proposers[fits.proposer]
+    mine, theirs = predictions.triplet_pair[row], annotations.triplet_pair[triplet]
+    hoi = annotations.triplet_class[triplet]
+    same_class = predictions.triplet_class[row] == hoi
+
+    # A wrong action attempts what is annotated for its pair, unless this pair already gave a true
+    # positive of that class: then it is the pair of another triplet.
+    wrong_action = (label == ACTION) | ((label == ASSOCIATION) & match.candidates.on_pair)
+    finding = np.flatnonzero(predicted & match.found)
+    pair, found = predictions.triplet_pair[finding], match.candidates.claimed[finding]
+    hits, pairs = match.hits, len(annotations.pair_human)
+    classes, triplets = len(annotations.vocabulary), len(annotations.triplet_pair)
+    some = np.flatnonzero(wrong_action[row])
+    by_action = np.isin(
+        _key(mine[some], theirs[some], pairs), _key(hits.predicted, hits.annotated, pairs)
+    )
+    by_action &= ~np.isin(
+        _key(mine[some], hoi[some], classes), _key(pair, annotations.triplet_class[found], classes)
+    ) | np.isin(_key(mine[some], triplet[some], triplets), _key(pair, found, triplets))
+
+    thing, other = predictions.pair_object[mine], annotations.pair_object[theirs]
+    if match.protocol.categories_count:
+        # A triplet of its own object, by its name, or where it has a wrong name by its place.
+        own_object = predictions.pair_label[mine] == annotations.pair_label[theirs]
+        place = match.overlap.iou(thing, other)
+        own_object |= (label[row] == OBJECT_BOX) & reaches(match.protocol, place)
+    else:
+        # Predictions name no object: one of the same role, unless the pair is an annotated one.
+        own_object = same_class & ((thing >= 0) | (other < 0)) & ~match.candidates.of_pair[row]
+    fit = np.isin(label[row], (HUMAN_BOX, OBJECT_BOX, ASSOCIATION)) & own_object
+    fit[some] = by_action
+    fit &= ~match.candidates.ignored[row]
+    return attempt(fits, fit, same_class, marked(found, triplets)[triplet])
+
+
+def _key(one: IntArray, other: IntArray, others: int) -> IntArray:
+    """(N,) one number for each two; 64 bits, as pairs times classes is beyond 32 bits."""
+    return np.asarray(one * np.int64(others) + other)

@@ -129,7 +129,7 @@ class Ranked:
                     column = _dense(column) + first_row[number]
                 elif name == "annotation_input":
                     column = _dense(column) + first_annotation[number]
-                elif name == "row_annotation":
+                elif name in ("row_annotation", "row_attempt"):
                     column = np.where(column < 0, -1, column + first_annotation[number])
                 columns.append(column)
             joined[name] = np.concatenate(columns)
@@ -206,6 +206,9 @@ class Ledger(Ranked):
         Position in :data:`diaghoi.evaluation.errors.LABELS`.
     row_annotation : (R,) int array
         Annotated triplet that was found or is assigned, -1 for none.
+    row_attempt : (R,) int array
+        Annotated triplet that was found or is attempted in the second reading
+        (:mod:`diaghoi.oracles.localised`), -1 for none.
     row_on_pair : (R,) bool array
         Whether its two boxes are those of an annotated pair, be it of another action.
     row_action_score : (R,) float64 array
@@ -229,6 +232,7 @@ class Ledger(Ranked):
     row_input: IntArray
     row_label: IntArray
     row_annotation: IntArray
+    row_attempt: IntArray
     row_on_pair: BoolArray
     row_action_score: FloatArray
     annotation_input: IntArray
@@ -318,13 +322,14 @@ class Ledger(Ranked):
         # another part.
         moved = []
         for classes, part in self.parts():
-            assigned = np.flatnonzero(part.row_annotation >= 0)
-            meant = self.annotation_class[part.row_annotation[assigned]]
-            elsewhere = meant != part.row_class[assigned]
-            moved.append((bounds[classes.start] + assigned[elsewhere], meant[elsewhere]))
+            for meant_by in (part.row_annotation, part.row_attempt):
+                assigned = np.flatnonzero(meant_by >= 0)
+                meant = self.annotation_class[meant_by[assigned]]
+                elsewhere = meant != part.row_class[assigned]
+                moved.append((bounds[classes.start] + assigned[elsewhere], meant[elsewhere]))
         movers, meant = map(np.concatenate, zip(*moved, strict=True))
         for classes in runs:
-            arriving = movers[(meant >= classes.start) & (meant < classes.stop)]
+            arriving = np.unique(movers[(meant >= classes.start) & (meant < classes.stop)])
             found = []
             for others, part in self.parts():
                 first, stop = bounds[[others.start, others.stop]]

@@ -27,7 +27,7 @@ from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import LOCALISED, ORACLES
-from diaghoi.oracles.localised import LEFT_OUT, OWN_OBJECT
+from diaghoi.oracles.localised import LEFT_OUT, OWN_ATTEMPT, OWN_OBJECT
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.terminal import print_line, print_table, wrapped
 from diaghoi.report.verdict import headline, verdict
@@ -165,11 +165,11 @@ def _errors(result: Result) -> Table:
     caption = "Share of the predictions; of the annotations for missed and false negative."
     if "localised" in result:
         caption += (
-            "\nFound pairs, lost pairs: a second reading, in which an annotated triplet whose pair "
-            "no prediction localises is missed, not a wrong action."
+            f"\nAttempts, found pairs, lost pairs: a second reading, in which {OWN_ATTEMPT}, and "
+            "an annotated triplet whose pair no prediction localises is missed, not a wrong action."
         )
-        if "association" in result["localised"]:
-            caption += f"\nOther pairs: {OWN_OBJECT}."
+        if by_person(result):
+            caption += f"\nThere {OWN_OBJECT}."
     for name, outcome in result["oracles"].items():
         if name == "false_positive":
             if "ignored" in result["errors"]:
@@ -191,7 +191,10 @@ def _errors(result: Result) -> Table:
     named = [
         f"{title} {_classes(left[name], splits)}"
         for name in result["oracles"]
-        for title, left in ((_title(name), leave), (f"{_title(name)} with lost pairs", also))
+        for title, left in (
+            (_title(name), leave),
+            (f"{_title(name)} {LOCALISED[name].title}" if name in also else "", also),
+        )
         if name in left
     ]
     if named:

@@ -10,8 +10,11 @@ from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, ORACLES, TOTALS
 
+_ATTEMPTS = "where they attempt a triplet"
 READINGS = {
-    "association": "on other pairs",
+    "human_box": _ATTEMPTS,
+    "object_box": _ATTEMPTS,
+    "association": _ATTEMPTS,
     "action": "on found pairs",
     "missed_gt": "with those of lost pairs",
 }

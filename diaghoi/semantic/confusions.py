@@ -122,7 +122,7 @@ def costliest_confusions(
     owner, there, predicted, meant = (
         column[confused] for column in (owner, there, predicted, meant)
     )
-    assigned = np.append(ledger.annotation_input, -1)[ledger.row_annotation[rows]]
+    assigned = np.append(ledger.annotation_input, -1)[oracle.ledger.row_annotation[rows]]
     order = np.lexsort((there, there != assigned[owner], owner))
     first = order[first_of_run(owner[order])]
     place = owner * np.int64(meant.max(initial=0) + 1) + meant

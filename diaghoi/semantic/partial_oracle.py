@@ -15,7 +15,7 @@ from diaghoi.evaluation.errors import BOTH_BOXES, LABELS
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import split_means
 from diaghoi.oracles import LOCALISED, ORACLES
-from diaghoi.oracles.localised import labels_by_pair
+from diaghoi.oracles.localised import by_pair
 
 FULL = "full"
 
@@ -32,7 +32,7 @@ class PartialOracle:
         ``action``, or another label whose oracle converts predictions.
     by_pair : bool
         Whether errors are read by the pair (:mod:`diaghoi.oracles.localised`) instead of by the
-        published rule; of ``action`` and ``association``.
+        published rule.
     """
 
     diagnosis: Diagnosis
@@ -41,9 +41,8 @@ class PartialOracle:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger of the diagnosis, with the labels of the reading."""
-        ledger = self.diagnosis.ledger
-        return replace(ledger, row_label=labels_by_pair(ledger)) if self.by_pair else ledger
+        """The ledger of the diagnosis, as the reading has it."""
+        return by_pair(self.diagnosis.ledger) if self.by_pair else self.diagnosis.ledger
 
     @cached_property
     def error_rows(self) -> BoolArray:

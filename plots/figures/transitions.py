@@ -34,8 +34,9 @@ AROUND = 0.95  # inches: names of the columns, and the title of the axis
 WIDTH = 3.25  # inches that a panel needs
 SIZE, NAME_SIZE, TITLE_SIZE = 5.5, 6.0, 7.0  # points
 NOTE = (
-    "Annotated triplets. Framed: the same under both. Read by the pair: a wrong action counts only "
-    "on a pair that is localised, a duplicate nowhere, so more can be missed than in the report."
+    "Annotated triplets. Framed: the same under both. Read by the pair: an attempt is another "
+    "prediction with the same person box and object, or with the same object box, or a wrong "
+    "action on the pair; missed is what has none."
 )
 
 

@@ -53,27 +53,30 @@ def close(expected: Any) -> Any:
 
 
 @cases()
-@given(problems(), CHOSEN)
+@given(problems(others=True), CHOSEN)
 def test_every_label_and_assignment_is_that_of_the_loops(
     problem: Problem, chosen: Protocol
 ) -> None:
     story = tell(*problem, chosen)
     ledger = diagnose(*problem, chosen).ledger
     found = {
-        row: (LABELS[label], annotation)
-        for row, label, annotation in zip(
+        row: (LABELS[label], annotation, attempt)
+        for row, label, annotation, attempt in zip(
             ledger.row_input.tolist(),
             ledger.row_label.tolist(),
             ledger.row_annotation.tolist(),
+            ledger.row_attempt.tolist(),
             strict=True,
         )
     }
-    assert found == {row["input"]: (row["label"], row["annotation"]) for row in story.rows}
+    assert found == {
+        row["input"]: (row["label"], row["annotation"], row["attempt"]) for row in story.rows
+    }
     assert ledger.missed.tolist() == [a["missed"] for a in story.annotated]
 
 
 @cases()
-@given(problems(), CHOSEN)
+@given(problems(others=True), CHOSEN)
 def test_every_figure_is_that_of_the_loops(problem: Problem, chosen: Protocol) -> None:
     expected = reference_figures.diagnose(*problem, chosen)
     result = diagnose(*problem, chosen)

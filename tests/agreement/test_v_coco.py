@@ -81,8 +81,11 @@ def diagnosis(truth: Scenes, found: Scenes, scenario: int, **choices: Any) -> Di
 def assert_same(found: Diagnosis, expected: dict[str, Any], scenario: int) -> None:
     errors = {label: count for label, count in found.errors.items() if count}
     assert errors == {label: count for label, count in expected["errors"].items() if count}
-    assert labels(found) == [(row["label"], row["annotation"]) for row in expected["rows"]]
+    assert labels(found) == [
+        (row["label"], row["annotation"], row["attempt"]) for row in expected["rows"]
+    ]
     assert found.ledger.missed.tolist() == [a["missed"] for a in expected["annotated"]]
+    assert found.lost["triplets"] == sum(a["lost"] for a in expected["annotated"])
     official = found.official
     agents = {f"{action} agent": ap for action, ap in official["agent"]["classes"].items()}
     by_class = agents | official[f"scenario_{scenario}"]["classes"]
@@ -100,9 +103,10 @@ def assert_same(found: Diagnosis, expected: dict[str, Any], scenario: int) -> No
     assert found.negatives["ap"] == close(expected["negatives"])
 
 
-def labels(found: Diagnosis) -> list[tuple[str, int]]:
-    """Label and annotation of each prediction that counts, in the order of the input."""
+def labels(found: Diagnosis) -> list[tuple[str, int, int]]:
+    """Label, annotation and attempt of each prediction that counts, in the order of the input."""
     ledger = found.ledger
     order = np.argsort(ledger.row_input)
-    chosen = zip(ledger.row_label[order], ledger.row_annotation[order].tolist(), strict=True)
-    return [(LABELS[label], annotation) for label, annotation in chosen]
+    columns = ledger.row_label, ledger.row_annotation, ledger.row_attempt
+    label, annotation, attempt = (column[order].tolist() for column in columns)
+    return list(zip([LABELS[one] for one in label], annotation, attempt, strict=True))

@@ -29,6 +29,7 @@ from support.scenes import (
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol
 from diaghoi.cases.cases import ERRORS, PER_IMAGE, Case, worst_cases
+from diaghoi.cases.own_pairs import paired_with_itself
 from diaghoi.cases.similarities import KINDS, Similarities
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import swig_hoi
@@ -110,6 +111,22 @@ def test_a_human_box_that_reaches_too_little() -> None:
         "annotated person (0.5 is needed)."
     )
     assert case.repair == "becomes a true positive of ride bicycle (IoU 0.40 and 1.00)"
+
+
+def test_a_subject_that_is_no_person_is_called_by_its_name() -> None:
+    """Paired with its own box, it is not "one annotated person" either."""
+    annotations = scenes([image("a.jpg", BOXES, TRUTH)], scored=False)
+    car = [label for label, _ in BOXES].index(CAR)
+    rows = [(car, 2, RIDE, 0.9), (car, car, WASH, 0.8)]
+    predictions = scenes([image("a.jpg", BOXES, rows)], scored=True)
+    diagnosis = diagnose(annotations, predictions)
+    first, second = worst_cases(diagnosis, annotations, predictions, "human_box")
+    said = (
+        "The object box is right (IoU 1.00), but the subject is called car, not person; its box "
+        "fits one annotated as car (IoU 1.00)."
+    )
+    assert [first.sentence, second.sentence] == [said, said]
+    assert paired_with_itself(diagnosis, annotations, predictions)["count"] == 0
 
 
 def test_an_object_box_in_the_void_shows_the_triplet_of_its_human() -> None:

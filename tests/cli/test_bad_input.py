@@ -378,12 +378,12 @@ def test_demo(refuse, run, alone: Path) -> None:
 def test_config(refuse, save, truth, found) -> None:
     gt = save("gt.pkl", truth)
     known = (
-        "known: hico-det.annotations, v-coco.annotations, swig-hoi.annotations, "
-        "hoi-a.annotations, hico-det.image-labels"
+        "known: hico-det.annotations, v-coco.annotations, v-coco-thesis.annotations, "
+        "hoi-a-verbs.annotations, swig-hoi.annotations, hoi-a.annotations, hico-det.image-labels"
     )
     assert refuse("config", "set", "hico-det.anotations", "nowhere") == (
         f"unknown setting 'hico-det.anotations' (did you mean 'hico-det.annotations' or "
-        f"'hoi-a.annotations' or 'v-coco.annotations'?); {known}"
+        f"'hoi-a.annotations' or 'hoi-a-verbs.annotations'?); {known}"
     )
     assert refuse("config", "unset", "x") == f"unknown setting 'x'; {known}"
     key = "hico-det.annotations"

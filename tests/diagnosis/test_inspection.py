@@ -150,9 +150,10 @@ def test_triplets_that_are_no_class() -> None:
 
 
 def test_subjects_that_are_no_person() -> None:
-    assert "the subject of 1 of 1 pairs is not a person; the first is a car" in warned(
-        predicted(boxes=[(CAR, (0, 0, 9, 9)), BOXES[1]])
-    )
+    assert (
+        "the subject of 1 of 1 pairs is not a person; the first is a car; right only where such a "
+        "subject is annotated"
+    ) in warned(predicted(boxes=[(CAR, (0, 0, 9, 9)), BOXES[1]]))
 
 
 def test_repeated_triplets() -> None:

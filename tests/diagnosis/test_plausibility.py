@@ -352,6 +352,13 @@ def test_subjects_that_are_no_people(truth, found) -> None:
     if (found.pair_object < 0).any():
         return
     assert "pairs is not a person: exchange subject and object" in warned(truth, swapped)
+    # Some annotated subjects are no people either, as in HOI-A.
+    human = truth.pair_human.copy()
+    human[:3] = truth.pair_object[:3]
+    some = replace(truth, pair_human=human)
+    assert "pairs is not a person: exchange subject and object" in warned(some, swapped)
+    things = replace(found, pair_human=found.pair_object)
+    assert "pairs is not a person: let subjects point at the boxes" in warned(truth, things)
 
 
 @pytest.mark.parametrize("seed", [2, 3])

@@ -494,3 +494,42 @@ def test_official_figures_measure_boxes_in_their_own_way(boxes: str, found: int)
 def test_the_best_of_three_is_the_true_positive_in_any_order(name: str) -> None:
     rows = [(ANN, BICYCLE, ANNS, RIDE, score) for score in (0.5, 0.9, 0.7)]
     assert labels(diagnosed(rows, name=name)) == ["duplicate", "true_positive", "duplicate"]
+
+
+# Subjects that are no people, as in HOI-A and HOI-W: (human label, human box, object label, ...).
+
+
+def with_subjects(rows: list[tuple[Any, ...]], truth: Any = TRUTH) -> Diagnosis:
+    """Diagnose predictions given as (subject, object, verb, score), places in BOXES."""
+    annotations = scenes([image("a.jpg", BOXES, truth)], scored=False)
+    return diagnose(annotations, scenes([image("a.jpg", BOXES, rows)], scored=True))
+
+
+def test_a_subject_that_is_no_person_is_a_wrong_human_box() -> None:
+    # The car with a bicycle, with a bicycle that is nowhere, and right.
+    far = [*BOXES, (BICYCLE, FAR)]
+    annotations = scenes([image("a.jpg", BOXES, TRUTH)], scored=False)
+    rows = [(4, 2, RIDE, 0.9), (4, 5, RIDE, 0.8), (0, 2, RIDE, 0.7)]
+    diagnosis = diagnose(annotations, scenes([image("a.jpg", far, rows)], scored=True))
+    assert labels(diagnosis) == ["human_box", "both_boxes", "true_positive"]
+    assert [note for note in diagnosis.notes if "not a person" in note] == [
+        "the subject of 2 predicted triplets is not a person (car 2): unless the annotations have "
+        "the same triplet, the human box is wrong"
+    ]
+
+
+def test_an_annotated_subject_that_is_no_person_is_found_by_the_same() -> None:
+    """The official evaluators compare the categories of both boxes, and ask no more."""
+    truth = [(4, 2, RIDE), (0, 2, HOLD)]
+    rows = [(4, 2, RIDE, 0.9), (4, 2, RIDE, 0.8), (4, 2, WASH, 0.7), (0, 2, RIDE, 0.6)]
+    diagnosis = with_subjects(rows, truth)
+    assert labels(diagnosis) == ["true_positive", "duplicate", "human_box", "action"]
+    assert diagnosis.mean_ap["full"] is not None
+    notes = [note for note in diagnosis.notes if "not a person" in note]
+    assert notes[0] == (
+        "the subject of 1 annotated triplet is not a person (car 1): only predictions with the "
+        "same subject find them"
+    )
+    assert notes[1].startswith("the subject of 3 predicted triplets is not a person (car 3)")
+    both = diagnosis + replace(diagnosis, names=diagnosis.names + "2")
+    assert sum("6 predicted triplets" in note for note in both.notes) == 1

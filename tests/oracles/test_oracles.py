@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
 import pytest
 from hypothesis import given
-from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, problems, scenes
+from support.scenes import (
+    BICYCLE,
+    CAR,
+    HOLD,
+    PERSON,
+    RIDE,
+    VOCABULARY,
+    WASH,
+    image,
+    problems,
+    scenes,
+)
 
 from diaghoi import ORACLES, diagnose
+from diaghoi.comparison.transitions import transitions
 from diaghoi.data.arrays.ranking import ranking
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles import lost_triplets
+from diaghoi.report.verdict import verdict
 
 
 def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> Ledger:
@@ -34,6 +47,7 @@ def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> L
         row_action_score=score[order],
         row_label=np.array([LABELS.index(rows[n][1]) for n in order], dtype=np.int8),
         row_annotation=np.array([rows[n][3] for n in order]),
+        row_attempt=np.array([rows[n][3] for n in order]),
         annotation_class=np.array(annotations),
         annotation_image=np.zeros(count, dtype=int),
         annotation_input=np.arange(count),
@@ -169,11 +183,87 @@ def test_lost_triplets_with_a_prediction_of_the_class_wrong_in_both_boxes() -> N
     assert lost_triplets(ledger(rows, [0, 0, 2, 1, 2])) == {"triplets": 3, "both_boxes": 1}
 
 
-def test_the_first_triplet_can_be_nearly_found() -> None:
-    unreached = replace(
-        ledger([(0, "human_box", 0.9, 0)], [0, 0]), annotation_reachable=np.zeros(2, dtype=bool)
-    )
-    assert lost_triplets(unreached) == {"triplets": 1, "both_boxes": 0}
+def test_the_first_triplet_can_be_attempted() -> None:
+    assert lost_triplets(ledger([(0, "human_box", 0.9, 0)], [0, 0]))["triplets"] == 1
+
+
+# One person, a bicycle, another one far away and a motorcycle; and a bicycle at IoU 0.71.
+ANN = (PERSON, (0, 0, 9, 19))
+BIKE, FAR_BIKE, TWIN = (
+    (BICYCLE, (20, 0, 29, 9)),
+    (BICYCLE, (60, 0, 69, 9)),
+    (BICYCLE, (20, 0, 29, 6)),
+)
+NOWHERE = (200, 200, 209, 209)
+MOTORCYCLE = VOCABULARY.objects.index("motorcycle")
+
+
+@pytest.mark.parametrize(
+    ("thing", "annotated", "predicted", "fate"),
+    [
+        # An association: both boxes are right, and the lost pair is of the first bicycle.
+        (FAR_BIKE, RIDE, RIDE, "association"),
+        (FAR_BIKE, RIDE, HOLD, "association"),
+        ((CAR, (60, 0, 69, 9)), RIDE, RIDE, "missed_gt"),
+        # A wrong object box.
+        ((BICYCLE, NOWHERE), RIDE, HOLD, "object_box"),
+        ((CAR, NOWHERE), RIDE, RIDE, "missed_gt"),
+        ((MOTORCYCLE, BIKE[1]), RIDE, RIDE, "object_box"),  # named wrongly, at its place
+        # A wrong action, on the pair.
+        (BIKE, RIDE, HOLD, "action"),
+    ],
+)
+def test_a_wrong_prediction_attempts_a_triplet_of_its_own_object(
+    thing: Any, annotated: int, predicted: int, fate: str
+) -> None:
+    boxes = [ANN, BIKE, FAR_BIKE, (CAR, (60, 0, 69, 9))]
+    truth = scenes([image("a", boxes, [(0, 1, annotated)])], scored=False)
+    found = scenes([image("a", [ANN, thing], [(0, 1, predicted, 0.5)])], scored=True)
+    diagnosis = diagnose(truth, found)
+    assert diagnosis.errors["missed_gt"] == 0  # by the published rule
+    assert diagnosis.lost["triplets"] == (fate == "missed_gt")
+    matrix = transitions(diagnosis, diagnosis).to_dict()["matrix"]
+    assert matrix[fate][fate] == 1
+    read = diagnosis.localised
+    assert (read["missed_gt"]["map"]["full"] is None) == (fate == "missed_gt")
+    for name in ("object_box", "association", "action"):
+        assert read[name]["map"]["full"] == (name == fate), name
+
+
+def test_predictions_of_its_own_class_come_first() -> None:
+    """The second triplet is not left to a better prediction that the first one could take."""
+    boxes = [ANN, BIKE, FAR_BIKE, (CAR, (40, 0, 49, 9))]
+    truth = scenes([image("a", boxes, [(0, 1, HOLD), (0, 1, RIDE)])], scored=False)
+    rows = [(0, 1, RIDE, 0.9), (0, 1, WASH, 0.5)]
+    found = scenes([image("a", [ANN, FAR_BIKE], rows)], scored=True)
+    ledger = diagnose(truth, found).ledger
+    by_input = np.argsort(ledger.row_input)
+    assert ledger.row_annotation[by_input].tolist() == [0, 1]
+    assert ledger.row_attempt[by_input].tolist() == [1, 0]
+
+
+def test_a_triplet_that_was_found_leaves_attempts_to_others() -> None:
+    truth = scenes([image("a", [ANN, BIKE], [(0, 1, HOLD), (0, 1, RIDE)])], scored=False)
+    rows = [(0, 1, WASH, 0.9), (0, 1, HOLD, 0.5)]
+    found = scenes([image("a", [ANN, BIKE], rows)], scored=True)
+    diagnosis = diagnose(truth, found)
+    assert diagnosis.errors["missed_gt"] == 1  # by the published rule, the first takes it
+    assert diagnosis.lost["triplets"] == 0
+    assert diagnosis.localised["action"]["map"]["full"] == 1
+
+
+def test_a_pair_that_found_a_triplet_does_not_localise_its_twin() -> None:
+    truth = [image("a", [ANN, BIKE, TWIN], [(0, 1, RIDE), (0, 2, RIDE)])]
+    rows = [(0, 1, RIDE, 0.9), (0, 1, HOLD, 0.01)]
+    found = [image("a", [ANN, BIKE], rows)]
+    diagnosis = diagnose(scenes(truth, scored=False), scenes(found, scored=True))
+    assert verdict(diagnosis.to_dict()).startswith("Missed triplets cost most: ")
+    assert diagnosis.localised["action"]["delta_map"]["full"] == 0
+    assert diagnosis.lost["triplets"] == 1
+    # A pair of the twin's own does.
+    found = [image("a", [ANN, BIKE, TWIN], [rows[0], (0, 2, HOLD, 0.01)])]
+    diagnosis = diagnose(scenes(truth, scored=False), scenes(found, scored=True))
+    assert verdict(diagnosis.to_dict()).startswith("Wrong actions cost most: ")
 
 
 def test_lost_triplets_that_a_prediction_with_two_wrong_boxes_may_mean() -> None:
@@ -192,5 +282,9 @@ def test_an_action_on_another_pair_of_the_person_does_not_stand_for_the_first_tr
     truth = scenes([image("a", boxes, [(0, 1, RIDE), (0, 2, HOLD)])], scored=False)
     found = scenes([image("a", boxes, [(0, 2, RIDE, 0.5)])], scored=True)
     diagnosis = diagnose(truth, found)
-    assert diagnosis.oracles["action"]["delta_map"]["full"] == 0.5
-    assert diagnosis.localised["action"]["delta_map"]["full"] == 0
+    # By the published rule the first is taken for a wrong action, and the second is missed.
+    assert diagnosis.ledger.row_annotation.tolist() == [0]
+    assert diagnosis.errors["missed_gt"] == 1
+    # By the pair, the wrong action is that of the second.
+    assert diagnosis.ledger.row_attempt.tolist() == [1]
+    assert diagnosis.lost["triplets"] == 1

@@ -45,6 +45,7 @@ def judged(score: Any, label: Any, classes: Any = None) -> Diagnosis:
         row_input=order.astype(np.int32),
         row_image=np.zeros(len(score), dtype=np.int32),
         row_annotation=np.full(len(score), -1, dtype=np.int32),
+        row_attempt=np.full(len(score), -1, dtype=np.int32),
         row_on_pair=np.zeros(len(score), dtype=bool),
         row_action_score=score[order],
     )

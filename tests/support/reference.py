@@ -19,7 +19,6 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.splits import split_classes
 
 CONVERTED = ("human_box", "object_box", "association", "action")
-BOXES = CONVERTED[:3]
 REMOVED = ("both_boxes", "duplicate")
 ERRORS = (*CONVERTED, *REMOVED, "missed_gt")
 LEVELS: dict[str, list[float] | None] = {
@@ -121,7 +120,7 @@ def tell(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Story:
     truth, found = by_image(annotations), by_image(predictions)
     for name in [*found, *(name for name in truth if name not in found)]:
         t, p = truth.get(name, EMPTY), found.get(name, EMPTY)
-        rows, annotated = one_image(t, p, splits["full"], protocol)
+        rows, annotated = one_image(t, p, splits["full"], protocol, vocabulary.person)
         pairs, negatives = image_pairs(t, p, protocol, vocabulary, splits)
         for one in (*rows, *annotated, pairs, *negatives):
             one["image"] = story.images
@@ -134,19 +133,26 @@ def tell(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Story:
         for row in (a["tp"], a["row"]):
             if row is not None:
                 row["annotation"] = place
+        for row in (a["tp"], a["attempt"]):
+            if row is not None:
+                row["attempt"] = place
     return story
 
 
-def one_image(t: Any, p: Any, counted: set[int], protocol: Protocol) -> Any:
+def one_image(t: Any, p: Any, counted: set[int], protocol: Protocol, person: int) -> Any:
     overlap, reaches, meets = _comparing(t, p, protocol)
     true = [a for a in t["triplets"] if a["class"] in counted]
     ranked = [dict(row) for row in _best(p, protocol) if row["class"] in counted]
     if protocol.images_without_annotations == "left out" and not t["triplets"]:
         ranked = []
-    state = [{"class": a["class"], "verb": a["verb"], "tp": None, "row": None} for a in true]
+    state: list[dict[str, Any]] = [
+        {"class": a["class"], "verb": a["verb"], "tp": None, "row": None, "attempt": None}
+        for a in true
+    ]
     taken = {}  # annotated triplet: the one that the prediction which took it has found
     for row in ranked:
         human_ok = any(meets(row["human"], box) for box in t["boxes"])
+        human_ok &= p["boxes"][row["human"]][0] == person
         object_ok = any(meets(row["object"], box) for box in t["boxes"])
         best, candidate, joined = 0.0, None, False
         for number, a in enumerate(true):
@@ -165,7 +171,9 @@ def one_image(t: Any, p: Any, counted: set[int], protocol: Protocol) -> Any:
                 elif least > best:
                     best, candidate = least, number
         row |= {"human_ok": human_ok, "object_ok": object_ok, "free": True, "annotation": -1}
+        row |= {"attempt": -1, "attempts": False, "claimed": candidate}
         if candidate is not None and state[candidate]["tp"] is None:
+            row["attempts"] = True
             state[candidate]["tp"] = row
             if protocol.claim != "best":
                 taken |= dict.fromkeys(mine, candidate)
@@ -203,7 +211,57 @@ def one_image(t: Any, p: Any, counted: set[int], protocol: Protocol) -> Any:
         mine["reachable"] = not ranked or any(
             meets(row["human"], a["human"]) and meets(row["object"], a["object"]) for row in ranked
         )
+    attempt(list(zip(true, state, strict=True)), ranked, _wants(t, p, true, ranked, protocol))
     return ranked, state
+
+
+def _wants(t: Any, p: Any, true: Any, ranked: Any, protocol: Protocol) -> Any:
+    """Whether a wrong prediction attempts an annotated triplet, if it may."""
+    meets = _comparing(t, p, protocol)[2]
+
+    def there(predicted: int, true: int) -> bool:
+        mine, other = p["boxes"][predicted][1], t["boxes"][true][1]
+        margin = 1.0 if protocol.boxes == "inclusive" else 0.0
+        value = iou(mine, other, margin, protocol.added_to_union)
+        return value > protocol.iou if protocol.strict else value >= protocol.iou
+
+    def wants(a: Any, row: Any) -> bool:
+        same_human, same_object = meets(row["human"], a["human"]), meets(row["object"], a["object"])
+        if row["label"] == "action":
+            found = [
+                other["claimed"]
+                for other in ranked
+                if (other["human"], other["object"]) == (row["human"], row["object"])
+                and (other["class"], other["label"]) == (a["class"], "true_positive")
+            ]
+            mine = [number for number, one in enumerate(true) if one is a]
+            return bool(same_human and same_object and (not found or mine[0] in found))
+        named = p["boxes"][row["object"]][0] == t["boxes"][a["object"]][0]
+        if row["label"] == "object_box":
+            return bool(same_human and (named or there(row["object"], a["object"])))
+        if row["label"] == "association":
+            return bool(same_human and named)
+        return bool(row["label"] == "human_box" and same_object and named)
+
+    return wants
+
+
+def attempt(annotated: Any, ranked: Any, wants: Any) -> None:
+    """Let annotated triplets take what attempts them, in four rounds; see `docs/errors.md`."""
+    for found, same_class in ((False, True), (False, False), (True, True), (True, False)):
+        for a, mine in annotated:
+            if (mine["tp"] is not None) != found or mine["attempt"] is not None:
+                continue
+            for row in ranked:
+                if row is mine["tp"]:
+                    break
+                if row["attempts"] or (same_class and row["class"] != mine["class"]):
+                    continue
+                if wants(a, row):
+                    mine["attempt"], row["attempts"] = row, True
+                    break
+    for _, mine in annotated:
+        mine["lost"] = mine["examined"] and mine["tp"] is None and mine["attempt"] is None
 
 
 def _comparing(t: Any, p: Any, protocol: Protocol) -> Any:
@@ -311,21 +369,19 @@ def repair(
 ) -> Any:
     """Ranked list and positives once some of the seven errors are repaired, all at once.
 
-    ``localised``: a triplet whose pair nothing localises is missed, and never a wrong action.
+    ``localised``: by what attempts a triplet, instead of what is assigned to it.
     ``turned_round``: each image is sorted in rising order, repaired triplets last, and reversed.
     """
     kept, added = [row for row in rows if row["label"] not in errors], []
     positives: dict[Any, int] = defaultdict(int)
     for a in annotated:
         positives[a["class"]] += 1
-        label = None if a["row"] is None else a["row"]["label"]
-        lost = localised and not a["reachable"]
-        if lost and label not in BOXES:
-            label = None
+        wrong = a["attempt"] if localised else a["row"]
+        label = None if wrong is None else wrong["label"]
         if "missed_gt" in errors:
-            positives[a["class"]] -= a["missed"] or (lost and a["examined"] and label is None)
+            positives[a["class"]] -= a["lost"] if localised else a["missed"]
         if label in CONVERTED and label in errors:
-            added.append((a["row"], a["class"]))
+            added.append((wrong, a["class"]))
             kept = [row for row in kept if row is not a["tp"]]
     # Rows keep their place in the input, which decides between equal scores.
     place: dict[int, int] = {}

@@ -9,6 +9,7 @@ from typing import Any
 from diaghoi.data.protocol import HICO_DET, Protocol
 from diaghoi.data.scenes import Scenes
 from support.reference import (
+    CONVERTED,
     EMPTY,
     ERRORS,
     Story,
@@ -41,12 +42,12 @@ def figures(story: Story) -> dict[str, Any]:
         result["oracles"][name] = {"map": mean_ap, "max_recall": recall}
     result["localised"] = {}
     turned = story.protocol.repaired_ties == "turned round"
-    for name in ("action", "missed_gt"):
+    for name in (*CONVERTED, "missed_gt"):
         ledger, left = repair(
             story.rows,
             story.annotated,
             (name,),
-            turned_round=turned and name == "action",
+            turned_round=turned and name in CONVERTED,
             localised=True,
         )
         mean_ap, recall = means(ledger, left, story.protocol, story.splits)

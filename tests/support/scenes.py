@@ -103,21 +103,24 @@ def near(box: Any) -> st.SearchStrategy[Any]:
 
 
 @st.composite
-def _annotated(draw: st.DrawFn, name: str) -> dict[str, Any]:
+def _annotated(draw: st.DrawFn, name: str, *, others: bool) -> dict[str, Any]:
     """Draw an annotated image: often with the same person in several pairs, and boxes twice."""
     if draw(st.integers(0, 7)) == 0:
         return image(name, [], [])
     people = draw(st.lists(XYXY, min_size=1, max_size=2))
     things = draw(st.lists(st.tuples(_OBJECTS, XYXY), max_size=3))
     boxes = [(PERSON, box) for box in people] + things
-    row = st.tuples(
-        st.integers(0, len(people) - 1), st.integers(0, len(boxes) - 1), st.sampled_from(_VERBS)
-    )
+    subjects = st.integers(0, len(people) - 1)
+    if others:
+        subjects = st.one_of(subjects, subjects, st.integers(0, len(boxes) - 1))
+    row = st.tuples(subjects, st.integers(0, len(boxes) - 1), st.sampled_from(_VERBS))
     return image(name, boxes, draw(st.lists(row, max_size=6)))
 
 
 @st.composite
-def _predicted(draw: st.DrawFn, truth: dict[str, Any], *, listed: bool) -> dict[str, Any]:
+def _predicted(
+    draw: st.DrawFn, truth: dict[str, Any], *, listed: bool, others: bool
+) -> dict[str, Any]:
     """Draw predictions, some of them attempts at annotated triplets."""
     boxes: list[Box] = []
 
@@ -130,13 +133,15 @@ def _predicted(draw: st.DrawFn, truth: dict[str, Any], *, listed: bool) -> dict[
     triplets: list[tuple[Any, ...]] = []
     for human, thing, verb in truth["triplets"]:
         for _ in range(draw(st.integers(0, 3))):
-            (_, man), (label, there) = truth["boxes"][human], truth["boxes"][thing]
+            (kind, man), (label, there) = truth["boxes"][human], truth["boxes"][thing]
             man = draw(st.one_of(near(man), near(man), XYXY))
             there = draw(st.one_of(near(there), near(there), XYXY))
             label = draw(st.sampled_from([label, label, label, BICYCLE]))
             done = draw(st.sampled_from([verb, verb, *_VERBS]))
             own = draw(st.integers(0, 9)) == 9
-            one = place((PERSON, man))
+            if others:
+                kind = draw(st.sampled_from([kind, kind, PERSON, BICYCLE]))
+            one = place((kind, man))
             other = one if own else place((label, there))
             triplets.append((one, other, done, draw(SCORES), draw(SCORES)))
     for man, (label, there), verb in draw(
@@ -158,12 +163,17 @@ def _predicted(draw: st.DrawFn, truth: dict[str, Any], *, listed: bool) -> dict[
 
 
 @st.composite
-def problems(draw: st.DrawFn, max_images: int = 4) -> tuple[Scenes, Scenes]:
-    """Draw annotations and predictions that share most of their images."""
+def problems(
+    draw: st.DrawFn, max_images: int = 4, *, others: bool = False
+) -> tuple[Scenes, Scenes]:
+    """Draw annotations and predictions that share most of their images.
+
+    ``others``: some subjects are no people.
+    """
     listed = draw(st.booleans())
     count = draw(st.integers(1, max_images))
     names = [f"{number}.jpg" for number in range(count)]
-    annotated = {name: draw(_annotated(name)) for name in names}
+    annotated = {name: draw(_annotated(name, others=others)) for name in names}
     if not any(one["triplets"] for one in annotated.values()):
         boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
         annotated[names[0]] = image(names[0], boxes, [(0, 1, RIDE)])
@@ -176,7 +186,7 @@ def problems(draw: st.DrawFn, max_images: int = 4) -> tuple[Scenes, Scenes]:
         one = annotated.get(name)
         if one is None:  # attempts at what is elsewhere
             one = annotated[names[0]] | {"name": name}
-        predicted.append(draw(_predicted(one, listed=listed)))
+        predicted.append(draw(_predicted(one, listed=listed, others=others)))
     truth = list(annotated.values())
     note(f"{truth=}")
     note(f"{predicted=}")

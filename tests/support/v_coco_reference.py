@@ -47,6 +47,9 @@ def diagnose(
         for row in (a["tp"], a["row"]):
             if row is not None:
                 row["annotation"] = place
+        for row in (a["tp"], a["attempt"]):
+            if row is not None:
+                row["attempt"] = place
     ledger = [row for row in rows if row["verb"] in ROLES and row["label"] != "ignored"]
     errors = defaultdict(int)
     for row in rows:
@@ -107,6 +110,7 @@ def _match(image: Any, found: Any, scenario: int) -> list[dict[str, Any]]:
             box = one["box"]
             row = {"verb": verb, "class": verb, "score": score, "box": box, "role": role}
             row |= {"input": place_of_input, "free": True, "annotation": -1}
+            row |= {"attempt": -1, "attempts": False}
             row["action_score"] = action_score(one, verb)
             rows.append(row)
             overlaps = [iou(one["box"], box, 1) for one in people]
@@ -119,10 +123,11 @@ def _match(image: Any, found: Any, scenario: int) -> list[dict[str, Any]]:
             role_ok = _fits(image, thing, role)
             role_ok |= thing < 0 and scenario == 2 and action in doing
             person_ok = overlaps[person] >= 0.5
+            row["not_done"] = person_ok and action not in doing
             role_any = role is not None and any(iou(b, role, 1) >= 0.5 for b in boxes)
             if action in doing and person_ok and role_ok:
                 row["label"] = "duplicate" if person in covered else "true_positive"
-                row["person"] = person
+                row["person"], row["attempts"] = person, person not in covered
                 covered.add(person)
             elif person_ok and role_ok:
                 row["label"] = "action"
@@ -167,6 +172,7 @@ def _assign(
                     and (row["verb"], row["person"]) == (verb, number)
                 ]
                 a = {"verb": verb, "class": verb, "tp": hits[0] if hits else None, "row": None}
+                a |= {"person": number, "thing": thing, "attempt": None}
                 wanted.append(a)
                 for row in considered:
                     if row is a["tp"]:
@@ -184,7 +190,40 @@ def _assign(
                     and (_fits(image, thing, row["role"]) or (thing < 0 and scenario == 2))
                     for row in rows
                 )
+    wants = _wants(image, rows, wanted, scenario)
+    reference.attempt([(a, a) for a in wanted], considered, wants)
     return wanted
+
+
+def _wants(image: Any, rows: list[dict[str, Any]], wanted: Any, scenario: int) -> Any:
+    """Whether a wrong prediction attempts an annotated triplet, if it may."""
+
+    def person_of(a: Any) -> Any:
+        return image["people"][a["person"]]["box"]
+
+    def localises(row: Any, a: Any) -> bool:
+        fits = _fits(image, a["thing"], row["role"]) or (a["thing"] < 0 and scenario == 2)
+        return bool(fits and iou(person_of(a), row["box"], 1) >= 0.5)
+
+    def wants(a: Any, row: Any) -> bool:
+        own = any(a["thing"] >= 0 and localises(row, a) for a in wanted)
+        if row["label"] == "action" or (row["label"] == "association" and row["not_done"] and own):
+            found = [
+                other["person"]
+                for other in rows
+                if (other["input"][0], other["role"]) == (row["input"][0], row["role"])
+                and other["verb"] == a["verb"]
+                and other["label"] == "true_positive"
+            ]
+            return localises(row, a) and (not found or a["person"] in found)
+        if row["label"] not in ("human_box", "object_box", "association"):
+            return False
+        if own or row["verb"] != a["verb"] or (row["role"] is None and a["thing"] >= 0):
+            return False
+        by_object = a["thing"] >= 0 and _fits(image, a["thing"], row["role"])
+        return bool(iou(person_of(a), row["box"], 1) >= 0.5 or by_object)
+
+    return wants
 
 
 def _actions(rows: Any, wanted: Any, chosen: Protocol) -> dict[str, float | None]:

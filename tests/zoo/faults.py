@@ -78,17 +78,26 @@ def annotations(vocabulary: Vocabulary, seed: int, images: int = 150) -> Scenes:
 
 def people_twice(truth: Scenes, strength: float) -> Scenes:
     """Annotate a share of the people again, a tenth shorter, with all that they do."""
+    return _with_twins(truth, strength, 0, 0.1)
+
+
+def objects_beside_each_other(truth: Scenes, strength: float) -> Scenes:
+    """Annotate others that overlap a share of the objects by IoU 0.7, with what is done to them."""
+    return _with_twins(truth, strength, 1, 0.3)
+
+
+def _with_twins(truth: Scenes, strength: float, column: int, shorter: float) -> Scenes:
+    """Annotate a share of the boxes in a column of the triplets again, and their triplets."""
     rng = np.random.default_rng(5)
     described = _described(truth, np.ones(len(truth.triplet_pair), dtype=bool))
     for one in described:
         boxes, triplets = one["boxes"], one["triplets"]
-        for person in sorted({human for human, *_ in triplets}):
+        for box in sorted({row[column] for row in triplets} - {-1}):
             if rng.random() < strength:
-                label, (left, top, right, bottom) = boxes[person]
-                boxes.append((label, (left, top, right, bottom - (bottom - top) / 10)))
-                triplets += [
-                    (len(boxes) - 1, *rest) for human, *rest in list(triplets) if human == person
-                ]
+                label, (left, top, right, bottom) = boxes[box]
+                boxes.append((label, (left, top, right, bottom - (bottom - top) * shorter)))
+                again = [row for row in triplets if row[column] == box]
+                triplets += [(*r[:column], len(boxes) - 1, *r[column + 1 :]) for r in again]
     return replace(scenes(described, scored=False), vocabulary=truth.vocabulary)
 
 

@@ -18,6 +18,7 @@ from diaghoi.data.vocabulary import Vocabulary, hico_det, v_coco
 from diaghoi.diagnosis.inspection import inspect
 from diaghoi.diagnosis.plausibility import doubts
 from diaghoi.formats.description import read_description
+from diaghoi.oracles import ERROR_WORDS
 from diaghoi.report.text import print_report
 from diaghoi.report.verdict import verdict
 from diaghoi.semantic.confusions import word_confusions
@@ -118,6 +119,33 @@ def test_the_error_that_was_planted_is_named_first(
         return  # hardly any image has an object of nobody that could be taken
     assert said_of(fault, named[0])
     assert named[1] == ERRORS[fault]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("strength", [0.2, 0.5])
+@pytest.mark.parametrize("seed", range(5))
+@pytest.mark.parametrize(
+    ("words", "twins"),
+    [
+        ("hico-det", faults.objects_beside_each_other),
+        ("hico-det", faults.people_twice),
+        ("office", faults.objects_beside_each_other),
+        # V-COCO boxes each object once, and has one object for a role.
+        ("v-coco", faults.people_twice),
+    ],
+    indirect=["words"],
+)
+def test_pairs_that_were_dropped_are_missed_though_others_overlap_them(
+    words: Vocabulary, twins: Any, seed: int, strength: float
+) -> None:
+    truth = twins(faults.annotations(words, seed), 0.5)
+    images = faults.detected(truth, np.random.default_rng(100 + seed))
+    faults.dropped_pairs(images, strength, np.random.default_rng(seed))
+    result = diagnose(truth, faults.predictions(words, images)).to_dict()
+    costs = result["oracles"] | result["localised"]
+    found = {name: costs[name]["delta_map"]["full"] for name in ERROR_WORDS}
+    assert max(found, key=lambda name: found[name]) == "missed_gt"
+    assert verdict(result).startswith(SENTENCES["missed_gt"])
 
 
 @pytest.mark.parametrize("fault", ERRORS)

@@ -43,8 +43,9 @@ def case_data(
           ``human``, ``object`` (positions among boxes, -1 for none);
         - ``models``: for each ``image``, ``human``, ``object``, ``class`` (row of the table),
           ``label`` (position among labels), ``score``, ``annotated`` (position in ``annotated``, -1
-          for none), ``row`` (of the ledger), and ``sentences`` by the position; ``missed`` by the
-          position in ``annotated``. None for a detector without boxes.
+          for none), ``attempts`` (the same in the second reading, by which ``fates`` go), ``row``
+          (of the ledger), and ``sentences`` by the position; ``missed`` by the position in
+          ``annotated``. None for a detector without boxes.
     """
     drawn = [
         (each, each.model.shown)
@@ -112,6 +113,7 @@ def _predictions(
         "label": ledger.row_label[rows].tolist(),
         "score": None if scores is None else [float(f"{score:.3g}") for score in scores],
         "annotated": meant[model.triplet[ledger.row_annotation[rows]]].tolist(),
+        "attempts": meant[model.triplet[ledger.row_attempt[rows]]].tolist(),
         "row": rows.tolist(),
         **boxes.add(shown.boxes[kept]),
         "sentences": {str(number): sentences[int(rows[number])] for number in described},

@@ -507,8 +507,8 @@
       const hits = new Map();
       mine?.image.forEach((image, row) => {
         lists[image].push(row);
-        const meant = mine.annotated[row];
-        // The first is the best; a true positive comes before what is merely assigned.
+        const meant = mine.attempts[row];
+        // A true positive comes before what merely attempts the triplet.
         if (meant >= 0 && (!hits.has(meant) || mine.label[row] === 0)) hits.set(meant, row);
       });
       prepared.of.push(lists);

@@ -6,7 +6,8 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import ORACLES
 
 MEANINGS = {
-    "human_box": "The object box is right; the human box overlaps no annotated person enough.",
+    "human_box": "The object box is right; the human box overlaps no annotated person enough, or "
+    "is not that of a person.",
     "object_box": "The human box is right; the object box overlaps no annotated box of its "
     "category enough.",
     "both_boxes": "Neither box overlaps an annotated box of its category enough.",
