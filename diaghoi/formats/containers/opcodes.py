@@ -47,6 +47,7 @@ MEMORY_PER_BYTE, MEMORY = 48, 1 << 28
 _MOST: dict[bytes, int] = {
     b"]l": 64, b"}": 72, b"\x8f": 224, b"\x90\x91": 512, b"a": 40, b"sud": 200, b"b": 128,
     b"R\x81oi\x92": 256, b"\x85\x86\x87t": 64, b"MJIL": 40, b"GF": 32, b"\x93": 96,
+    b"\x8cCUXBT": 80,
 }  # fmt: skip
 # In units of eight bytes, so that a byte holds it.
 _ALLOCATED = bytearray([2] * 256)
@@ -54,13 +55,25 @@ for _codes, _bytes in _MOST.items():
     for _code in _codes:
         _ALLOCATED[_code] = _bytes // 8
 # Beside the bytes of a text, each of which may take four: all letters take as much as the widest.
+# As much as the opcodes of texts above.
 _TEXT, _WIDEST = 80, 4
 
 # Opcodes with their arguments. Memo indices are limited: Python's unpickler allocates a slot for
 # every lower index.
 _NUMBER = rb"[N\x88\x89]|K.|M..|J.{4}|G.{8}|I-?\d{1,19}\n|F[^\n]{1,40}\n|L-?\d{1,19}L?\n"
 _MEMO = rb"\x94|q.|r..[\x00-\x3f]\x00|p\d{1,6}\n"
-_OTHER = rb"[\]}()eausld012Rbo\x81\x8f-\x93\x98]|h.|j.{4}|g\d{1,9}\n|\x80.|" + _MEMO
+# Text and bytes up to this length: keys, names, and the bytes of single numbers.
+_SHORT_TEXT = 32
+
+
+def _of_each_length(field: int) -> bytes:
+    """Match a length field of so many bytes, and as many bytes of text after it."""
+    lengths = ((length, length.to_bytes(field, "little")) for length in range(_SHORT_TEXT + 1))
+    return b"|".join(re.escape(size) + b".{%d}" % length for length, size in lengths)
+
+
+_TEXTS = b"[\x8cCU](?:" + _of_each_length(1) + b")|[XBT](?:" + _of_each_length(4) + b")"
+_OTHER = rb"[\]}()eausld012Rbo\x81\x8f-\x93\x98]|h.|j.{4}|g\d{1,9}\n|\x80.|" + _MEMO + b"|" + _TEXTS
 # Tuples that the next opcode consumes, and the shapes of arrays.
 _CONSUMED = rb"[\x85-\x87t](?:" + _MEMO + rb")?[Rb\x81Q]"
 _SHAPE = rb"(?:K.|M..)(?:\x85|(?:K.|M..)(?:\x86|(?:K.|M..)\x87))"
@@ -161,7 +174,9 @@ def _allocated_at_most(run: bytes) -> int:
 
 def _allocated(run: bytes) -> int:
     """Memory that plain opcodes take."""
-    return 8 * sum(_ALLOCATED[match[0][0]] for match in _TOKEN.finditer(run))
+    tokens = [match[0] for match in _TOKEN.finditer(run)]
+    letters = sum(len(token) for token in tokens if token[:1] in _COUNTED)
+    return 8 * sum(_ALLOCATED[token[0]] for token in tokens) + _WIDEST * letters
 
 
 class _Scan:

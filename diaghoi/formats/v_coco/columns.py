@@ -33,11 +33,15 @@ class Values:
         Agent scores by action.
     role : (5, N, 25) float64 array
         x1, y1, x2, y2 and score by role.
+    filled : (N,) int64 array or None
+        Classes that each dict leaves out, as of ``triplet_filled`` of
+        :class:`~diaghoi.data.scenes.Scenes`; None where none does.
     """
 
     person: Array
     agent: Array
     role: Array
+    filled: IntArray | None = None
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -99,8 +103,11 @@ class SceneColumns:
         self.triplet_action_score = np.empty(most, dtype=np.float64)
         self.triplets = self.pairs = self.boxes = 0
         self.parts: dict[str, list[Array]] = {
-            key: [] for key in ("box_image", "box_xyxy", "box_label", "pair_human", "pair_object")
-        }
+            key: []
+            for key in (
+                "box_image", "box_xyxy", "box_label", "pair_human", "pair_object", "triplet_filled"
+            )
+        }  # fmt: skip
 
     def error(self, row: int, key: str, problem: str) -> InputError:
         """Make the error for one dict."""
@@ -128,6 +135,7 @@ class SceneColumns:
         action = values.agent[:, roles().action]
         action = np.where(np.isnan(action), score, action)
         self._add_pairs(base, score, action, boxes)
+        self._add_filled(~np.isnan(score), values.filled)
 
     def _check(self, start: int, values: Values, predicted: BoolArray, boxed: BoolArray) -> None:
         known = roles()
@@ -210,12 +218,23 @@ class SceneColumns:
         self.triplet_action_score[rows] = action[predicted]
         self.triplets = rows.stop
 
+    def _add_filled(self, predicted: BoolArray, filled: IntArray | None) -> None:
+        """Append, at the first triplet of each dict, the classes that it leaves out."""
+        column = np.zeros(int(predicted.sum()), dtype=np.int64)
+        if filled is not None:
+            count = predicted.sum(axis=1)
+            some = count > 0
+            column[(np.cumsum(count) - count)[some]] = filled[some]
+        self.parts["triplet_filled"].append(column)
+
     def scenes(self, vocabulary: Vocabulary, notes: tuple[str, ...]) -> Scenes:
         """Return the scenes of all dicts added."""
         joined: dict[str, Any] = {
             key: np.concatenate(parts) if parts else np.zeros((0, 4) if "xyxy" in key else 0)
             for key, parts in self.parts.items()
         }
+        if not joined["triplet_filled"].any():
+            del joined["triplet_filled"]
         triplets: dict[str, Any] = {
             key: getattr(self, key)[: self.triplets]
             for key in ("triplet_pair", "triplet_verb", "triplet_score", "triplet_action_score")
