@@ -78,9 +78,12 @@ _OTHER = rb"[\]}()eausld012Rbo\x81\x8f-\x93\x98]|h.|j.{4}|g\d{1,9}\n|\x80.|" + _
 _CONSUMED = rb"[\x85-\x87t](?:" + _MEMO + rb")?[Rb\x81Q]"
 _SHAPE = rb"(?:K.|M..)(?:\x85|(?:K.|M..)(?:\x86|(?:K.|M..)\x87))"
 # The most frequent sequences, of dicts and lists of numbers, matched in long runs for speed.
+_PUT = rb"(?:\x94|q.|r..[\x00-\x3f]\x00)"
+_LIST = rb"\]" + _PUT + rb"?+\((?:G.{8})++e"
 _FREQUENT = (
-    rb"[\x94\]}(eu]*+(?:h.(?:K.\x85?+|G.{8}|\]\x94?\((?:G.{8}){4}e)?+)++"
-    rb"|j.{4}(?:K.|G.{8})?+|(?:G.{8})++|[\x94\]}(eu]++"
+    rb"[\x94\]}(eu]*+(?:(?:h.|(?:" + _TEXTS + rb")" + _PUT + rb"?+)"
+    rb"(?:K.\x85?+|M..|G.{8}|" + _LIST + rb")?+)++"
+    rb"|j.{4}(?:K.|G.{8})?+|(?:G.{8})++|[\x94\]}(eu]++|\)R" + _PUT + rb"?+"
 )
 _RUN = rb"(?:" + rb"|".join((_FREQUENT, _SHAPE, _NUMBER, _OTHER, _CONSUMED)) + rb"){1,2000}+"
 if sys.version_info < (

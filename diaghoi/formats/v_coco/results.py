@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from itertools import chain, compress, repeat
-from operator import itemgetter, methodcaller
+from operator import itemgetter, methodcaller, ne
 from typing import Any, NoReturn
 
 import numpy as np
@@ -114,18 +114,21 @@ def _images(
 
 
 def _numbered(file: str, ids: list[Any]) -> tuple[list[str], IntArray]:
+    # The dicts of an image mostly follow one another.
+    new = [True, *map(ne, ids[1:], ids)] if set(map(type, ids)) <= {int, str} else [True] * len(ids)
+    first = list(compress(range(len(ids)), new))
     # Texts are the keys: Python's hash of numbers can be foreseen, and many numbers with one hash
     # would take hours.
-    name_of = [image_number(_single(value)) for value in ids]
+    name_of = [image_number(_single(ids[n])) for n in first]
     number = {name: n for n, name in enumerate(dict.fromkeys(name_of))}
     if "" in number:
-        bad = name_of.index("")
+        bad = first[name_of.index("")]
         raise InputError(
             f"{file}: dict {bad} (counted from 0): image_id: {shown(ids[bad])} is not the "
             "number of a COCO image; give 165 or '165'"
         )
-    image = np.fromiter(map(number.__getitem__, name_of), dtype=np.int32, count=len(ids))
-    return list(number), image
+    image = np.fromiter(map(number.__getitem__, name_of), dtype=np.int32, count=len(first))
+    return list(number), np.repeat(image, np.diff([*first, len(ids)]))
 
 
 def _single(value: Any) -> Any:
@@ -136,6 +139,9 @@ def _single(value: Any) -> Any:
     return found
 
 
+_number = {key: n for n, key in enumerate(roles().keys)}
+_is_role = np.isin(np.arange(len(_number)), roles().roles)
+_bit = 1 << np.arange(len(_number))
 _agent_keys = tuple(roles().keys[n] for n in roles().agents)
 _role_keys = tuple(roles().keys[n] for n in roles().roles)
 _person = itemgetter("person_box")
@@ -153,14 +159,23 @@ def _values(rows: Sequence[dict[str, Any]]) -> Values:
     floats = chain.from_iterable
     person = np.fromiter(floats(people), dtype=np.float64, count=4 * n)
     agent = np.fromiter(floats(map(_agents, rows)), dtype=np.float64, count=agents * n)
-    role = np.fromiter(floats(parts), dtype=np.float64, count=5 * others * n)
-    role = np.ascontiguousarray(role.reshape(n, others, 5).transpose(2, 0, 1))
-    return Values(person=person.reshape(n, 4), agent=agent.reshape(n, agents), role=role)
-
-
-_number = {key: n for n, key in enumerate(roles().keys)}
-_is_role = np.isin(np.arange(len(_number)), roles().roles)
-_bit = 1 << np.arange(len(_number))
+    agent = agent.reshape(n, agents)
+    role = np.fromiter(floats(parts), dtype=np.float64, count=5 * others * n).reshape(-1, 5)
+    score = np.empty((n, len(_number)))
+    score[:, roles().agents], score[:, roles().roles] = agent, role[:, 4].reshape(n, others)
+    row, verb = np.nonzero(~np.isnan(score))
+    of_role = np.flatnonzero(_is_role[verb])
+    box = np.full((4, len(row)), np.nan)
+    place = row[of_role] * others + np.searchsorted(roles().roles, verb[of_role])
+    box[:, of_role] = role[place, :4].T
+    return Values(
+        person=person.reshape(n, 4),
+        agent=agent,
+        row=row,
+        verb=verb,
+        score=score[row, verb],
+        box=box,
+    )
 
 
 def _values_left(rows: Sequence[dict[str, Any]]) -> Values:
@@ -175,7 +190,8 @@ def _values_left(rows: Sequence[dict[str, Any]]) -> Values:
     keys = map(_number.get, chain.from_iterable(rows), repeat(-1))
     key = np.fromiter(keys, dtype=np.int64, count=total)
     row = np.repeat(np.arange(n), length)
-    if any(map(_is_misspelt, set().union(*rows))):
+    usual = n * (1 + ("image_id" in rows[0]))
+    if np.count_nonzero(key < 0) > usual and any(map(_is_misspelt, set().union(*rows))):
         raise ValueError
     role = (key >= 0) & _is_role[key]
     agent = (key >= 0) & ~role
@@ -184,16 +200,24 @@ def _values_left(rows: Sequence[dict[str, Any]]) -> Values:
     if set(map(len, parts)) - {5}:
         raise ValueError
     flat = np.fromiter(chain.from_iterable(parts), dtype=np.float64, count=5 * len(parts))
-    score = np.full((n, classes), np.nan)
-    score[row[agent], key[agent]] = np.fromiter(compress(values, agent.tolist()), dtype=np.float64)
-    box = np.full((5, n, classes), np.nan)
-    box[:, row[role], key[role]] = flat.reshape(-1, 5).T
+    flat = flat.reshape(-1, 5)
+    score, box = np.full(total, np.nan), np.full((4, total), np.nan)
+    score[agent] = np.fromiter(compress(values, agent.tolist()), dtype=np.float64)
+    score[role], box[:, role] = flat[:, 4], flat[:, :4].T
+    agents = np.full((n, len(_agent_keys)), np.nan)
+    agents[row[agent], roles().action[key[agent]]] = score[agent]
     held = np.zeros((n, classes), dtype=bool)
     held[row[key >= 0], key[key >= 0]] = True
+    # Dicts may hold their actions in any order.
+    order = np.argsort(row * classes + key, kind="stable")
+    order = order[~np.isnan(score[order])]
     return Values(
         person=person.reshape(n, 4),
-        agent=score[:, roles().agents],
-        role=box[:, :, roles().roles],
+        agent=agents,
+        row=row[order],
+        verb=key[order],
+        score=score[order],
+        box=box[:, order],
         filled=~held @ _bit,
     )
 
