@@ -79,11 +79,14 @@ _CONSUMED = rb"[\x85-\x87t](?:" + _MEMO + rb")?[Rb\x81Q]"
 _SHAPE = rb"(?:K.|M..)(?:\x85|(?:K.|M..)(?:\x86|(?:K.|M..)\x87))"
 # The most frequent sequences, of dicts and lists of numbers, matched in long runs for speed.
 _PUT = rb"(?:\x94|q.|r..[\x00-\x3f]\x00)"
-_LIST = rb"\]" + _PUT + rb"?+\((?:G.{8})++e"
+# As :mod:`diaghoi.formats.containers.numpy_scalars` writes scalars.
+_WITHOUT_EFFECT = rb"(?:C(?:" + _of_each_length(1) + rb")0|N0)"
+_FLOAT = rb"G.{8}(?:\x94{3})?+" + _WITHOUT_EFFECT + rb"*+(?:r..[\x00-\x3f]\x00)?+"
+_LIST = rb"\]" + _PUT + rb"?+\((?:" + _FLOAT + rb")++e"
 _FREQUENT = (
-    rb"[\x94\]}(eu]*+(?:(?:h.|(?:" + _TEXTS + rb")" + _PUT + rb"?+)"
-    rb"(?:K.\x85?+|M..|G.{8}|" + _LIST + rb")?+)++"
-    rb"|j.{4}(?:K.|G.{8})?+|(?:G.{8})++|[\x94\]}(eu]++|\)R" + _PUT + rb"?+"
+    rb"[\x94\]}(eu]*+(?:(?:h.|j.{4}|(?:" + _TEXTS + rb")" + _PUT + rb"?+)"
+    rb"(?:K.\x85?+|M..|" + _FLOAT + rb"|" + _LIST + rb")?+)++"
+    rb"|(?:G.{8})++|[\x94\]}(eu]++|\)R" + _PUT + rb"?+"
 )
 _RUN = rb"(?:" + rb"|".join((_FREQUENT, _SHAPE, _NUMBER, _OTHER, _CONSUMED)) + rb"){1,2000}+"
 if sys.version_info < (
@@ -93,7 +96,13 @@ if sys.version_info < (
     _RUN = _RUN.replace(b"*+", b"*").replace(b"?+", b"?").replace(b"}+", b"}").replace(b"++", b"+")
 _PLAIN = re.compile(_RUN, re.DOTALL)
 _ANY = re.compile(_RUN.replace(rb"|" + _SHAPE, rb"|[\x85-\x87t]|" + _SHAPE), re.DOTALL)
-_TOKEN = re.compile(rb"|".join((_NUMBER, _OTHER, rb"[\x85-\x87t]")), re.DOTALL)
+# Beyond this many bytes memo indices of three bytes are no higher than their number.
+_FAR = 1 << 24
+_FARTHER = {
+    pattern: re.compile(pattern.pattern.replace(rb"[\x00-\x3f]\x00", rb".\x00"), re.DOTALL)
+    for pattern in (_PLAIN, _ANY)
+}
+_TOKEN = re.compile(rb"|".join((_NUMBER, _OTHER, rb"[\x85-\x87t]|r.{3}\x00")), re.DOTALL)
 _NUMBERS = re.compile(_NUMBER, re.DOTALL)
 _TUPLES = {b"\x85": 1, b"\x86": 2, b"\x87": 3}
 _FEW = 8
@@ -239,10 +248,11 @@ class _Scan:
     def _run(self) -> re.Match[bytes] | None:
         """Match plain opcodes up to the end of the frame, None if there are none."""
         left = self.frame - self.passed
+        plain = self.plain if self.place < _FAR else _FARTHER[self.plain]
         if self.at >= left:
-            return self.plain.match(self.data, self.at)
-        run = self.plain.match(self.data, self.at, left)
-        if run is None and self.plain.match(self.data, self.at):
+            return plain.match(self.data, self.at)
+        run = plain.match(self.data, self.at, left)
+        if run is None and plain.match(self.data, self.at):
             # Python's unpickler reads frame by frame and would continue elsewhere.
             raise pickle.UnpicklingError(_CROSSING)
         return run

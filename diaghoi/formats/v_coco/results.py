@@ -41,8 +41,8 @@ def _recognise(content: Content) -> Kind | None:
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     """Read the dicts in chunks: the file may hold hundreds of thousands."""
     file, dicts = content.file, content.value
-    bad = next((n for n, row in enumerate(dicts) if not isinstance(row, dict)), -1)
-    if bad >= 0:
+    if not all(issubclass(kind, dict) for kind in set(map(type, dicts))):
+        bad = next(n for n, row in enumerate(dicts) if not isinstance(row, dict))
         where = f"{file}: dict {bad} (counted from 0)"
         raise InputError(f"{where}: is {shown(dicts[bad])}; give a dict")
     check_amount(file, "dicts", sum(map(len, dicts)), content.size)
@@ -206,8 +206,8 @@ def _values_left(rows: Sequence[dict[str, Any]]) -> Values:
     score[role], box[:, role] = flat[:, 4], flat[:, :4].T
     agents = np.full((n, len(_agent_keys)), np.nan)
     agents[row[agent], roles().action[key[agent]]] = score[agent]
-    held = np.zeros((n, classes), dtype=bool)
-    held[row[key >= 0], key[key >= 0]] = True
+    # Sums of distinct bits, of which there are fewer than a float64 holds exactly.
+    held = np.bincount(row[key >= 0], _bit[key[key >= 0]], minlength=n).astype(np.int64)
     # Dicts may hold their actions in any order.
     order = np.argsort(row * classes + key, kind="stable")
     order = order[~np.isnan(score[order])]
@@ -218,7 +218,7 @@ def _values_left(rows: Sequence[dict[str, Any]]) -> Values:
         verb=key[order],
         score=score[order],
         box=box[:, order],
-        filled=~held @ _bit,
+        filled=_bit.sum() - held,
     )
 
 
