@@ -166,7 +166,11 @@ def load_pickle(
                 check_opcodes(stream, file)
                 return _Restricted(stream, file, beside).load()
             start = stream.tell()
-            replaced = plain_numbers(stream, _memo_of_head(stream, file))
+            memo = _memo_of_head(stream, file)
+            first = next((value for value in memo.values() if type(value) is dict), None)
+            if packed is not None and first is not None and packed([first]):
+                memo = {}  # the columns of packed rows are of the types that the numbers have
+            replaced = plain_numbers(stream, memo)
             if replaced is not stream:
                 # Where the pickle refers to a part of what is replaced, it is loaded as it is.
                 with suppress(Exception):
