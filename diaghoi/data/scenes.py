@@ -89,6 +89,7 @@ UNREAD = ("answers", "triplets", "names")
 could not, and triplets whose names the data set does not have."""
 # Pixels that a box may reach outside its image.
 _EDGE = 1.0
+_FILLED_BOX = (0.0, 0.0, 0.1, 0.1)
 OF_IMAGES = ("sizes", "unread")
 """Columns with a row for every image, filled with zeros where images are added."""
 
@@ -131,6 +132,9 @@ class Scenes:
         Ranking score; 1 everywhere for a detector without scores. Annotations have none.
     triplet_action_score : (T,) float64 array or None
         Score of the verb alone.
+    triplet_filled : (T,) int64 array or None
+        Where the class of a file fills in what the file leaves out (V-COCO), at the first triplet
+        of each person of the file: bit c stands for class c. See :func:`filled_in`.
     unread : (N, 3) int array or None
         For a detector without scores, such as a language model, what of its answer to each image
         could not be read: see :data:`UNREAD`. None for annotations and detectors with scores.
@@ -162,6 +166,7 @@ class Scenes:
     triplet_verb: IntArray
     triplet_score: FloatArray | None = None
     triplet_action_score: FloatArray | None = None
+    triplet_filled: IntArray | None = None
     unread: IntArray | None = None
     top: int | None = None
     source: str = ""
@@ -376,6 +381,74 @@ COLUMNS = tuple(
     for field in fields(Scenes)
     if field.name.split("_")[0] in ("names", *OF_IMAGES, "box", "pair", "triplet")
 )
+
+
+def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
+    """Add what the class of a file fills in, as the official evaluator of V-COCO sees it.
+
+    A class that a person lacks gets score 0: an agent without a box, a role with the box (0, 0,
+    0.1, 0.1).
+
+    Parameters
+    ----------
+    scenes : Scenes
+        Predictions.
+
+    Returns
+    -------
+    scenes : Scenes
+        The same object where nothing is filled in. Else the classes of each person are in order.
+    row : (T,) int array
+        Where each triplet is in them; equal classes of an image keep their order.
+    """
+    filled, agents = scenes.triplet_filled, scenes.vocabulary.agents
+    if filled is None or agents is None or not filled.any():
+        return scenes, np.arange(len(scenes.triplet_pair))
+    first = np.flatnonzero(filled)
+    person, verb = np.nonzero(filled[first, None] >> np.arange(len(agents)) & 1)
+    human = scenes.pair_human[scenes.triplet_pair[first]]
+    image, count = scenes.box_image[human], len(first)
+    # Each person gets a box for its roles, and a pair without it and one with it.
+    boxes, box = _in_order(np.concatenate([scenes.box_image, image]))
+    humans = np.concatenate([scenes.pair_human, human, human])
+    objects = np.concatenate(
+        [scenes.pair_object, np.full(count, -1), len(scenes.box_image) + np.arange(count)]
+    )
+    pairs, pair = _in_order(np.concatenate([scenes.pair_image, image, image]))
+    owner = np.concatenate([np.cumsum(filled != 0), 1 + person])
+    of_image = np.concatenate([scenes.triplet_image, image[person]])
+    verbs = np.concatenate([scenes.triplet_verb, verb])
+    triplets = np.lexsort((verbs, owner, of_image))
+    of_pair = np.concatenate(
+        [scenes.triplet_pair, len(scenes.pair_human) + person + np.where(agents[verb], 0, count)]
+    )
+    changed = {
+        "pair_human": box[humans][pairs],
+        "pair_object": np.where(objects < 0, -1, box[objects])[pairs],
+        "triplet_pair": pair[of_pair][triplets],
+        "triplet_verb": verbs[triplets],
+        "triplet_filled": None,
+    }
+    order = {"box": boxes, "pair": pairs, "triplet": triplets}
+    added = {"box_image": image, "box_xyxy": _FILLED_BOX, "box_label": -1, "box_ignored": False}
+    added |= {"triplet_score": 0.0, "triplet_action_score": 0.0}
+    for column in COLUMNS:
+        table, array = column.split("_")[0], getattr(scenes, column)
+        if table in order and column not in changed and array is not None:
+            more = np.empty((len(order[table]) - len(array), *array.shape[1:]), array.dtype)
+            more[:] = added.get(column, np.nan)
+            changed[column] = np.concatenate([array, more])[order[table]]
+    row = np.empty(len(triplets), dtype=np.int64)
+    row[triplets] = np.arange(len(triplets))
+    return replace(scenes, **changed), row[: len(filled)]
+
+
+def _in_order(image: IntArray) -> tuple[IntArray, IntArray]:
+    """Order rows by image; return which row comes where, and where each row comes."""
+    order = np.argsort(image, kind="stable")
+    place = np.empty(len(order), dtype=np.int64)
+    place[order] = np.arange(len(order))
+    return order, place
 
 
 def _bounds(reference: IntArray, bounds: IntArray) -> IntArray:

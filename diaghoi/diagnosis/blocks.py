@@ -17,7 +17,7 @@ from diaghoi.data.arrays.threads import threads
 from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray
 from diaghoi.data.known_object import annotated_objects
 from diaghoi.data.protocol import Protocol
-from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.scenes import Scenes, SceneSource, filled_in
 from diaghoi.data.splits import counted_classes, split_classes
 from diaghoi.diagnosis.evidence import BlockEvidence, Evidence, Sorted, collected
 from diaghoi.evaluation.errors import Errors, explain
@@ -223,16 +223,17 @@ class Block:
 
     def _by_class(self) -> tuple[Sorted, Sorted]:
         """Sort the predictions by class: all, and those of the protocol with what they are."""
-        predictions = self.predictions
+        predictions, given = self._filled_in
         # Ignored predictions are in no ledger, though an annotation may have been assigned to one.
-        ignored = self.matched.candidates.ignored
+        ignored = self._matched_filled_in.candidates.ignored
         of_class = np.flatnonzero((predictions.triplet_class >= 0) & ~ignored)
         hoi = predictions.triplet_class[of_class].astype(np.int16)
         # Stable, so that the rows of a class keep the order of the input, which breaks ties.
         by_class = np.argsort(hoi, kind="stable")
         row, hoi = of_class[by_class], hoi[by_class]
         classes = np.arange(len(predictions.vocabulary) + 1, dtype=np.int16)
-        counts = self.predictions_count[row]
+        counted = marked(given[self.predictions_count], len(predictions.triplet_pair))
+        counts = counted[row]
         # Images, rows and annotations are numbered in 32 bits: a large file has very many of them.
         rows = Sorted(
             bounds=np.searchsorted(hoi, classes),
@@ -243,8 +244,11 @@ class Block:
                 "counts": counts,
             },
         )
-        row, hoi = row[counts], hoi[counts]
-        action_score = predictions.triplet_action_score
+        # From here on without those that are filled in: none of them counts.
+        place = np.empty(len(counted), dtype=np.int64)
+        place[given] = np.arange(len(given))
+        row, hoi = place[row[counts]], hoi[counts]
+        action_score = self.predictions.triplet_action_score
 
         def among_all(annotation: IntArray) -> IntArray:
             of_row = annotation[row]
@@ -266,20 +270,33 @@ class Block:
         return rows, labelled
 
     @cached_property
+    def _filled_in(self) -> tuple[Scenes, IntArray]:
+        """The predictions as benchmarks see them, and where each of ``predictions`` is in them."""
+        return filled_in(self.predictions)
+
+    @cached_property
+    def _matched_filled_in(self) -> Match:
+        predictions = self._filled_in[0]
+        if predictions is self.predictions:
+            return self.matched
+        return match(self.annotations, predictions, self.protocol)
+
+    @cached_property
     def _official(self) -> list[tuple[Match, BoolArray]]:
-        """The match of each benchmark, and (T,) the predictions that it ranks."""
-        matches, ranked = [self.matched], []
+        """The match of each benchmark, and the predictions, with those filled in, that it ranks."""
+        predictions = self._filled_in[0]
+        matches, ranked = [self._matched_filled_in], []
         for benchmark in self.benchmarks:
-            official = match(self.annotations, self.predictions, benchmark, matches)
+            official = match(self.annotations, predictions, benchmark, matches)
             matches.append(official)
             best = official.among_best(benchmark.top)
-            best &= counted_images(self.annotations, benchmark)[self.predictions.triplet_image]
+            best &= counted_images(self.annotations, benchmark)[predictions.triplet_image]
             ranked.append(best)
         return list(zip(matches[1:], ranked, strict=True))
 
     def _verdicts(self) -> IntArray:
         """(T, benchmarks) verdicts, see :class:`~diaghoi.evaluation.ledger.Benchmark`."""
-        shape = (len(self.predictions.triplet_pair), len(self.benchmarks))
+        shape = (len(self._filled_in[0].triplet_pair), len(self.benchmarks))
         verdicts = np.full(shape, -1, dtype=np.int8)
         for column, (official, ranked) in enumerate(self._official):
             verdicts[ranked, column] = official.found[ranked]

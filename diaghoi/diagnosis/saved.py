@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from diaghoi.data.arrays.types import Array, BoolArray
 from diaghoi.data.joining import join
@@ -147,16 +148,24 @@ def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
     if len(parts) == 1:
         annotations, predictions = parts[0]
         return annotations.load(), predictions.load()
-    annotated = [part.load() for part, _ in parts]
-    if any(part.box_ignored is not None for part in annotated):
-        # Batches in which nobody is ignored do not say so.
-        annotated = [
-            replace(part, box_ignored=np.zeros(len(part.box_label), dtype=bool))
-            if part.box_ignored is None
-            else part
-            for part in annotated
-        ]
-    return joined(annotated), joined([part.load() for _, part in parts])
+    # Batches in which nobody is ignored do not say so, nor files in which nothing is filled in.
+    annotated = _alike([part.load() for part, _ in parts], "box_ignored", bool)
+    predicted = _alike([part.load() for _, part in parts], "triplet_filled", np.int64)
+    return joined(annotated), joined(predicted)
+
+
+def _alike(parts: list[Scenes], column: str, kind: npt.DTypeLike) -> list[Scenes]:
+    """Give all scenes a column that some have: zeros."""
+    if all(getattr(part, column) is None for part in parts):
+        return parts
+    table = column.split("_")[0]
+    empty: list[dict[str, Any]] = [
+        {column: np.zeros(part.bounds[table][-1], dtype=kind)}
+        if getattr(part, column) is None
+        else {}
+        for part in parts
+    ]
+    return [replace(part, **more) for part, more in zip(parts, empty, strict=True)]
 
 
 def as_one(diagnosis: Diagnosis) -> Diagnosis:

@@ -364,6 +364,7 @@ def _predicted(
         triplet_verb=verb,
         triplet_score=score,
         triplet_action_score=share,
+        triplet_filled=None,
         notes=(),
     )
 

@@ -45,6 +45,7 @@ _OPTIONAL = (
     "pair_score",
     "triplet_score",
     "triplet_action_score",
+    "triplet_filled",
 )
 _TABLES = {"box": "box_image", "pair": "pair_human", "triplet": "triplet_pair"}
 

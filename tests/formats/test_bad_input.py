@@ -74,7 +74,6 @@ BAD = {
         lambda file: [b.update(score=float("nan")) for i in file for b in i["predictions"]],
         "predictions[0].score: the score is nan; give a finite number",
     ),
-    "box score in some": (box(1, score=0.5), "predictions[0]: the key 'score' is missing; has:"),
     "subject out of range": (
         triplet(1, subject_id=3),
         "image 'one.jpg': hoi_prediction[1].subject_id: there is no box in 'predictions' 3; there "

@@ -63,6 +63,20 @@ def test_optional_scores(saved, predictions):
     assert scenes.box_score.tolist() == [0.5] * 5
 
 
+@pytest.mark.parametrize("boxes", [[1], [0, 2]])
+def test_scores_of_some_boxes_are_no_box_scores(boxes, saved, predictions):
+    """MUREN scores the objects alone."""
+    for n in boxes:
+        predictions[0]["predictions"][n]["score"] = np.float32(0.5)
+    path = saved(predictions)
+    scenes = read_predictions(path)
+    assert scenes.box_score is None
+    assert scenes.triplet_score.tolist() == [0.5, 0.9, 0.1, 0.3]
+    assert (
+        f"{path}: only {len(boxes)} of 5 boxes have a score, so none counts as the score of a box"
+    ) in scenes.notes
+
+
 def test_json(tmp_path, predictions):
     path = tmp_path / "x.data"
     path.write_text(json.dumps(predictions), encoding="utf-8-sig")

@@ -146,7 +146,16 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     if not layout.labelled:
         rows, label, human, objects = _label_boxes(label, human, objects, category, vocabulary)
     first, pair = distinct(human * np.int64(len(label) + 1) + objects + 1)
-    box_score = _optional(boxes, "score")
+    box_score = None
+    some, total = boxes.holding("score"), len(boxes.rows)
+    if 0 < some < total:
+        # MUREN's code writes them to the boxes from the 65th on.
+        notes += (
+            f"{content.file}: only {some:,} of {total:,} boxes have a score, so none counts as the "
+            "score of a box",
+        )
+    elif some:
+        box_score = _scores(boxes, "score")
     return Scenes(
         vocabulary=vocabulary,
         names=np.array(images.names, dtype=np.str_),

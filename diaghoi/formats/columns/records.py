@@ -150,6 +150,15 @@ class RecordTable:
             for part in self._parts
         )
 
+    def holding(self, key: str) -> int:
+        """Count the rows that have this column."""
+        return sum(
+            len(part) * (key in part.columns)
+            if isinstance(part, PackedRows)
+            else sum(map(contains, part, repeat(key)))
+            for part in self._parts
+        )
+
     def numbers(self, key: str | None = None) -> FloatArray:
         """Return a column as float64.
 

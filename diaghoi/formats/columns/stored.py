@@ -239,6 +239,11 @@ class StoredScenes:
         for name in ("triplet_score", "triplet_action_score"):
             if name in read:
                 check_scores(where["triplet"], read[name], name)
+        filled = read.get("triplet_filled", np.zeros(0, dtype=np.int64))
+        if (filled < 0).any() or (filled >> len(vocabulary.verbs)).any():
+            bad = int(np.argmax((filled < 0) | (filled >> len(vocabulary.verbs) > 0)))
+            problem = f"{int(filled[bad])} is no set of classes; convert the original file again"
+            raise where["triplet"].error(bad, "triplet_filled", problem)
         # NaN marks boxes and pairs without a score in the original file.
         for name in ("box_score", "pair_score"):
             if name in read and np.isinf(read[name]).any():

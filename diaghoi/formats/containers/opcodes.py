@@ -47,6 +47,7 @@ MEMORY_PER_BYTE, MEMORY = 48, 1 << 28
 _MOST: dict[bytes, int] = {
     b"]l": 64, b"}": 72, b"\x8f": 224, b"\x90\x91": 512, b"a": 40, b"sud": 200, b"b": 128,
     b"R\x81oi\x92": 256, b"\x85\x86\x87t": 64, b"MJIL": 40, b"GF": 32, b"\x93": 96,
+    b"\x8cCUXBT": 80,
 }  # fmt: skip
 # In units of eight bytes, so that a byte holds it.
 _ALLOCATED = bytearray([2] * 256)
@@ -54,20 +55,38 @@ for _codes, _bytes in _MOST.items():
     for _code in _codes:
         _ALLOCATED[_code] = _bytes // 8
 # Beside the bytes of a text, each of which may take four: all letters take as much as the widest.
+# As much as the opcodes of texts above.
 _TEXT, _WIDEST = 80, 4
 
 # Opcodes with their arguments. Memo indices are limited: Python's unpickler allocates a slot for
 # every lower index.
 _NUMBER = rb"[N\x88\x89]|K.|M..|J.{4}|G.{8}|I-?\d{1,19}\n|F[^\n]{1,40}\n|L-?\d{1,19}L?\n"
 _MEMO = rb"\x94|q.|r..[\x00-\x3f]\x00|p\d{1,6}\n"
-_OTHER = rb"[\]}()eausld012Rbo\x81\x8f-\x93\x98]|h.|j.{4}|g\d{1,9}\n|\x80.|" + _MEMO
+# Text and bytes up to this length: keys, names, and the bytes of single numbers.
+_SHORT_TEXT = 32
+
+
+def _of_each_length(field: int) -> bytes:
+    """Match a length field of so many bytes, and as many bytes of text after it."""
+    lengths = ((length, length.to_bytes(field, "little")) for length in range(_SHORT_TEXT + 1))
+    return b"|".join(re.escape(size) + b".{%d}" % length for length, size in lengths)
+
+
+_TEXTS = b"[\x8cCU](?:" + _of_each_length(1) + b")|[XBT](?:" + _of_each_length(4) + b")"
+_OTHER = rb"[\]}()eausld012Rbo\x81\x8f-\x93\x98]|h.|j.{4}|g\d{1,9}\n|\x80.|" + _MEMO + b"|" + _TEXTS
 # Tuples that the next opcode consumes, and the shapes of arrays.
 _CONSUMED = rb"[\x85-\x87t](?:" + _MEMO + rb")?[Rb\x81Q]"
 _SHAPE = rb"(?:K.|M..)(?:\x85|(?:K.|M..)(?:\x86|(?:K.|M..)\x87))"
 # The most frequent sequences, of dicts and lists of numbers, matched in long runs for speed.
+_PUT = rb"(?:\x94|q.|r..[\x00-\x3f]\x00)"
+# As :mod:`diaghoi.formats.containers.numpy_scalars` writes scalars.
+_WITHOUT_EFFECT = rb"(?:C(?:" + _of_each_length(1) + rb")0|N0)"
+_FLOAT = rb"G.{8}(?:\x94{3})?+" + _WITHOUT_EFFECT + rb"*+(?:r..[\x00-\x3f]\x00)?+"
+_LIST = rb"\]" + _PUT + rb"?+\((?:" + _FLOAT + rb")++e"
 _FREQUENT = (
-    rb"[\x94\]}(eu]*+(?:h.(?:K.\x85?+|G.{8}|\]\x94?\((?:G.{8}){4}e)?+)++"
-    rb"|j.{4}(?:K.|G.{8})?+|(?:G.{8})++|[\x94\]}(eu]++"
+    rb"[\x94\]}(eu]*+(?:(?:h.|j.{4}|(?:" + _TEXTS + rb")" + _PUT + rb"?+)"
+    rb"(?:K.\x85?+|M..|" + _FLOAT + rb"|" + _LIST + rb")?+)++"
+    rb"|(?:G.{8})++|[\x94\]}(eu]++|\)R" + _PUT + rb"?+"
 )
 _RUN = rb"(?:" + rb"|".join((_FREQUENT, _SHAPE, _NUMBER, _OTHER, _CONSUMED)) + rb"){1,2000}+"
 if sys.version_info < (
@@ -77,7 +96,13 @@ if sys.version_info < (
     _RUN = _RUN.replace(b"*+", b"*").replace(b"?+", b"?").replace(b"}+", b"}").replace(b"++", b"+")
 _PLAIN = re.compile(_RUN, re.DOTALL)
 _ANY = re.compile(_RUN.replace(rb"|" + _SHAPE, rb"|[\x85-\x87t]|" + _SHAPE), re.DOTALL)
-_TOKEN = re.compile(rb"|".join((_NUMBER, _OTHER, rb"[\x85-\x87t]")), re.DOTALL)
+# Beyond this many bytes memo indices of three bytes are no higher than their number.
+_FAR = 1 << 24
+_FARTHER = {
+    pattern: re.compile(pattern.pattern.replace(rb"[\x00-\x3f]\x00", rb".\x00"), re.DOTALL)
+    for pattern in (_PLAIN, _ANY)
+}
+_TOKEN = re.compile(rb"|".join((_NUMBER, _OTHER, rb"[\x85-\x87t]|r.{3}\x00")), re.DOTALL)
 _NUMBERS = re.compile(_NUMBER, re.DOTALL)
 _TUPLES = {b"\x85": 1, b"\x86": 2, b"\x87": 3}
 _FEW = 8
@@ -161,7 +186,9 @@ def _allocated_at_most(run: bytes) -> int:
 
 def _allocated(run: bytes) -> int:
     """Memory that plain opcodes take."""
-    return 8 * sum(_ALLOCATED[match[0][0]] for match in _TOKEN.finditer(run))
+    tokens = [match[0] for match in _TOKEN.finditer(run)]
+    letters = sum(len(token) for token in tokens if token[:1] in _COUNTED)
+    return 8 * sum(_ALLOCATED[token[0]] for token in tokens) + _WIDEST * letters
 
 
 class _Scan:
@@ -221,10 +248,11 @@ class _Scan:
     def _run(self) -> re.Match[bytes] | None:
         """Match plain opcodes up to the end of the frame, None if there are none."""
         left = self.frame - self.passed
+        plain = self.plain if self.place < _FAR else _FARTHER[self.plain]
         if self.at >= left:
-            return self.plain.match(self.data, self.at)
-        run = self.plain.match(self.data, self.at, left)
-        if run is None and self.plain.match(self.data, self.at):
+            return plain.match(self.data, self.at)
+        run = plain.match(self.data, self.at, left)
+        if run is None and plain.match(self.data, self.at):
             # Python's unpickler reads frame by frame and would continue elsewhere.
             raise pickle.UnpicklingError(_CROSSING)
         return run

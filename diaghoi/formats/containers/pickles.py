@@ -22,6 +22,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, BinaryIO, Protocol
 
 from diaghoi.exceptions import InputError
+from diaghoi.formats.containers.numpy_scalars import HEAD, plain_numbers
 from diaghoi.formats.containers.opcodes import check_opcodes, first_opcodes
 from diaghoi.formats.containers.pickled_images import Keys, Memo, NotInPartsError, Top
 from diaghoi.formats.containers.safe_types import ALLOWED, Inert, Limit, NewCacheTemplate
@@ -160,12 +161,24 @@ def load_pickle(
     # Extension codes resolved earlier in this process would bypass ``find_class``.
     copyreg.clear_extension_cache()
     try:
-        check_opcodes(stream, file)
         with collector_off():
-            if packed is not None:
-                with suppress(NotInPartsError):
-                    return _load_in_parts(stream, file, packed)
-            return _Restricted(stream, file, beside).load()
+            if beside is not None:
+                check_opcodes(stream, file)
+                return _Restricted(stream, file, beside).load()
+            start = stream.tell()
+            memo = _memo_of_head(stream, file)
+            first = next((value for value in memo.values() if type(value) is dict), None)
+            if packed is not None and first is not None and packed([first]):
+                memo = {}  # the columns of packed rows are of the types that the numbers have
+            replaced = plain_numbers(stream, memo)
+            if replaced is not stream:
+                # Where the pickle refers to a part of what is replaced, it is loaded as it is.
+                with suppress(Exception):
+                    value = _load(replaced, file, packed)
+                    stream.seek(start + replaced.tell())
+                    return value
+                stream.seek(start)
+            return _load(stream, file, packed)
     except InputError:
         raise
     except EOFError as error:
@@ -180,6 +193,32 @@ def load_pickle(
         if "truncated" in what:
             what = "cut off"
         raise InputError(f"{file}: not a readable pickle ({what:.120}); write it again") from error
+
+
+def _memo_of_head(stream: BinaryIO, file: str) -> Mapping[int, Any]:
+    """Return what the first bytes of a long pickle with scalars keep for later reference."""
+    start = stream.tell()
+    head = stream.read(HEAD)
+    stream.seek(start)
+    length = first_opcodes(stream, HEAD) if len(head) == HEAD and b"scalar" in head else 0
+    if not 0 < length <= 4 * HEAD:
+        return {}
+    first = io.BytesIO(stream.read(length) + b"N.")
+    stream.seek(start)
+    check_opcodes(first, file)
+    unpickler = _Restricted(first, file, None)
+    with suppress(Exception):  # it is cut off; what is wrong shows when everything is read
+        unpickler.load()
+    return unpickler.memo.copy()
+
+
+def _load(stream: BinaryIO, file: str, packed: Keys | None) -> Any:
+    """Check and load a pickle."""
+    check_opcodes(stream, file)
+    if packed is not None:
+        with suppress(NotInPartsError):
+            return _load_in_parts(stream, file, packed)
+    return _Restricted(stream, file, None).load()
 
 
 def _load_in_parts(stream: BinaryIO, file: str, packed: Keys) -> list[Any]:

@@ -68,7 +68,7 @@ class Inert:
         raise pickle.UnpicklingError("the pickle sets the state of something that has none")
 
 
-class _DtypeState(Inert):
+class DtypeState(Inert):
     """A pickled dtype of plain numbers, text or objects; fields and flags are never used."""
 
     __slots__ = ("real",)
@@ -92,11 +92,11 @@ class _DtypeState(Inert):
 class _Dtype(Inert):
     __slots__ = ()
 
-    def __call__(self, code: object, align: object = False, copy: object = False) -> _DtypeState:
+    def __call__(self, code: object, align: object = False, copy: object = False) -> DtypeState:
         if not (isinstance(code, str) and _PLAIN_DTYPE.fullmatch(code)):
             raise pickle.UnpicklingError(f"arrays of type {code!r:.40} are not supported")
         _check_flags(align, copy)
-        return _DtypeState(np.dtype(code), self.limit)
+        return DtypeState(np.dtype(code), self.limit)
 
 
 class _Ndarray(Inert):
@@ -109,7 +109,7 @@ class _Array(np.ndarray[Any, Any]):
     __slots__ = ()
 
     def __setstate__(self, state: object, /) -> None:
-        if not (type(state) is tuple and len(state) == 5 and type(state[2]) is _DtypeState):
+        if not (type(state) is tuple and len(state) == 5 and type(state[2]) is DtypeState):
             raise pickle.UnpicklingError("the state of an array is not in NumPy's layout")
         version, shape, dtype, fortran, data = state
         _check_flags(version, fortran)
@@ -156,21 +156,25 @@ class _FromBuffer(Inert):
         return array
 
 
-class _Scalar(Inert):
+class Scalar(Inert):
+    """NumPy's ``scalar``: one number of a type."""
+
     __slots__ = ()
 
     def __call__(self, dtype: object, data: object = b"") -> Any:
+        """Make one of its bytes."""
         real, content = _real(dtype), _as_bytes(data)
         self.limit.build(real.itemsize)
         return np.frombuffer(content, dtype=real, count=1)[0]
 
 
-class _Encode(Inert):
+class Encode(Inert):
     """``_codecs.encode``: how older protocols write bytes."""
 
     __slots__ = ()
 
     def __call__(self, text: object, codec: object = "latin1") -> bytes:
+        """Turn Latin-1 text into bytes."""
         if not (isinstance(text, str) and codec == "latin1"):
             raise pickle.UnpicklingError("only bytes written as latin1 text are supported")
         self.limit.build(len(text))
@@ -288,13 +292,13 @@ ALLOWED: dict[tuple[str, str], Callable[[Limit], Inert]] = {
     **{(module, kind.__name__): partial(Plain, kind=kind)
        for module in ("builtins", "__builtin__") for kind in _KINDS},
     **{(f"numpy.{core}.multiarray", "_reconstruct"): _Reconstruct for core in ("core", "_core")},
-    **{(f"numpy.{core}.multiarray", "scalar"): _Scalar for core in ("core", "_core")},
+    **{(f"numpy.{core}.multiarray", "scalar"): Scalar for core in ("core", "_core")},
     **{(f"numpy.{core}.numeric", "_frombuffer"): _FromBuffer for core in ("core", "_core")},
     ("numpy", "ndarray"): _Ndarray,
     ("numpy", "dtype"): _Dtype,
     ("builtins", "bytes"): _Bytes,
     ("__builtin__", "bytes"): _Bytes,
-    ("_codecs", "encode"): _Encode,
+    ("_codecs", "encode"): Encode,
     # A plain dict keeps the order too, and has no attributes that a file could set.
     ("collections", "OrderedDict"): partial(Plain, kind=dict),
     ("collections", "defaultdict"): _DefaultDict,
@@ -302,7 +306,7 @@ ALLOWED: dict[tuple[str, str], Callable[[Limit], Inert]] = {
 
 
 def _real(dtype: object) -> np.dtype[Any]:
-    if not isinstance(dtype, _DtypeState) or dtype.real.hasobject:
+    if not isinstance(dtype, DtypeState) or dtype.real.hasobject:
         raise pickle.UnpicklingError("the type of an array is not in NumPy's layout")
     return dtype.real
 

@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
+from diaghoi.data.arrays.ragged import first_of_run
 from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
@@ -23,40 +23,32 @@ from diaghoi.formats.v_coco.keys import roles
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Values:
-    """The values of some dicts.
+    """The values of some dicts: people, and what is predicted of them.
 
     Parameters
     ----------
     person : (N, 4) float64 array
         Person boxes.
     agent : (N, 26) float64 array
-        Agent scores by action.
-    role : (5, N, 25) float64 array
-        x1, y1, x2, y2 and score by role.
+        Agent scores by action, NaN where there are none.
+    row, verb : (E,) int array
+        Dict and class of each prediction, in the order of both.
+    score : (E,) float64 array
+        Its score, never NaN.
+    box : (4, E) float64 array
+        x1, y1, x2 and y2 of its role, of zeros or NaN where it has no box.
+    filled : (N,) int64 array or None
+        Classes that each dict leaves out, as of ``triplet_filled`` of
+        :class:`~diaghoi.data.scenes.Scenes`; None where none does.
     """
 
     person: Array
     agent: Array
-    role: Array
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Boxes:
-    """The distinct role boxes of each of some dicts, numbered in the order of first use.
-
-    Parameters
-    ----------
-    number : (N, 25) int8 array
-        Box of each role, -1 if it has none.
-    first : (N, 25) bool array
-        Whether a role is the first with its box.
-    count : (N,) int array
-        Boxes of each dict.
-    """
-
-    number: npt.NDArray[np.int8]
-    first: BoolArray
-    count: IntArray
+    row: IntArray
+    verb: IntArray
+    score: Array
+    box: Array
+    filled: IntArray | None = None
 
 
 class SceneColumns:
@@ -99,8 +91,11 @@ class SceneColumns:
         self.triplet_action_score = np.empty(most, dtype=np.float64)
         self.triplets = self.pairs = self.boxes = 0
         self.parts: dict[str, list[Array]] = {
-            key: [] for key in ("box_image", "box_xyxy", "box_label", "pair_human", "pair_object")
-        }
+            key: []
+            for key in (
+                "box_image", "box_xyxy", "box_label", "pair_human", "pair_object", "triplet_filled"
+            )
+        }  # fmt: skip
 
     def error(self, row: int, key: str, problem: str) -> InputError:
         """Make the error for one dict."""
@@ -117,98 +112,79 @@ class SceneColumns:
         InputError
             For infinite scores and invalid boxes.
         """
-        role = values.role
-        predicted = ~np.isnan(role[4])
-        boxed = predicted & ~_empty(role)
-        self._check(start, values, predicted, boxed)
-        boxes = _distinct_in_rows(role, boxed)
-        base = self.boxes + np.cumsum(boxes.count + 1) - (boxes.count + 1)
-        self._add_boxes(start, values.person, role, boxes)
-        score = _by_class(values.agent, role[4])
-        action = values.agent[:, roles().action]
-        action = np.where(np.isnan(action), score, action)
-        self._add_pairs(base, score, action, boxes)
+        boxed = ~_empty(values.box)
+        self._check(start, values, boxed)
+        people = len(values.person)
+        leader = _first_uses(values.row, values.box, boxed)
+        new = leader == np.arange(len(leader))
+        new_box = np.flatnonzero(new & boxed)
+        count = np.bincount(values.row[new_box], minlength=people)
+        person = np.arange(people) + np.cumsum(count) - count
+        # The row of each new box: after those before it, and the people so far.
+        place = np.arange(len(new_box)) + values.row[new_box] + 1
+        xyxy = np.empty((people + len(new_box), 4))
+        xyxy[person], xyxy[place] = values.person, values.box[:, new_box].T
+        label = np.full(len(xyxy), -1, dtype=np.int8)
+        label[person] = 0
+        image = np.repeat(self.image[start : start + people], count + 1)
+        object_box = np.full(len(leader), -1, dtype=np.int32)
+        object_box[new_box] = self.boxes + place
+        pair = self.pairs + np.cumsum(new) - 1
+        self._append(
+            box_image=image,
+            # Adding zero turns -0.0 into 0.0, so that equal boxes are equal to the last bit.
+            box_xyxy=xyxy - float(self.origin) + 0.0,
+            box_label=label,
+            pair_human=(self.boxes + person[values.row[new]]).astype(np.int32),
+            pair_object=object_box[new],
+            triplet_filled=_at_first(values),
+        )
+        action = values.agent[values.row, roles().action[values.verb]]
+        rows = slice(self.triplets, self.triplets + len(leader))
+        self.triplet_pair[rows] = pair[leader]
+        self.triplet_verb[rows] = values.verb
+        self.triplet_score[rows] = values.score
+        self.triplet_action_score[rows] = np.where(np.isnan(action), values.score, action)
+        self.triplets, self.pairs = rows.stop, self.pairs + int(new.sum())
+        self.boxes += len(xyxy)
 
-    def _check(self, start: int, values: Values, predicted: BoolArray, boxed: BoolArray) -> None:
+    def _append(self, **columns: Array) -> None:
+        for key, column in columns.items():
+            self.parts[key].append(column)
+
+    def _check(self, start: int, values: Values, boxed: BoolArray) -> None:
         known = roles()
-        infinite = np.isinf(_by_class(values.agent, values.role[4]))
+        infinite = np.isinf(values.score)
         if infinite.any():
-            row, verb = np.argwhere(infinite)[0].tolist()
+            bad = int(np.argmax(infinite))
             raise self.error(
-                start + row, known.keys[verb], "the score is infinite; give a finite number or NaN"
+                start + int(values.row[bad]),
+                known.keys[values.verb[bad]],
+                "the score is infinite; give a finite number or NaN",
             )
-        person = values.person.T[:, :, None]
-        every = np.ones(person.shape[1:], dtype=bool)
-        for box, used, keys in (
-            (person, every, ["person_box"]),
-            (values.role[:4], boxed, [known.keys[n] for n in known.roles]),
+        people, role = np.arange(len(values.person)), np.flatnonzero(boxed)
+        for box, row, verb in (
+            (values.person.T, people, None),
+            (values.box[:, role], values.row[role], values.verb[role]),
         ):
             finite = np.asarray(np.isfinite(box).all(axis=0))
             with np.errstate(invalid="ignore"):
                 turned = (box[2] < box[0]) | (box[3] < box[1])
                 large = (np.abs(box) > LARGEST).any(axis=0)
-            wrong: BoolArray = np.asarray(used & (~finite | turned | large))
+            wrong: BoolArray = np.asarray(~finite | turned | large)
             if wrong.any():
-                row, column = np.argwhere(wrong)[0].tolist()
+                bad = int(np.argmax(wrong))
                 problem = (
                     "is not finite; only a role box may be NaN, and then as a whole"
-                    if not finite[row, column]
+                    if not finite[bad]
                     else TURNED
-                    if turned[row, column]
+                    if turned[bad]
                     else TOO_LARGE
                 )
+                key = "person_box" if verb is None else known.keys[verb[bad]]
                 raise self.error(
-                    start + row, keys[column], f"the box {box[:, row, column].tolist()} {problem}"
+                    start + int(row[bad]), key, f"the box {box[:, bad].tolist()} {problem}"
                 )
-
-    def _add_boxes(self, start: int, person: Array, role: Array, boxes: _Boxes) -> None:
-        """Append person and role boxes in turn."""
-        count = boxes.count + 1
-        base = np.cumsum(count) - count
-        xyxy = np.empty((int(count.sum()), 4))
-        xyxy[base] = person
-        row, column = np.nonzero(boxes.first)
-        xyxy[base[row] + 1 + boxes.number[row, column]] = role[:4, row, column].T
-        label = np.full(len(xyxy), -1, dtype=np.int8)
-        label[base] = 0
-        self.parts["box_image"].append(np.repeat(self.image[start : start + len(count)], count))
-        # Adding zero turns -0.0 into 0.0, so that equal boxes are equal to the last bit.
-        self.parts["box_xyxy"].append(xyxy - float(self.origin) + 0.0)
-        self.parts["box_label"].append(label)
-        self.boxes += len(xyxy)
-
-    def _add_pairs(self, base: IntArray, score: Array, action: Array, boxes: _Boxes) -> None:
-        """Append pairs and triplets; ``base`` is the row of each dict's person."""
-        classes = len(roles().keys)
-        predicted = ~np.isnan(score)
-        box = np.full(score.shape, -1, dtype=np.int8)
-        box[:, roles().roles] = boxes.number
-        # The pair without an object comes at its first use, between the pairs with one.
-        alone = predicted & (box < 0)
-        has_alone = np.asarray(alone.any(axis=1))
-        used_at = np.where(has_alone, alone.argmax(axis=1), classes)
-        before = (boxes.first & (roles().roles < used_at[:, None])).sum(axis=1)
-        count = boxes.count + has_alone
-        start = self.pairs + np.cumsum(count) - count
-        shifted = box + (has_alone[:, None] & (box >= before[:, None]))
-        pair = start[:, None] + np.where(box < 0, before[:, None], shifted)
-
-        human = np.repeat(base, count)
-        place = np.arange(len(human)) - np.repeat(start - self.pairs, count)
-        alone_at = np.repeat(np.where(has_alone, before, classes), count)
-        object_box = human + 1 + place - (place > alone_at)
-        self.parts["pair_human"].append(human.astype(np.int32))
-        self.parts["pair_object"].append(
-            np.where(place == alone_at, -1, object_box).astype(np.int32)
-        )
-        self.pairs += len(human)
-
-        rows = slice(self.triplets, self.triplets + int(predicted.sum()))
-        self.triplet_pair[rows] = pair[predicted]
-        self.triplet_verb[rows] = np.nonzero(predicted)[1]
-        self.triplet_score[rows] = score[predicted]
-        self.triplet_action_score[rows] = action[predicted]
-        self.triplets = rows.stop
 
     def scenes(self, vocabulary: Vocabulary, notes: tuple[str, ...]) -> Scenes:
         """Return the scenes of all dicts added."""
@@ -216,6 +192,8 @@ class SceneColumns:
             key: np.concatenate(parts) if parts else np.zeros((0, 4) if "xyxy" in key else 0)
             for key, parts in self.parts.items()
         }
+        if not joined["triplet_filled"].any():
+            del joined["triplet_filled"]
         triplets: dict[str, Any] = {
             key: getattr(self, key)[: self.triplets]
             for key in ("triplet_pair", "triplet_verb", "triplet_score", "triplet_action_score")
@@ -230,40 +208,44 @@ class SceneColumns:
         )
 
 
-def _by_class(agent: Array, role: Array) -> Array:
-    """Arrange agents and roles in official class order."""
-    score = np.empty((len(agent), len(roles().keys)))
-    score[:, roles().agents] = agent
-    score[:, roles().roles] = role
-    return score
+def _at_first(values: Values) -> IntArray:
+    """(E,) the classes that each dict leaves out, at its first prediction; else 0."""
+    column = np.zeros(len(values.row), dtype=np.int64)
+    if values.filled is not None:
+        first = first_of_run(values.row)
+        column[first] = values.filled[values.row[first]]
+    return column
 
 
-def _empty(role: Array) -> BoolArray:
-    """(N, 25) true where a role box is all zeros or all NaN."""
-    zero, lost = np.ones(role.shape[1:], dtype=bool), np.ones(role.shape[1:], dtype=bool)
-    for edge in role[:4]:
+def _empty(box: Array) -> BoolArray:
+    """(E,) true where a box (4, E) is all zeros or all NaN."""
+    zero, lost = np.ones(box.shape[1], dtype=bool), np.ones(box.shape[1], dtype=bool)
+    for edge in box:
         zero &= edge == 0
         lost &= np.isnan(edge)
     return zero | lost
 
 
-def _distinct_in_rows(role: Array, boxed: BoolArray) -> _Boxes:
-    """Find the distinct boxes of each row; every round finds the next one of all rows."""
-    number = np.full(boxed.shape, -1, dtype=np.int8)
-    first = np.zeros_like(boxed)
-    count = np.zeros(len(boxed), dtype=np.int64)
-    rows = np.flatnonzero(boxed.any(axis=1))
-    rest, edges = boxed[rows], role[:4, rows]
-    while len(rows):
-        column = rest.argmax(axis=1)
-        here = np.arange(len(rows))
-        same = rest.copy()
-        for edge in edges:
-            same &= edge == edge[here, column][:, None]
-        number[rows] = np.where(same, count[rows][:, None], number[rows])
-        first[rows, column] = True
-        count[rows] += 1
-        rest &= ~same
-        left = rest.any(axis=1)
-        rows, rest, edges = rows[left], rest[left], edges[:, left]
-    return _Boxes(number=number, first=first, count=count)
+def _first_uses(row: IntArray, box: Array, boxed: BoolArray) -> IntArray:
+    """(E,) find the first prediction of the same row with the same box, or with none.
+
+    Every round finds those of the next box of all rows.
+    """
+    leader = np.empty(len(row), dtype=np.int64)
+    alone, rest = np.flatnonzero(~boxed), np.flatnonzero(boxed)
+    leader[alone] = _leading(row, alone)
+    while len(rest):
+        first = _leading(row, rest)
+        same = np.ones(len(rest), dtype=bool)
+        for edge in box:
+            same &= edge[rest] == edge[first]
+        leader[rest[same]] = first[same]
+        rest = rest[~same]
+    return leader
+
+
+def _leading(row: IntArray, chosen: IntArray) -> IntArray:
+    """Find, for some predictions, the first of them in the row of each."""
+    first = first_of_run(row[chosen])
+    leading: IntArray = chosen[first][np.cumsum(first) - 1]
+    return leading

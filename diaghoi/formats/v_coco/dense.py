@@ -4,7 +4,8 @@ As in :mod:`diaghoi.formats.dense_arrays`, but ``verb_scores`` are (P, 25) for t
 order; or (P, 26) for the actions, each score then holding for all roles of its action; or (P, 29)
 as QPIC numbers its verbs: roles, and the actions that have none; or (P, 51) for all classes of the
 vocabulary. NaN means no prediction. ``obj_ids`` may be -1 if there is no object, and
-``labels`` -1 where the category is not known. Nothing is cut.
+``labels`` -1 where the category is not known. An object box of NaN is none, nor is one whose label
+is the number after the last category: QPIC's 80, for roles without a box. Nothing is cut.
 
 The agent of an action appears once per person box, with the highest score among the person's pairs:
 that of the agent if the array has it, else that of the action. Files of the official evaluator
@@ -19,12 +20,17 @@ from typing import Any
 import numpy as np
 
 from diaghoi.data.arrays.distinct import distinct
-from diaghoi.data.arrays.types import Array, IntArray
+from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, image_name
-from diaghoi.formats.columns.numbering import Numbering, check_labels, find_numbering
+from diaghoi.formats.columns.numbering import (
+    Numbering,
+    check_labels,
+    find_numbering,
+    numberings,
+)
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images, shape_of
 from diaghoi.formats.v_coco.keys import numbered, roles
@@ -59,8 +65,20 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
     boxes, rows = columns.column("boxes", width=4)
     human, pair_rows = _box_rows(columns, "sub_ids", rows)
     object_box, _ = _box_rows(columns, "obj_ids", rows, optional=True)
-    label, numbering = _labels(columns, human, options)
+    label, nothing, numbering = _labels(columns, human, options)
+    nothing |= np.isnan(boxes).all(axis=1)
+    nothing[human] = False
     notes = numbering.notes(content.file)
+    if nothing.any():
+        after = max(numberings(options.vocabulary)[numbering.name]) + 1
+        notes += (
+            f"{content.file}: {int(nothing.sum()):,} object boxes have the label {after} or are "
+            "NaN: their pairs have no object",
+        )
+    xyxy = check_boxes(rows, np.where(nothing[:, None], 0, boxes), "", origin=options.origin_or(0))
+    score = box_scores(columns)
+    place = np.append(np.where(nothing, -1, np.cumsum(~nothing) - 1), -1)
+    human, object_box = place[human], place[object_box]
     scores = _by_class(columns, "verb_scores")
     actions = scores
     if columns.has("action_scores"):
@@ -71,11 +89,13 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
     return Scenes(
         vocabulary=options.vocabulary,
         names=np.array(images.names, dtype=np.str_),
-        box_image=rows.image,
-        box_xyxy=check_boxes(rows, boxes, "", origin=options.origin_or(0)),
-        box_label=label,
-        box_score=box_scores(columns),
-        **_tables(_Pairs(human, object_box, pair_rows.image, scores, actions), len(rows)),
+        box_image=rows.image[~nothing],
+        box_xyxy=xyxy[~nothing],
+        box_label=label[~nothing],
+        box_score=None if score is None else score[~nothing],
+        **_tables(
+            _Pairs(human, object_box, pair_rows.image, scores, actions), int((~nothing).sum())
+        ),
         source=content.file,
         numbering=numbering.name,
         numbering_found=numbering.found,
@@ -94,7 +114,10 @@ def _box_rows(
     return np.where(missing, -1, index + boxes.start[rows.image]), rows
 
 
-def _labels(columns: DenseColumns, human: IntArray, options: Options) -> tuple[IntArray, Numbering]:
+def _labels(
+    columns: DenseColumns, human: IntArray, options: Options
+) -> tuple[IntArray, BoolArray, Numbering]:
+    """Return the category of each box, which boxes are labelled as no object, and the numbering."""
     labels, rows = columns.integers("labels", like="boxes")
     numbering = find_numbering(
         columns.images.file,
@@ -104,8 +127,11 @@ def _labels(columns: DenseColumns, human: IntArray, options: Options) -> tuple[I
         given=options.objects,
         fixed=None,
     )
+    nothing = labels == max(numberings(options.vocabulary)[numbering.name]) + 1
+    nothing[human] = False
+    labels = np.where(nothing, -1, labels)
     label = check_labels(rows, labels, options.vocabulary, "", numbering.name, unknown=True)
-    return label, numbering
+    return label, nothing, numbering
 
 
 def _by_class(columns: DenseColumns, key: str) -> Array:

@@ -3,15 +3,16 @@
 ``image_id``; ``person_box`` [x1, y1, x2, y2]; for each of the 26 actions ``<action>_agent``, the
 score that the person does it; for each of its roles ``<action>_<role>``, [x1, y1, x2, y2, score]. A
 role box of zeros or NaNs means no box, a score of NaN no prediction. Stored as a pickle, or as JSON
-with ``null`` or NaN. The ``CacheTemplate`` of UPT and its descendants supplies the missing keys of
-a dict: score 0, and a tiny box for roles.
+with ``null`` or NaN. A dict may leave out actions: the ``CacheTemplate`` of UPT and its descendants
+then supplies score 0, and a tiny box for roles (:func:`diaghoi.data.scenes.filled_in`), also where
+it was written as plain dicts.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import chain
-from operator import itemgetter, methodcaller
+from itertools import chain, compress, repeat
+from operator import itemgetter, methodcaller, ne
 from typing import Any, NoReturn
 
 import numpy as np
@@ -27,6 +28,7 @@ from diaghoi.formats.v_coco.columns import SceneColumns, Values
 from diaghoi.formats.v_coco.keys import image_number, roles
 
 _CHUNK = 4096
+_SUFFIXES = ("_agent", "_obj", "_instr")
 _BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError)
 
 
@@ -39,8 +41,8 @@ def _recognise(content: Content) -> Kind | None:
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     """Read the dicts in chunks: the file may hold hundreds of thousands."""
     file, dicts = content.file, content.value
-    bad = next((n for n, row in enumerate(dicts) if not isinstance(row, dict)), -1)
-    if bad >= 0:
+    if not all(issubclass(kind, dict) for kind in set(map(type, dicts))):
+        bad = next(n for n, row in enumerate(dicts) if not isinstance(row, dict))
         where = f"{file}: dict {bad} (counted from 0)"
         raise InputError(f"{where}: is {shown(dicts[bad])}; give a dict")
     check_amount(file, "dicts", sum(map(len, dicts)), content.size)
@@ -51,25 +53,37 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image = image[position]
         dicts = list(map(dicts.__getitem__, position.tolist()))
     columns = SceneColumns(file, names, image, position, origin=options.origin_or(0))
-    completed = False
+    partial = _are_partial(dicts)
+    left_out = 0
     for start in range(0, len(dicts), _CHUNK):
         rows = dicts[start : start + _CHUNK]
-        if any(type(row) is CacheTemplate for row in rows):
-            rows = _complete(rows)
-            completed = True
         try:
-            values = _values(rows)
+            values = _values_left(rows) if partial else _values(rows)
         except _BAD_ROW:
-            _blame(columns, rows, start)
+            _blame(columns, rows, start, partial)
         columns.add(start, values)
-    return columns.scenes(options.vocabulary, _notes(file, completed))
-
-
-def _notes(file: str, completed: bool) -> tuple[str, ...]:
+        left_out += 0 if values.filled is None else np.count_nonzero(values.filled)
     notes = [f"{file}: V-COCO files have no score of the verb alone; the agent's score stands in"]
-    if completed:
-        notes.append(f"{file}: actions that a CacheTemplate leaves out are predicted with score 0")
-    return tuple(notes)
+    if left_out:
+        notes.append(
+            f"{file}: {left_out:,} of {len(dicts):,} dicts leave out actions, which are no "
+            "predictions; the official agent AP and scenario 2 count them with score 0, as a "
+            "CacheTemplate fills them in"
+        )
+    return columns.scenes(options.vocabulary, tuple(notes))
+
+
+def _are_partial(dicts: Sequence[dict[str, Any]]) -> bool:
+    """Whether dicts may leave out actions: a plain dict with all of them shows that none may."""
+    keys = frozenset(roles().keys)
+    if any(type(row) is CacheTemplate for row in dicts):
+        return True
+    return not any(map(keys.issubset, dicts)) and not all(map(keys.isdisjoint, dicts))
+
+
+def _is_misspelt(key: Any) -> bool:
+    """Whether a key looks like an action with a role, but is none."""
+    return isinstance(key, str) and key.endswith(_SUFFIXES) and key not in _number
 
 
 def _images(
@@ -100,18 +114,21 @@ def _images(
 
 
 def _numbered(file: str, ids: list[Any]) -> tuple[list[str], IntArray]:
+    # The dicts of an image mostly follow one another.
+    new = [True, *map(ne, ids[1:], ids)] if set(map(type, ids)) <= {int, str} else [True] * len(ids)
+    first = list(compress(range(len(ids)), new))
     # Texts are the keys: Python's hash of numbers can be foreseen, and many numbers with one hash
     # would take hours.
-    name_of = [image_number(_single(value)) for value in ids]
+    name_of = [image_number(_single(ids[n])) for n in first]
     number = {name: n for n, name in enumerate(dict.fromkeys(name_of))}
     if "" in number:
-        bad = name_of.index("")
+        bad = first[name_of.index("")]
         raise InputError(
             f"{file}: dict {bad} (counted from 0): image_id: {shown(ids[bad])} is not the "
             "number of a COCO image; give 165 or '165'"
         )
-    image = np.fromiter(map(number.__getitem__, name_of), dtype=np.int32, count=len(ids))
-    return list(number), image
+    image = np.fromiter(map(number.__getitem__, name_of), dtype=np.int32, count=len(first))
+    return list(number), np.repeat(image, np.diff([*first, len(ids)]))
 
 
 def _single(value: Any) -> Any:
@@ -122,16 +139,9 @@ def _single(value: Any) -> Any:
     return found
 
 
-_DEFAULTS = {
-    key: 0.0 if key.endswith("_agent") else [0.0, 0.0, 0.1, 0.1, 0.0] for key in roles().keys
-}
-
-
-def _complete(rows: Sequence[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Fill in the defaults of a CacheTemplate at once: calling it for every key is slow."""
-    return [_DEFAULTS | row if type(row) is CacheTemplate else row for row in rows]
-
-
+_number = {key: n for n, key in enumerate(roles().keys)}
+_is_role = np.isin(np.arange(len(_number)), roles().roles)
+_bit = 1 << np.arange(len(_number))
 _agent_keys = tuple(roles().keys[n] for n in roles().agents)
 _role_keys = tuple(roles().keys[n] for n in roles().roles)
 _person = itemgetter("person_box")
@@ -149,15 +159,84 @@ def _values(rows: Sequence[dict[str, Any]]) -> Values:
     floats = chain.from_iterable
     person = np.fromiter(floats(people), dtype=np.float64, count=4 * n)
     agent = np.fromiter(floats(map(_agents, rows)), dtype=np.float64, count=agents * n)
-    role = np.fromiter(floats(parts), dtype=np.float64, count=5 * others * n)
-    role = np.ascontiguousarray(role.reshape(n, others, 5).transpose(2, 0, 1))
-    return Values(person=person.reshape(n, 4), agent=agent.reshape(n, agents), role=role)
+    agent = agent.reshape(n, agents)
+    role = np.fromiter(floats(parts), dtype=np.float64, count=5 * others * n).reshape(-1, 5)
+    score = np.empty((n, len(_number)))
+    score[:, roles().agents], score[:, roles().roles] = agent, role[:, 4].reshape(n, others)
+    row, verb = np.nonzero(~np.isnan(score))
+    of_role = np.flatnonzero(_is_role[verb])
+    box = np.full((4, len(row)), np.nan)
+    place = row[of_role] * others + np.searchsorted(roles().roles, verb[of_role])
+    box[:, of_role] = role[place, :4].T
+    return Values(
+        person=person.reshape(n, 4),
+        agent=agent,
+        row=row,
+        verb=verb,
+        score=score[row, verb],
+        box=box,
+    )
 
 
-def _blame(columns: SceneColumns, rows: Sequence[dict[str, Any]], start: int) -> NoReturn:
+def _values_left(rows: Sequence[dict[str, Any]]) -> Values:
+    """Convert dicts that leave out actions; only what they hold is looked at."""
+    n, classes = len(rows), len(_number)
+    people = list(map(_person, rows))
+    if set(map(len, people)) - {4}:
+        raise ValueError
+    person = np.fromiter(chain.from_iterable(people), dtype=np.float64, count=4 * n)
+    length = np.fromiter(map(len, rows), dtype=np.int64, count=n)
+    total = int(length.sum())
+    keys = map(_number.get, chain.from_iterable(rows), repeat(-1))
+    key = np.fromiter(keys, dtype=np.int64, count=total)
+    row = np.repeat(np.arange(n), length)
+    usual = n * (1 + ("image_id" in rows[0]))
+    if np.count_nonzero(key < 0) > usual and any(map(_is_misspelt, set().union(*rows))):
+        raise ValueError
+    role = (key >= 0) & _is_role[key]
+    agent = (key >= 0) & ~role
+    values = list(chain.from_iterable(map(dict.values, rows)))
+    parts = list(compress(values, role.tolist()))
+    if set(map(len, parts)) - {5}:
+        raise ValueError
+    flat = np.fromiter(chain.from_iterable(parts), dtype=np.float64, count=5 * len(parts))
+    flat = flat.reshape(-1, 5)
+    score, box = np.full(total, np.nan), np.full((4, total), np.nan)
+    score[agent] = np.fromiter(compress(values, agent.tolist()), dtype=np.float64)
+    score[role], box[:, role] = flat[:, 4], flat[:, :4].T
+    agents = np.full((n, len(_agent_keys)), np.nan)
+    agents[row[agent], roles().action[key[agent]]] = score[agent]
+    # Sums of distinct bits, of which there are fewer than a float64 holds exactly.
+    held = np.bincount(row[key >= 0], _bit[key[key >= 0]], minlength=n).astype(np.int64)
+    # Dicts may hold their actions in any order.
+    order = np.argsort(row * classes + key, kind="stable")
+    order = order[~np.isnan(score[order])]
+    return Values(
+        person=person.reshape(n, 4),
+        agent=agents,
+        row=row[order],
+        verb=key[order],
+        score=score[order],
+        box=box[:, order],
+        filled=_bit.sum() - held,
+    )
+
+
+def _blame(
+    columns: SceneColumns, rows: Sequence[dict[str, Any]], start: int, partial: bool
+) -> NoReturn:
     """Find the first value that cannot be read."""
     for n, row in enumerate(rows):
+        bad = next(filter(_is_misspelt, row), None) if partial else None
+        if bad is not None:
+            raise columns.error(
+                start + n,
+                bad,
+                f"is not an action with a role of V-COCO{close_matches(bad, roles().keys)}",
+            )
         for key in ("person_box", *roles().keys):
+            if key not in row and partial and key != "person_box":
+                continue
             if key not in row:
                 known = key_names(row)
                 raise columns.error(

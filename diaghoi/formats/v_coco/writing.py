@@ -10,7 +10,7 @@ import numpy as np
 
 from diaghoi.data.arrays.ragged import place_in_group
 from diaghoi.data.arrays.types import IntArray
-from diaghoi.data.scenes import Scenes
+from diaghoi.data.scenes import Scenes, filled_in
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.v_coco.keys import roles
@@ -28,8 +28,8 @@ def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:
     scenes : Scenes
         Predictions. Every person box gets a dict; if a person has several predictions of the same
         class, the second goes to a second dict, and so on. Classes without a prediction get NaN,
-        and missing role boxes zeros. The format cannot store images without boxes, scores of boxes
-        and pairs, and object categories.
+        and missing role boxes zeros; what a ``CacheTemplate`` fills in is written. The format
+        cannot store images without boxes, scores of boxes and pairs, and object categories.
 
     Raises
     ------
@@ -48,6 +48,7 @@ def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:
     bad = next((name for name in scenes.names.tolist() if not name.isdigit()), None)
     if bad is not None:
         raise InputError(f"{source}: image {bad!r} has no COCO number; the layout needs one")
+    scenes, _ = filled_in(scenes)
     person, owner = _dicts(scenes)
     order = np.argsort(owner, kind="stable")
     stop = np.searchsorted(owner[order], np.arange(0, len(person) + _CHUNK, _CHUNK))

@@ -9,6 +9,10 @@ from support import vcoco
 
 from diaghoi import cli
 
+ERRORS = (
+    "true_positive", "human_box", "object_box", "both_boxes", "association", "action", "duplicate"
+)  # fmt: skip
+
 
 @pytest.fixture
 def run(monkeypatch, capsys):
@@ -70,3 +74,55 @@ def test_image_of_a_single_file(saved, tmp_path, run):
         assert done.returncode == 2
         assert "say which image it is with --image-id" in done.stderr
         assert run(*command, "--image-id", "7").returncode == 0
+
+
+def test_what_a_cache_template_fills_in_counts_for_the_official_figures_alone(tmp_path, run):
+    """The same predictions with every key written out give the same official figures."""
+    truth = vcoco.write_annotations(tmp_path)
+    person, dog = [0.0, 0.0, 19.0, 79.0], [10.0, 20.0, 39.0, 39.0]
+    sparse = [
+        {"image_id": 7, "person_box": person, "hold_agent": 0.5, "hold_obj": [*dog, 0.5]},
+        {"image_id": 7, "person_box": person, "sit_agent": 0.25, "sit_instr": [*dog, 0.25]},
+    ]
+    blank = {
+        key: 0.0 if key.endswith("_agent") else [0.0, 0.0, 0.1, 0.1, 0.0] for key in vcoco.KEYS
+    }
+    results = []
+    for name, dicts in (("sparse", sparse), ("full", [blank | row for row in sparse])):
+        path = tmp_path / f"{name}.json"
+        path.write_text(json.dumps(dicts))
+        done = run("report", path, "--annotations", truth, "--force", "--json", "-")
+        assert done.returncode == 0, done.stderr
+        results.append(json.loads(done.stdout))
+    few, many = results
+    assert few["official"] == many["official"]
+    assert few["official"]["agent"]["classes"]["stand"] > 0
+    assert few["official"]["scenario_2"]["classes"]["cut obj"] > 0
+    assert few["map"] == many["map"]
+    assert sum(count for key, count in few["errors"].items() if key in ERRORS) == 2
+    assert sum(count for key, count in many["errors"].items() if key in ERRORS) == 50
+
+
+def test_cache_of_upt(shared, run):
+    folder = shared / "conformance"
+    path, truth = folder / "field" / "upt_vcoco_cache_300.pkl", folder / "v_coco/vcoco_test.json"
+    done = run("report", path, "--annotations", truth, "--json", "-")
+    errors = json.loads(done.stdout)["errors"]
+    assert sum(count for key, count in errors.items() if key in ERRORS) == 300
+    told = run("inspect", path, "--annotations", truth).stdout
+    assert "boxes                    588" in told
+    assert "triplets                 600" in told
+
+
+@pytest.mark.parametrize(
+    ("file", "more"),
+    [
+        ("qpic_vcoco_label80.pkl", ("--annotations", "test_vcoco_1.json")),
+        ("muren_ko_partial_score.json", ()),
+    ],
+)
+def test_files_of_the_field(file, more, shared, run):
+    folder = shared / "conformance" / "field"
+    words = [folder / word if word.endswith("json") else word for word in more]
+    done = run("report", folder / file, *words)
+    assert done.returncode == 0, done.stderr

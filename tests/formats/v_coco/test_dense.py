@@ -10,6 +10,7 @@ from diaghoi.formats import read_predictions, recognise, write_dense_arrays
 from diaghoi.formats.v_coco.keys import roles
 
 NAN = float("nan")
+DOG = [5.0, 6.0, 7.0, 8.0]
 KEYS = vcoco.KEYS
 HOLD, CUT_INSTR, CUT_OBJ = (KEYS.index(key) for key in ("hold_obj", "cut_instr", "cut_obj"))
 
@@ -139,7 +140,7 @@ BAD = {
     "object out of range": ({"obj_ids": [1, 3, 1]}, "obj_ids[1]: there is no box in 'boxes' 3"),
     "human": ({"sub_ids": [-1, 0, 1]}, "sub_ids[0]: there is no box in 'boxes' -1; there are: 0"),
     "rows": ({"verb_scores": np.zeros((2, 25))}, "verb_scores: has 2 rows, but 'sub_ids' has 3"),
-    "label": ({"labels": [0, 80, 0]}, "labels[1]: unknown object category 80"),
+    "label": ({"labels": [0, 95, 0]}, "labels[1]: unknown object category 95"),
     "box": ({"boxes": [[5, 2, 1, 4]] * 3}, "the box [5.0, 2.0, 1.0, 4.0] ends before it begins"),
     "NaN": ({"boxes": [[NAN, 2, 1, 4]] * 3}, "the box [nan, 2.0, 1.0, 4.0] is not finite"),
 }  # fmt: skip
@@ -189,3 +190,37 @@ def test_real_predictions_survive(detector, shared, tmp_path):
     np.testing.assert_array_equal(
         np.sort(again.triplet_action_score), np.sort(scenes.triplet_action_score)
     )
+
+
+@pytest.mark.parametrize("missing", [DOG, [NAN] * 4])
+def test_the_label_after_the_last_is_no_object(saved, missing):
+    """QPIC has an 81st category for roles without a box, and writes NaN for their boxes."""
+    [image] = arrays(29, [(0, 0, 0.5), (2, 0, 0.25)])
+    image["boxes"] = np.array([[1, 2, 30, 40], missing, [9, 9, 20, 20], DOG])
+    image |= {"labels": np.array([0, 80, 0, 16]), "obj_ids": np.array([1, -1, 3])}
+    path = saved([image])
+    scenes = read_predictions(path)
+    assert rows_of(scenes) == [
+        (0, -1, "hold_agent", 0.5),
+        (0, -1, "hold_obj", 0.5),
+        (1, -1, "hold_agent", 0.25),
+        (1, 2, "hold_obj", 0.25),
+    ]
+    assert scenes.box_label.tolist() == [0, 0, 16]
+    assert scenes.box_xyxy.tolist() == [[1, 2, 30, 40], [9, 9, 20, 20], DOG]
+    assert scenes.notes[0] == (
+        f"{path}: 1 object boxes have the label 80 or are NaN: their pairs have no object"
+    )
+
+
+def test_a_box_of_nan_is_no_object_but_never_a_person(saved):
+    [image] = arrays(29, [(0, 0, 0.5)])
+    image["boxes"] = np.array([[1, 2, 30, 40], [NAN] * 4, [9, 9, 20, 20]])
+    assert read_predictions(saved([image])).pair_object.max() == -1
+    image["boxes"] = np.array([[NAN] * 4, DOG, [9, 9, 20, 20]])
+    with pytest.raises(InputError, match=r"boxes\[0\].*not finite"):
+        read_predictions(saved([image]))
+    for labels in ([0, 81, 0], [80, 16, 0]):
+        image |= {"boxes": np.array([[1, 2, 3, 4], DOG, DOG]), "labels": np.array(labels)}
+        with pytest.raises(InputError):
+            read_predictions(saved([image]), objects="coco80")

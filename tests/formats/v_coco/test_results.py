@@ -12,6 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support import vcoco
 
+from diaghoi.data.scenes import filled_in
 from diaghoi.data.vocabulary import hico_det, v_coco
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions, recognise, write, write_v_coco
@@ -224,16 +225,12 @@ def test_data_set(saved):
         read_annotations(path)
 
 
-def template(rows):
+def template(rows, module="utils"):
     """Pickle dicts as UPT does, without the class being known here."""
-    folder = types.ModuleType("utils")
-
-    class CacheTemplate(defaultdict):
-        pass
-
-    CacheTemplate.__module__, CacheTemplate.__qualname__ = "utils", "CacheTemplate"
-    folder.CacheTemplate = CacheTemplate
-    sys.modules["utils"] = folder
+    CacheTemplate = type("CacheTemplate", (defaultdict,), {"__module__": module})
+    holder = types.SimpleNamespace(CacheTemplate=CacheTemplate)
+    before = sys.modules.get(module)
+    sys.modules[module] = holder
     try:
         made = []
         for row in rows:
@@ -242,25 +239,93 @@ def template(rows):
             made.append(each)
         return pickle.dumps(made)
     finally:
-        del sys.modules["utils"]
+        del sys.modules[module]
+        if before is not None:
+            sys.modules[module] = before
 
 
-def test_cache_template(tmp_path):
+SITS = {"image_id": 7, "person_box": [1.0, 2.0, 3.0, 4.0], "sit_agent": 0.5}
+SITS["sit_instr"] = [*DOG, 0.5]
+
+
+@pytest.mark.parametrize("module", ["utils", "cache", "__main__", "utils_tip_cache_and_union"])
+def test_cache_template(tmp_path, module):
     path = tmp_path / "cache.pkl"
-    row = {"image_id": 7, "person_box": [1.0, 2.0, 3.0, 4.0], "sit_agent": 0.5}
-    row["sit_instr"] = [*DOG, 0.5]
-    path.write_bytes(template([row]))
+    path.write_bytes(template([SITS], module))
     scenes = read_predictions(path)
-    assert len(scenes.triplet_pair) == 51
-    assert scenes.triplet_score.sum() == 1.0
-    assert scenes.box_xyxy[1:].tolist() == [[0, 0, 0.1, 0.1], DOG]
+    person = SITS["person_box"]
+    assert rows_of(scenes) == [
+        ("7", "sit agent", person, None, 0.5, 0.5),
+        ("7", "sit instr", person, DOG, 0.5, 0.5),
+    ]
+    assert scenes.box_xyxy.tolist() == [person, DOG]
     assert scenes.notes[1] == (
-        f"{path}: actions that a CacheTemplate leaves out are predicted with score 0"
+        f"{path}: 1 of 1 dicts leave out actions, which are no predictions; the official agent AP "
+        "and scenario 2 count them with score 0, as a CacheTemplate fills them in"
     )
-    row.pop("image_id")
-    path.write_bytes(template([row]))
+    path.write_bytes(template([{key: SITS[key] for key in SITS if key != "image_id"}], module))
     with pytest.raises(InputError, match="have no 'image_id'"):
         read_predictions(path)
+
+
+def test_what_a_cache_template_fills_in(tmp_path):
+    """The official evaluator sees every key."""
+    path = tmp_path / "cache.pkl"
+    path.write_bytes(template([SITS, SITS | {"image_id": 5, "hold_obj": [NAN] * 5}]))
+    scenes = read_predictions(path)
+    full, row = filled_in(scenes)
+    assert len(full.triplet_pair) == 51 + 50
+    assert full.triplet_score.sum() == scenes.triplet_score.sum() == 2.0
+    assert full.triplet_verb.tolist() == [
+        *range(51),
+        *(n for n in range(51) if vcoco.KEYS[n] != "hold_obj"),
+    ]
+    for column in ("triplet_verb", "triplet_score", "triplet_action_score", "triplet_image"):
+        np.testing.assert_array_equal(getattr(full, column)[row], getattr(scenes, column))
+    blank = np.setdiff1d(np.arange(101), row)
+    role = np.isin(full.triplet_verb[blank], roles().roles)
+    boxes = full.pair_object[full.triplet_pair[blank]]
+    assert (boxes[~role] == -1).all()
+    np.testing.assert_array_equal(full.box_xyxy[boxes[role]][:, 2:], 0.1)
+    np.testing.assert_array_equal(
+        full.box_xyxy[full.pair_human[full.triplet_pair]], [SITS["person_box"]] * 101
+    )
+    # Nothing is lost on the way through columns, nor by images.
+    write(tmp_path / "x.npz", scenes)
+    stored = read_predictions(tmp_path / "x.npz")
+    assert stored.triplet_filled.tolist() == scenes.triplet_filled.tolist()
+    assert len(filled_in(scenes.take([1]))[0].triplet_pair) == 50
+    # The official layout holds what the official evaluator sees.
+    write_v_coco(tmp_path / "x.pkl", scenes)
+    assert len(read_predictions(tmp_path / "x.pkl").triplet_pair) == 101
+
+
+@pytest.mark.parametrize("container", ["json", "pickle"])
+def test_dicts_without_some_actions(container, tmp_path):
+    path = tmp_path / "x"
+    if container == "json":
+        path.write_text(json.dumps([SITS]))
+    else:
+        path.write_bytes(pickle.dumps([SITS]))
+    scenes = read_predictions(path)
+    assert scenes.triplet_score.tolist() == [0.5, 0.5]
+    assert len(filled_in(scenes)[0].triplet_pair) == 51
+
+
+def test_a_misspelt_action_is_not_left_out(tmp_path):
+    path = tmp_path / "x.json"
+    for row, problem in (
+        (SITS | {"hold_ojb": 1}, None),
+        (SITS | {"sitt_agent": 0.5}, "sitt_agent: is not an action with a role of V-COCO (did you"),
+        ({"image_id": 7, "person_box": [1, 2, 3, 4]}, "the key 'hold_agent' is missing"),
+    ):
+        path.write_text(json.dumps([row]))
+        if problem is None:
+            assert len(read_predictions(path).triplet_pair) == 2
+            continue
+        with pytest.raises(InputError, match="dict 0") as error:
+            read_predictions(path)
+        assert problem in str(error.value)
 
 
 def test_the_image_of_a_single_file(saved):
