@@ -88,9 +88,7 @@ def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
     place = _numbers(diagnosis.names, names)
     order = np.argsort(place)
     objects, negatives = diagnosis.object_boxes, diagnosis.negative_pairs
-    boxes, pairs = (
-        np.argsort(place[each.image], kind="stable") for each in (objects, negatives)
-    )
+    boxes, pairs = (np.argsort(place[each.image], kind="stable") for each in (objects, negatives))
     return replace(
         diagnosis,
         names=names,

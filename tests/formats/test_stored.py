@@ -64,7 +64,6 @@ def test_a_file_opens_as_what_is_read_from_it(
             write(truth, annotations)
             expected = diagnose(annotations, whole).to_dict()
             assert diagnose(open_annotations(truth), opened).to_dict() == expected
-            # Where the images stand in another order, annotations are read as a whole.
             some = data.draw(st.permutations(range(images)))[: max(1, images - 1)]
             fewer = whole.take(some)
             if np.isin(fewer.names, annotations.names).any():
