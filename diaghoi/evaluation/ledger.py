@@ -140,7 +140,7 @@ class Ranked:
         return replace(parts[0], **joined)
 
     def arranged(self, place: IntArray) -> Self:
-        """Number the images anew; equal scores follow the new order of the images.
+        """Give images new numbers, whose order equal scores follow.
 
         Parameters
         ----------
