@@ -148,6 +148,7 @@ def stored_scenes(content: Content, options: Options) -> StoredScenes:
         notes=tuple(map(str, notes.reshape(-1).tolist())),
         columns=columns,
         origin=options.origin or 0,
+        stored=len(names),
         order=np.arange(len(names)),
     )
 

@@ -41,6 +41,8 @@ class StoredScenes:
         kinds that they should have.
     origin : {0, 1}
         Whether boxes are counted from zero or one.
+    stored : int
+        Images in the file.
     order : (N,) int array
         The place of each image in the file; -1 for an image that is not in it and empty.
     first_rows : dict of (images of the file + 1,) int array
@@ -54,6 +56,7 @@ class StoredScenes:
     notes: tuple[str, ...]
     columns: Mapping[str, StoredArray]
     origin: int
+    stored: int
     order: IntArray
     first_rows: dict[str, IntArray] = field(default_factory=dict)
 
@@ -98,7 +101,7 @@ class StoredScenes:
     def _places(self) -> dict[str, tuple[IntArray, IntArray]]:
         """(N,) first row in the file, and the one after the last, of each image in each table."""
         if not self.first_rows:
-            images = np.arange(self.order.max(initial=-1) + 2)
+            images = np.arange(self.stored + 1)
             boxes = self._first_rows("box", images, "box_image", "image")
             pairs = self._first_rows("pair", boxes, "pair_human", "box")
             triplets = self._first_rows("triplet", pairs, "triplet_pair", "pair")
