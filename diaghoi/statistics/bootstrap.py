@@ -85,7 +85,10 @@ class Bootstrap:
     few: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python: ``intervals`` and, in ``bootstrap``, how they were made."""
+        """All values as plain Python: ``intervals`` and, in ``bootstrap``, how they were made.
+
+        ``few`` is there where any cost has too little that carries it.
+        """
         return {
             "intervals": {
                 path: None if bounds is None else list(bounds)
@@ -97,7 +100,7 @@ class Bootstrap:
                 "confidence": self.confidence,
                 "method": self.method,
                 "undefined": self.undefined,
-                "few": self.few,
+                **({"few": self.few} if self.few else {}),
             },
         }
 

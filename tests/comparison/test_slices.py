@@ -117,7 +117,7 @@ def test_differences_are_paired(pair) -> None:
 def test_order_of_images_and_parts_do_not_matter(truth, pair) -> None:
     once = slices(*pair, resamples=None).to_dict()
     (given,) = pair[1].scenes
-    turned = diagnose(truth, given[1].take(np.arange(len(truth))[::-1]), label="B")
+    turned = diagnose(truth.take(np.arange(len(truth))[::-1]), given[1], label="B")
     assert turned.names.tolist() == pair[1].names.tolist()[::-1]
     halves = [
         diagnose(given[0].between(*some), given[1].between(*some), label="B")

@@ -303,9 +303,9 @@ def test_intervals_of_a_bootstrap_are_found():
     found = simulate.detect(scenes, simulate.TWO_STAGE, np.random.default_rng(1))
     diagnosis = diagnose(scenes, found, label="a")
     written = diagnosis.to_dict() | bootstrap(diagnosis, 20).to_dict()
-    action = next(r for r in plots.delta_map_table([written], "full") if r.oracle == "action")
-    low, high = written["intervals"]["oracles.action.delta_map.full"]
-    assert action.interval == pytest.approx((100 * low, 100 * high))
+    row = next(r for r in plots.delta_map_table([written], "full") if r.oracle == "association")
+    low, high = written["intervals"]["oracles.association.delta_map.full"]
+    assert row.interval == pytest.approx((100 * low, 100 * high))
 
 
 def test_figures_are_written_where_there_is_room():
