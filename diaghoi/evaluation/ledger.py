@@ -154,19 +154,16 @@ class Ranked:
             "row": np.lexsort((image, -self.row_score, self.row_class)),
             "annotation": np.argsort(annotated, kind="stable"),
         }
-        changed = {
-            "row_image": image.astype(self.row_image.dtype),
-            "annotation_image": annotated.astype(self.annotation_image.dtype),
-        }
-        if hasattr(self, "row_input"):
-            changed["row_input"] = _dense(self.row_input, image)
-            changed["annotation_input"] = _dense(self.annotation_input, annotated)
+        columns = self._columns("row") | self._columns("annotation")
+        columns["row_image"] = image.astype(self.row_image.dtype)
+        columns["annotation_image"] = annotated.astype(self.annotation_image.dtype)
+        if "row_input" in columns:
+            columns["row_input"] = _dense(columns["row_input"], image)
+            columns["annotation_input"] = _dense(columns["annotation_input"], annotated)
             number = np.append(np.argsort(order["annotation"]), -1)  # -1, no triplet, stays
-            changed["row_annotation"] = number[self.row_annotation]
+            columns["row_annotation"] = number[columns["row_annotation"]]
         arranged: dict[str, Any] = {
-            name: changed.get(name, getattr(self, name))[rows]
-            for table, rows in order.items()
-            for name in self._names(table)
+            name: values[order[name.split("_")[0]]] for name, values in columns.items()
         }
         return replace(self, **arranged)
 
