@@ -49,3 +49,11 @@ def test_what_cannot_be_measured(program: str, words: list[str], message: str) -
     assert done.returncode == 2
     assert message in done.stderr
     assert "Traceback" not in done.stderr
+
+
+def test_coverage_of_intervals() -> None:
+    done = run("interval_coverage.py", "--sets", "2", "--images", "20", "--resamples", "4")
+    assert done.returncode == 0, done.stderr
+    rows = done.stdout.splitlines()
+    assert rows[2].startswith("| mAP | ")
+    assert rows[5] == "| ΔmAP, both boxes | 0.00 | 0.00 | 0 | – |"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -25,6 +25,7 @@ from diaghoi.statistics.bootstrap import (
     resampled,
     shift_of,
     stretch_of,
+    too_few,
 )
 from diaghoi.statistics.found_precision import FoundAt
 from diaghoi.statistics.slice_figures import DELTAS, FIGURES, Sliced, image_names
@@ -60,7 +61,8 @@ class SliceResult:
         None where undefined.
     intervals : tuple of mapping
         For each detector the bounds of figures; empty without intervals, and for slices of fewer
-        than :data:`LEAST` images.
+        than :data:`LEAST` images. None for a cost that too little of the slice carries
+        (:data:`diaghoi.statistics.bootstrap.FEW`).
     differences, difference_intervals : tuple of mapping
         The same of each detector less the first one; nothing for the first.
     """
@@ -320,6 +322,7 @@ class _Run:
     figures: Values
     drawn: Figures
     left_out: Figures
+    few: Set[str]
 
 
 def _checked(diagnoses: Sequence[Diagnosis], annotations: Scenes | None) -> Scenes:
@@ -371,10 +374,12 @@ def _run(
     members = sliced.members(some)
     drawn: Figures = {}
     left_out: Figures = {}
+    few: Set[str] = frozenset()
     support = sliced.support(members)
     if weights is not None and support["annotated"] and support["images"] >= LEAST:
         prepared = sliced.prepared(members, sure)
         drawn = resampled(prepared.figures, weights.drawn)
+        few = too_few(sliced.carriers(members, sure)).keys()
         # The mean over classes is also that of a split, which has one interval everywhere.
         of_images = some.attribute and some.by != "class"
         left_out = resampled(
@@ -386,6 +391,7 @@ def _run(
         figures=sliced.figures(members, figures),
         drawn=drawn,
         left_out=left_out,
+        few=few,
     )
 
 
@@ -400,7 +406,7 @@ def _result(some: Slice, runs: Sequence[_Run], confidence: float) -> SliceResult
             {name: one[name] - other[name] for name in one}
             for one, other in ((run.drawn, first.drawn), (run.left_out, first.left_out))
         )
-        away.append(_bounds(values, drawn, left_out, confidence))
+        away.append(_bounds(values, drawn, left_out, run.few | first.few, confidence))
     return SliceResult(
         attribute=some.attribute,
         title=some.title,
@@ -409,13 +415,17 @@ def _result(some: Slice, runs: Sequence[_Run], confidence: float) -> SliceResult
         members=first.images,
         **first.support,
         figures=tuple(run.figures for run in runs),
-        intervals=tuple(_bounds(run.figures, run.drawn, run.left_out, confidence) for run in runs),
+        intervals=tuple(
+            _bounds(run.figures, run.drawn, run.left_out, run.few, confidence) for run in runs
+        ),
         differences=tuple(differences),
         difference_intervals=tuple(away),
     )
 
 
-def _bounds(values: Values, drawn: Figures, left_out: Figures, confidence: float) -> Bounds:
+def _bounds(
+    values: Values, drawn: Figures, left_out: Figures, few: Set[str], confidence: float
+) -> Bounds:
     """Centred intervals, see :mod:`diaghoi.statistics.bootstrap`."""
     tail = (1 - confidence) / 2
     quantiles = np.array([tail, 1 - tail])
@@ -424,7 +434,7 @@ def _bounds(values: Values, drawn: Figures, left_out: Figures, confidence: float
         value = values[name]
         bounds[name] = (
             None
-            if value is None
+            if value is None or name in few
             else bounds_of(each, quantiles, shift_of(each, value), stretch_of(each, left_out[name]))
         )
     return bounds

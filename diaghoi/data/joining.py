@@ -29,9 +29,11 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
 def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, Source, Joined]:
     """Bring annotations and predictions to one common list of images.
 
-    The images of the predictions come first, in their order, then the annotated images without
-    predictions. Images are joined by name, as :func:`named_alike` does; where a file has no names,
-    by position. Boxes that are fractions of their image become pixels (:func:`in_pixels`).
+    The annotated images come first, in their order, as official evaluators go through them; equal
+    scores are ranked in that order. Images that are not annotated follow by name. So nothing
+    depends on the order of the images in the prediction file. Images are joined by name, as
+    :func:`named_alike` does; where a file has no names, by position. Boxes that are fractions of
+    their image become pixels (:func:`in_pixels`).
 
     Returns
     -------
@@ -61,26 +63,26 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
         everywhere = np.ones(len(annotations), dtype=bool)
         return annotations, predictions, Joined(annotated=everywhere, predicted=everywhere)
 
-    position = {name: row for row, name in enumerate(annotations.names.tolist())}
-    names = predictions.names.tolist()
-    # What is not popped is annotated without predictions; -1 gives an empty image.
+    position = {name: row for row, name in enumerate(predictions.names.tolist())}
+    names = annotations.names.tolist()
+    # What is not popped is not annotated; -1 gives an empty image.
     rows = [position.pop(name, -1) for name in names]
     # A wrong split would otherwise give figures that are all zero.
-    if names and len(annotations) and max(rows) < 0:
+    if position and names and max(rows) < 0:
         raise InputError(
-            f"{predictions.source or 'predictions'}: none of the {len(names)} images is annotated "
-            f"in {annotations.source or 'the annotations'}; the first is '{names[0]}' here and "
-            f"'{annotations.names[0]}' there; are these predictions for another split or data set?"
+            f"{predictions.source or 'predictions'}: none of the {len(predictions)} images is "
+            f"annotated in {annotations.source or 'the annotations'}; the first is "
+            f"'{predictions.names[0]}' here and '{names[0]}' there; are these predictions for "
+            "another split or data set?"
         )
-    unpredicted = list(position.values())
-    both = np.array(rows + unpredicted, dtype=np.int64)
-    predicted = np.arange(len(both)) < len(names)
-    everything = np.array([*names, *(annotations.names[unpredicted].tolist())], dtype=np.str_)
-    return (
-        annotations.load().take(both).with_names(everything),
-        predictions.with_names(everything),
-        Joined(annotated=both >= 0, predicted=predicted),
-    )
+    further = sorted(position)
+    everything = annotations.names
+    if further:
+        everything = np.array([*names, *further], dtype=np.str_)
+        annotations = annotations.with_names(everything)
+    images = np.array(rows + [position[name] for name in further], dtype=np.int64)
+    joined = Joined(annotated=np.arange(len(images)) < len(names), predicted=images >= 0)
+    return annotations, predictions.arranged(images, everything), joined
 
 
 def alike(annotations: SceneSource, predictions: Source) -> Source:

@@ -78,6 +78,9 @@ class SceneSource(Protocol):
     def with_names(self: Source, names: StrArray) -> Source:
         """Rename the images; where there are more names, empty images follow."""
 
+    def arranged(self: Source, images: IntArray, names: StrArray) -> Source:
+        """Bring all images to another order under new names; -1 gives an empty image."""
+
     def load(self) -> Scenes:
         """Return all images."""
 
@@ -333,6 +336,19 @@ class Scenes:
             for name, column in ((each, getattr(self, each)) for each in OF_IMAGES)
         }
         return replace(self, names=names, **columns)
+
+    def arranged(self, images: IntArray, names: StrArray) -> Scenes:
+        """Bring all images to another order under new names; -1 gives an empty image."""
+        place = np.flatnonzero(images >= 0)
+        if not np.array_equal(images[place], np.arange(len(self))):
+            return replace(self.take(images), names=names)
+        # Images in the same order, with empty ones between them: the rows stay where they are.
+        columns: dict[str, Any] = {
+            name: None if column is None else _rows_or_empty(column, images, 0)
+            for name, column in ((each, getattr(self, each)) for each in OF_IMAGES)
+        }
+        box_image = place.astype(self.box_image.dtype)[self.box_image]
+        return replace(self, names=names, box_image=box_image, **columns)
 
     def load(self) -> Scenes:
         """Return these scenes: they are in memory."""

@@ -1,4 +1,4 @@
-"""Two diagnoses of the same annotations, whose images may be in another order."""
+"""Diagnoses whose images are in another order."""
 
 from __future__ import annotations
 
@@ -6,9 +6,11 @@ from dataclasses import replace
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays.types import IntArray, StrArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.negatives import Negatives
+from diaghoi.evaluation.pairs import ImagePairs, ObjectBoxes
 from diaghoi.exceptions import InputError, some_of
 
 
@@ -65,18 +67,57 @@ def image_numbers(diagnosis: Diagnosis, like: Diagnosis) -> IntArray:
     -------
     (N,) int64 array
     """
-    if np.array_equal(diagnosis.names, like.names):
-        return np.arange(len(diagnosis.names))
-    number = {name: row for row, name in enumerate(like.names.tolist())}
-    return np.array([number[name] for name in diagnosis.names.tolist()], dtype=np.int64)
+    return _numbers(diagnosis.names, like.names)
 
 
 def aligned_ledger(diagnosis: Diagnosis, like: Diagnosis) -> Ledger:
-    """Return the ledger of a diagnosis, its images numbered as those of another one."""
-    image = image_numbers(diagnosis, like).astype(np.int32)
-    ledger = diagnosis.ledger
+    """Return the ledger of a diagnosis, its images in the order of another one."""
+    return diagnosis.ledger.arranged(image_numbers(diagnosis, like))
+
+
+def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
+    """Return a diagnosis with its images in another order, which equal scores follow.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        Of N images; the result does not hold its scenes.
+    names : (N,) str array
+        The names of the images in the new order.
+    """
+    place = _numbers(diagnosis.names, names)
+    order = np.argsort(place)
+    objects, negatives = diagnosis.object_boxes, diagnosis.negative_pairs
+    boxes, pairs = (np.argsort(place[each.image], kind="stable") for each in (objects, negatives))
     return replace(
-        ledger,
-        row_image=image[ledger.row_image],
-        annotation_image=image[ledger.annotation_image],
+        diagnosis,
+        names=names,
+        annotated=diagnosis.annotated[order],
+        predicted=diagnosis.predicted[order],
+        known_objects=diagnosis.known_objects[order],
+        benchmark=diagnosis.benchmark.arranged(place),
+        ledger=diagnosis.ledger.arranged(place),
+        image_pairs={
+            split: ImagePairs({name: column[order] for name, column in of_split.columns.items()})
+            for split, of_split in diagnosis.image_pairs.items()
+        },
+        object_boxes=ObjectBoxes(
+            image=place[objects.image][boxes],
+            category=objects.category[boxes],
+            found=objects.found[boxes],
+        ),
+        negative_pairs=Negatives(
+            score=negatives.score[pairs],
+            negative=negatives.negative[pairs],
+            image=place[negatives.image][pairs],
+        ),
+        scenes=(),
     )
+
+
+def _numbers(names: StrArray, like: StrArray) -> IntArray:
+    """(N,) the number of each name in another order of the names."""
+    if np.array_equal(names, like):
+        return np.arange(len(names))
+    number = {name: row for row, name in enumerate(like.tolist())}
+    return np.array([number[name] for name in names.tolist()], dtype=np.int64)

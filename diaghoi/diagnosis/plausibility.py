@@ -110,6 +110,9 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
         mine = theirs = np.arange(len(annotations))
     else:
         _, mine, theirs = np.intersect1d(predictions.names, annotations.names, return_indices=True)
+        # In the order of the annotations, so that every order of the predictions gives one sample.
+        order = np.argsort(theirs)
+        mine, theirs = mine[order], theirs[order]
     if few := image_warnings(annotations, predictions):
         return [Doubt(text, True) for text in few]
     in_image = predictions.bounds["box"][-1] // max(len(predictions), 1)

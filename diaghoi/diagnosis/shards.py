@@ -1,7 +1,7 @@
 """Predictions in several files, each of other images: shards, which any worker can diagnose.
 
 The diagnosis of all is the sum of theirs, equal to the last digit to that of one file with the same
-images in the same order.
+images.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.splits import check_protocol
+from diaghoi.diagnosis.alignment import arranged
 from diaghoi.diagnosis.diagnose import check_choices, diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.plausibility import check_plausible
@@ -240,5 +241,9 @@ def diagnose_shards(
         annotated = truth.take(np.flatnonzero(rest))
         part = _diagnosis(settings, annotated, empty.with_names(annotated.names))
         parts.append(replace(part, predicted=np.zeros(len(annotated), dtype=bool)))
+    total = Diagnosis.sum(parts)
+    # As in one file: annotated images in their order, then the others by name.
+    further = np.sort(total.names[~total.annotated])
+    total = arranged(total, np.concatenate([truth.names, further]))
     warnings = [text for file in files for text in found[file].warnings]
-    return Shards(Diagnosis.sum(parts), warnings, empty)
+    return Shards(total, warnings, empty)

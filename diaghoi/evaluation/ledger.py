@@ -36,7 +36,7 @@ class Ranked:
     """Predictions in ranking order and the annotated triplets they are measured against.
 
     Rows are sorted by class and, in a class, from the best to the worst rank; equal scores keep
-    the order of the input.
+    the order of the images and, in an image, that of the input.
 
     Parameters
     ----------
@@ -138,6 +138,34 @@ class Ranked:
         for name in cls._names("row"):
             joined[name] = joined[name][order]
         return replace(parts[0], **joined)
+
+    def arranged(self, place: IntArray) -> Self:
+        """Give images new numbers, whose order equal scores follow.
+
+        Parameters
+        ----------
+        place : (N,) int array
+            The new number of each image.
+        """
+        if np.array_equal(place, np.arange(len(place))):
+            return self
+        image, annotated = place[self.row_image], place[self.annotation_image]
+        order = {
+            "row": np.lexsort((image, -self.row_score, self.row_class)),
+            "annotation": np.argsort(annotated, kind="stable"),
+        }
+        columns = self._columns("row") | self._columns("annotation")
+        columns["row_image"] = image.astype(self.row_image.dtype)
+        columns["annotation_image"] = annotated.astype(self.annotation_image.dtype)
+        if "row_input" in columns:
+            columns["row_input"] = _dense(columns["row_input"], image)
+            columns["annotation_input"] = _dense(columns["annotation_input"], annotated)
+            number = np.append(np.argsort(order["annotation"]), -1)  # -1, no triplet, stays
+            columns["row_annotation"] = number[columns["row_annotation"]]
+        arranged: dict[str, Any] = {
+            name: values[order[name.split("_")[0]]] for name, values in columns.items()
+        }
+        return replace(self, **arranged)
 
     @classmethod
     def _names(cls, table: str) -> tuple[str, ...]:
@@ -418,8 +446,9 @@ class Ledger(Ranked):
         return replace(self, **self._rows_at(rows))
 
 
-def _dense(places: IntArray) -> IntArray:
-    """Give distinct places new numbers from zero, in the same order."""
+def _dense(places: IntArray, image: IntArray | None = None) -> IntArray:
+    """Give distinct places new numbers from zero, in the same order, or image by image."""
     rank = np.empty(len(places), dtype=np.int64)
-    rank[np.argsort(places)] = np.arange(len(places))
+    order = np.argsort(places) if image is None else np.lexsort((places, image))
+    rank[order] = np.arange(len(places))
     return rank

@@ -150,6 +150,7 @@ def stored_scenes(content: Content, options: Options) -> StoredScenes:
         columns=columns,
         origin=options.origin or 0,
         stored=len(names),
+        order=np.arange(len(names)),
     )
 
 

@@ -28,6 +28,7 @@ from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERRORS, ORACLES, error_title
 from diaghoi.oracles.localised import reading_by_pair
 from diaghoi.report.causes import cause_tables
+from diaghoi.statistics.bootstrap import TOO_FEW
 
 Result = Mapping[str, Any]
 # Part of a result, key in it, heading in two lines, and unit.
@@ -259,12 +260,14 @@ def _rosetta(result: Result, titles: Mapping[str, str]) -> Table:
 def _intervals(result: Result, titles: Mapping[str, str]) -> Table:
     """Bounds of the figures that people quote; all are in the JSON."""
     settings, intervals = result["bootstrap"], result["intervals"]
+    few = settings.get("few", {})
     rows: list[Row] = []
     printed: list[Sequence[float]] = []
 
     def add(name: str, path: str, *, signed: bool = False) -> None:
-        found = [intervals.get(path.format(split)) for split in titles]
-        if any(bounds is not None for bounds in found):
+        paths = [path.format(split) for split in titles]
+        found = [intervals.get(path) for path in paths]
+        if any(bounds is not None for bounds in found) or not few.keys().isdisjoint(paths):
             printed.extend(bounds for bounds in found if bounds is not None)
             rows.append(text_row(name, *(bounds_text(bounds, signed=signed) for bounds in found)))
 
@@ -293,7 +296,7 @@ def _intervals(result: Result, titles: Mapping[str, str]) -> Table:
         rows,
         caption=f"From {settings['resamples']:,} resamples of the images, {settings['method']}, "
         f"seed {settings['seed']}. ΔmAP: by the published rule. --json writes {others:,} more."
-        f"{flat_remark(printed)}",
+        f"{flat_remark(printed)}" + (f"\n{UNDEFINED}: no interval, as {TOO_FEW}." if few else ""),
     )
 
 

@@ -335,6 +335,6 @@ def _strongest(study: RobustnessStudy, results: Results) -> Iterator[tuple[str, 
 
 
 def _difference(fields: Mapping[str, Any]) -> Difference:
-    return Difference(
-        **{**fields, "labels": tuple(fields["labels"]), "interval": tuple(fields["interval"])}
-    )
+    bounds = fields["interval"]
+    interval = None if bounds is None else tuple(bounds)
+    return Difference(**{**fields, "labels": tuple(fields["labels"]), "interval": interval})

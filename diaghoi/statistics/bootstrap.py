@@ -16,16 +16,18 @@ Of a class with n annotated images a resample shows too little variance, by abou
 of one with a single image none at all; the jackknife, which leaves out images, shows too much (its
 variance is biased upwards: Efron and Stein, The jackknife estimate of variance, 1981). Centred
 intervals are therefore stretched to the geometric mean of both standard deviations, where that of
-the jackknife is larger. In simulations of 60 sets of 150 images, 95 % intervals of mAP held the
-expected figure in 95 % of the cases, those of the ΔmAP of object box, action and duplicate in 87,
-92 and 95 %; without the stretch, on sets of 300 images, in 88 % and 78 to 93 %, and plain quantiles
-of mAP in 55 %.
+the jackknife is larger. docs/certainty.md says how often they held the expected figure in
+simulations (tests/benchmarks/coverage.py); without the stretch, on sets of 300 images, those of mAP
+did in 88 % of the cases, and plain quantiles in 55 %.
+
+What few predictions or triplets carry is zero in one test set and large in another, and resamples
+of one set cannot show that: a cost that fewer than :data:`FEW` carry has no interval.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -45,6 +47,10 @@ BLOCK = 128
 TOGETHER = 64
 # Groups of images that the jackknife behind BCa leaves out in turn.
 GROUPS = 200
+FEW = 30
+"""Predictions and annotated triplets that must carry a cost for it to have an interval."""
+TOO_FEW = f"fewer than {FEW} annotated triplets or predictions carry this cost"
+"""Why a cost has no interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -55,7 +61,8 @@ class Bootstrap:
     ----------
     intervals : dict
         By the path of the figure in the JSON of a report (``oracles.action.delta_map.full``): lower
-        and upper bound, None where the figure is undefined in all resamples.
+        and upper bound, None where the figure is undefined in all resamples, and for costs that too
+        few predictions or triplets carry.
     resamples, seed : int
         Number of resamples, and seed of their generator.
     confidence : float
@@ -64,6 +71,9 @@ class Bootstrap:
         How bounds follow from the resamples.
     undefined : dict
         How many resamples leave a figure undefined, for the figures where any does.
+    few : dict
+        By path, how many predictions and annotated triplets carry a cost, where these are too few
+        (:data:`FEW`) for an interval.
     """
 
     intervals: dict[str, tuple[float, float] | None]
@@ -72,9 +82,13 @@ class Bootstrap:
     confidence: float
     method: Method
     undefined: dict[str, int]
+    few: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python: ``intervals`` and, in ``bootstrap``, how they were made."""
+        """All values as plain Python: ``intervals`` and, in ``bootstrap``, how they were made.
+
+        ``few`` is there where any cost has too little that carries it.
+        """
         return {
             "intervals": {
                 path: None if bounds is None else list(bounds)
@@ -86,6 +100,7 @@ class Bootstrap:
                 "confidence": self.confidence,
                 "method": self.method,
                 "undefined": self.undefined,
+                **({"few": self.few} if self.few else {}),
             },
         }
 
@@ -125,8 +140,9 @@ def bootstrap(
     """
     images = len(diagnosis.names)
     check_settings(images, resamples, confidence)
-    return bootstrap_of(
-        Resampler.of(diagnosis).figures,
+    prepared = Resampler.of(diagnosis)
+    found = bootstrap_of(
+        prepared.figures,
         images,
         resamples,
         seed=seed,
@@ -134,6 +150,21 @@ def bootstrap(
         method=method,
         progress=progress,
     )
+    defined = {path for path, bounds in found.intervals.items() if bounds is not None}
+    few = {path: n for path, n in too_few(prepared.means.carriers).items() if path in defined}
+    return replace(found, intervals=found.intervals | dict.fromkeys(few), few=few)
+
+
+def too_few(carriers: Mapping[str, int]) -> dict[str, int]:
+    """Select the costs that too few predictions and triplets carry to have an interval.
+
+    Parameters
+    ----------
+    carriers : mapping of int
+        By cost, how many carry it: see
+        :func:`diaghoi.statistics.weighted_figures.carriers_of`.
+    """
+    return {cost: number for cost, number in carriers.items() if number < FEW}
 
 
 def bootstrap_of(

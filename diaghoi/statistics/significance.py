@@ -9,7 +9,7 @@ Testing Hypotheses, 1989).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, replace
 from math import ceil
 from typing import Any, NamedTuple
@@ -25,11 +25,13 @@ from diaghoi.exceptions import InputError, number_of
 from diaghoi.oracles import ORACLES
 from diaghoi.statistics.bootstrap import (
     BLOCK,
+    TOO_FEW,
     away_from_mean,
     check_settings,
     draws,
     groups_left_out,
     resampled,
+    too_few,
 )
 from diaghoi.statistics.weighted_figures import MeanPrecisions
 
@@ -53,8 +55,10 @@ class Difference:
         Its values; fractions.
     difference : float
         Second less first.
-    interval : tuple of float
-        Bounds of the difference, by the centred paired bootstrap.
+    interval : tuple of float or None
+        Bounds of the difference, by the centred paired bootstrap; None for a cost that too few
+        predictions or triplets of either detector carry
+        (:data:`diaghoi.statistics.bootstrap.FEW`).
     p : float
         How often exchanged detectors differ at least as much, by approximate randomisation.
     p_bootstrap : float
@@ -78,7 +82,7 @@ class Difference:
     first: float
     second: float
     difference: float
-    interval: tuple[float, float]
+    interval: tuple[float, float] | None
     p: float
     p_bootstrap: float
     p_holm: float
@@ -94,7 +98,8 @@ class Difference:
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python."""
-        return asdict(self) | {"labels": list(self.labels), "interval": list(self.interval)}
+        bounds = None if self.interval is None else list(self.interval)
+        return asdict(self) | {"labels": list(self.labels), "interval": bounds}
 
 
 def compare_pair(
@@ -188,15 +193,17 @@ def compare_each(
         _check_pair(first, second, split)
     check_settings(images, resamples, confidence)
 
-    def prepared(ledger: Ledger, images: int) -> Figured:
+    def prepared(ledger: Ledger, images: int) -> MeanPrecisions:
         splits = {split: first.splits[split]}
-        return MeanPrecisions.of(ledger, images, first.protocol, splits, oracles).figures
+        return MeanPrecisions.of(ledger, images, first.protocol, splits, oracles)
 
-    one = resampled_alone(prepared(first.ledger, images), images, resamples, seed)
+    means = prepared(first.ledger, images)
+    one, few = resampled_alone(means.figures, images, resamples, seed), too_few(means.carriers)
     for second in others:
         ledgers = first.ledger, aligned_ledger(second, first)
-        other = resampled_alone(prepared(ledgers[1], images), images, resamples, seed, progress)
-        mixed = prepared(Ledger.concatenate(ledgers, [images, images]), 2 * images)
+        means = prepared(ledgers[1], images)
+        other = resampled_alone(means.figures, images, resamples, seed, progress)
+        mixed = prepared(Ledger.concatenate(ledgers, [images, images]), 2 * images).figures
         titles = {f"map.{split}": _mean_title((first, second), split)} | {
             f"oracles.{name}.delta_map.{split}": f"ΔmAP of {ORACLES[name].title.lower()}"
             for name in ORACLES
@@ -211,6 +218,7 @@ def compare_each(
             resamples=resamples,
             seed=seed,
             confidence=confidence,
+            few=few.keys() | too_few(means.carriers),
             progress=progress,
         )
 
@@ -235,6 +243,7 @@ def paired_differences(
     resamples: int = 1000,
     seed: int = 0,
     confidence: float = 0.95,
+    few: Set[str] = frozenset(),
     progress: Progress | None = None,
 ) -> list[Difference]:
     """Compare figures of two models that are functions of weighted images.
@@ -252,6 +261,8 @@ def paired_differences(
         The figures to compare, in words, by their names.
     labels : tuple of str
         The two models.
+    few : set of str
+        The costs that too little carries to have an interval.
     resamples, seed, confidence, progress
         As of :func:`compare_pair`.
 
@@ -269,6 +280,7 @@ def paired_differences(
             sampled.away[path],
             sampled.chance[path],
             confidence,
+            path not in few,
         )
         for path, title in titles.items()
         if not np.isnan(sampled.first[path] + sampled.second[path])
@@ -473,6 +485,7 @@ def _difference(
     away: FloatArray,
     chance: FloatArray,
     confidence: float,
+    bounded: bool,
 ) -> Difference:
     difference = values[1] - values[0]
     tail = (1 - confidence) / 2
@@ -487,7 +500,7 @@ def _difference(
         first=values[0],
         second=values[1],
         difference=difference,
-        interval=(float(low), float(high)),
+        interval=(float(low), float(high)) if bounded else None,
         p=float((1 + (np.abs(chance) >= least).sum()) / (1 + len(chance))),
         p_least=1 / (1 + len(chance)),
         p_bootstrap=float((1 + (np.abs(away) >= least).sum()) / (1 + len(away))),
@@ -499,23 +512,31 @@ def _difference(
 def _sentence(found: Difference, confidence: float) -> str:
     labels = found.labels
     points = 100 * found.difference
-    low, high = (100 * bound for bound in found.interval)
-    share = f"{100 * confidence:g} %"
     if not found.significant:
         # The interval is that of this difference alone, and may exclude zero.
         return (
             f"{found.title}: no significant difference: {labels[1]} minus {labels[0]} "
-            f"{_signed(points)}, {share} {_signed(low)} to {_signed(high)} uncorrected "
+            f"{_signed(points)}, {_bounds(found, confidence, _signed)} "
             f"({found.shown_p}, {_corrected(found)})"
         )
-    if points < 0:
-        # A bound beyond zero, where test and interval do not agree, keeps its sign.
-        low, high = -high, -low
     return (
         f"{labels[1]}'s {found.title} is {'higher' if points > 0 else 'lower'} than that of "
-        f"{labels[0]} by {_plain(abs(points))}, {share} {_plain(low)} to {_plain(high)} "
-        f"uncorrected ({found.shown_p}, {_corrected(found)})"
+        f"{labels[0]} by {_plain(abs(points))}, {_bounds(found, confidence, _plain, points < 0)} "
+        f"({found.shown_p}, {_corrected(found)})"
     )
+
+
+def _bounds(
+    found: Difference, confidence: float, write: Callable[[float], str], turned: bool = False
+) -> str:
+    """Say where a difference lies, or why that is not known; ``turned`` where it is negative."""
+    if found.interval is None:
+        return f"no interval: {TOO_FEW}"
+    low, high = (100 * bound for bound in found.interval)
+    if turned:
+        # A bound beyond zero, where test and interval do not agree, keeps its sign.
+        low, high = -high, -low
+    return f"{100 * confidence:g} % {write(low)} to {write(high)} uncorrected"
 
 
 def _corrected(found: Difference) -> str:

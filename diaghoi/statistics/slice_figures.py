@@ -36,7 +36,7 @@ from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import split_means
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
-from diaghoi.statistics.weighted_figures import Figures, MeanPrecisions, prepared
+from diaghoi.statistics.weighted_figures import Figures, MeanPrecisions, carriers_of, prepared
 
 MAP, RECALL, F1 = "map", "pair_recall", "f1"
 DELTAS = {f"delta_map.{name}": name for name in ERRORS}
@@ -249,6 +249,20 @@ class Sliced:
         counts = {key: self._per_image(of(members)) for key, of in counted.items() if key in wanted}
         return SliceFigures(means=means, counts=counts)
 
+    def carriers(self, members: Members, wanted: Sequence[str] = FIGURES) -> dict[str, int]:
+        """Count what carries each cost in a slice: see :func:`carriers_of`."""
+        ledger, found = self.diagnosis.ledger, {}
+        for key, name in DELTAS.items():
+            if key in wanted:
+                rows, triplets = self._repaired[name][1]
+                mine = members.rows(
+                    ledger.row_class[rows],
+                    self._image[ledger.row_image[rows]],
+                    ledger.row_annotation[rows],
+                )
+                found[key] = len(mine) + int(members.annotations[triplets].sum())
+        return found
+
     def support(self, members: Members) -> dict[str, int]:
         """Count the images, annotated triplets and classes of a slice."""
         hoi = self.diagnosis.ledger.annotation_class[members.annotations]
@@ -274,13 +288,16 @@ class Sliced:
         return self._ranked(self.diagnosis.ledger)
 
     @cached_property
-    def _repaired(self) -> dict[str, Ranking]:
-        """The ranking after each oracle."""
-        ledger, protocol = self.diagnosis.ledger, self.diagnosis.protocol
-        return {name: self._ranked(ORACLES[name](ledger, protocol)) for name in ERRORS}
+    def _repaired(self) -> dict[str, tuple[Ranking, tuple[IntArray, IntArray]]]:
+        """The ranking after each oracle, and what carries the cost of the error."""
+        ledger, found = self.diagnosis.ledger, {}
+        for name in ERRORS:
+            repaired = ORACLES[name](ledger, self.diagnosis.protocol)
+            found[name] = self._ranked(repaired), carriers_of(ledger, repaired)
+        return found
 
     def _ranking(self, name: str) -> Ranking:
-        return self._repaired[name] if name else self.unrepaired
+        return self._repaired[name][0] if name else self.unrepaired
 
     def _ranked(self, ledger: Ledger) -> Ranking:
         """Rank a ledger, repaired or not, with images numbered as in the annotations."""

@@ -6,13 +6,13 @@ Matching is never repeated: ledgers carry the image of each row
 
 from __future__ import annotations
 
-import itertools
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from diaghoi.data.arrays.division import ratios
+from diaghoi.data.arrays.ragged import marked
 from diaghoi.data.arrays.ranking import descending
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.protocol import Protocol
@@ -43,11 +43,15 @@ class MeanPrecisions:
         How AP is taken and which classes count.
     splits : dict of (C,) bool array
         The classes of each split.
+    carriers : dict of int
+        By the path of a ΔmAP, how many predictions and annotated triplets carry it: see
+        :func:`carriers_of`.
     """
 
     rankings: dict[str, WeightedRanking]
     protocol: Protocol
     splits: dict[str, BoolArray]
+    carriers: dict[str, int] = field(default_factory=dict)
 
     @classmethod
     def of(
@@ -59,13 +63,23 @@ class MeanPrecisions:
         oracles: Iterable[str] = tuple(ORACLES),
     ) -> MeanPrecisions:
         """Prepare a ledger of some images, and what some of the oracles make of it."""
-        repaired = ((name, ORACLES[name](ledger, protocol)) for name in oracles)
-        ranked = (
-            (name, each.evaluated.ranked_by(protocol))
-            for name, each in itertools.chain([("", ledger)], repaired)
-        )
+        carriers: dict[str, int] = {}
+
+        def ranked() -> Iterator[tuple[str, Evaluated]]:
+            yield "", ledger.evaluated.ranked_by(protocol)
+            for name in oracles:
+                repaired = ORACLES[name](ledger, protocol)
+                rows, triplets = carriers_of(ledger, repaired)
+                hoi = np.append(ledger.row_class[rows], ledger.annotation_class[triplets])
+                for split, classes in splits.items():
+                    carriers[f"oracles.{name}.delta_map.{split}"] = int(classes[hoi].sum())
+                yield name, repaired.evaluated.ranked_by(protocol)
+
         return cls(
-            rankings=prepared(ranked, ledger.classes, images), protocol=protocol, splits=splits
+            rankings=prepared(ranked(), ledger.classes, images),
+            protocol=protocol,
+            splits=splits,
+            carriers=carriers,
         )
 
     def figures(self, weights: IntArray) -> Figures:
@@ -100,6 +114,34 @@ class MeanPrecisions:
                     for split, mean in means[0].items()
                 }
         return found
+
+
+def carriers_of(before: Ledger, after: Ledger) -> tuple[IntArray, IntArray]:
+    """Find what carries the cost of an error: whose repair can change AP.
+
+    Of very many wrong predictions only those carry a cost that do not rank below all true positives
+    of their class, and those that become true positives.
+
+    Parameters
+    ----------
+    before, after : Ledger
+        Before the repair and after it.
+
+    Returns
+    -------
+    rows : (K,) int array
+        Wrong predictions that are taken away.
+    triplets : (L,) int array
+        Annotated triplets that are found now, or do not count any more.
+    """
+    lowest = np.full(before.classes, np.inf)
+    np.minimum.at(lowest, before.row_class[before.true], before.row_score[before.true])
+    kept = marked(after.row_input, int(before.row_input.max(initial=-1)) + 1)
+    # Equal scores may stand in either order.
+    gone = ~before.true & ~kept[before.row_input]
+    gone &= before.row_score >= lowest[before.row_class]
+    triplets = (after.found & ~before.found) | (before.annotation_counts & ~after.annotation_counts)
+    return np.flatnonzero(gone), np.flatnonzero(triplets)
 
 
 def prepared(

@@ -28,6 +28,7 @@ from diaghoi.plots.labels import (
 from diaghoi.plots.legend import legend_above, model_lines
 from diaghoi.plots.panels import add_note, prepared
 from diaghoi.plots.style import DOUBLE_COLUMN, colour, lighter, model_style, paper
+from diaghoi.statistics.bootstrap import TOO_FEW
 
 HEIGHT = 2.4  # inches: height of a new figure
 GROUP = 0.84  # width of the bars of one error, as a share of the distance between errors
@@ -149,7 +150,7 @@ def delta_map(
         of_split = "" if split == "full" else f", {split_title(split).lower()}"
         ax.set_ylabel(f"ΔmAP (points{of_split})")
         _head(ax, models, results)
-        add_note(target, intervals_note(results))
+        add_note(target, intervals_note(results, split))
     return ax
 
 
@@ -203,14 +204,16 @@ def cost_legend(
     return legend_above(target, marks, title, mark=1.0, inches=inches)
 
 
-def intervals_note(results: Sequence[Mapping[str, Any]]) -> str:
+def intervals_note(results: Sequence[Mapping[str, Any]], split: str = "full") -> str:
     """Say what the lines at bars and dots are; empty where no result has intervals."""
     settings = [result["bootstrap"] for result in results if result.get("intervals")]
     levels = sorted({float(each["confidence"]) for each in settings})
     if not levels:
         return ""
     note = f"Lines: {' and '.join(f'{100 * level:g} %' for level in levels)} bootstrap intervals"
-    return f"{note}." if len(settings) == len(results) else f"{note}, where a result has them."
+    note += "." if len(settings) == len(results) else ", where a result has them."
+    few = any(path.endswith(f".{split}") for each in settings for path in each.get("few", ()))
+    return f"{note} None where {TOO_FEW}." if few else note
 
 
 def _interval(result: Mapping[str, Any], oracle: str, split: str) -> tuple[float, float] | None:

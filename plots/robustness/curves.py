@@ -27,6 +27,7 @@ from diaghoi.plots.panels import add_note, one_panel
 from diaghoi.plots.robustness.notes import MARK as PARTIAL
 from diaghoi.plots.robustness.notes import explained, marked, noted
 from diaghoi.plots.style import MODEL_MARKERS, colour, model_style, paper
+from diaghoi.statistics.bootstrap import FEW
 
 Quantity = Literal["delta_map", "shares"]
 
@@ -90,6 +91,12 @@ class ErrorCurves(NamedTuple):
     def banded(self) -> bool:
         """Whether there are intervals to draw."""
         return not np.isnan(self.low).all()
+
+    @property
+    def partly_banded(self) -> bool:
+        """Whether some values of a group with intervals have none, as too little carries them."""
+        unknown = np.isnan(self.low) & ~np.isnan(self.values)
+        return bool(unknown[:, ~np.isnan(self.low).all(axis=(0, 2))].any())
 
 
 def robustness_curves_table(
@@ -247,6 +254,8 @@ def _band_mark(tables: Sequence[ErrorCurves]) -> list[Patch]:
         return []
     share = "" if banded[0].confidence is None else f"{100 * banded[0].confidence:g} % "
     label = f"band: {share}interval"
+    if any(table.partly_banded for table in banded):
+        label += f", if {FEW} or more carry the cost"
     return [Patch(color="0.3", alpha=2 * PALE, linewidth=0, label=label)]
 
 

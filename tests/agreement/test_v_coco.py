@@ -48,9 +48,9 @@ def test_official_files_have_the_figures_of_the_loops(
     assume(any(map(all, zip(known, problem[1], strict=True))))
     truth, found = v_coco.write_files(tmp_path_factory.mktemp("v-coco"), *problem)
     read = read_annotations(truth), read_predictions(found)
-    # Images without annotated people are not in the split; those with predictions come first.
+    # Images without annotated people are not in the split, and come last.
     nothing: dict[str, list[Any]] = {"people": [], "things": []}
-    order = sorted(range(len(known)), key=lambda image: not problem[1][image])
+    order = sorted(range(len(known)), key=lambda image: not known[image])
     expected = v_coco_reference.diagnose(
         [problem[0][image] if known[image] else nothing for image in order],
         [problem[1][image] for image in order],

@@ -6,6 +6,7 @@ import functools
 import json
 import threading
 from collections.abc import Iterator
+from dataclasses import replace
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
@@ -75,6 +76,19 @@ def refused(run, data):
 )
 def test_several_files_give_the_bytes_of_one(report, shards: Path, whole: Path, words) -> None:
     assert report(shards / "*.npz", *ALONE, *words) == report(whole, *words)
+
+
+def test_images_may_be_in_any_order_and_any_file(report, whole: Path, alone: Path) -> None:
+    found = read_predictions(whole)
+    found = found.with_names(np.array([*found.names[:-1], "not annotated.jpg"]))
+    coarse = replace(found, triplet_score=np.round(found.triplet_score, 1))
+    write("one.npz", coarse)
+    for number, images in enumerate([[10, 3, 8], [2, 9, 0], [7, 1, 5, 4, 6]]):
+        write(f"part{number}.npz", coarse.take(images))
+    write("mixed.npz", coarse.take([10, 3, 8, 2, 9, 0, 7, 1, 5, 4, 6]))
+    expected = report("one.npz", "--bootstrap", 100)
+    assert report("mixed.npz", "--bootstrap", 100) == expected
+    assert report("part*.npz", *ALONE, "--bootstrap", 100) == expected
 
 
 def test_tables_are_those_of_one_file(report, shards: Path, whole: Path, alone: Path) -> None:

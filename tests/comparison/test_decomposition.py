@@ -164,10 +164,8 @@ def test_images_may_be_in_another_order_and_left_out() -> None:
         image("a.jpg", PREDICTED, [(0, 2, RIDE, 0.9)]),
         image("b.jpg", PREDICTED, [(5, 2, RIDE, 0.8), (1, 3, RIDE, 0.7)]),
     ]
-    first, second = (
-        diagnose(annotations, scenes(images, scored=True))
-        for images in ([found[0]], [found[1], found[0]])
-    )
+    first = diagnose(annotations, scenes(found[:1], scored=True))
+    second = diagnose(annotations.take([1, 0, 2]), scenes(found, scored=True))
     assert first.names.tolist() != second.names.tolist()
     matrix = transitions(first, second).to_dict()["matrix"]
     assert matrix["true_positive"] == dict.fromkeys(FATES, 0) | {"true_positive": 1}

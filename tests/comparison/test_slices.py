@@ -101,8 +101,11 @@ def test_differences_are_paired(pair) -> None:
     first, second = mine.figures
     for name in FIGURES:
         assert mine.differences[1][name] == second[name] - first[name]
-        low, high = mine.difference_intervals[1][name]
-        assert low <= mine.differences[1][name] <= high
+        bounds = mine.difference_intervals[1][name]
+        if bounds is None:  # a cost that few carry
+            assert None in (each[name] for each in mine.intervals)
+            continue
+        assert bounds[0] <= mine.differences[1][name] <= bounds[1]
     # A detector differs from itself by nothing in any resample.
     twin = replace(pair[0], label="twin")
     (same,) = slices(pair[0], twin, own={"odd": odd}, attributes=False, resamples=40).slices
@@ -114,7 +117,7 @@ def test_differences_are_paired(pair) -> None:
 def test_order_of_images_and_parts_do_not_matter(truth, pair) -> None:
     once = slices(*pair, resamples=None).to_dict()
     (given,) = pair[1].scenes
-    turned = diagnose(truth, given[1].take(np.arange(len(truth))[::-1]), label="B")
+    turned = diagnose(truth.take(np.arange(len(truth))[::-1]), given[1], label="B")
     assert turned.names.tolist() == pair[1].names.tolist()[::-1]
     halves = [
         diagnose(given[0].between(*some), given[1].between(*some), label="B")
@@ -196,3 +199,17 @@ def test_what_cannot_be_sliced(truth, pair) -> None:
         slices(pair[0], resamples=0)
     with pytest.raises(InputError, match=r"figure .f2.: not of slices.*pair_recall, f1"):
         slices(pair[0], figures=("f2",))
+
+
+def test_costs_that_few_of_a_slice_carry_have_no_interval(pair) -> None:
+    found = slices(*pair, own={"odd": odd}, attributes=False, resamples=40, deltas=True)
+    whole = [each.bootstrap(2).few for each in pair]
+    for place, few in enumerate(whole):
+        for name, bounds in found.everything.intervals[place].items():
+            assert (bounds is None) == (
+                f"oracles.{name.replace('delta_map.', '')}.delta_map.full" in few
+            )
+    (mine,) = found.slices
+    for name, bounds in mine.intervals[0].items():
+        # A slice of the images has no more that carries a cost than all of them.
+        assert bounds is None or found.everything.intervals[0][name] is not None

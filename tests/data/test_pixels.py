@@ -43,7 +43,7 @@ def test_fractions_become_pixels_of_their_own_image() -> None:
     _, joined, _ = join(TRUTH, FRACTIONS)
     assert (
         joined.box_xyxy.tolist()
-        == found({"b.jpg": TALL, "a.jpg": WIDE}, scored=True).box_xyxy.tolist()
+        == found({"a.jpg": WIDE, "b.jpg": TALL}, scored=True).box_xyxy.tolist()
     )
     diagnosis = diagnose(TRUTH, FRACTIONS)
     assert diagnosis.mean_ap["full"] == 1

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.scenes import image, problems, scenes
+from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import (
     InputError,
@@ -64,7 +64,6 @@ def test_a_file_opens_as_what_is_read_from_it(
             write(truth, annotations)
             expected = diagnose(annotations, whole).to_dict()
             assert diagnose(open_annotations(truth), opened).to_dict() == expected
-            # Where the images stand in another order, annotations are read as a whole.
             some = data.draw(st.permutations(range(images)))[: max(1, images - 1)]
             fewer = whole.take(some)
             if np.isin(fewer.names, annotations.names).any():
@@ -140,3 +139,12 @@ def test_a_file_that_is_cut_while_it_is_open(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes()[:1500])
     with pytest.raises(InputError, match="not a readable array"):
         opened.load()
+
+
+def test_the_first_images_can_be_taken_before_the_others_are_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "p.npz"
+    pair = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
+    images = [image(f"{n}.jpg", pair, [(0, 1, RIDE, 0.5)]) for n in range(3)]
+    write(path, scenes(images, scored=True))
+    for chosen in ([0], [1, 0], []):
+        _same(open_predictions(path).take(chosen), read_predictions(path).take(chosen))

@@ -287,14 +287,25 @@ def test_results_with_and_without_intervals():
     assert not plots.delta_map([result()]).figure.texts
 
 
+def test_costs_that_few_carry_have_no_line_and_a_note():
+    path = "oracles.action.delta_map.full"
+    few = {"confidence": 0.95, "few": {path: 3}}
+    ax = plots.delta_map([certain() | {"intervals": {path: None}, "bootstrap": few}])
+    assert not [line for line in ax.lines if str(line.get_gid()).startswith("interval/")]
+    assert ax.figure.texts[0].get_text() == (
+        "Lines: 95 % bootstrap intervals. None where fewer than 30 annotated triplets or "
+        "predictions carry this cost."
+    )
+
+
 def test_intervals_of_a_bootstrap_are_found():
-    scenes = simulate.annotations(20, np.random.default_rng(0))
+    scenes = simulate.annotations(60, np.random.default_rng(0))
     found = simulate.detect(scenes, simulate.TWO_STAGE, np.random.default_rng(1))
     diagnosis = diagnose(scenes, found, label="a")
-    written = diagnosis.to_dict() | bootstrap(diagnosis, 100).to_dict()
-    action = next(r for r in plots.delta_map_table([written], "rare") if r.oracle == "action")
-    low, high = written["intervals"]["oracles.action.delta_map.rare"]
-    assert action.interval == pytest.approx((100 * low, 100 * high))
+    written = diagnosis.to_dict() | bootstrap(diagnosis, 20).to_dict()
+    row = next(r for r in plots.delta_map_table([written], "full") if r.oracle == "association")
+    low, high = written["intervals"]["oracles.association.delta_map.full"]
+    assert row.interval == pytest.approx((100 * low, 100 * high))
 
 
 def test_figures_are_written_where_there_is_room():

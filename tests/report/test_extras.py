@@ -97,3 +97,14 @@ def test_an_interval_of_no_width_is_a_value(result) -> None:
     text = shown({**result, "bootstrap": settings, "intervals": intervals})
     assert "0.00 to +0.01" in text
     assert "nly" not in text.partition("Intervals, 95 %")[2]
+
+
+def test_a_cost_that_few_carry_has_no_interval_and_the_table_says_so(result) -> None:
+    path = "oracles.missed_gt.delta_map.full"
+    settings = {"confidence": 0.95, "resamples": 20, "method": "centred", "seed": 3}
+    given = {**result, "bootstrap": settings | {"few": {path: 3}}, "intervals": {path: None}}
+    text = shown(given)
+    (row,) = [line for line in text.splitlines() if line.startswith("ΔmAP, missed")]
+    assert row.split()[-3:] == ["–", "–", "–"]
+    why = "–: no interval, as fewer than 30 annotated triplets or predictions carry this cost."
+    assert why in " ".join(text.split())

@@ -122,8 +122,8 @@ def test_a_centred_interval_holds_the_figure(diagnosis: Diagnosis) -> None:
     intervals = bootstrap(diagnosis, 50).intervals
     low, high = intervals["map.full"]
     assert low < result["map"]["full"] < high
-    low, high = intervals["oracles.action.delta_map.full"]
-    assert low < result["oracles"]["action"]["delta_map"]["full"] < high
+    low, high = intervals["oracles.duplicate.delta_map.full"]
+    assert low < result["oracles"]["duplicate"]["delta_map"]["full"] < high
 
 
 @pytest.mark.slow
@@ -255,3 +255,56 @@ def test_bounds_of_shares_stay_shares() -> None:
     ends = np.array([0.0, 1.0])
     assert bounds_of(values, ends, 0.02, 2.0) == pytest.approx((0.87, 1.0))
     assert bounds_of(values + 1, ends, 0.0, 2.0) == pytest.approx((1.85, 2.05))
+
+
+PAIR = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
+FAR = [(PERSON, (50, 50, 59, 59)), (BICYCLE, (60, 50, 69, 59))]
+
+
+def missing(missed: int, far: int, score: float) -> Diagnosis:
+    """Find all but some annotated triplets, and predict some more with two wrong boxes."""
+    truth = [image(f"{n}.jpg", PAIR, [(0, 1, RIDE)]) for n in range(80)]
+    found = [
+        image(
+            f"{n}.jpg",
+            PAIR + FAR,
+            [(0, 1, RIDE, 0.5)] * (n >= missed) + [(2, 3, RIDE, score)] * (n < far),
+        )
+        for n in range(80)
+    ]
+    return diagnose(scenes(truth, scored=False), scenes(found, scored=True), "hico-det")
+
+
+@pytest.mark.parametrize(("missed", "few"), [(29, True), (30, False)])
+def test_costs_that_few_triplets_carry_have_no_interval(missed: int, few: bool) -> None:
+    diagnosis = missing(missed, 0, 0.1)
+    assert diagnosis.errors["missed_gt"] == missed
+    drawn = bootstrap(diagnosis, 20)
+    path = "oracles.missed_gt.delta_map.full"
+    assert (drawn.intervals[path] is None) == few
+    assert drawn.few.get(path) == (missed if few else None)
+    # What is no cost keeps its interval, that of mAP after the repair too.
+    assert drawn.intervals["oracles.missed_gt.map.full"] is not None
+    assert drawn.to_dict()["bootstrap"]["few"] == drawn.few != {}
+
+
+@pytest.mark.parametrize(
+    ("far", "score", "few"), [(40, 0.9, None), (29, 0.9, 29), (40, 0.1, 0), (40, 0.5, None)]
+)
+def test_predictions_below_all_that_is_right_carry_no_cost(
+    far: int, score: float, few: int | None
+) -> None:
+    diagnosis = missing(0, far, score)
+    assert diagnosis.errors["both_boxes"] == far
+    drawn = bootstrap(diagnosis, 20)
+    path = "oracles.both_boxes.delta_map.full"
+    assert drawn.few.get(path) == few
+    assert (drawn.intervals[path] is None) == (few is not None)
+
+
+def test_other_classes_do_not_carry_the_cost_of_a_split() -> None:
+    drawn = bootstrap(missing(40, 0, 0.1), 20)
+    # Riding a bicycle is no rare class, and nothing is annotated of these.
+    assert drawn.intervals["oracles.missed_gt.delta_map.non_rare"] is not None
+    assert drawn.intervals["oracles.missed_gt.delta_map.rare"] is None
+    assert "oracles.missed_gt.delta_map.rare" not in drawn.few

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from typing import Any, NamedTuple
 
 from diaghoi.data.scenes import Scenes
-from support.reference import by_image
+from support.reference import by_image, in_order
 
 Box = list[float]
 
@@ -25,11 +25,11 @@ class Image(NamedTuple):
 
 
 def images_of(annotations: Scenes, predictions: Scenes) -> list[Image]:
-    """List the images of the predictions first, then those that are annotated alone."""
+    """List the annotated images first, then those that are predicted alone."""
     truth, found = by_image(annotations), by_image(predictions)
     nothing: dict[str, Any] = {"boxes": {}, "triplets": []}
     images = []
-    for name in [*found, *(name for name in truth if name not in found)]:
+    for name in in_order(truth, found):
         rows = []
         for side in (truth.get(name, nothing), found.get(name, nothing)):
             boxes = {row: box for row, (_, box) in side["boxes"].items()}

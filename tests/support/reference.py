@@ -74,6 +74,11 @@ def by_image(scenes: Scenes) -> dict[str, dict[str, Any]]:
     return images
 
 
+def in_order(truth: dict[str, Any], found: dict[str, Any]) -> list[str]:
+    """List the annotated images in their order, then the others by name."""
+    return [*truth, *sorted(name for name in found if name not in truth)]
+
+
 EMPTY: dict[str, Any] = {"boxes": {}, "pairs": [], "triplets": []}
 
 
@@ -110,7 +115,7 @@ class Story:
 
 
 def tell(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Story:
-    """Go through the images: those of the predictions first, then those annotated alone."""
+    """Go through the images: the annotated ones first, then those predicted alone."""
     vocabulary = annotations.vocabulary
     splits = {
         split: {int(c) for c in np.flatnonzero(members)}
@@ -118,8 +123,12 @@ def tell(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Story:
     }
     story = Story(protocol, vocabulary, splits)
     truth, found = by_image(annotations), by_image(predictions)
-    for name in [*found, *(name for name in truth if name not in found)]:
+    place = 0
+    for name in in_order(truth, found):
         t, p = truth.get(name, EMPTY), found.get(name, EMPTY)
+        for one in p["triplets"]:
+            one["input"] = place
+            place += 1
         rows, annotated = one_image(t, p, splits["full"], protocol, vocabulary.person)
         pairs, negatives = image_pairs(t, p, protocol, vocabulary, splits)
         for one in (*rows, *annotated, pairs, *negatives):

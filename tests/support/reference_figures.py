@@ -15,6 +15,7 @@ from support.reference import (
     Story,
     average_precision,
     by_image,
+    in_order,
     means,
     repair,
     repaired,
@@ -119,7 +120,7 @@ def official(annotations: Scenes, predictions: Scenes) -> dict[str, dict[str, fl
     """Default and Known Object of HICO-DET; the objects of an image are those of its boxes."""
     story = tell(annotations, predictions, HICO_DET)
     truth, found = by_image(annotations), by_image(predictions)
-    names = [*found, *(name for name in truth if name not in found)]
+    names = in_order(truth, found)
     thing_of, person = story.vocabulary.class_object, story.vocabulary.person
     known = []
     for name in names:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from diaghoi.data.scenes import Scenes
-from support.reference import iou
+from support.reference import in_order, iou
 
 EPSILON = 1e-8
 KEYS = (
@@ -78,8 +78,7 @@ def evaluate(
         }
         for scenes in (annotations, predictions)
     )
-    # Images of the predictions first, then those that are annotated alone.
-    names = [*found, *(name for name in truth if name not in found)]
+    names = in_order(truth, found)
     everything = [one for name in names for one in found.get(name, [])]
     if not scored:
         for one in everything:

@@ -30,18 +30,28 @@ class StoredArray:
         Shape of the whole array.
     dtype : numpy.dtype
         Its type.
-    rows : callable
-        Takes the first row and the one after the last, and returns what is between.
+    runs : callable
+        Takes runs of rows, each as its first row and the one after its last, and returns these rows
+        one run after the other.
     """
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
-    rows: Callable[[int, int], Array]
+    runs: Callable[[Sequence[tuple[int, int]]], Array]
+
+    def rows(self, first: int, stop: int) -> Array:
+        """Return the rows ``first`` to ``stop - 1``."""
+        return self.runs([(first, stop)])
 
     @classmethod
     def in_memory(cls, values: Array) -> StoredArray:
         """Give the rows of an array that is there already."""
-        return cls(values.shape, values.dtype, lambda first, stop: values[first:stop])
+
+        def runs(wanted: Sequence[tuple[int, int]]) -> Array:
+            parts = [values[first:stop] for first, stop in wanted]
+            return parts[0] if len(parts) == 1 else np.concatenate([values[:0], *parts])
+
+        return cls(values.shape, values.dtype, runs)
 
     @classmethod
     def in_file(
@@ -70,14 +80,18 @@ def _read(
     offset: int,
     row: tuple[int, ...],
     dtype: np.dtype[Any],
-    first: int,
-    stop: int,
+    wanted: Sequence[tuple[int, int]],
 ) -> Array:
-    rows = np.empty((stop - first, *row), dtype=dtype)
+    rows = np.empty((sum(stop - first for first, stop in wanted), *row), dtype=dtype)
+    size, end = int(np.prod(row)) * dtype.itemsize, 0
     with opened() as file:
-        file.seek(offset + first * int(np.prod(row)) * dtype.itemsize)
-        if rows.size and cast(Any, file).readinto(rows.data) < rows.nbytes:
-            raise OSError("cut off")
+        for first, stop in wanted:
+            start, end = end, end + stop - first
+            if start == end or not size:
+                continue
+            file.seek(offset + first * size)
+            if cast(Any, file).readinto(rows[start:end].data) < (end - start) * size:
+                raise OSError("cut off")
     return rows
 
 

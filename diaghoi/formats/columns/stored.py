@@ -7,7 +7,7 @@ read in blocks.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -42,7 +42,11 @@ class StoredScenes:
     origin : {0, 1}
         Whether boxes are counted from zero or one.
     stored : int
-        Images in the file: the first ones of ``names``; further images are empty.
+        Images in the file.
+    order : (N,) int array
+        The place of each image in the file; -1 for an image that is not in it and empty.
+    first_rows : dict of (images of the file + 1,) int array
+        By table: the first row of each image of the file, kept for all orders once it is known.
     """
 
     vocabulary: Vocabulary
@@ -53,6 +57,8 @@ class StoredScenes:
     columns: Mapping[str, StoredArray]
     origin: int
     stored: int
+    order: IntArray
+    first_rows: dict[str, IntArray] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return len(self.names)
@@ -86,14 +92,24 @@ class StoredScenes:
         InputError
             If the rows of a table are not in the order of the images, or refer to no image.
         """
-        images = np.arange(self.stored + 1)
-        boxes = self._first_rows("box", images, "box_image", "image")
-        pairs = self._first_rows("pair", boxes, "pair_human", "box")
-        triplets = self._first_rows("triplet", pairs, "triplet_pair", "pair")
-        empty = len(self.names) - self.stored
         return {
-            table: np.append(first, np.repeat(first[-1:], empty))
-            for table, first in (("box", boxes), ("pair", pairs), ("triplet", triplets))
+            table: np.append(0, np.cumsum(stop - first))
+            for table, (first, stop) in self._places.items()
+        }
+
+    @cached_property
+    def _places(self) -> dict[str, tuple[IntArray, IntArray]]:
+        """(N,) first row in the file, and the one after the last, of each image in each table."""
+        if not self.first_rows:
+            images = np.arange(self.stored + 1)
+            boxes = self._first_rows("box", images, "box_image", "image")
+            pairs = self._first_rows("pair", boxes, "pair_human", "box")
+            triplets = self._first_rows("triplet", pairs, "triplet_pair", "pair")
+            self.first_rows.update(box=boxes, pair=pairs, triplet=triplets, image=images)
+        # The rows of an empty image, -1, are none: from 0 to 0.
+        return {
+            table: (np.append(first[:-1], 0)[self.order], np.append(first[1:], 0)[self.order])
+            for table, first in self.first_rows.items()
         }
 
     def between(self, first: int, stop: int) -> Scenes:
@@ -104,22 +120,22 @@ class StoredScenes:
         InputError
             For invalid values.
         """
-        ends = np.minimum([first, stop], len(self))
-        rows = {table: bounds[ends].tolist() for table, bounds in self.bounds.items()}
-        of_images = np.minimum(ends, self.stored).tolist()
-        inside = {
-            name: of_images if name in OF_IMAGES else rows[name.split("_")[0]]
-            for name in self.columns
+        places = {
+            table: (start[first:stop], end[first:stop])
+            for table, (start, end) in self._places.items()
         }
-        # ``bounds`` already gives the rows of each image, so box_image need not be read.
+        runs = {table: _runs(*place) for table, place in places.items()}
+        count = {table: end - start for table, (start, end) in places.items()}
+        # The images of the rows are known already, so box_image need not be read.
         read: dict[str, Any] = {
-            name: column.rows(*inside[name])
+            name: column.runs(runs["image" if name in OF_IMAGES else name.split("_")[0]])
             for name, column in self.columns.items()
             if name != "box_image"
         }
         for name in read.keys() & set(OF_IMAGES):
-            missing = int(ends[1] - ends[0]) - len(read[name])
-            read[name] = np.pad(read[name], ((0, missing), (0, 0)))
+            rows = np.zeros((len(count["image"]), *read[name].shape[1:]), read[name].dtype)
+            rows[count["image"] > 0] = read[name]
+            read[name] = rows
         # V-COCO has a row for every class of every pair, 16 million in the test set: these columns
         # keep their small types.
         lean = () if self.vocabulary.agents is None else ("triplet_pair", "triplet_verb")
@@ -129,20 +145,20 @@ class StoredScenes:
             if name not in lean
         }
         where = {
-            table: Rows(
-                self.source,
-                self.names[first:stop].tolist(),
-                table,
-                np.diff(bounds[ends[0] : ends[1] + 1]),
-            )
-            for table, bounds in self.bounds.items()
+            table: Rows(self.source, self.names[first:stop].tolist(), table, count[table])
+            for table in self.bounds
         }
-        self._check(read, where, rows["box"])
-        box, pair = rows["box"][0], rows["pair"][0]
+        self._check(read, where, places["box"])
+        # From rows of the file to rows of these scenes.
+        shift = {table: places[table][0] - rows.start for table, rows in where.items()}
+        box, pair = (
+            _of_rows(shift[table], count[owner])
+            for table, owner in (("box", "pair"), ("pair", "triplet"))
+        )
         read["pair_human"] = read["pair_human"] - box
         read["pair_object"] = np.where(read["pair_object"] < 0, -1, read["pair_object"] - box)
-        if pair:
-            read["triplet_pair"] = read["triplet_pair"] - read["triplet_pair"].dtype.type(pair)
+        if pair.any():
+            read["triplet_pair"] = read["triplet_pair"] - pair.astype(read["triplet_pair"].dtype)
         return Scenes(
             vocabulary=self.vocabulary,
             names=self.names[first:stop],
@@ -156,16 +172,16 @@ class StoredScenes:
     def take(self, images: npt.ArrayLike) -> Scenes:
         """Return the scenes of the given images, in the given order."""
         chosen = np.asarray(images, dtype=np.int64)
-        # Consecutive images are read together.
-        runs = np.split(chosen, np.flatnonzero(np.diff(chosen) != 1) + 1)
-        return Scenes.concatenate(
-            [self.between(int(run[0]), int(run[-1]) + 1) for run in runs if len(run)]
-            or [self.between(0, 0)]
-        )
+        return self.arranged(chosen, self.names[chosen]).load()
 
     def with_names(self, names: StrArray) -> StoredScenes:
         """Rename the images; where there are more names, empty images follow."""
-        return replace(self, names=names)
+        empty = np.full(max(len(names) - len(self), 0), -1)
+        return replace(self, names=names, order=np.append(self.order, empty))
+
+    def arranged(self, images: IntArray, names: StrArray) -> StoredScenes:
+        """Bring all images to another order under new names; -1 gives an empty image."""
+        return replace(self, names=names, order=np.append(self.order, -1)[images])
 
     def load(self) -> Scenes:
         """Return all images; they stay in memory for the next time."""
@@ -198,8 +214,10 @@ class StoredScenes:
             last = int(image[-1])
         return np.append(0, np.cumsum(count))
 
-    def _check(self, read: dict[str, Any], where: dict[str, Rows], boxes: list[int]) -> None:
-        """Check the values of some images, of which ``boxes`` are the rows of the box table."""
+    def _check(
+        self, read: dict[str, Any], where: dict[str, Rows], boxes: tuple[IntArray, IntArray]
+    ) -> None:
+        """Check the values of some images, whose rows of the box table lie between ``boxes``."""
         vocabulary = self.vocabulary
         xyxy = check_boxes(
             where["box"], read["box_xyxy"], "box_xyxy", origin=self.origin, least=-1.0
@@ -220,11 +238,8 @@ class StoredScenes:
         object_box = read["pair_object"]
         stop = self.columns["box_image"].shape[0] + 1
         check_range(where["pair"], object_box + 1, stop, "pair_object", "box (counted from 1)")
-        image = np.append(where["box"].image, -1)
-        inside = (object_box >= boxes[0]) & (object_box < boxes[1])
-        apart = (object_box >= 0) & (
-            image[np.where(inside, object_box - boxes[0], -1)] != where["pair"].image
-        )
+        own, end = (np.repeat(bound, where["pair"].count) for bound in boxes)
+        apart = (object_box >= 0) & ((object_box < own) | (object_box >= end))
         if apart.any():
             bad = int(np.argmax(apart))
             raise where["pair"].error(bad, "pair_object", "is a box of another image")
@@ -250,3 +265,20 @@ class StoredScenes:
                 bad = int(np.argmax(np.isinf(read[name])))
                 problem = "the score is infinite; give a finite number"
                 raise where[name.split("_")[0]].error(bad, name, problem)
+
+
+def _runs(start: IntArray, stop: IntArray) -> list[tuple[int, int]]:
+    """Join what follows each other in the file to runs: first row, and one after the last."""
+    some = stop > start
+    start, stop = start[some], stop[some]
+    first = np.append(True, start[1:] != stop[:-1])[: len(start)]
+    last = np.append(first[1:], True)[: len(start)]
+    return list(zip(start[first].tolist(), stop[last].tolist(), strict=True))
+
+
+def _of_rows(of_images: IntArray, count: IntArray) -> IntArray:
+    """Give each row what its image has: a single value where that is the same for all."""
+    of_images = of_images[count > 0]
+    if (of_images == of_images[:1]).all():
+        return of_images[:1]
+    return np.repeat(of_images, count[count > 0])

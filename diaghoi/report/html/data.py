@@ -258,7 +258,9 @@ def _differences(comparison: Comparison | None, known: PageModel | None) -> dict
             "path": each.path,
             "labels": [in_unicode(label) for label in each.labels],
             "difference": _hundredth(each.difference),
-            "interval": [_hundredth(bound) for bound in each.interval],
+            "interval": None
+            if each.interval is None
+            else [_hundredth(bound) for bound in each.interval],
             "p": each.shown_p,
             "sentence": in_unicode(each.sentence),
         }
