@@ -238,12 +238,13 @@ def diagnose_shards(
     empty = found[files[0]].empty
     rest = ~np.isin(truth.names, np.concatenate([part.names for part in parts]))
     if rest.any() and not settings.shared_only:
-        annotated = truth.take(np.flatnonzero(rest))
-        part = _diagnosis(settings, annotated, empty.with_names(annotated.names))
-        parts.append(replace(part, predicted=np.zeros(len(annotated), dtype=bool)))
+        left = truth.take(np.flatnonzero(rest))
+        part = _diagnosis(settings, left, empty.with_names(left.names))
+        parts.append(replace(part, predicted=np.zeros(len(left), dtype=bool)))
     total = Diagnosis.sum(parts)
     # As in one file: annotated images in their order, then the others by name.
     further = np.sort(total.names[~total.annotated])
-    total = arranged(total, np.concatenate([truth.names, further]))
+    annotated = truth.names[np.isin(truth.names, total.names)]
+    total = arranged(total, np.concatenate([annotated, further]))
     warnings = [text for file in files for text in found[file].warnings]
     return Shards(total, warnings, empty)

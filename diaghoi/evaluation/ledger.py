@@ -161,7 +161,8 @@ class Ranked:
             columns["row_input"] = _dense(columns["row_input"], image)
             columns["annotation_input"] = _dense(columns["annotation_input"], annotated)
             number = np.append(np.argsort(order["annotation"]), -1)  # -1, no triplet, stays
-            columns["row_annotation"] = number[columns["row_annotation"]]
+            for name in ("row_annotation", "row_attempt"):
+                columns[name] = number[columns[name]]
         arranged: dict[str, Any] = {
             name: values[order[name.split("_")[0]]] for name, values in columns.items()
         }

@@ -113,7 +113,7 @@ def _open(
         if not fitting or slip:
             raise
         raise OwnDataError(str(error), [content.path]) from None
-    if fitting:
+    if fitting and (kind == "annotations" or scenes.scored):
         check_fit(scenes, named=content.benchmark is not None)
     if chosen_vocabulary.of == "v-coco":
         names = numbered(scenes.names.tolist())

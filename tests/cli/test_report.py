@@ -44,7 +44,7 @@ CONTRACT: dict[str, Any] = {
     "max_recall": SPLITS,
     "errors": ["true_positive", *ORACLES[:7]],
     "oracles": ORACLES,
-    "localised": ["action", "missed_gt"],
+    "localised": ["human_box", "object_box", "association", "action", "missed_gt"],
     "lost": ["triplets", "both_boxes"],
     "ranking": ["map_best_order", "outranked"],
     "pairs": [
