@@ -80,6 +80,9 @@ def problems(draw: st.DrawFn) -> tuple[list[Any], dict[str, Any]]:
 def mean_ap(annotated: list[Any], predicted: dict[str, Any], most: int = MOST) -> dict[str, Any]:
     """Mean AP of the evaluated classes that are annotated, all and by frequency."""
     truth = _annotated_pairs(annotated)
+    # Images in the order of the annotations, as the evaluators of the code bases go through them.
+    names = reference.in_order({image["img_id"]: image for image in annotated}, predicted)
+    predicted = {name: predicted[name] for name in names if name in predicted}
     scores = {
         hoi: _average_precision(of_class, _ranked(predicted, hoi)[:most])
         for hoi, of_class in truth.items()
