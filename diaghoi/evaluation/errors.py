@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from diaghoi.data.arrays.distinct import distinct_boxes
 from diaghoi.data.arrays.ragged import marked, place_in_group
 from diaghoi.data.arrays.types import BoolArray, IntArray
 from diaghoi.data.iou import reaches
@@ -153,9 +154,12 @@ def _attempts(
     by_action = np.isin(
         _key(mine[some], theirs[some], pairs), _key(hits.predicted, hits.annotated, pairs)
     )
+    wanting, giving = np.split(
+        _equal_pairs(predictions, np.concatenate([mine[some], pair])), [len(some)]
+    )
     by_action &= ~np.isin(
-        _key(mine[some], hoi[some], classes), _key(pair, annotations.triplet_class[found], classes)
-    ) | np.isin(_key(mine[some], triplet[some], triplets), _key(pair, found, triplets))
+        _key(wanting, hoi[some], classes), _key(giving, annotations.triplet_class[found], classes)
+    ) | np.isin(_key(wanting, triplet[some], triplets), _key(giving, found, triplets))
 
     thing, other = predictions.pair_object[mine], annotations.pair_object[theirs]
     if match.protocol.categories_count:
@@ -170,6 +174,17 @@ def _attempts(
     fit[some] = by_action
     fit &= ~match.candidates.ignored[row]
     return attempt(fits, fit, same_class, marked(found, triplets)[triplet])
+
+
+def _equal_pairs(predictions: Scenes, pair: IntArray) -> IntArray:
+    """(N,) one number for pairs of equal boxes: files may repeat the boxes in every triplet."""
+    human, thing = predictions.pair_human[pair], predictions.pair_object[pair]
+    box = np.concatenate([human, thing[thing >= 0]])
+    number = np.full(2 * len(pair), -1, dtype=np.int64)
+    number[np.concatenate([np.ones(len(pair), dtype=bool), thing >= 0])] = distinct_boxes(
+        predictions.box_image[box], predictions.box_label[box], predictions.box_xyxy[box]
+    )[1]
+    return _key(number[: len(pair)], number[len(pair) :] + 1, len(number) + 1)
 
 
 def _key(one: IntArray, other: IntArray, others: int) -> IntArray:

@@ -136,8 +136,8 @@ def paths(tmp_path_factory: pytest.TempPathFactory) -> Paths:
 def figures(truth: Scenes, found: Scenes) -> dict[str, Any]:
     result = diagnose(truth, found).to_dict()
     del result["notes"]
-    # Some formats hold no image without predictions.
-    result.pop("coverage", None)
+    for key in ("coverage", "other_split"):  # some formats hold no image without predictions
+        result.pop(key, None)
     return result
 
 

@@ -203,7 +203,10 @@ def _triplets(
     )
     given = readings(options.verbs, options.classes)
     more: tuple[TripletNumbers, ...] = ()
-    if not given and options.states(predictions=layout.scored):
+    described = vocabulary.conventions is not None and usual.of == "verb"
+    stated = options.states(predictions=layout.scored)
+    # A description counts for more than which combinations are predicted.
+    if not given and (stated or (described and usual.holds(numbers, vocabulary))):
         given = (usual,)
     elif not given and usual.of == "class":
         given = annotated_classes(numbers, options)
