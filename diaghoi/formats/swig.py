@@ -68,9 +68,14 @@ def _by_image(content: Content) -> dict[Any, Any]:
 
 
 def _width(images: dict[Any, Any]) -> int:
-    """Count the values in the first row of the first image with rows; 0 for anything else."""
+    """Count the values in the first row of the first image with rows; 0 for anything else.
+
+    Rows of eleven values also name other things than a class first.
+    """
     first: Any = next((rows[0] for rows in images.values() if _is_list(rows) and len(rows)), None)
-    return len(first) if _is_list(first) else 0
+    if not _is_list(first) or (len(first) and isinstance(first[0], str)):
+        return 0
+    return len(first)
 
 
 def _is_list(value: Any) -> bool:

@@ -169,7 +169,8 @@ def test_hoi_a_in_all_outputs(hoi_a: Files, run: Callable[..., Any], alone: Path
 
     assert run("report", npz).err == (
         f"diaghoi: error: {npz}: is for the data set 'mine', which is not known; known: hico-det, "
-        "v-coco, swig-hoi, hoi-a; give the description of any other with --dataset FILE.toml\n"
+        "v-coco, v-coco-thesis, hoi-a-verbs, swig-hoi, hoi-a; give the description of any other "
+        "with --dataset FILE.toml\n"
     )
     done = run("inspect", words[0], "--dataset", hoi_a.description, "--json", "-")
     assert done.code == 0, done.err

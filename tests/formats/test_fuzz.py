@@ -141,6 +141,8 @@ def cdn(annotations):
         image["file_name"] = image.pop("filename")
         for box in image["annotations"]:
             box["category_id"] += 1
+        for triplet in image["hoi_annotation"]:
+            triplet["category_id"] += 1
     return annotations
 
 
