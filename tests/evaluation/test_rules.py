@@ -531,5 +531,5 @@ def test_an_annotated_subject_that_is_no_person_is_found_by_the_same() -> None:
         "same subject find them"
     )
     assert notes[1].startswith("the subject of 3 predicted triplets is not a person (car 3)")
-    both = diagnosis + replace(diagnosis, names=diagnosis.names + "2")
+    both = diagnosis + replace(diagnosis, names=np.char.add(diagnosis.names, "2"))
     assert sum("6 predicted triplets" in note for note in both.notes) == 1
