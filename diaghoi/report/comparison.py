@@ -60,7 +60,7 @@ def print_comparison(
     for part in comparison.parts:
         choices = phrases_of(part.signature)
         head = f"Protocol {part.protocol}: {choices[0]}"
-        for line in wrapped([head, *choices[1:]], console):
+        for line in wrapped([head, *choices[1:]], console.width):
             print_line(console, line)
     for note in comparison.notes if notes else ():
         print_line(console, f"Note: {note}")
