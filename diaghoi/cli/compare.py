@@ -189,7 +189,7 @@ def compare(
     drawn = page.write(html, comparison)
     write_comparison(comparison, kind, out, json, selected)
     whole = detail or selected != ALL or not all(map(has_overview, comparison.parts))
-    if whole or quiet or kind != "text" or out is not None or json == outputs.STDOUT:
+    if whole or quiet or any(each is not None for each in (format, out)) or json == outputs.STDOUT:
         show_comparison(comparison, kind, out, json, quiet, selected)
     else:
         from diaghoi.report.comparison import print_overview

@@ -241,12 +241,14 @@ def overview(comparison: Comparison) -> Comparison:
                 new = replace(column, title=title, group=group, unit="percent")
                 columns.append((tables[key], column, new))
     source = "official" if "official" in tables else f"under {comparison.protocol}"
+    table = _of_columns(comparison, columns)
+    mark = comparison.mark if any(cell.mark for row in table.rows for cell in row.cells) else ""
     table = replace(
-        _of_columns(comparison, columns),
+        table,
         key="overview",
         title="mAP, pairs, negatives and actions in %, ΔmAP in points",
         caption=f"mAP: {source}. ΔmAP: what repairing all errors of a kind adds to mAP under "
-        f"{comparison.protocol}. {comparison.mark}".rstrip(),
+        f"{comparison.protocol}. {mark}".rstrip(),
     )
     asked = (each for key, each in tables.items() if not key.startswith(USUAL))
     return replace(comparison, tables=(table, *asked))

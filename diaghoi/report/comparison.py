@@ -47,7 +47,8 @@ def print_overview(comparison: AnyComparison) -> None:
             console.print()
         models = number_of("model", len(part.models))
         print_line(console, f"{models} on {part.subject}", style="bold")
-        print_line(console, difference_in_words(part))
+        if sentence := difference_in_words(part):
+            print_line(console, sentence)
         for caveat in part.caveats[:MARKS]:
             for line in folded(f"! {caveat}", width, 2):
                 print_line(console, line)

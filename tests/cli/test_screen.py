@@ -171,3 +171,52 @@ def test_more_remarks_than_three_are_counted(report, desk: Path) -> None:
 def test_tables_that_an_option_asks_for_follow(report) -> None:
     done = report(*REPORTS["hico-det"], "--calibration")
     assert "\nCalibration" in done.out.split("more: --detail")[1]
+
+
+@pytest.mark.parametrize("files", [("one.npz", "two.npz"), ("one.npz", "two.npz", "three.json")])
+@pytest.mark.parametrize("width", [80, 120])
+def test_a_comparison_is_one_screen(desk, run, monkeypatch, files, width: int) -> None:
+    monkeypatch.chdir(desk)
+    monkeypatch.setenv("COLUMNS", str(width))
+    done = run("compare", *files, *HICO_DET)
+    assert done.code == 0, done.err
+    lines = done.out.splitlines()
+    assert len(lines) <= 30
+    assert max(map(cell_len, lines)) <= width
+    sentence = " ".join(done.out.split("\n\n")[0].split("\n", 1)[1].split())
+    assert sentence.startswith("one has ")
+    assert "points of official mAP more than" in sentence
+    assert len(sentence.split()) <= 40
+    tables = json.loads(run("compare", *files, *HICO_DET, "--json", "-").out)["tables"]
+    for label in tables["map"]["models"]:
+        told = " ".join(line for line in lines if line.startswith(f"{label} "))
+        for key, column in (
+            *(("official", f"default.{split}") for split in ("full", "rare", "non_rare")),
+            *(("delta_map_full", error) for error in ("human_box", "association", "missed_gt")),
+            *(("pairs", "recall"), ("pairs", "precision"), ("negatives_actions", "actions.map")),
+        ):
+            assert percent(tables[key]["models"][label][column]) in told
+    assert "more: --detail" in lines[-1]
+
+
+def test_a_comparison_says_whether_it_was_tested(desk, run, monkeypatch) -> None:
+    monkeypatch.chdir(desk)
+    words = ("one.npz", "two.npz", *HICO_DET, "--significance", "--resamples", "100")
+    out = " ".join(run("compare", *words).out.split())
+    assert re.search(r"under hico-det-520, not significant, p = [\d.]+\)\. Of the errors, ", out)
+
+
+@pytest.mark.parametrize("words", [("--detail",), ("--format", "text"), ("--only", "Pairs")])
+def test_tables_of_a_comparison_are_there_when_asked_for(desk, run, monkeypatch, words) -> None:
+    monkeypatch.chdir(desk)
+    done = run("compare", "one.npz", "two.npz", *HICO_DET, *words)
+    assert "\nPairs, %\n" in done.out
+    assert "more: --detail" not in done.out
+
+
+def test_equal_models_and_single_ones_need_no_sentence(desk, run, monkeypatch) -> None:
+    monkeypatch.chdir(desk)
+    assert (
+        "\nAll have the same official mAP, " in run("compare", "one.npz", "qpic.npz", *HICO_DET).out
+    )
+    assert run("compare", "one.npz", *HICO_DET).out.splitlines()[1] == ""
