@@ -290,9 +290,9 @@ def difference_in_words(comparison: Comparison) -> str:
         if column.key not in TOTALS and mine.value is not None and other.value is not None
     ]
     if pairs:
-        _, title, *values = max(pairs, key=lambda pair: pair[0])
-        mine, other = (shown(value, "points") for value in values)
-        said += f". Of the errors, {title.lower()} differs most: ΔmAP {mine} against {other}"
+        _, title, *both = max(pairs, key=lambda pair: pair[0])
+        costs_of = " against ".join(shown(value, "points") for value in both)
+        said += f". The cost that differs most: {title.lower()}, ΔmAP {costs_of}"
     return f"{said}."
 
 

@@ -443,7 +443,7 @@ def short_signature(name: str, signature: str) -> str:
             parts.append(value.replace(" ", "-"))
         elif choice == "rare":
             parts.append(f"rare.{value.split()[2]}")
-        elif choice == RANKING:
+        elif choice == RANKING and value == AS_ONE:
             parts.append(value.replace(" ", "-"))
         elif choice == CUT and value != AS_GIVEN:
             parts.append(f"top.{value.split()[1]}")

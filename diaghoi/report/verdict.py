@@ -149,11 +149,12 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     if "other_split" in result:
         said.append(f"{result['other_split']}, on which the benchmark is evaluated")
     notes = [note for note in result["notes"] if not _is_usual(note)]
-    for phrase in (NOT_A_PERSON, "numbered as", WITHOUT_SCORES):
-        said += [note for note in notes if phrase in note and note not in said]
+    phrases = (NOT_A_PERSON, "numbered as", WITHOUT_SCORES)
+    first = dict.fromkeys(note for phrase in phrases for note in notes if phrase in note)
+    said += [note.split("; ")[0] for note in first]
     said += filter(None, [_nothing(result)] if _nothing(result) else _of_order(result))
     few = [note for note in notes if FEW_DECIDE in note]
-    said += [note for note in notes if note not in (*said, *few)]
+    said += [note for note in notes if note not in (*first, *few)]
     sure = "see the intervals" if "intervals" in result else "see --bootstrap"
     groups = (note.split(";")[0].replace("annotated ", "") for note in few)
     return [*said, *(f"{group}: {sure} before you quote it" for group in groups)]

@@ -203,7 +203,7 @@ def test_a_comparison_says_whether_it_was_tested(desk, run, monkeypatch) -> None
     monkeypatch.chdir(desk)
     words = ("one.npz", "two.npz", *HICO_DET, "--significance", "--resamples", "100")
     out = " ".join(run("compare", *words).out.split())
-    assert re.search(r"under hico-det-520, not significant, p = [\d.]+\)\. Of the errors, ", out)
+    assert re.search(r"under hico-det-520, not significant, p = [\d.]+\)\. The cost that ", out)
 
 
 @pytest.mark.parametrize("words", [("--detail",), ("--format", "text"), ("--only", "Pairs")])
