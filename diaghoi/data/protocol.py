@@ -435,8 +435,9 @@ def short_signature(name: str, signature: str) -> str:
         that differ from what the name stands for.
     """
     usual = PROTOCOLS.get(name, Protocol(name=name, classes="all")).choices
+    choices = choices_of(signature)
     parts = [name]
-    for choice, value in choices_of(signature).items():
+    for choice, value in choices.items():
         if choice == "AP":
             parts.append(value.replace("-point", "pt"))
         elif choice == "class without true positive":
@@ -454,6 +455,8 @@ def short_signature(name: str, signature: str) -> str:
                 parts.append(boxes)
         elif choice != CUT and (choice not in usual or usual[choice] != value):
             parts.append(f"{choice}: {value}" if value else choice)
+    gone = usual.keys() - choices.keys() if name in PROTOCOLS else ()
+    parts += sorted(f"not {choice}" for choice in gone if not choice.startswith("IoU "))
     return "|".join(parts)
 
 
