@@ -56,7 +56,8 @@ def print_overview(comparison: AnyComparison) -> None:
         for table in (*shown.tables, *shown.listings):
             console.print()
             print_table(console, table)
-        asked = [f"{each.sentence}." for each in part.differences if each.path == "map.full"]
+        told = (each for each in part.differences if each.path == "map.full" or each.significant)
+        asked = [f"{each.sentence}." for each in told]
         for said in (*(each.sentence for each in part.explained), *asked):
             print_line(console, said)
         signature = short_signature(part.protocol, part.signature)
