@@ -15,7 +15,7 @@ from diaghoi.data.arrays.allocation import keep_freed_memory
 from diaghoi.exceptions import InputError, speaking_of_options
 
 # ASCII replacements of the other characters in reports, for terminals and log files without them.
-PLAIN = {"Δ": "d", "−": "-", "–": "-", "…": ".", "≤": "<=", "≥": ">="}
+PLAIN = {"Δ": "d", "−": "-", "–": "-", "…": ".", "·": "-", "≤": "<=", "≥": ">="}
 NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
 

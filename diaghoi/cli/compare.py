@@ -25,7 +25,7 @@ from diaghoi.cli.comparison_tables import (
     write_comparison,
 )
 from diaghoi.cli.locate import find_annotations, in_folder
-from diaghoi.cli.present import print_notes, print_written
+from diaghoi.cli.present import print_notes, print_number, print_written
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import check_annotations, only_shared
 from diaghoi.cli.significance import (
@@ -42,6 +42,7 @@ from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.explained import ExplainedDifference, explained
 from diaghoi.comparison.joint import AnyComparison, JointComparison
 from diaghoi.comparison.results import is_semantic, read_result, read_semantic
+from diaghoi.comparison.selection import has_overview
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import Model, Study, check_models, read_studies
 from diaghoi.data.arrays.types import StrArray
@@ -135,6 +136,7 @@ def compare(
     confidence: options.Confidence = 0.95,
     seed: options.Seed = 0,
     force: options.Force = False,
+    detail: options.Detail = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Compare detectors: mAP, errors and their costs, pairs, negatives, actions.
@@ -186,7 +188,14 @@ def compare(
     selected.of(comparison)  # refuses unknown tables before anything is written
     drawn = page.write(html, comparison)
     write_comparison(comparison, kind, out, json, selected)
-    show_comparison(comparison, kind, out, json, quiet, selected)
+    whole = detail or selected != ALL or not all(map(has_overview, comparison.parts))
+    if whole or quiet or any(each is not None for each in (format, out)) or json == outputs.STDOUT:
+        show_comparison(comparison, kind, out, json, quiet, selected)
+    else:
+        from diaghoi.report.comparison import print_overview
+
+        print_overview(comparison)
+        print_number(comparison.notes)
     if not quiet:
         print_notes(drawn)
         print_written([path for path in (html, out, json) if path not in (None, outputs.STDOUT)])

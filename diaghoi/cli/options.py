@@ -273,6 +273,9 @@ Force = Annotated[
         rich_help_panel=READING,
     ),
 ]
+Detail = Annotated[
+    bool, typer.Option("--detail", help="Print all tables and notes, not one screen of them.")
+]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
 
 

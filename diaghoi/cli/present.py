@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from diaghoi.cli import outputs
-from diaghoi.exceptions import printable
+from diaghoi.exceptions import number_of, printable
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.json import to_json, write_json
 
@@ -18,14 +18,22 @@ if TYPE_CHECKING:
     from diaghoi.data.table import Table
 
 
-def print_result(result: dict[str, Any]) -> None:
-    """Print the report of a detector on stdout, and its notes on stderr."""
-    from rich.console import Console
+def print_result(result: dict[str, Any], *, detail: bool = False) -> None:
+    """Print one screen of a report on stdout, or in detail all of it and its notes on stderr."""
+    from diaghoi.report.text import print_report, print_screen
 
-    from diaghoi.report.text import print_report
+    if detail:
+        print_report(result, notes=False)
+        print_notes(result["notes"])
+        return
+    print_screen(result)
+    print_number(result["notes"])
 
-    print_report(result, Console(highlight=False), notes=False)
-    print_notes(result["notes"])
+
+def print_number(notes: Sequence[str]) -> None:
+    """Say on stderr how many notes there are."""
+    if notes:
+        typer.echo(f"{number_of('note', len(notes))}: --detail", err=True)
 
 
 def print_notes(notes: Iterable[str]) -> None:

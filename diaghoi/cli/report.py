@@ -235,6 +235,7 @@ def report(
     scheduler: shards.Scheduler = None,
     workers: shards.Workers = None,
     force: options.Force = False,
+    detail: options.Detail = False,
     quiet: options.Quiet = False,
 ) -> None:
     """Diagnose a detector: mAP, errors and what each error costs."""
@@ -310,7 +311,7 @@ def report(
     if json == outputs.STDOUT:
         typer.echo(to_json(result))
     elif not quiet:
-        print_result(result)
+        print_result(result, detail=detail)
         print_notes(notes)
     if not quiet:
         print_written(files.written(result))

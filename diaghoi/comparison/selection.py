@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TypeVar
 
@@ -36,6 +36,20 @@ SHORT = {
     "missed_gt": "Miss",
 }
 """Titles of the errors in the compact table."""
+OVERVIEW = {
+    "delta_map_full": {error: (title, "ΔmAP") for error, title in SHORT.items()},
+    "pairs": {"recall": ("Recall", "Pairs"), "precision": ("Precision", "Pairs")},
+    "negatives_actions": {
+        "negatives.ap": ("Negatives", ""),
+        "actions.map": ("Actions", ""),
+    },
+}
+"""Columns of other tables in the overview: title and group by the key of each."""
+USUAL = (
+    *("official", "map", "delta_map", "localised", "errors", "error_shares", "pairs"),
+    "negatives_actions",
+)
+"""How the keys of the tables begin that every comparison has."""
 
 
 def check_table_names(names: Iterable[str]) -> None:
@@ -181,21 +195,126 @@ def _compact(comparison: Comparison) -> Comparison:
             # In percent they have no plus, for which the column of a paper has no room.
             new = replace(column, title=title, group="ΔmAP", unit="percent")
             columns.append((costs, column, new))
+    table = replace(
+        _of_columns(comparison, columns),
+        key="compact",
+        title="mAP in % and ΔmAP in points",
+        caption=" ".join([*meanings, _costs(comparison), comparison.mark]).rstrip(),
+        narrow=True,
+    )
+    return replace(comparison, tables=(table,), listings=())
+
+
+def has_overview(comparison: Comparison) -> bool:
+    """Whether there is an overview of a comparison: not of one by meaning, or without tables."""
+    return {"map", "delta_map_full"} <= {table.key for table in comparison.tables}
+
+
+def overview(comparison: Comparison) -> Comparison:
+    """Replace the usual tables of a comparison by one, with all that sets detectors apart.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Of some models, with all its tables.
+
+    Returns
+    -------
+    Comparison
+        Its first table, ``overview``, has a row for each model: mAP, also of groups of classes,
+        ΔmAP of each error, pair recall and precision, negatives and actions. Tables that were
+        asked for follow.
+    """
+    tables = {table.key: table for table in comparison.tables}
+    means = tables.get("official", tables["map"])
+    columns = []
+    for column in means.columns:
+        of, _, split = column.key.partition(".")
+        if column.key in OFFICIAL or of in ("default", "map"):
+            title, group, _ = OFFICIAL.get(column.key, (column.title, "", ""))
+            title = "mAP" if (of, split) == ("map", "full") else title
+            columns.append((means, column, replace(column, title=title, group=group)))
+    for key, wanted in OVERVIEW.items():
+        for column in tables[key].columns:
+            if column.key in wanted:
+                title, group = wanted[column.key]
+                new = replace(column, title=title, group=group, unit="percent")
+                columns.append((tables[key], column, new))
+    source = "official" if "official" in tables else f"under {comparison.protocol}"
+    table = _of_columns(comparison, columns)
+    mark = comparison.mark if any(cell.mark for row in table.rows for cell in row.cells) else ""
+    table = replace(
+        table,
+        key="overview",
+        title="mAP, pairs, negatives and actions in %, ΔmAP in points",
+        caption=f"mAP: {source}. ΔmAP: what repairing all errors of a kind adds to mAP under "
+        f"{comparison.protocol}. {mark}".rstrip(),
+    )
+    asked = (each for key, each in tables.items() if not key.startswith(USUAL))
+    return replace(comparison, tables=(table, *asked))
+
+
+def difference_in_words(comparison: Comparison) -> str:
+    """Say which models differ most in mAP, by how much, and in which error, in 40 words at most.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Of some models, with all its tables; empty where fewer than two have a mAP.
+    """
+    tables = {table.key: table for table in comparison.tables}
+    means = tables.get("official", tables["map"])
+    keys = [column.key for column in means.columns]
+    key = next((each for each in OFFICIAL if each in keys), "map.full")
+    values, own = _values(means, key), _values(tables["map"], "map.full")
+    if len(values) < 2:
+        return ""
+    high, low = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
+    what = OFFICIAL[key][2].partition(", Default")[0] if key in OFFICIAL else "mAP"
+    points = shown(values[high] - values[low], "percent")
+    if not points.strip("0."):
+        return f"All have the same {what}, {shown(values[high], 'percent')}."
+    said = f"{high} has {points} points of {what} more than {low}"
+    remarks = [f"under {comparison.protocol}"]
+    if key in OFFICIAL and {high, low} <= own.keys():
+        remarks = [f"{shown(own[high] - own[low], 'points')} under {comparison.protocol}"]
+    for test in comparison.differences:
+        if test.path == "map.full" and set(test.labels) == {high, low}:
+            remarks += [*([] if test.significant else ["not significant"]), test.shown_p]
+    said += f" ({', '.join(remarks)})"
+    costs = tables["delta_map_full"]
+    of = {row.title: row.cells for row in costs.rows if row.kind == "entry"}
+    pairs = [
+        (abs(mine.value - other.value), column.title, mine.value, other.value)
+        for column, mine, other in zip(costs.columns, of[high], of[low], strict=True)
+        if column.key not in TOTALS and mine.value is not None and other.value is not None
+    ]
+    if pairs:
+        _, title, *both = max(pairs, key=lambda pair: pair[0])
+        costs_of = " against ".join(shown(value, "points") for value in both)
+        said += f". The cost that differs most: {title.lower()}, ΔmAP {costs_of}"
+    return f"{said}."
+
+
+def _values(table: Table, key: str) -> dict[str, float]:
+    """Take the defined values of a column by model."""
+    place = [column.key for column in table.columns].index(key)
+    rows = ((row.title, row.cells[place].value) for row in table.rows if row.kind == "entry")
+    return {label: value for label, value in rows if value is not None}
+
+
+def _of_columns(comparison: Comparison, columns: Sequence[tuple[Table, Column, Column]]) -> Table:
+    """Make a table with a row for each model of columns of others, each with its new form."""
     rows = [
         Row(titles=(model.label,), cells=tuple(_cell(*found, model.label) for found in columns))
         for model in comparison.models
     ]
-    table = Table(
-        key="compact",
-        title="mAP in % and ΔmAP in points",
+    return Table(
         heads=("Model",),
         columns=tuple(new for *_, new in columns),
         row_groups=(RowGroup(rows=tuple(rows)),),
-        caption=" ".join([*meanings, _costs(comparison), comparison.mark]).rstrip(),
         best=f"best of its column; of ΔmAP the smallest{TOLD if comparison.differences else ''}",
-        narrow=True,
     )
-    return replace(comparison, tables=(table,), listings=())
 
 
 def _cell(table: Table, column: Column, new: Column, label: str) -> Cell:

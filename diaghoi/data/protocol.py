@@ -423,6 +423,43 @@ def choices_of(signature: str) -> dict[str, str]:
     return {choice: value for choice, _, value in parts}
 
 
+def short_signature(name: str, signature: str) -> str:
+    """Shorten a signature to one line for a paper: ``hico-det-520|11pt|zero|iou.5|rare.train``.
+
+    Parameters
+    ----------
+    name : str
+        The name of the protocol, which stands for the choices that are not spelt out.
+    signature : str
+        As from :attr:`Protocol.signature`; of the other choices only those appear, in full words,
+        that differ from what the name stands for.
+    """
+    usual = PROTOCOLS.get(name, Protocol(name=name, classes="all")).choices
+    choices = choices_of(signature)
+    parts = [name]
+    for choice, value in choices.items():
+        if choice == "AP":
+            parts.append(value.replace("-point", "pt"))
+        elif choice == "class without true positive":
+            parts.append(value.replace(" ", "-"))
+        elif choice == "rare":
+            parts.append(f"rare.{value.split()[2]}")
+        elif choice == RANKING and value == AS_ONE:
+            parts.append(value.replace(" ", "-"))
+        elif choice == CUT and value != AS_GIVEN:
+            parts.append(f"top.{value.split()[1]}")
+        elif choice.startswith("IoU "):
+            level, _, boxes = choice.removeprefix("IoU ").partition(", ")
+            parts.append(f"iou{level.removeprefix('>= ').replace('> ', '>').replace('0.', '.')}")
+            if boxes and not any(each.endswith(boxes) for each in usual):
+                parts.append(boxes)
+        elif choice != CUT and (choice not in usual or usual[choice] != value):
+            parts.append(f"{choice}: {value}" if value else choice)
+    gone = usual.keys() - choices.keys() if name in PROTOCOLS else ()
+    parts += sorted(f"not {choice}" for choice in gone if not choice.startswith("IoU "))
+    return "|".join(parts)
+
+
 def phrases_of(signature: str) -> list[str]:
     """List the parts of a signature, of a protocol or another, to set them line by line."""
     return signature.split(SEPARATOR)

@@ -21,6 +21,10 @@ Saved results hold this in no other place, so these words are part of the JSON c
 are; :func:`diaghoi.comparison.results.only_interactions` alone looks for them.
 """
 
+NOT_A_PERSON = "is not a person"
+WITHOUT_SCORES = "the detector gives no scores"
+FEW_DECIDE = ": a few predictions decide these means"
+"""Parts of notes by which a report knows what to say first."""
 
 FEW = 100
 """Annotated triplets below which the mean of a group of classes is said to rest on few."""
@@ -104,7 +108,7 @@ def subject_notes(vocabulary: Vocabulary, other_subjects: IntArray) -> list[str]
             kinds = kinds[np.argsort(-counts[kinds], kind="stable")]
             named = [f"{vocabulary.objects[kind]} {counts[kind]:,}" for kind in kinds.tolist()]
             total = number_of(noun, int(counts.sum()))
-            notes.append(f"the subject of {total} is not a person ({some_of(named)}): {what}")
+            notes.append(f"the subject of {total} {NOT_A_PERSON} ({some_of(named)}): {what}")
     return notes
 
 
@@ -121,8 +125,8 @@ def answer_notes(answers: Answers | None, images: int) -> list[str]:
     if answers is None:
         return []
     notes = [
-        "the detector gives no scores: all its predictions of a class share one rank in mAP and "
-        "in what errors cost; wrong ones are assigned to annotations in the order of the list"
+        f"{WITHOUT_SCORES}: all its predictions of a class share one rank in mAP and in what "
+        "errors cost; wrong ones are assigned to annotations in the order of the list"
     ]
     if answers.unreadable:
         notes.append(
@@ -201,8 +205,8 @@ def few_notes(splits: Mapping[str, BoolArray], positives: IntArray) -> list[str]
             notes.append(
                 f"{TITLES.get(split, split)}: {number_of('class', len(found))} with "
                 f"{number_of('annotated triplet', int(found.sum()))}; "
-                f"{number_of('class', int((found == 1).sum()))} with a single one: a few "
-                "predictions decide these means; the intervals of report --bootstrap show how much"
+                f"{number_of('class', int((found == 1).sum()))} with a single one"
+                f"{FEW_DECIDE}; the intervals of report --bootstrap show how much"
             )
     return notes
 

@@ -5,11 +5,15 @@ from __future__ import annotations
 from io import StringIO
 
 from rich.console import Console
+from rich.text import Text
 
+from diaghoi._version import __version__
 from diaghoi.comparison.joint import AnyComparison
-from diaghoi.data.protocol import phrases_of
+from diaghoi.comparison.selection import difference_in_words, overview
+from diaghoi.data.protocol import phrases_of, short_signature
 from diaghoi.exceptions import number_of
-from diaghoi.report.terminal import print_line, print_table, wrapped
+from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
+from diaghoi.report.text import GAP, MARKS
 
 
 def to_text(comparison: AnyComparison, width: int = 80) -> str:
@@ -26,6 +30,39 @@ def to_text(comparison: AnyComparison, width: int = 80) -> str:
     console = Console(file=text, width=width, highlight=False, color_system=None)
     print_comparison(comparison, console)
     return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+def print_overview(comparison: AnyComparison) -> None:
+    """Print a sentence and a table for each data set of a comparison on stdout, and what was asked.
+
+    Parameters
+    ----------
+    comparison : Comparison or JointComparison
+        With all its tables, which :func:`print_comparison` prints.
+    """
+    console = Console(highlight=False)
+    width = max(console.width, WIDTH)
+    for number, part in enumerate(comparison.parts):
+        if number:
+            console.print()
+        models = number_of("model", len(part.models))
+        print_line(console, f"{models} on {part.subject}", style="bold")
+        if sentence := difference_in_words(part):
+            print_line(console, sentence)
+        for caveat in part.caveats[:MARKS]:
+            for line in folded(f"! {caveat}", width, 2):
+                print_line(console, line)
+        shown = overview(part)
+        for table in (*shown.tables, *shown.listings):
+            console.print()
+            print_table(console, table)
+        told = (each for each in part.differences if each.path == "map.full" or each.significant)
+        asked = [f"{each.sentence}." for each in told]
+        for said in (*(each.sentence for each in part.explained), *asked):
+            print_line(console, said)
+        signature = short_signature(part.protocol, part.signature)
+        for line in wrapped([f"{signature}|diaghoi.{__version__}", "more: --detail"], width, GAP):
+            console.print(Text(line), soft_wrap=True)
 
 
 def print_comparison(
@@ -60,7 +97,7 @@ def print_comparison(
     for part in comparison.parts:
         choices = phrases_of(part.signature)
         head = f"Protocol {part.protocol}: {choices[0]}"
-        for line in wrapped([head, *choices[1:]], console):
+        for line in wrapped([head, *choices[1:]], console.width):
             print_line(console, line)
     for note in comparison.notes if notes else ():
         print_line(console, f"Note: {note}")

@@ -53,7 +53,7 @@ def print_semantic(
         (f"Protocol {result['protocol']['name']}", result["protocol"]["signature"]),
     ):
         first, *rest = phrases_of(signature)
-        for line in wrapped([f"{title}: {first}", *rest], console):
+        for line in wrapped([f"{title}: {first}", *rest], console.width):
             print_line(console, line)
     for note in result["notes"] if notes else ():
         print_line(console, f"Note: {note}")

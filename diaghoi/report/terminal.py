@@ -93,17 +93,28 @@ def print_line(console: Console, line: str, style: str = "", width: int | None =
         console.print(part, soft_wrap=True)
 
 
-def wrapped(parts: list[str], console: Console) -> list[str]:
-    """Join parts with `` | `` to lines that fit the console; no part is broken."""
+def wrapped(parts: list[str], width: int, separator: str = " | ") -> list[str]:
+    """Join parts to lines of at most a width, with a separator; no part is broken."""
     lines = [parts[0]]
     for part in parts[1:]:
-        longer = f"{lines[-1]} | {part}"
-        if len(longer) <= console.width - 2:
+        longer = f"{lines[-1]}{separator}{part}"
+        if cell_len(longer) <= width - 2:
             lines[-1] = longer
         else:
-            lines[-1] += " |"
-            lines.append(f"  {part}")
+            lines[-1] += separator.rstrip()
+            lines.append(f"{INDENT}{part}")
     return lines
+
+
+def folded(text: str, width: int, most: int) -> list[str]:
+    """Break prose at words to at most some lines of a width; an ellipsis stands for the rest."""
+    room = width - len(INDENT)
+    lines = list(Text(printable(text)).wrap(Console(width=width), room))
+    if len(lines) > most:
+        del lines[most:]
+        lines[-1].truncate(room - 2)
+        lines[-1] = Text(f"{lines[-1].plain.rpartition(' ')[0]} …")
+    return [f"{INDENT if row else ''}{line.plain.rstrip()}" for row, line in enumerate(lines)]
 
 
 def _aligned(table: Table) -> Widths:

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from rich.cells import cell_len
 from rich.console import Console
+from rich.text import Text
 
 from diaghoi.comparison.results import (
     CHANGED,
@@ -21,19 +23,32 @@ from diaghoi.comparison.results import (
     publishes_negatives,
 )
 from diaghoi.data.arrays.division import ratio
-from diaghoi.data.protocol import choices_of, phrases_of
+from diaghoi.data.protocol import choices_of, phrases_of, short_signature
 from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of
-from diaghoi.oracles import LOCALISED, ORACLES
+from diaghoi.oracles import LOCALISED, ORACLES, TOTALS
 from diaghoi.oracles.localised import LEFT_OUT, OWN_ATTEMPT, OWN_OBJECT
 from diaghoi.report.extras import extra_tables
-from diaghoi.report.terminal import print_line, print_table, wrapped
-from diaghoi.report.verdict import headline, verdict
+from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
+from diaghoi.report.verdict import (
+    headline,
+    of_held_images,
+    ranks_errors,
+    remarks,
+    verdict,
+)
 
 # Letters that counts and means take at least, so that the splits of all tables line up.
 COUNT, SPLIT = 10, 9
+# What the first screen of a report takes, and how many remarks stand on it.
+LINES, MARKS = 24, 3
+REPAIRED, GAP = "If repaired alone", "   "
+TOTAL_WORDS = {
+    "false_positive": "all false positives",
+    "false_negative": "all false negatives",
+}
 Result = Mapping[str, Any]
 
 
@@ -66,10 +81,188 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
         print_table(console, table)
     console.print()
     choices = phrases_of(protocol["signature"])
-    for line in wrapped([f"Protocol {protocol['name']}: {choices[0]}", *choices[1:]], console):
+    for line in wrapped(
+        [f"Protocol {protocol['name']}: {choices[0]}", *choices[1:]], console.width
+    ):
         print_line(console, line)
     for note in result["notes"] if notes else []:
         print_line(console, f"Note: {note}")
+
+
+def print_screen(result: Result, console: Console | None = None) -> None:
+    """Print what a report comes to on one screen, and after it the tables that were asked for.
+
+    Parameters
+    ----------
+    result : mapping
+        As for :func:`print_report`, which prints all.
+    console : rich.console.Console, optional
+        As for :func:`print_report`.
+    """
+    console = Console(highlight=False) if console is None else console
+    for row, line in enumerate(screen_lines(result, max(console.width, WIDTH))):
+        style = "bold" if row == 0 or line.startswith(REPAIRED) else ""
+        console.print(Text(line, style=style), soft_wrap=True)
+    asked = dict(result)
+    if "unscored" in asked:  # which always has these tables
+        del asked["unscored"], asked["detections"]
+    for table in extra_tables(asked, split_titles(result)):
+        console.print()
+        print_table(console, table)
+
+
+def screen_lines(result: Result, width: int = 80) -> list[str]:
+    """List the lines of the first screen of a report: at most 24 of a width.
+
+    Parameters
+    ----------
+    result : mapping
+        As for :func:`print_report`.
+    width : int
+        Letters of a line, at least 76.
+
+    Returns
+    -------
+    list of str
+        The detector, what changes how its numbers must be read, mAP, what each error costs by its
+        ΔmAP, pairs, negatives and actions, and the protocol. Percent and points of percent.
+    """
+    counts = result["counts"]
+    title = folded(
+        f"{result['label'] or 'Predictions'} · {printed_name(result['dataset'])} · "
+        f"{number_of('image', counts['images'])}, {counts['annotated_triplets']:,} annotated and "
+        f"{number_of('predicted triplet', counts['predicted_triplets'])}",
+        width,
+        2,
+    )
+    protocol = result["protocol"]
+    signature = short_signature(protocol["name"], protocol["signature"])
+    end = [f"{signature}|diaghoi.{result['diaghoi']}", "more: --detail, --out FOLDER"]
+    below = [
+        "",
+        *wrapped(_means(result), width, GAP)[:2],
+        "",
+        *_costs(result),
+        "",
+        *wrapped(_parts_in_words(result), width, " · "),
+        *wrapped(end, width, "     "),
+    ]
+    taken = sum(max(1, -(-cell_len(line) // width)) for line in (*title, *below))
+    return [*title, *_marks(remarks(result), width, LINES - taken), *below]
+
+
+def _marks(said: list[str], width: int, room: int) -> list[str]:
+    """Mark the first remarks that find room, and count the others."""
+    lines: list[str] = []
+    for number, remark in enumerate(said):
+        marked = folded(f"! {remark}", width, 2)
+        left = len(said) - number - 1
+        if number == MARKS or len(lines) + len(marked) + (left > 0) > room:
+            return [*lines, f"! {number_of('more remark', left + 1)} like these: --detail"]
+        lines += marked
+    return lines
+
+
+def _means(result: Result) -> list[str]:
+    """Name the means that papers print, and that of the protocol where it is another."""
+    official, means = result["official"], result["map"]
+    held = result.get("coverage", {})
+    of = f" ({held['shared_images']:,} of {held['annotated_images']:,} images)" if held else ""
+    if "default" in official:
+        classes = ", interactions" if only_interactions(result) else ""
+        means = {f"mAP{classes}{of}": official["default"]["full"]}
+        means |= _of_groups(result, official["default"])
+        if "known_object" in official:
+            means["Known Object"] = official["known_object"]["full"]
+    elif "agent" in official:
+        means = {
+            f"Role AP{of}, scenario 1": official["scenario_1"]["ap"],
+            "scenario 2": official["scenario_2"]["ap"],
+            "agent": official["agent"]["ap"],
+        }
+    else:
+        means = {f"mAP{of}": means["full"], **_of_groups(result, means)}
+    shown_means = {title: percent(value) for title, value in means.items()}
+    own = percent(result["map"]["full"])
+    first, *others = (f"{title} {value}" for title, value in shown_means.items())
+    bounds = result.get("unscored", {}).get("bounds", {})
+    bound = bounds.get("default") or bounds.get("protocol")
+    if bound:
+        low, high = (percent(bound[key]["full"]) for key in ("worst", "best"))
+        first += f" ({low} to {high} if scores ranked)"
+    if own != next(iter(shown_means.values())):
+        others.append(f"{result['protocol']['name']} {own}")
+    if "unscored" in result:
+        others.append(f"F1 {percent(result['detections']['full']['f1'])}")
+    return [first, *others]
+
+
+def _of_groups(result: Result, means: Result) -> dict[str, float | None]:
+    return {
+        title: means.get(split) for split, title in split_titles(result).items() if split != "full"
+    }
+
+
+def _costs(result: Result) -> list[str]:
+    """Set what each error costs, the dearest first, the second reading in brackets."""
+    result = of_held_images(result) | {"whole": result["oracles"]}
+    oracles = result["oracles"]
+    ranked = ranks_errors(result)
+    names = [name for name in oracles if name not in TOTALS]
+    if ranked:
+        names.sort(key=lambda name: -(oracles[name]["delta_map"]["full"] or 0.0))
+    room = max(map(len, map(_title, names)))
+    size = max(room + 4, len(REPAIRED) + 2)
+    shares = {name: _share(result, name) for name in names}
+    wide = max(map(len, shares.values()))
+    return [
+        f"{REPAIRED:<{size}}{'ΔmAP':>6}   of predictions{'' if ranked else ', not ranked'}",
+        *(
+            f"{f'  {_title(name)}':<{size}}{_gain(oracles[name]):>6}   {shares[name]:<{wide}} "
+            f"{_other_cost(result, name)}".rstrip()
+            for name in names
+        ),
+        "  " + GAP.join(f"{words} {_gain(oracles[name])}" for name, words in TOTAL_WORDS.items()),
+    ]
+
+
+def _share(result: Result, name: str) -> str:
+    """Say how many of the predictions, or of the annotations, an error takes."""
+    counted = error_count(result, name)
+    if counted is None:
+        return ""
+    if name == "missed_gt":
+        return f"{counted[0]:,} of {counted[1]:,} annotated"
+    return f"{percent(ratio(*counted)):>6} %"
+
+
+def _other_cost(result: Result, name: str) -> str:
+    """Set the cost by the second reading, or with all images, where it is another."""
+    gain, whole = (_gain(result[key][name]) for key in ("oracles", "whole"))
+    if whole != gain:
+        return f"({whole} in all images)"
+    second = _gain(result.get("localised", {}).get(name, result["oracles"][name]))
+    if second == gain:
+        return ""
+    how = LOCALISED[name].title
+    return f"({second} {how if how.startswith('with') else f'on {how}'})"
+
+
+def _gain(outcome: Result) -> str:
+    return percent(outcome["delta_map"]["full"], signed=True)
+
+
+def _parts_in_words(result: Result) -> list[str]:
+    """Say how the halves of the detector do alone."""
+    pairs = result["pairs"]
+    listed = "Pairs" if pairs["source"] == "pairs" else "Pairs of the triplets"
+    per_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} per image"
+    return [
+        f"{listed}: recall {percent(pairs['recall'])}, precision {percent(pairs['precision'])}"
+        f"{per_image}",
+        f"rejecting other pairs: AP {percent(result['negatives']['ap'])}",
+        f"actions on found pairs: mAP {percent(result['actions']['map'])}",
+    ]
 
 
 def heading(result: Result) -> str:

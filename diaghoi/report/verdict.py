@@ -1,4 +1,4 @@
-"""What a diagnosis comes to, in two sentences: the mAP to cite, and the error that costs most."""
+"""What a diagnosis comes to: the mAP to cite, the error that costs most, and what to beware of."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import Any
 
 from diaghoi.comparison.results import coverage_words, only_interactions
 from diaghoi.diagnosis.benchmark import headlines
+from diaghoi.diagnosis.notes import FEW_DECIDE, NOT_A_PERSON, ONLY_INTERACTIONS, WITHOUT_SCORES
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, ORACLES, TOTALS
 
@@ -20,6 +21,19 @@ READINGS = {
 }
 """What the second reading repairs, as the rows of the report name it."""
 
+# Phrases of notes on what is usual for a format, or what the first screen says by other means.
+_USUAL = (
+    *("image labels: ", "no pair file: ", "taken for ", "joined by position", "cut to the "),
+    *("action_scores", "no action scores", "score of the verb alone", "no action annotations"),
+    *("'hoi_annotation'", "leave out actions", "to have no interaction", "marked invisible"),
+    *(
+        "in the prediction file",
+        "--only-predicted-images: ",
+        "without any predicted triplet",
+        "benchmark is evaluated",
+    ),
+    ONLY_INTERACTIONS,
+)
 BOX_ERRORS = ("human_box", "object_box", "both_boxes")
 # Detectors rank a true positive above 80 to 99 % of the wrong predictions of its class.
 TELLING, AGAINST = 0.58, 0.4
@@ -78,22 +92,16 @@ def verdict(result: Mapping[str, Any]) -> str:
         the file does not hold all annotated images, missed triplets of the others are left out of
         this, and where it lacks most, nothing is ranked.
     """
-    if result["map"]["full"] is None:
-        return "No class of the protocol is annotated."
-    if result["counts"]["predicted_triplets"] == 0:
-        return "There are no predictions of these classes: everything is missed."
-    coverage = result.get("coverage", {})
-    if 2 * coverage.get("shared_images", 0) < coverage.get("annotated_images", 0) and not (
-        coverage.get("only_predicted_images")
-    ):
+    if empty := _nothing(result):
+        return empty
+    if not ranks_errors(result):
         return (
             "Errors are not ranked by their cost: what is annotated in the images that the "
             "prediction file does not hold counts as not found. --only-predicted-images evaluates "
             "the others alone."
         )
-    elsewhere = coverage.get("triplets_elsewhere", 0)
-    held = {key: result.get(key, {}) | coverage.get(key, {}) for key in ("oracles", "localised")}
-    result = {**result, **held}
+    elsewhere = result.get("coverage", {}).get("triplets_elsewhere", 0)
+    result = of_held_images(result)
     gains = _gains(result["oracles"] | result["localised"])
     worst = max(gains, key=lambda name: gains[name], default=None)
     left = f"{number_of('annotated triplet', elsewhere)} in images that the file does not hold"
@@ -102,6 +110,95 @@ def verdict(result: Mapping[str, Any]) -> str:
         return f"Repairing one kind of error alone would add nothing.{unranked}"
     ranking = _ranking_fault(result, gains[worst])
     return f"{ranking}{_words(worst)}{_cost(result, worst, gains[worst])}{unranked}"
+
+
+def ranks_errors(result: Mapping[str, Any]) -> bool:
+    """Whether errors are ranked by their cost: the file holds at least half of the images."""
+    coverage = result.get("coverage", {})
+    few = 2 * coverage.get("shared_images", 0) < coverage.get("annotated_images", 0)
+    return not few or bool(coverage.get("only_predicted_images"))
+
+
+def of_held_images(result: Mapping[str, Any]) -> dict[str, Any]:
+    """Leave missed triplets of images that the file does not hold out of what errors cost."""
+    coverage = result.get("coverage", {})
+    return {
+        **result,
+        **{key: result.get(key, {}) | coverage.get(key, {}) for key in ("oracles", "localised")},
+    }
+
+
+def remarks(result: Mapping[str, Any]) -> list[str]:
+    """List what changes how the numbers of a report must be read, the gravest first.
+
+    Parameters
+    ----------
+    result : mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`.
+
+    Returns
+    -------
+    list of str
+        Images that the predictions lack or that are of another split, subjects that are no people,
+        numbers that were decided, scores that do not rank, other notes on this result, and last
+        the groups of classes with few triplets.
+    """
+    said = []
+    if covered := coverage_words(result):
+        said.append(f"{covered}: {_left_out(result)}")
+    if "other_split" in result:
+        said.append(f"{result['other_split']}, on which the benchmark is evaluated")
+    notes = [note for note in result["notes"] if not _is_usual(note)]
+    phrases = (NOT_A_PERSON, "numbered as", WITHOUT_SCORES)
+    first = dict.fromkeys(note for phrase in phrases for note in notes if phrase in note)
+    said += [note.split("; ")[0] for note in first]
+    said += filter(None, [_nothing(result)] if _nothing(result) else _of_order(result))
+    few = [note for note in notes if FEW_DECIDE in note]
+    said += [note for note in notes if note not in (*first, *few)]
+    sure = "see the intervals" if "intervals" in result else "see --bootstrap"
+    groups = (note.split(";")[0].replace("annotated ", "") for note in few)
+    return [*said, *(f"{group}: {sure} before you quote it" for group in groups)]
+
+
+def _is_usual(note: str) -> bool:
+    """Whether a note, of where files were or how they are read, changes nothing for a reader."""
+    place = note.startswith("annotations: ") and "which differ" not in note
+    return place or any(phrase in note for phrase in _USUAL)
+
+
+def _nothing(result: Mapping[str, Any]) -> str:
+    """Say that nothing is annotated, or nothing predicted; empty where both are there."""
+    if result["map"]["full"] is None:
+        return "No class of the protocol is annotated."
+    if result["counts"]["predicted_triplets"] == 0:
+        return "There are no predictions of these classes: everything is missed."
+    return ""
+
+
+def _left_out(result: Mapping[str, Any]) -> str:
+    """Say what becomes of the annotated images that the predictions lack."""
+    coverage = result["coverage"]
+    if coverage.get("only_predicted_images"):
+        return "these alone are evaluated"
+    if not ranks_errors(result):
+        return "errors are not ranked; --only-predicted-images evaluates these alone"
+    elsewhere = number_of("annotated triplet", coverage["triplets_elsewhere"])
+    return f"{elsewhere} of the others count as not found, but not in the cost of Missed"
+
+
+def _of_order(result: Mapping[str, Any]) -> list[str]:
+    """Say where scores do not rank, and where the second reading names another worst error."""
+    if not ranks_errors(result):
+        return []
+    result = of_held_images(result)
+    published, localised = (_gains(result[key]) for key in ("oracles", "localised"))
+    gains = published | localised
+    worst, first = (max(each, key=each.__getitem__, default="") for each in (gains, published))
+    if not worst or round(100 * gains[worst], 2) <= 0:
+        return []
+    contested = worst != first and worst in published
+    cost = f"{_words(worst)}{_cost(result, worst, gains[worst])}" if contested else ""
+    return [_ranking_fault(result, gains[worst]).strip(), cost]
 
 
 def _cost(result: Mapping[str, Any], worst: str, gain: float) -> str:

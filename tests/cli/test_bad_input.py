@@ -462,7 +462,7 @@ def test_no_predictions_at_all(report, run, found, gt) -> None:
     assert (
         "holds no predicted triplet, so that there is nothing to evaluate; --force" in refused.err
     )
-    done = run("report", "preds.pkl", "--annotations", gt, "--out", "o", "--force")
+    done = run("report", "preds.pkl", "--annotations", gt, "--out", "o", "--force", "--detail")
     assert done.code == 0
     assert "; 0.00 under hico-det-520.\nThere are no predictions of these" in done.out
 
@@ -488,7 +488,7 @@ def test_an_empty_list_takes_the_data_set_of_the_annotations(run, save, alone: P
     write(alone / "gt.npz", simulate.v_coco_annotations(3, np.random.default_rng(0)))
     refused = run("report", file, "--annotations", "gt.npz")
     assert "preds.pkl: holds no predicted triplet" in refused.err
-    done = run("report", file, "--annotations", "gt.npz", "--force")
+    done = run("report", file, "--annotations", "gt.npz", "--force", "--detail")
     assert done.out.startswith(
         "preds on V-COCO, predictions for 0 of 3 annotated images (v-coco-s1)\n"
     )

@@ -46,7 +46,8 @@ def detectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_saved_results_are_compared(run, put) -> None:
-    done = run("compare", put("a.json"), put("b.json", map={"full": 0.6, "rare": None}))
+    files = put("a.json"), put("b.json", map={"full": 0.6, "rare": None})
+    done = run("compare", *files, "--detail")
     assert done.code == 0
     assert done.out.startswith("2 models on HICO-DET, 1,234 images, protocol hico-det-520\n")
     line = next(
@@ -97,7 +98,7 @@ def test_variants_of_each_model(run, detectors: Path, alone: Path) -> None:
     truth = ("--annotations", detectors / "gt.npz")
     asked = ("--pair-nms", "0.5", "--detection-threshold", "0.3")
     files = [detectors / f"{name}.npz" for name in ("one", "two")]
-    done = run("compare", *files, *truth, *asked, "--json", "all.json")
+    done = run("compare", *files, *truth, *asked, "--json", "all.json", "--detail")
     assert done.code == 0, done.err
     assert "\nWith pair NMS 0.5, %\n" in done.out
     assert "one: pair NMS at 0.5: drops" in done.err
@@ -251,7 +252,7 @@ def test_annotations_are_found_as_report_finds_them(run, detectors: Path, monkey
     assert missing.code == 2
     assert "no hico-det annotations found" in missing.err
     monkeypatch.setenv("DIAGHOI_DATA", str(detectors / "gt.npz"))
-    done = run("compare", detectors / "one.npz")
+    done = run("compare", detectors / "one.npz", "--detail")
     assert done.code == 0
     assert f"Note: annotations: {detectors / 'gt.npz'}, from DIAGHOI_DATA" in done.err
 
@@ -292,7 +293,7 @@ def study(folder: Path, detectors: Path, more: str = "") -> Path:
 
 
 def test_a_study_is_compared(run, detectors: Path, alone: Path) -> None:
-    done = run("compare", study(alone, detectors))
+    done = run("compare", study(alone, detectors), "--detail")
     assert done.code == 0
     assert "\nTwo-stage\n  B " in done.out
     assert "\nDifference " in done.out
@@ -306,7 +307,10 @@ def test_studies_on_several_data_sets_are_compared_together(run, put, alone: Pat
     for name in ("a", "b"):
         (alone / f"{name}.toml").write_text(f'[[model]]\nfile = "{name}.json"\n')
     (alone / "both.toml").write_text('studies = ["a.toml", "b.toml"]\n')
-    done = run("compare", "both.toml")
+    short = run("compare", "both.toml").out
+    assert short.startswith("1 model on HICO-DET, ")
+    assert "\n1 model on V-COCO, " in short
+    done = run("compare", "both.toml", "--detail")
     assert done.code == 0
     assert "\nHICO-DET\n  a " in done.out
     assert "\nV-COCO\n  b " in done.out
@@ -494,7 +498,9 @@ def test_letters_of_labels_stay_in_latex(run, put) -> None:
 
 def test_caveats_are_told_on_stderr_and_in_the_tables(run, put) -> None:
     counts = example()["counts"] | {"images": 7}
-    done = run("compare", put("a.json"), put("b.json", counts=counts))
+    files = put("a.json"), put("b.json", counts=counts)
+    assert "! images differ (a: 1,234; b: 7)\n" in run("compare", *files).out
+    done = run("compare", *files, "--detail")
     assert done.code == 0
     assert "Note: images differ (a: 1,234; b: 7)" in done.err
     assert "Caution: images differ (a: 1,234; b: 7)." in done.out

@@ -52,14 +52,14 @@ def as_json(done) -> Any:
 
 
 def test_all_images_need_no_word(report) -> None:
-    lines = report("all").out.splitlines()
+    lines = report("all", "--detail").out.splitlines()
     assert lines[0] == "all on HICO-DET (hico-det-520)"
     assert lines[1].startswith("Official mAP ")
     assert "coverage" not in as_json(report("all", "--json", "-"))
 
 
 def test_few_images_are_said_first_and_nothing_is_ranked(report) -> None:
-    lines = report("few").out.splitlines()
+    lines = report("few", "--detail").out.splitlines()
     words = "predictions for 30 of 120 annotated images"
     assert lines[0] == f"few on HICO-DET, {words} (hico-det-520)"
     text = " ".join(lines[1:6])
@@ -72,7 +72,7 @@ def test_few_images_are_said_first_and_nothing_is_ranked(report) -> None:
 
 
 def test_missed_triplets_of_other_images_are_not_ranked(report, folder: Path) -> None:
-    done = report("most")
+    done = report("most", "--detail")
     lines = done.out.splitlines()
     assert lines[0] == "most on HICO-DET, predictions for 80 of 120 annotated images (hico-det-520)"
     result = as_json(report("most", "--json", "-"))
@@ -91,7 +91,7 @@ def test_missed_triplets_of_other_images_are_not_ranked(report, folder: Path) ->
 
 
 def test_only_predicted_images_are_evaluated(report, folder: Path) -> None:
-    done = report("few", "--only-predicted-images")
+    done = report("few", "--only-predicted-images", "--detail")
     lines = done.out.splitlines()
     assert lines[0] == "few on HICO-DET, 30 of 120 annotated images (hico-det-520)"
     assert lines[1].startswith("30 of 120 annotated images: Official mAP ")
@@ -174,6 +174,6 @@ def test_another_split_is_said_as_inspect_says_it(run, alone: Path) -> None:
     write("preds.npz", simulate.v_coco_detect(truth, rng).with_names(names))
     said = "3 of 4 images are not of V-COCO's test split, on which the benchmark is evaluated, but"
     assert said in run("inspect", "preds.npz", "--annotations", "gt.npz").out
-    done = run("report", "preds.npz", "--annotations", "gt.npz")
+    done = run("report", "preds.npz", "--annotations", "gt.npz", "--detail")
     assert said in done.err
     assert done.out.startswith("preds on V-COCO, 3 of 4 images not of the test split (v-coco-s1)\n")

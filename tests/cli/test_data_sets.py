@@ -264,7 +264,7 @@ def test_swig_hoi_is_recognised_and_its_annotations_are_found(
 
 
 def test_swig_hoi_as_text(swig: tuple[Path, Path], run: Callable[..., Any]) -> None:
-    done = run("report", swig[0])
+    done = run("report", swig[0], "--detail")
     assert done.code == 0, done.err
     head = next(line for line in done.out.splitlines() if line.startswith("mAP, %"))
     assert head.split() == ["mAP,", "%", "Full", "Zero-shot", "Rare", "Non-rare"]

@@ -51,11 +51,9 @@ def test_the_installed_script() -> None:
 def test_report_as_a_program(program, data, tmp_path: Path) -> None:
     done = program("report", data.predictions, "--annotations", data.annotations, "--out", tmp_path)
     assert done.code == 0
-    assert done.out.startswith("preds on HICO-DET (hico-det-520)\nOfficial mAP ")
+    assert done.out.startswith("preds · HICO-DET · ")
     files = ", ".join(str(tmp_path / f"preds.{kind}") for kind in ("txt", "json", "pdf"))
-    assert done.err == (
-        f"Note: no pair file: the predicted pairs are those of the triplets\nWrote {files}\n"
-    )
+    assert done.err == f"1 note: --detail\nWrote {files}\n"
     assert max(map(len, done.out.splitlines())) <= 80
     assert {path.name for path in tmp_path.iterdir()} >= {"preds.txt", "preds.json", "preds.pdf"}
 
@@ -70,12 +68,13 @@ def test_an_error_as_a_program(program, data) -> None:
 def test_a_log_file_without_unicode(program, data) -> None:
     """Windows and bare containers write logs in encodings that have no Greek letters."""
     words = ("report", data.predictions, "--annotations", data.annotations, "--causes")
-    plain = program(*words, PYTHONIOENCODING="ascii")
-    assert plain.code == 0
-    assert plain.out.isascii()
-    assert "dmAP" in plain.out
-    assert ">=" in plain.out
-    assert "?" not in plain.out
+    for detail in ((), ("--detail",)):
+        plain = program(*words, *detail, PYTHONIOENCODING="ascii")
+        assert plain.code == 0
+        assert plain.out.isascii()
+        assert "dmAP" in plain.out
+        assert (">=" in plain.out) == bool(detail)
+        assert "?" not in plain.out
 
 
 @pytest.mark.slow

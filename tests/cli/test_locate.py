@@ -106,13 +106,13 @@ def test_a_setting_whose_file_is_gone(run, data, tmp_path: Path) -> None:
 
 def test_a_folder_for_the_annotations(run, data, tmp_path: Path) -> None:
     file = put(data.annotations, str(tmp_path), "sets", "test_hico.json")
-    done = run("report", data.predictions, "--annotations", file.parent)
+    done = run("report", data.predictions, "--annotations", file.parent, "--detail")
     assert done.err.startswith(f"Note: annotations: {file}\n")
 
 
 def test_found_annotations_are_named_on_stderr(run, data) -> None:
     put(data.annotations, "hicodet", "gt_wo_nointer.pkl")
-    done = run("report", data.predictions)
+    done = run("report", data.predictions, "--detail")
     assert done.err.startswith(
         "Note: annotations: hicodet/gt_wo_nointer.pkl, from a customary folder\n"
     )

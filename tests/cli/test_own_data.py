@@ -128,7 +128,7 @@ def test_force_evaluates_own_data_as_a_known_data_set(run: Any, alone: Path) -> 
     found = saved(alone / "found.pkl", PREDICTIONS["CDN, with annotations"]())
     assert run("report", found).code == 2
     done = run("report", found, "--force")
-    assert (done.code, "on HICO-DET" in done.out) == (0, True), done.err
+    assert (done.code, "· HICO-DET ·" in done.out) == (0, True), done.err
 
 
 def test_own_data_with_missing_objects_are_not_of_v_coco(run: Any, alone: Path) -> None:

@@ -147,7 +147,7 @@ def test_columnar_file_gives_the_same_figures(report, data) -> None:
 
 
 def test_results_and_notes_are_kept_apart(run, data) -> None:
-    done = run("report", data.predictions, "--annotations", data.annotations)
+    done = run("report", data.predictions, "--annotations", data.annotations, "--detail")
     assert done.code == 0
     assert "Note" not in done.out
     assert done.err == "Note: no pair file: the predicted pairs are those of the triplets\n"
@@ -164,7 +164,7 @@ def test_quiet_prints_nothing(run, data, alone: Path) -> None:
 
 def test_out_writes_text_json_and_pdf(run, data, alone: Path) -> None:
     words = ("--annotations", data.annotations, "--out", "deep/er", "--label", "my model")
-    done = run("report", data.predictions, *words)
+    done = run("report", data.predictions, *words, "--detail")
     folder = alone / "deep" / "er"
     assert {path.name for path in folder.iterdir()} == {
         "my model.txt",
@@ -224,7 +224,7 @@ def test_labels_that_make_odd_names(run, data, alone: Path) -> None:
 def test_files_are_written_before_anything_is_printed(run, data, alone: Path, monkeypatch) -> None:
     """So that a closed pipe, as in `| head`, does not lose them."""
 
-    def closed(*_: Any) -> None:
+    def closed(*_: Any, **__: Any) -> None:
         raise BrokenPipeError
 
     monkeypatch.setattr("diaghoi.cli.report.print_result", closed)
@@ -283,8 +283,11 @@ def test_hopeless_predictions_are_said_to_be_so(run, data, alone: Path) -> None:
     done = run("report", "p.npz", "--annotations", data.annotations)
     assert done.code == 2
     assert "(instances_test2015.json, anno_bbox.mat); --force goes on nevertheless" in done.err
-    forced = run("report", "p.npz", "--annotations", data.annotations, "--force")
+    words = ("--annotations", data.annotations, "--force")
+    forced = run("report", "p.npz", *words)
     assert forced.code == 0
+    assert "! 0.0 % of the annotated boxes have a predicted box close to them: " in forced.out
+    forced = run("report", "p.npz", *words, "--detail")
     assert "so they look divided by the image size" in forced.err.splitlines()[0]
 
 
@@ -444,7 +447,8 @@ def test_groups_of_classes_are_columns(data, run: Any, tmp_path: Path) -> None:
     assert "from 0, 'mine' begins with 'sit on airplane', 'wash airplane'; from 1" in done.err
     groups.write_text('{"mine": [0, 8]}')
     done = run("report", *files, "--groups", groups)
-    assert f"Note: {groups}: classes count from 0, because one of them is 0" in done.err
+    assert f"! {groups.parent}" in done.out
+    assert "from 0, because one of them is 0" in " ".join(done.out.split())
     done = run("report", *files, "--groups", groups, "--zero-shot", "UO")
     assert done.code == 2
     assert done.err == "diaghoi: error: --zero-shot and --groups: give only one of them\n"

@@ -22,7 +22,7 @@ def report(run, data):
 
     def command(*words: object) -> tuple[dict, str, str]:
         usual = ("report", data.predictions, "--annotations", data.annotations)
-        done = run(*usual, "--json", "x.json", *words)
+        done = run(*usual, "--json", "x.json", "--detail", *words)
         assert done.code == 0, done.err
         return json.loads(Path("x.json").read_text()), done.out, done.err
 

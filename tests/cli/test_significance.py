@@ -58,7 +58,7 @@ def compare(run, detectors: Path):
 
 
 def test_differences_stand_in_json_and_text(compare, alone: Path) -> None:
-    done = compare(*FAST, "--json", "x.json")
+    done = compare(*FAST, "--json", "x.json", "--detail")
     assert done.code == 0, done.err
     found = json.loads(Path("x.json").read_text())
     assert [each["path"] for each in found["differences"]][:1] == ["map.full"]
@@ -136,7 +136,7 @@ def test_too_few_exchanges_are_told_and_enough_are_marked_in_latex(compare) -> N
     # The smallest p is 1 / (1 + resamples), and 10 times as large when it is corrected.
     words = "too few to tell models apart: corrected for 10 comparisons, no p-value can be below"
     however = "0.05, however large the difference; give --resamples 200 or more"
-    few = compare("--significance", "--resamples", "199")
+    few = compare("--significance", "--resamples", "199", "--detail")
     assert f"Note: 199 exchanges are {words} {however}" in few.err
     assert DIFFERS not in few.out
     enough = compare("--significance", "--resamples", "200", "--format", "latex")

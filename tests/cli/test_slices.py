@@ -30,7 +30,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_report_in_slices(run, folder: Path) -> None:
     words = ("report", folder / "two.npz", "--annotations", folder / "gt.npz")
-    done = run(*words, "--slices", folder / "tags.csv", "--bootstrap", 100)
+    done = run(*words, "--slices", folder / "tags.csv", "--bootstrap", 100, "--detail")
     assert done.code == 0
     assert "\nSlices, %\n" in done.out
     assert "\nΔmAP per error in slices\n" in done.out

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import Any
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import strategies as st
 
 from diaghoi import PROTOCOLS, InputError, Protocol, protocol
 from diaghoi.data.iou import reaches
-from diaghoi.data.protocol import Group, choices_of
+from diaghoi.data.protocol import Group, choices_of, short_signature
 from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import hico_det
 
@@ -139,3 +140,34 @@ def test_one_rule_says_what_reaches_the_iou_threshold(strict: bool, expected: li
     values = np.array([0.5, np.nextafter(0.5, 1), 0.49, np.nan])
     assert reaches(chosen, values).tolist() == [*expected, False, False]
     assert [reaches(chosen, value) for value in values.tolist()] == [*expected, False, False]
+
+
+@pytest.mark.parametrize(
+    ("changes", "short"),
+    [
+        ({}, "11pt|zero|iou.5|rare.train"),
+        (
+            {"iou": 0.75, "average_precision": "area", "rare": "test", "top": 100},
+            "area|zero|iou.75|rare.test|top.100",
+        ),
+        ({"groups": (Group("mine", (1, 2)),)}, "11pt|zero|iou.5|rare.train|groups: mine (2)"),
+        ({"claim": "all left"}, "claims: all annotations left|11pt|zero|iou.5|rare.train"),
+        ({"boxes": "continuous"}, "11pt|zero|iou.5|continuous boxes|rare.train"),
+        ({"ranking": "as one"}, "11pt|zero|iou.5|rare.train|all-of-one-rank"),
+    ],
+)
+def test_a_short_signature_names_what_was_chosen(changes: dict[str, Any], short: str) -> None:
+    chosen = protocol("hico-det-520", **changes)
+    assert short_signature(chosen.name, chosen.signature) == f"hico-det-520|{short}"
+
+
+def test_every_choice_moves_the_short_signature() -> None:
+    others: dict[str, Any] = {"classes": "verbs", "pairing": "triplet", "missing_role": "empty"}
+    others |= {"duplicates": "not assigned", "considered": 7, "fitting_boxes": "own", "iou": 0.25}
+    others |= {"class_without_true_positive": "left out", "strict": True, "top_of_class": 5}
+    others |= {"images_without_predictions": "counted", "levels_from": "both ends"}
+    for name, usual in PROTOCOLS.items():
+        for field, value in others.items():
+            changed = dataclasses.replace(usual, **{field: value})
+            shorts = {short_signature(name, each.signature) for each in (usual, changed)}
+            assert len(shorts) == len({usual.signature, changed.signature}), (name, field)

@@ -352,7 +352,7 @@ def test_the_protocol_of_verbs_names_its_data_set(save: Save, run: Any) -> None:
     done = run("report", *files, "--protocol", "hoi-a-verbs")
     assert done.code == 2
     assert "hoi-a-verbs is not for hoi-a; give --dataset hoi-a-verbs, or choose" in done.err
-    done = run("report", *files, "--dataset", "hoi-a-verbs")
+    done = run("report", *files, "--dataset", "hoi-a-verbs", "--detail")
     assert done.code == 0, done.err
     assert "classes: verbs, whatever the object" in done.out
 
@@ -361,7 +361,7 @@ def test_all_of_it_through_the_command_line(save: Save, run: Any) -> None:
     truth = annotated(CLASSES, images=60)
     annotations = save(truth, "truth.json")
     files = [save(predicted(truth, seed), f"{seed}.json") for seed in (0, 1)]
-    done = run("report", files[0], "--annotations", annotations)
+    done = run("report", files[0], "--annotations", annotations, "--detail")
     assert done.code == 0, done.err
     assert "on HOI-A (hoi-a)" in done.out
     assert "Official" not in done.out

@@ -160,7 +160,7 @@ def test_the_report_of_a_language_model(tmp_path: Path) -> None:
     path, out = tmp_path / "merged_output.json", tmp_path / "out.json"
     truth = annotations(tmp_path)
     with alone_in(tmp_path):
-        done = outcome("report", path, "--annotations", truth, "--json", out)
+        done = outcome("report", path, "--annotations", truth, "--json", out, "--detail")
         refused = outcome("report", path, "--annotations", truth, "--score-threshold", "0.5")
     assert done.code == 0, done.err
     result = json.loads(out.read_text())
