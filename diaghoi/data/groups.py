@@ -134,7 +134,7 @@ def _base_of(
         kinds = [f"'{name}' is {kind}" if kind else "" for kind in kinds]
         kinds = [
             f"'{name}' holds {end}" if end in members else kind
-            for end, kind in zip((0, last), kinds)
+            for end, kind in zip((0, last), kinds, strict=True)
         ]
         if any(kinds) and not all(kinds):
             base = int(not kinds[0])
