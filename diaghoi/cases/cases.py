@@ -219,7 +219,7 @@ def cases_at(
         For a diagnosis that is a sum or not that of these scenes, and similarities of other
         predictions.
     """
-    annotations, predictions, _ = join(annotations, predictions)
+    annotations, predictions, _ = join(annotations, predictions, diagnosis.protocol)
     check_single(diagnosis, annotations, predictions)
     _check_similar_triplets(similarities, predictions)
     ledger = diagnosis.ledger

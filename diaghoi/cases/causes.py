@@ -185,7 +185,7 @@ def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Sc
     InputError
         If the diagnosis is a sum, or not that of these annotations and predictions.
     """
-    annotations, predictions, _ = join(annotations, predictions)
+    annotations, predictions, _ = join(annotations, predictions, diagnosis.protocol)
     check_single(diagnosis, annotations, predictions)
     ledger, counterpart = diagnosis.ledger, counterparts(diagnosis.vocabulary)
     label = np.full(len(predictions.triplet_pair), -1, dtype=np.int8)

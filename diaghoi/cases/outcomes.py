@@ -155,7 +155,7 @@ def image_outcomes(
     InputError
         For a diagnosis that is a sum or not that of these scenes.
     """
-    annotations, predictions, _ = join(annotations, predictions)
+    annotations, predictions, _ = join(annotations, predictions, diagnosis.protocol)
     check_single(diagnosis, annotations, predictions)
     place = {name: row for row, name in enumerate(diagnosis.names.tolist())}
     ledger = diagnosis.ledger

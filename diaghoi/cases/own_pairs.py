@@ -52,7 +52,7 @@ def paired_with_itself(
     InputError
         If the diagnosis is a sum, or not that of these annotations and predictions.
     """
-    annotations, predictions, _ = join(annotations, predictions)
+    annotations, predictions, _ = join(annotations, predictions, diagnosis.protocol)
     check_single(diagnosis, annotations, predictions)
     ledger = diagnosis.ledger
 

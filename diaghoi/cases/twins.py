@@ -50,7 +50,7 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     InputError
         If the diagnosis is a sum, or not that of these annotations and predictions.
     """
-    annotations, predictions, _ = join(annotations, predictions)
+    annotations, predictions, _ = join(annotations, predictions, diagnosis.protocol)
     check_single(diagnosis, annotations, predictions)
     ledger = diagnosis.ledger
     found = marked(ledger.annotation_input[ledger.found], len(annotations.triplet_pair))

@@ -124,16 +124,31 @@ def _base_of(
     if every <= {0}:
         # Without numbers there is nothing to find; 0 alone is more likely a slip.
         return 1, []
-    if 0 in every:
-        return 0, [f"{file}: classes count from 0, because one of them is 0"]
-    if not all(0 < number < len(vocabulary) for number in every):
-        return 1, []
+    last = len(vocabulary)
+    if any(not 0 <= number <= last for number in every) or {0, last} <= every:
+        return int(0 not in every), []  # finding the classes says what is wrong
+    shown: dict[int, str] = {}
     for name, members in numbers.items():
-        found = {base: _kind({n - base for n in members}, vocabulary) for base in (0, 1)}
-        if found[0] and not found[1]:
-            return 0, [f"{file}: classes count from 0: then '{name}' is {found[0]}"]
-        if found[1] and not found[0]:
-            return 1, []
+        sets = [{number - base for number in members} for base in (0, 1)]
+        kinds = [_kind(classes, vocabulary) for classes in sets]
+        kinds = [f"'{name}' is {kind}" if kind else "" for kind in kinds]
+        kinds = [
+            f"'{name}' holds {end}" if end in members else kind
+            for end, kind in zip((0, last), kinds, strict=True)
+        ]
+        if any(kinds) and not all(kinds):
+            base = int(not kinds[0])
+            shown.setdefault(base, kinds[base])
+    if len(shown) == 2:
+        raise InputError(
+            f"{file}: counted from 0, {shown[0]}, but counted from 1, {shown[1]}: count the "
+            "classes of all groups from one number"
+        )
+    if 0 in shown:
+        why = ", because one of them is 0" if 0 in every else f": then {shown[0]}"
+        return 0, [f"{file}: classes count from 0{why}"]
+    if shown:
+        return 1, []
     name, members = next(iter(numbers.items()))
     first = {
         base: ", ".join(f"'{vocabulary.class_name(n - base)}'" for n in sorted(members)[:3])

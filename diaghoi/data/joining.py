@@ -5,13 +5,14 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import overload
+from typing import cast, overload
 
 import numpy as np
 
 from diaghoi.data.arrays.types import BoolArray, StrArray
 from diaghoi.data.pixels import in_pixels
-from diaghoi.data.scenes import Scenes, SceneSource, Source
+from diaghoi.data.protocol import Protocol
+from diaghoi.data.scenes import Scenes, SceneSource, Source, filled_in
 from diaghoi.exceptions import InputError
 
 # The number of an image at the end of its name, before the ending of the file.
@@ -19,14 +20,20 @@ _TRAILING = re.compile(r"(\d+)(?:\.\w+)?$")
 
 
 @overload
-def join(annotations: Scenes, predictions: Source) -> tuple[Scenes, Source, Joined]: ...
+def join(
+    annotations: Scenes, predictions: Source, protocol: Protocol | None = None
+) -> tuple[Scenes, Source, Joined]: ...
 
 
 @overload
-def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, Source, Joined]: ...
+def join(
+    annotations: SceneSource, predictions: Source, protocol: Protocol | None = None
+) -> tuple[SceneSource, Source, Joined]: ...
 
 
-def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, Source, Joined]:
+def join(
+    annotations: SceneSource, predictions: Source, protocol: Protocol | None = None
+) -> tuple[SceneSource, Source, Joined]:
     """Bring annotations and predictions to one common list of images.
 
     The annotated images come first, in their order, as official evaluators go through them; equal
@@ -34,6 +41,8 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
     depends on the order of the images in the prediction file. Images are joined by name, as
     :func:`named_alike` does; where a file has no names, by position. Boxes that are fractions of
     their image become pixels (:func:`in_pixels`).
+
+    Predictions are those of the ``protocol`` (:func:`under`).
 
     Returns
     -------
@@ -47,7 +56,7 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
     InputError
         Where no image is shared, or images without names differ in number.
     """
-    predictions = alike(annotations, predictions)
+    predictions = alike(annotations, under(protocol, predictions))
     if not (annotations.named and predictions.named):
         if len(annotations) != len(predictions):
             raise InputError(
@@ -83,6 +92,17 @@ def join(annotations: SceneSource, predictions: Source) -> tuple[SceneSource, So
     images = np.array(rows + [position[name] for name in further], dtype=np.int64)
     joined = Joined(annotated=np.arange(len(images)) < len(names), predicted=images >= 0)
     return annotations, predictions.arranged(images, everything), joined
+
+
+def under(protocol: Protocol | None, predictions: Source) -> Source:
+    """Return the predictions that a protocol sees.
+
+    The published code on V-COCO takes what the class of a file fills in for predictions
+    (:func:`~diaghoi.data.scenes.filled_in`), as do the protocols that repeat it.
+    """
+    if protocol is None or protocol.fitting_boxes == "own":
+        return predictions
+    return cast("Source", filled_in(predictions.load())[0])
 
 
 def alike(annotations: SceneSource, predictions: Source) -> Source:

@@ -278,7 +278,7 @@ def pair_sweeps(
     Which pairs localise which, and how much pairs overlap, does not change when pairs are dropped:
     both are computed once, and a point only counts what is left.
     """
-    annotations, predictions, _ = join(annotations, predictions)
+    annotations, predictions, _ = join(annotations, predictions, protocol)
     settings: dict[str, Sequence[float]] = {"best": BEST_PAIRS[::-1]}
     detected = np.full(len(predictions.pair_human), np.nan)
     if predictions.box_score is not None and not np.isnan(predictions.box_score).all():

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
-from diaghoi.data.joining import join
+from diaghoi.data.joining import join, under
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import SceneSource
@@ -121,8 +121,8 @@ def diagnose_images(
 
     The parameters are those of :func:`diagnose`.
     """
-    given = annotations, predictions
-    annotations, predictions, joined = join(annotations, predictions)
+    given = annotations, under(protocol, predictions)
+    annotations, predictions, joined = join(*given)
     cuts = [top for top in (protocol.top, predictions.top) if top is not None]
     protocol = as_one_rank(replace(protocol, top=min(cuts, default=None)), predictions)
     wanted = [*benchmarks(predictions), *as_customary(also, predictions)]

@@ -225,6 +225,16 @@ def _text(parts: Sequence[_Part], usual: _Part, found: _Part | None, folder: Pat
     if usual.boxes != "xyxy":
         lines.append(f'boxes = {{ layout = "{usual.boxes}" }}')
     lines += _annotations(usual, found, folder)
+    if found is not None and found.by_class and listed is None:
+        # Where numbers may start at 1, they need not show a class more.
+        used, known = found.numbers(), len(combinations)
+        count = int(used.max(initial=0)) + int(0 in used)
+        if count > known:
+            lines += [
+                f"# The predictions number {count} or more HOI classes, and only {known} are "
+                "annotated: list all,",
+                "# in the order of these numbers, in a table [classes] of verb = [objects].",
+            ]
     if listed is not None:
         lines += ["", "[classes]", *(_class(verb, listed[verb], names) for verb in listed)]
     return "\n".join(lines) + "\n"

@@ -81,7 +81,7 @@ def word_confusions(
     list of Confusion
         The most costly first.
     """
-    truth, found, _ = join(annotations, predictions)
+    truth, found, _ = join(annotations, predictions, diagnosis.protocol)
     annotated, _ = select_triplets(truth, found, diagnosis.protocol)
     return costliest_confusions(diagnosis, error, annotated, found)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.described import KITCHEN, annotated, by_class, predicted
+from support.described import CLASSES, KITCHEN, annotated, by_class, predicted
 
 
 def as_arrays(images: list[dict[str, Any]]) -> list[dict[str, Any]]:
@@ -98,6 +98,20 @@ def test_a_file_alone_is_refused_and_drafted(run: Any, alone: Path) -> None:
     (alone / "kitchen.toml").write_text(KITCHEN)
     expected = mean_ap(run, both, "--dataset", "kitchen.toml")
     assert mean_ap(run, both, "--dataset", "own.toml") == pytest.approx(expected, abs=1e-12)
+
+
+@pytest.mark.parametrize("first", [0, 1])
+def test_a_draft_asks_for_classes_that_nothing_shows(run: Any, alone: Path, first: int) -> None:
+    truth = saved(alone / "truth.pkl", annotated(first=1))
+    drafts = []
+    for more in ((), ((0, 0), (1, 0), (2, 0))):
+        numbered = by_class(predicted(first=0), first=first, classes=(*more, *CLASSES))
+        found = saved(alone / "found.pkl", numbered)
+        draft = alone / f"draft_{len(more)}.toml"
+        done = run("inspect", found, "--annotations", truth, "--to-description", draft)
+        assert done.code == 0, done.err
+        drafts.append("in a table [classes] of verb = [objects]" in draft.read_text())
+    assert drafts == [False, True]
 
 
 def test_classes_of_a_file_with_its_annotations(run: Any, alone: Path) -> None:

@@ -134,6 +134,23 @@ def test_one_number_or_the_base_decides_for_all(
     assert list(groups[1].classes) == classes
 
 
+@pytest.mark.parametrize(
+    ("other", "text"),
+    [
+        ([hoi + 1 for hoi in zero_shot("NF-UC", WORDS)[0].classes], "is NF-UC"),
+        ([7, 600], "holds 600"),
+    ],
+)
+def test_groups_that_count_from_two_numbers_are_refused(
+    tmp_path: Path, other: list[int], text: str
+) -> None:
+    lists = {"rf": BY_THEMSELVES["RF-UC"], "mine": other}
+    for content in (lists, dict(reversed(lists.items()))):
+        with pytest.raises(InputError) as caught:
+            read_groups(groups_file(tmp_path / "g.json", content), WORDS)
+        assert "from 0, 'rf' is RF-UC, but counted from 1, 'mine' " + text in str(caught.value)
+
+
 def test_verbs_as_classes_show_nothing_by_being_whole(tmp_path: Path) -> None:
     file = groups_file(tmp_path / "g.json", {"mine": list(range(1, 15))})
     with pytest.raises(

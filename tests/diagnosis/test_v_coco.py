@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import pickle
 from dataclasses import replace
 from pathlib import Path
@@ -14,7 +15,9 @@ from hypothesis import strategies as st
 from support import v_coco
 
 from diaghoi import Diagnosis, Scenes, diagnose, protocol, read_annotations, read_predictions
+from diaghoi.cases.cases import worst_cases
 from diaghoi.diagnosis.diagnose import diagnose_images
+from diaghoi.formats.v_coco.keys import roles
 
 
 def test_both_scenarios_and_point_stand_in_every_result() -> None:
@@ -304,3 +307,24 @@ def test_images_outside_the_split_change_nothing() -> None:
         result = diagnose_images(truth, found, protocol("v-coco-s1")).to_dict()
         results.append({key: result[key] for key in ("errors", "map", "pairs", "negatives")})
     assert results[0] == results[1]
+
+
+def test_the_published_protocol_counts_what_a_cache_template_fills_in(tmp_path: Path) -> None:
+    # The published code reads every key of every dict, and so what the class answers.
+    person = {"box": (0, 0, 9, 9), "doing": {"hold": [0], "carry": [0]}, "ignored": False}
+    truth = v_coco.annotations([{"people": [person], "things": [(4, 4, 30, 30)]}])
+    name = int(truth.names[0]) if truth.named else 0
+    held: dict[str, Any] = {"image_id": name, "person_box": [0.0, 0.0, 9.0, 9.0]}
+    held |= {"hold_agent": 0.9, "hold_obj": [4.0, 4.0, 30.0, 30.0, 0.8]}
+    full = dict(held)
+    for key in roles().keys:
+        full.setdefault(key, 0.0 if key.endswith("_agent") else [0.0, 0.0, 0.1, 0.1, 0.0])
+    found = []
+    for row in (held, full):
+        (tmp_path / "x.json").write_text(json.dumps([row, row]))
+        read = read_predictions(tmp_path / "x.json")
+        diagnosis = diagnose(truth, read, protocol="v-coco-diag-hoi-published")
+        found.append(diagnosis.to_dict() | {"notes": []})
+        found[-1]["cases"] = len(worst_cases(diagnosis, truth, read, "object_box", top=60))
+    assert found[0] == found[1]
+    assert found[0]["errors"]["duplicate"] == 1

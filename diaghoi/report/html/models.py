@@ -202,7 +202,7 @@ def _shown(
     top: int,
     shown: int | None,
 ) -> ShownTriplets:
-    annotations, predictions, _ = join(*scenes)
+    annotations, predictions, _ = join(*scenes, diagnosis.protocol)
     check_single(diagnosis, annotations, predictions)
     ledger = diagnosis.ledger
     sentences: dict[str, dict[int, str]] = {}
