@@ -17,8 +17,8 @@ from diaghoi.cli.demo import demo
 from diaghoi.cli.figures import figures
 from diaghoi.cli.gallery import gallery
 from diaghoi.cli.inspect import inspect
-from diaghoi.cli.memory import sparing
-from diaghoi.cli.panel.commands import panel
+from diaghoi.cli.options import sparing
+from diaghoi.cli.panel import panel
 from diaghoi.cli.report import report
 from diaghoi.cli.robustness import robustness
 from diaghoi.cli.semantic import semantic

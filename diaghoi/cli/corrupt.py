@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import re
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from diaghoi.cli import options, outputs
+from diaghoi.cli.options import argument, with_options
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
 from diaghoi.data.arrays.threads import cores
@@ -28,10 +30,6 @@ ABBREVIATIONS = ", ".join(
     for group in GROUPS.values()
 )
 
-Images = Annotated[Path, typer.Argument(help="Folder with the pictures.", readable=False)]
-Out = Annotated[
-    Path, typer.Argument(help="Folder to write CORRUPTION/SEVERITY/PICTURE to.", readable=False)
-]
 Names = Annotated[
     list[str] | None,
     typer.Option(
@@ -46,15 +44,21 @@ Severity = Annotated[
 ]
 
 
-def corrupt(
-    images: Images,
-    out: Out,
-    corruption: Names = None,
-    severity: Severity = None,
-    workers: options.Workers = None,
-    seed: options.Seed = 0,
-    quiet: options.Quiet = False,
-) -> None:
+@dataclass(frozen=True, kw_only=True)
+class CorruptOptions:
+    """Which pictures are corrupted, and how."""
+
+    images: Path = argument(help="Folder with the pictures.")
+    out: Path = argument(help="Folder to write CORRUPTION/SEVERITY/PICTURE to.")
+    corruption: Names = None
+    severity: Severity = None
+    workers: options.Workers = None
+    seed: options.Seed = 0
+    quiet: options.Quiet = False
+
+
+@with_options
+def corrupt(choices: CorruptOptions) -> None:
     """Apply the 20 corruptions of the RoHOI benchmark to pictures, in 5 severities.
 
     Files keep their size in pixels, name and type. A result depends only on the name of the picture
@@ -62,21 +66,22 @@ def corrupt(
     """
     from diaghoi.robustness.corrupt import corrupt_folder, picture_names
 
-    chosen = [each.name for each in corruptions_named(corruption)]
-    levels = severities_of(severity)
+    images, out = choices.images, choices.out
+    chosen = [each.name for each in corruptions_named(choices.corruption)]
+    levels = severities_of(choices.severity)
     outputs.check_folder(out)
-    with progress(quiet) as bar:
+    with progress(choices.quiet) as bar:
         bar.start("corrupting", total=len(picture_names(images)))
         done = corrupt_folder(
             images,
             out,
             chosen,
             levels,
-            seed=seed,
-            workers=workers or cores(),
+            seed=choices.seed,
+            workers=choices.workers or cores(),
             progress=bar.advance,
         )
-    if not quiet:
+    if not choices.quiet:
         ways = "1 corruption" if len(chosen) == 1 else f"{len(chosen)} corruptions"
         steps = "1 severity" if len(levels) == 1 else f"{len(levels)} severities"
         typer.echo(

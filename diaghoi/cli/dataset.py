@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.memory import sparing
+from diaghoi.cli.options import argument, sparing, with_options
 from diaghoi.cli.progress import progress
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.splits import split_classes
@@ -27,27 +28,32 @@ def _group() -> None:
     """Keep `check` a command of its own, so that others can stand beside it."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class CheckOptions:
+    """Which description is checked."""
+
+    file: str = argument(help="The .toml description, or the name of a known data set.")
+    annotations: options.Annotations = None
+    json: options.Json = None
+    quiet: options.Quiet = False
+
+
 @dataset.command()
 @sparing
-def check(
-    file: Annotated[
-        str, typer.Argument(help="The .toml description, or the name of a known data set.")
-    ],
-    annotations: options.Annotations = None,
-    json: options.Json = None,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def check(choices: CheckOptions) -> None:
     """Show how the description of a data set was understood, and inspect its annotations.
 
     By default these are the annotations that the description names.
     """
+    file, annotations, json = choices.file, choices.annotations, choices.json
     outputs.check_outputs([json], [Path(file)])  # which may be the name of a data set
     outputs.check_files([json], [annotations])
     vocabulary = vocabulary_named(file)
     result = _understood(vocabulary)
     path = annotations or vocabulary.annotations
     if path is not None:
-        with progress(quiet) as bar:
+        with progress(choices.quiet) as bar:
             bar.start(f"reading {path}")
             truth = read_annotations(path, dataset=vocabulary)
             found = inspect(truth)
@@ -56,7 +62,7 @@ def check(
         result["warnings"] = list(found.warnings)
     if json == outputs.STDOUT:
         typer.echo(to_json(result))
-    elif not quiet:
+    elif not choices.quiet:
         _print(result)
     if json not in (None, outputs.STDOUT):
         write_json(json, result)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
-
-import typer
+from typing import TYPE_CHECKING, Any
 
 from diaghoi.cli import asking, options, outputs
+from diaghoi.cli.asking import AskingOptions
+from diaghoi.cli.options import argument, option, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
 from diaghoi.exceptions import some_of
@@ -16,48 +17,35 @@ if TYPE_CHECKING:
     from diaghoi.formats.pictures.asking import Unasked
     from diaghoi.semantic.ask import Estimate, Pair, PairAsker
 
-PairFile = Annotated[
-    Path,
-    typer.Argument(
-        help="File with the pairs to ask about: predictions, pairs or annotations.", readable=False
-    ),
-]
-Out = Annotated[
-    Path,
-    typer.Option(
+
+@dataclass(frozen=True, kw_only=True)
+class AskOptions:
+    """Which pairs are asked about, and how."""
+
+    pairs: Path = argument(
+        help="File with the pairs to ask about: predictions, pairs or annotations."
+    )
+    images: options.Images
+    model: asking.Model
+    out: Path = option(
         help="File for the answers: JSON lines, which `semantic` reads; an interrupted run resumes "
-        "from it.",
-        readable=False,
-    ),
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(min=1, max=options.MOST_ROWS, metavar="N", help="The first N pairs only."),
-]
+        "from it."
+    )
+    coordinates: asking.Coordinates = "pixels"
+    limit: int | None = option(
+        None, min=1, max=options.MOST_ROWS, metavar="N", help="The first N pairs only."
+    )
+    asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
+    dataset: options.Dataset = None
+    format: options.Format = None
+    origin: options.Origin = None
+    boxes: options.Boxes = None
+    json: options.Json = None
+    quiet: options.Quiet = False
 
 
-def ask(
-    pairs: PairFile,
-    images: options.Images,
-    model: asking.Model,
-    out: Out,
-    coordinates: asking.Coordinates = "pixels",
-    limit: Limit = None,
-    concurrent: asking.Concurrent = 8,
-    yes: asking.Yes = False,
-    price: asking.Price = None,
-    tries: asking.Tries = 6,
-    timeout: asking.Timeout = 300.0,
-    pause: asking.Pause = 1.0,
-    max_tokens: asking.MaxTokens = 1024,
-    temperature: asking.Temperature = 0.0,
-    dataset: options.Dataset = None,
-    format: options.Format = None,
-    origin: options.Origin = None,
-    boxes: options.Boxes = None,
-    json: options.Json = None,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def ask(choices: AskOptions) -> None:
     """Ask a vision-language model for the verb and the object of each pair of boxes.
 
     The probabilities of its words are the scores, where the endpoint gives them. Answers are stored
@@ -65,22 +53,18 @@ def ask(
     """
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.language.answer_file import AnswerFile
-    from diaghoi.language.asking import PICTURE_REFUSED, Client
-    from diaghoi.language.endpoint import read_endpoint, read_prices
+    from diaghoi.language.asking import PICTURE_REFUSED
+    from diaghoi.language.endpoint import read_endpoint
     from diaghoi.semantic.ask import PairAsker
 
-    endpoint = read_endpoint(model, "--model")
-    prices = read_prices([] if price is None else [price], 1)
-    unit = asking.unit_of(coordinates)
-    outputs.check_files([out, json], [pairs])
-    find = Pictures(images).find
-    client = Client(
-        endpoint=endpoint,
-        single=PICTURE_REFUSED,
-        **asking.client_choices(tries, timeout, pause, max_tokens, temperature),
-    )
-    reading = {"dataset": dataset, "format": format, "origin": origin, "boxes": boxes}
-    listed = _pairs(pairs, reading, quiet)
+    out, quiet = choices.out, choices.quiet
+    endpoint = read_endpoint(choices.model, "--model")
+    prices = choices.asking.prices
+    unit = asking.unit_of(choices.coordinates)
+    outputs.check_files([out, choices.json], [choices.pairs])
+    find = Pictures(choices.images).find
+    client = choices.asking.client(endpoint, single=PICTURE_REFUSED)
+    listed = _pairs(choices)
     with AnswerFile(out) as answers:
         asker = PairAsker(
             pairs=listed,
@@ -88,8 +72,8 @@ def ask(
             find=find,
             answers=answers,
             unit=unit,
-            limit=limit,
-            workers=concurrent,
+            limit=choices.limit,
+            workers=choices.asking.concurrent,
         )
         with progress(quiet) as bar:
             bar.start("estimating")
@@ -102,24 +86,32 @@ def ask(
                     f"{some_of(cost.outside)}; are these the pictures of the file?"
                 ]
             )
-        if cost.pairs and not asking.goes_on([_in_words(asker, cost, spent)], yes, quiet):
+        if cost.pairs and not asking.goes_on(
+            [_in_words(asker, cost, spent)], choices.asking.yes, quiet
+        ):
             return
         with progress(quiet) as bar:
             bar.start(f"asking {endpoint.model}", total=cost.pairs)
             asker.progress = bar.advance
             unasked = asker.run()
         result = _result(asker, cost, spent, unasked)
-    _present(result, json, quiet)
+    _present(result, choices.json, quiet)
 
 
-def _pairs(path: Path, reading: Any, quiet: bool) -> tuple[Pair, ...]:
+def _pairs(choices: AskOptions) -> tuple[Pair, ...]:
     from diaghoi.formats import read
     from diaghoi.semantic.ask import pairs_of
 
-    with progress(quiet) as bar:
+    with progress(choices.quiet) as bar:
         bar.start("reading pairs")
-        _, scenes = read(path, **reading)
-    if scenes.notes and not quiet:
+        _, scenes = read(
+            choices.pairs,
+            dataset=choices.dataset,
+            format=choices.format,
+            origin=choices.origin,
+            boxes=choices.boxes,
+        )
+    if scenes.notes and not choices.quiet:
         print_notes(list(scenes.notes))
     return pairs_of(scenes)
 

@@ -1,23 +1,21 @@
-"""Options of ``diaghoi choice``."""
+"""Options that commands of ``diaghoi choice`` share."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from diaghoi.cli import options
+from diaghoi.cli.options import MOST_ROWS, option
+from diaghoi.exceptions import InputError
+
+if TYPE_CHECKING:
+    from diaghoi.choice.detect import Selection
 
 QuestionFile = Annotated[
     Path, typer.Argument(help="Questions, as the benchmark publishes them.", readable=False)
-]
-AnswerFile = Annotated[
-    Path, typer.Argument(help="Answers: JSON lines with options and reply.", readable=False)
-]
-Files = Annotated[
-    list[Path],
-    typer.Argument(help="Answers and prediction files of detectors.", readable=False),
 ]
 People = Annotated[
     Path | None,
@@ -35,49 +33,52 @@ Diagnose = Annotated[
         "bias.",
     ),
 ]
-Figure = Annotated[
-    Path | None,
-    typer.Option(help="Draw the picks by position to this .pdf, .png or .svg.", readable=False),
-]
-ScoreFigure = Annotated[
-    Path | None,
-    typer.Option(help="Draw the scores of all models to this .pdf, .png or .svg.", readable=False),
-]
-Top = Annotated[
-    int | None,
-    typer.Option(
+
+
+@dataclass(frozen=True, kw_only=True)
+class SelectionOptions:
+    """Which triplets of a detector answer a question."""
+
+    top: int | None = option(
+        None,
         min=1,
-        max=options.MOST_ROWS,
+        max=MOST_ROWS,
         help="Answer by the best triplets of each image, this many [5], as the published script.",
-    ),
-]
-TopQuestion = Annotated[
-    int | None,
-    typer.Option(
+    )
+    top_question: int | None = option(
+        None,
         min=1,
-        max=options.MOST_ROWS,
+        max=MOST_ROWS,
         help="Answer each question by the best triplets on its boxes, this many, instead.",
-    ),
-]
-Threshold = Annotated[
-    float | None, typer.Option(help="Answer by all triplets with at least this score instead.")
-]
-TopAll = Annotated[
-    int | None,
-    typer.Option(
+    )
+    threshold: float | None = option(
+        None, help="Answer by all triplets with at least this score instead."
+    )
+    top_all: int | None = option(
+        None,
         min=1,
-        max=options.MOST_ROWS,
+        max=MOST_ROWS,
         help="Answer by this many best triplets of the whole prediction file instead.",
-    ),
-]
-Match = Annotated[
-    str | None,
-    typer.Option(
+    )
+    match: str | None = option(
+        None,
         help="Where triplets count: scene, person (IoU >= 0.5 with the person asked about) or pair "
-        "(both boxes) [person, where the questions have boxes]."
-    ),
-]
-Groups = Annotated[
-    str | None,
-    typer.Option(help="Groups of the models, separated by commas [VLM, HOI-specific methods]."),
-]
+        "(both boxes) [person, where the questions have boxes].",
+    )
+
+    def selection(self) -> Selection:
+        """Choose by one of them.
+
+        Raises
+        ------
+        InputError
+            For several.
+        """
+        from diaghoi.choice.detect import TOP, Selection
+
+        ways = {name: value for name, value in vars(self).items() if name != "match"}
+        ways = {name: value for name, value in ways.items() if value is not None}
+        if len(ways) > 1:
+            names = " and ".join(f"--{name.replace('_', '-')}" for name in ways)
+            raise InputError(f"{names}: choose triplets in different ways; give only one of them")
+        return Selection(**({"top": None} | ways if ways else {"top": TOP}))

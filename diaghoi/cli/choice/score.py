@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.choice import options as given
 from diaghoi.cli.choice.ask import ask
 from diaghoi.cli.choice.build import build
+from diaghoi.cli.choice.options import Diagnose, People, QuestionFile, SelectionOptions
 from diaghoi.cli.comparison_tables import (
     Format,
     Out,
@@ -20,7 +20,7 @@ from diaghoi.cli.comparison_tables import (
     table_format,
     write_comparison,
 )
-from diaghoi.cli.memory import sparing
+from diaghoi.cli.options import argument, option, sparing, with_options
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.significance import Significance, significance_options, with_tests
@@ -55,128 +55,151 @@ choice.command()(ask)
 choice.command()(sparing(build))
 
 
+@dataclass(frozen=True, kw_only=True)
+class ScoreOptions:
+    """Which answers are scored, and what is shown of it."""
+
+    questions: QuestionFile
+    answers: Path = argument(help="Answers: JSON lines with options and reply.")
+    people: People = None
+    dataset: options.Dataset = None
+    label: options.Label = None
+    json: options.Json = None
+    class_table: options.ClassTable = None
+    bootstrap: options.Bootstrap = None
+    confidence: options.Confidence = 0.95
+    seed: options.Seed = 0
+    diagnose: Diagnose = False
+    figure: Path | None = option(
+        None, help="Draw the picks by position to this .pdf, .png or .svg."
+    )
+    quiet: options.Quiet = False
+
+
 @choice.command()
-def score(
-    questions: given.QuestionFile,
-    answers: given.AnswerFile,
-    people: given.People = None,
-    dataset: options.Dataset = None,
-    label: options.Label = None,
-    json: options.Json = None,
-    class_table: options.ClassTable = None,
-    bootstrap: options.Bootstrap = None,
-    confidence: options.Confidence = 0.95,
-    seed: options.Seed = 0,
-    diagnose: given.Diagnose = False,
-    figure: given.Figure = None,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def score(choices: ScoreOptions) -> None:
     """Score the answers of a model: Instance-F1, Macro-F1, Micro-F1 and exact match."""
     from diaghoi.choice.answers import read_answers
     from diaghoi.choice.evaluation import evaluate_answers
     from diaghoi.comparison.results import refuse_result
 
-    _check([questions, answers, people], json, class_table=class_table, figure=figure)
-    _check_resampling(bootstrap, confidence)
-    with progress(quiet) as bar:
-        asked, several, notes = _asked(questions, dataset, people, bar)
+    read, figure = [choices.questions, choices.answers, choices.people], choices.figure
+    _check(read, choices.json, class_table=choices.class_table, figure=figure)
+    _check_resampling(choices)
+    with progress(choices.quiet) as bar:
+        asked, several, notes = _asked(choices, bar)
         bar.start("reading answers")
         try:
-            found = read_answers(answers, asked, label=label)
+            found = read_answers(choices.answers, asked, label=choices.label)
         except InputError:
-            refuse_result(answers, "the answers")
+            refuse_result(choices.answers, "the answers")
             raise
         evaluation = evaluate_answers(found, people=several, notes=notes)
-        more = diagnose or figure is not None
-        result = _result(evaluation, (bootstrap, confidence, seed), more, bar)
+        result = _result(evaluation, choices, choices.diagnose or figure is not None, bar)
         if figure is not None:
             _draw_positions(result, figure)
-        _write(result, json, class_table, bar)
-    _present(result, json, quiet, diagnose)
+        _write(result, choices, bar)
+    _present(result, choices)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DetectOptions:
+    """Which detector is scored, and what is shown of it."""
+
+    questions: QuestionFile
+    predictions: options.Predictions
+    people: People = None
+    dataset: options.Dataset = None
+    selection: SelectionOptions
+    label: options.Label = None
+    json: options.Json = None
+    class_table: options.ClassTable = None
+    bootstrap: options.Bootstrap = None
+    confidence: options.Confidence = 0.95
+    seed: options.Seed = 0
+    diagnose: Diagnose = False
+    format: options.Format = None
+    origin: options.Origin = None
+    objects: options.Objects = None
+    image_id: options.ImageId = None
+    quiet: options.Quiet = False
 
 
 @choice.command()
 @sparing
-def detect(
-    questions: given.QuestionFile,
-    predictions: options.Predictions,
-    people: given.People = None,
-    dataset: options.Dataset = None,
-    top: given.Top = None,
-    top_question: given.TopQuestion = None,
-    threshold: given.Threshold = None,
-    top_all: given.TopAll = None,
-    match: given.Match = None,
-    label: options.Label = None,
-    json: options.Json = None,
-    class_table: options.ClassTable = None,
-    bootstrap: options.Bootstrap = None,
-    confidence: options.Confidence = 0.95,
-    seed: options.Seed = 0,
-    diagnose: given.Diagnose = False,
-    format: options.Format = None,
-    origin: options.Origin = None,
-    objects: options.Objects = None,
-    image_id: options.ImageId = None,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def detect(choices: DetectOptions) -> None:
     """Score a detector: its best triplets on the person asked about, matched to the options."""
     from diaghoi.choice.evaluation import evaluate_answers
 
-    selected = _selection(top, top_question, threshold, top_all)
-    _check([questions, predictions, people], json, class_table=class_table)
-    _check_resampling(bootstrap, confidence)
-    reading = {"format": format, "origin": origin, "objects": objects, "image_id": image_id}
-    with progress(quiet) as bar:
-        asked, several, notes = _asked(questions, dataset, people, bar)
+    selected = choices.selection.selection()
+    read = [choices.questions, choices.predictions, choices.people]
+    _check(read, choices.json, class_table=choices.class_table)
+    _check_resampling(choices)
+    names = ("format", "origin", "objects", "image_id")
+    reading = {name: getattr(choices, name) for name in names}
+    with progress(choices.quiet) as bar:
+        asked, several, notes = _asked(choices, bar)
         bar.start("reading predictions")
-        found = _detected(predictions, asked, selected, match, label, reading)
+        match = choices.selection.match
+        found = _detected(choices.predictions, asked, selected, match, choices.label, reading)
         evaluation = evaluate_answers(found, people=several, how=selected.description, notes=notes)
-        result = _result(evaluation, (bootstrap, confidence, seed), diagnose, bar)
-        _write(result, json, class_table, bar)
-    _present(result, json, quiet, diagnose)
+        result = _result(evaluation, choices, choices.diagnose, bar)
+        _write(result, choices, bar)
+    _present(result, choices)
+
+
+@dataclass(frozen=True, kw_only=True)
+class CompareOptions:
+    """Which models are compared, and how."""
+
+    questions: QuestionFile
+    files: list[Path] = argument(help="Answers and prediction files of detectors.")
+    labels: options.Labels = None
+    groups: str | None = option(
+        None, help="Groups of the models, separated by commas [VLM, HOI-specific methods]."
+    )
+    people: People = None
+    dataset: options.Dataset = None
+    selection: SelectionOptions
+    format: Format = None
+    out: Out = None
+    json: options.Json = None
+    figure: Path | None = option(
+        None, help="Draw the scores of all models to this .pdf, .png or .svg."
+    )
+    significance: Significance = False
+    resamples: options.Resamples = 1000
+    confidence: options.Confidence = 0.95
+    seed: options.Seed = 0
+    quiet: options.Quiet = False
 
 
 @choice.command()
 @sparing
-def compare(
-    questions: given.QuestionFile,
-    files: given.Files,
-    labels: options.Labels = None,
-    groups: given.Groups = None,
-    people: given.People = None,
-    dataset: options.Dataset = None,
-    top: given.Top = None,
-    top_question: given.TopQuestion = None,
-    threshold: given.Threshold = None,
-    top_all: given.TopAll = None,
-    match: given.Match = None,
-    format: Format = None,
-    out: Out = None,
-    json: options.Json = None,
-    figure: given.ScoreFigure = None,
-    significance: Significance = False,
-    resamples: options.Resamples = 1000,
-    confidence: options.Confidence = 0.95,
-    seed: options.Seed = 0,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def compare(choices: CompareOptions) -> None:
     """Compare models that answer questions and detectors, in the layout of the paper."""
     from diaghoi.choice.evaluation import evaluate_answers
     from diaghoi.choice.intervals import compare_choices
     from diaghoi.choice.tables import compare_choices_table
 
-    kind = table_format(format, out)
-    tests = significance_options(significance, resamples, confidence, seed, len(files))
-    selected = _selection(top, top_question, threshold, top_all)
-    _check([questions, people, *files], out, json, figure=figure)
-    named = options.split_list("--labels", labels, len(files))
-    grouped = options.split_list("--groups", groups, len(files))
-    with progress(quiet) as bar:
-        asked, several, notes = _asked(questions, dataset, people, bar)
+    files, out, json, figure = choices.files, choices.out, choices.json, choices.figure
+    kind = table_format(choices.format, out)
+    tests = significance_options(
+        choices.significance, choices.resamples, choices.confidence, choices.seed, len(files)
+    )
+    selected = choices.selection.selection()
+    _check([choices.questions, choices.people, *files], out, json, figure=figure)
+    named = options.split_list("--labels", choices.labels, len(files))
+    grouped = options.split_list("--groups", choices.groups, len(files))
+    with progress(choices.quiet) as bar:
+        asked, several, notes = _asked(choices, bar)
         evaluations = []
         for file, label in zip(files, named, strict=True):
             bar.start(f"reading {label or file.stem}")
+            match = choices.selection.match
             found, how = _answered(file, asked, selected, match, label or None)
             evaluations.append(evaluate_answers(found, people=several, how=how, notes=notes))
         comparison = compare_choices_table(evaluations, _groups(evaluations, grouped))
@@ -188,7 +211,7 @@ def compare(
         write_comparison(comparison, kind, out, json)
         if figure is not None:
             _draw_scores(evaluations, figure)
-    show_comparison(comparison, kind, out, json, quiet)
+    show_comparison(comparison, kind, out, json, choices.quiet)
 
 
 def _check(
@@ -210,49 +233,26 @@ def _check(
     outputs.check_inputs(read)
 
 
-def _check_resampling(resamples: int | None, confidence: float) -> None:
+def _check_resampling(choices: ScoreOptions | DetectOptions) -> None:
     from diaghoi.statistics.bootstrap import check_settings
 
-    if resamples is not None:
-        check_settings(2, resamples, confidence)  # images are counted when they are read
-
-
-def _selection(
-    top: int | None, top_question: int | None, threshold: float | None, top_all: int | None
-) -> Selection:
-    from diaghoi.choice.detect import TOP, Selection
-
-    ways = {
-        "--top": top,
-        "--top-question": top_question,
-        "--threshold": threshold,
-        "--top-all": top_all,
-    }
-    named = [name for name, value in ways.items() if value is not None]
-    if len(named) > 1:
-        raise InputError(
-            f"{' and '.join(named)}: choose triplets in different ways; give only one of them"
-        )
-    return Selection(
-        top=top if named else TOP,
-        top_question=top_question,
-        threshold=threshold,
-        top_all=top_all,
-    )
+    if choices.bootstrap is not None:
+        # Images are counted when they are read.
+        check_settings(2, choices.bootstrap, choices.confidence)
 
 
 def _asked(
-    questions: Path, dataset: str | None, people: Path | None, bar: Progress
+    choices: ScoreOptions | DetectOptions | CompareOptions, bar: Progress
 ) -> tuple[Questions, dict[str, bool] | None, tuple[str, ...]]:
     """Read the questions, and which images show several people, with notes on these."""
     from diaghoi.choice.people import read_people
     from diaghoi.choice.questions import read_questions
 
     bar.start("reading questions")
-    asked = read_questions(questions, dataset=dataset)
-    if people is None:
+    asked = read_questions(choices.questions, dataset=choices.dataset)
+    if choices.people is None:
         return asked, None, ()
-    return asked, *read_people(people, asked)
+    return asked, *read_people(choices.people, asked)
 
 
 def _detected(
@@ -305,13 +305,13 @@ def _groups(evaluations: Sequence[ChoiceEvaluation], given_groups: Sequence[str]
 
 def _result(
     evaluation: ChoiceEvaluation,
-    resampling: tuple[int | None, float, int],
+    choices: ScoreOptions | DetectOptions,
     diagnose: bool,
     bar: Progress,
 ) -> dict[str, Any]:
     """Give the figures, and what was asked for beyond them, as keys of the JSON."""
     result = evaluation.to_dict()
-    resamples, confidence, seed = resampling
+    resamples, confidence, seed = choices.bootstrap, choices.confidence, choices.seed
     if resamples is not None:
         from diaghoi.choice.intervals import choice_bootstrap
 
@@ -331,20 +331,20 @@ def _result(
     return result
 
 
-def _write(
-    result: dict[str, Any], json: Path | None, class_table: Path | None, bar: Progress
-) -> None:
+def _write(result: dict[str, Any], choices: ScoreOptions | DetectOptions, bar: Progress) -> None:
     bar.start("writing")
-    if json not in (None, outputs.STDOUT):
-        write_json(json, result)
-    if class_table is not None:
+    if choices.json not in (None, outputs.STDOUT):
+        write_json(choices.json, result)
+    if choices.class_table is not None:
         import numpy as np
 
         from diaghoi.report.columns import write_table
 
         rows = result["classes"]
         keys = ("class", "verb", "object", "right", "picked", "hit", "f1")
-        write_table(class_table, {key: np.array([row[key] for row in rows]) for key in keys})
+        write_table(
+            choices.class_table, {key: np.array([row[key] for row in rows]) for key in keys}
+        )
 
 
 def _draw_positions(result: Mapping[str, Any], path: Path) -> None:
@@ -370,14 +370,15 @@ def _save(ax: Axes, path: Path, caption: str) -> None:
     plots.save(figure, path, caption=caption)
 
 
-def _present(result: dict[str, Any], json: Path | None, quiet: bool, diagnose: bool) -> None:
-    if json == outputs.STDOUT:
+def _present(result: dict[str, Any], choices: ScoreOptions | DetectOptions) -> None:
+    if choices.json == outputs.STDOUT:
         typer.echo(to_json(result))
-    elif not quiet:
+    elif not choices.quiet:
         from rich.console import Console
 
         from diaghoi.report.choice import print_choice
 
-        kept = result if diagnose else {key: result[key] for key in result if key not in DIAGNOSED}
+        left_out = () if choices.diagnose else DIAGNOSED
+        kept = {key: value for key, value in result.items() if key not in left_out}
         print_choice(kept, Console(highlight=False), notes=False)
         print_notes(result["notes"])
