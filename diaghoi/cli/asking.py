@@ -11,10 +11,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diaghoi.cli.options import option
-from diaghoi.cli.outputs import STDOUT
+from diaghoi.cli.outputs import ResultOptions
 from diaghoi.cli.present import print_notes
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
     from diaghoi.formats.pictures.asking import Unit
@@ -183,18 +182,12 @@ def without_answers(result: Mapping[str, Any]) -> list[str]:
 
 
 def show_answers(
-    result: Mapping[str, Any], json: Path | None, quiet: bool, told: str, notes: Sequence[str]
+    result: Mapping[str, Any], choices: ResultOptions, told: str, notes: Sequence[str]
 ) -> None:
-    """Write the result of a run as ``--json`` and ``--quiet`` say, else print a line and notes."""
-    if json == STDOUT:
-        typer.echo(to_json(result))
-    elif json is not None:
-        write_json(json, result)
-    if quiet:
-        return
-    if json != STDOUT:
-        typer.echo(told)
-    print_notes([*notes, *without_answers(result)])
+    """Deliver the result of a run, else print a line, and notes."""
+    choices.deliver(result, lambda: typer.echo(told))
+    if not choices.quiet:
+        print_notes([*notes, *without_answers(result)])
 
 
 def _leaving(requests: int) -> None:

@@ -21,8 +21,7 @@ from diaghoi.cli.options import sparing
 from diaghoi.cli.panel import panel
 from diaghoi.cli.report import report
 from diaghoi.cli.robustness import robustness
-from diaghoi.cli.semantic import semantic
-from diaghoi.cli.semantic_ask import ask
+from diaghoi.cli.semantic import ask, semantic
 from diaghoi.cli.serve import serve
 from diaghoi.cli.similarity.commands import similarity
 from diaghoi.cli.usage import Commands, HintingCommand

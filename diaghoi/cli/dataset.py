@@ -18,7 +18,6 @@ from diaghoi.diagnosis.inspection import inspect
 from diaghoi.exceptions import printable, some_of
 from diaghoi.formats import read_annotations
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
-from diaghoi.report.json import to_json, write_json
 
 dataset = typer.Typer(no_args_is_help=True, help="Check the description of a data set.")
 
@@ -29,13 +28,11 @@ def _group() -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class CheckOptions:
+class CheckOptions(outputs.ResultOptions):
     """Which description is checked."""
 
     file: str = argument(help="The .toml description, or the name of a known data set.")
     annotations: options.Annotations = None
-    json: options.Json = None
-    quiet: options.Quiet = False
 
 
 @dataset.command()
@@ -60,12 +57,7 @@ def check(choices: CheckOptions) -> None:
         result["annotations"] = {"file": str(path)} | found.facts
         result["notes"] = list(truth.notes)
         result["warnings"] = list(found.warnings)
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif not choices.quiet:
-        _print(result)
-    if json not in (None, outputs.STDOUT):
-        write_json(json, result)
+    choices.deliver(result, lambda: _print(result))
 
 
 def _understood(vocabulary: Vocabulary) -> dict[str, Any]:

@@ -22,7 +22,6 @@ from diaghoi.formats import open_file, read_annotations, read_predictions
 from diaghoi.formats.containers.content import FIRST
 from diaghoi.formats.own_data import write_draft
 from diaghoi.formats.reading import check_fit
-from diaghoi.report.json import to_json, write_json
 
 # Rows from which on files of the package are sampled, and the images that are read of these, in
 # runs of neighbours.
@@ -30,7 +29,7 @@ ROWS, IMAGES, RUN = 2_000_000, 2000, 100
 
 
 @dataclass(frozen=True, kw_only=True)
-class InspectOptions:
+class InspectOptions(outputs.ResultOptions):
     """Which file is inspected, and how it is read."""
 
     file: Path = argument(help="Predictions, pairs or annotations.")
@@ -44,8 +43,6 @@ class InspectOptions:
         help="Draft the description of a data set of its own from the numbers in the files: a "
         ".toml file for --dataset.",
     )
-    json: options.Json = None
-    quiet: options.Quiet = False
 
 
 @with_options
@@ -97,13 +94,7 @@ def inspect(choices: InspectOptions) -> None:
         "notes": list(scenes.notes),
         "warnings": list(found.warnings),
     }
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif not choices.quiet:
-        _print(result, alone)
-        _print_next(result, annotations, pairs)
-    if json not in (None, outputs.STDOUT):
-        write_json(json, result)
+    choices.deliver(result, lambda: _print(result, alone, annotations, pairs))
 
 
 def _sampled(file: Path, source: SceneSource, cut: bool) -> tuple[Scenes, dict[str, Any] | None]:
@@ -135,7 +126,9 @@ def _print_sample(sample: dict[str, Any]) -> None:
     )
 
 
-def _print(result: dict[str, Any], alone: bool) -> None:
+def _print(
+    result: dict[str, Any], alone: bool, annotations: Path | None, pairs: Path | None
+) -> None:
     typer.echo(f"{result['file']}: {result['kind']}")
     typer.echo(f"  {result['title']} ({result['format']}, {result['container']})")
     if "sample" in result:
@@ -158,6 +151,7 @@ def _print(result: dict[str, Any], alone: bool) -> None:
         inside = " in these images" if "sample" in result else inside
         more = "; --annotations compares it with its annotations" if alone else ""
         typer.echo(f"Nothing looks wrong{inside}{more}.")
+    _print_next(result, annotations, pairs)
 
 
 def _print_next(result: dict[str, Any], annotations: Path | None, pairs: Path | None) -> None:

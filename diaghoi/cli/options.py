@@ -2,8 +2,8 @@
 
 A command takes one dataclass, whose fields are its options in the order of its help. A field is
 declared by :func:`option` or :func:`argument`, or has the type of a shared option below; a field
-that is a dataclass itself stands for all options of that one. :func:`with_options` shows them to
-Typer, and fills the dataclass. So a new option is one field.
+that is a dataclass itself stands for all options of that one, and those of a base class come last.
+:func:`with_options` shows them to Typer, and fills the dataclass. So a new option is one field.
 """
 
 from __future__ import annotations
@@ -121,9 +121,11 @@ def _showing(run: Callable[..., None], parameters: list[inspect.Parameter]) -> C
 
 
 def _members(block: Any, left_out: Collection[str]) -> Iterator[tuple[Field[Any], Any]]:
-    """Give the fields of a dataclass with their types."""
+    """Give the fields of a dataclass with their types, those of its base last."""
     kinds = get_type_hints(block, include_extras=True)
-    return ((each, kinds[each.name]) for each in fields(block) if each.name not in left_out)
+    declared = {each.name: each for each in fields(block) if each.name not in left_out}
+    own = [name for name in inspect.get_annotations(block) if name in declared]
+    return ((declared[name], kinds[name]) for name in dict.fromkeys([*own, *declared]))
 
 
 def _parameters(block: Any, left_out: Collection[str] = ()) -> Iterator[inspect.Parameter]:

@@ -17,7 +17,7 @@ from diaghoi.cli.gallery import Error, error_names
 from diaghoi.cli.options import FORMATS, argument, option, sparing, with_options, without
 from diaghoi.cli.present import noting_letters, print_notes, print_written, width_of
 from diaghoi.cli.progress import progress
-from diaghoi.cli.reading import ReadingOptions
+from diaghoi.cli.reading import OF_PREDICTIONS, ReadingOptions
 from diaghoi.cli.usage import HintingCommand
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.diagnosis import diagnose as diagnosing
@@ -132,11 +132,8 @@ class ModelPanelOptions:
     )
     columns: Columns = None
     column: options.Column = "single"
-    dataset: options.Dataset = None
+    reading: ReadingOptions = without(ReadingOptions, *OF_PREDICTIONS)
     protocol: options.ProtocolName = None
-    instances: options.Instances = None
-    ids: options.Ids = None
-    force: options.Force = False
     quiet: options.Quiet = False
 
     def __post_init__(self) -> None:
@@ -165,10 +162,7 @@ def models(choices: ModelPanelOptions) -> None:
     from diaghoi.plots.labels import model_names
     from diaghoi.report.case_pictures import FoundPictures
 
-    reading = ReadingOptions(
-        dataset=choices.dataset, instances=choices.instances, ids=choices.ids, force=choices.force
-    )
-    files = [reading.files(path, choices.annotations) for path in choices.predictions]
+    files = [choices.reading.files(path, choices.annotations) for path in choices.predictions]
     out, image, threshold, protocol = (
         choices.out,
         choices.image,

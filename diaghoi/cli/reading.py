@@ -33,6 +33,10 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+OF_PREDICTIONS = ("format", "origin", "objects", "verbs", "classes", "boxes", "top", "image_id")
+"""Options of reading that annotations do not have."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class ReadingOptions:
     """How the files of a command are read: the options of the same names."""

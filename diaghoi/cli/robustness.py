@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class RobustnessOptions:
+class RobustnessOptions(outputs.ResultOptions):
     """How a study of robustness is evaluated, and what is shown of it."""
 
     study: options.StudyFile
@@ -68,7 +68,6 @@ class RobustnessOptions:
         None, min=1, max=options.MOST_IMAGES, help="Images per unit of work [a whole run]."
     )
     cache: Path | None = option(None, help="Cache finished runs in this folder, and reuse them.")
-    quiet: options.Quiet = False
 
     def __post_init__(self) -> None:
         table_format(self.format, self.out)

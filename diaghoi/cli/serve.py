@@ -20,8 +20,9 @@ from diaghoi.cli.compare import (
     studies_of,
 )
 from diaghoi.cli.comparison_page import ComparisonPage
-from diaghoi.cli.options import option, with_options
+from diaghoi.cli.options import option, with_options, without
 from diaghoi.cli.progress import progress
+from diaghoi.cli.reading import OF_PREDICTIONS, ReadingOptions
 from diaghoi.cli.stopping import wait_for_signal
 from diaghoi.comparison.results import is_semantic
 from diaghoi.exceptions import InputError
@@ -39,14 +40,11 @@ class ServeOptions:
     labels: options.Labels = None
     annotations: options.Annotations = None
     pairs: Pairs = None
-    dataset: options.Dataset = None
+    reading: ReadingOptions = without(ReadingOptions, *OF_PREDICTIONS)
     protocol: options.ProtocolName = None
     ap: options.Ap = None
-    instances: options.Instances = None
-    ids: options.Ids = None
     images: Path | None = option(None, help="Folder with the pictures, to draw cases on.")
     port: int = option(0, min=0, max=65535, help="Where to listen; 0: any free port.")
-    force: options.Force = False
     quiet: options.Quiet = False
 
 
@@ -64,11 +62,15 @@ def serve(choices: ServeOptions) -> None:
         "--backbone": None,
         "--pairs": choices.pairs,
     }
-    named = ("annotations", "instances", "ids", "dataset", "protocol")
-    given = {name: value for name in named if (value := getattr(choices, name)) is not None}
+    given = {
+        "annotations": choices.annotations,
+        **choices.reading.words(*OF_PREDICTIONS),
+        "protocol": choices.protocol,
+    }
+    given = {name: value for name, value in given.items() if value is not None}
     outputs.check_inputs(files)
     reader = results_reader()
-    studies = studies_of(files, lists, given, reader(choices.dataset))
+    studies = studies_of(files, lists, given, reader(choices.reading.dataset))
     if len(studies) > 1:
         raise InputError(f"{files[0]}: lists studies on several data sets; give one of them")
     (study,) = studies
@@ -88,7 +90,9 @@ def serve(choices: ServeOptions) -> None:
     check_installed()
     check_readable(study, read, shown, None)
     with progress(choices.quiet) as bar:
-        comparison = compared_study(study, read, shown, None, page, bar, [], force=choices.force)
+        comparison = compared_study(
+            study, read, shown, None, page, bar, [], force=choices.reading.force
+        )
         bar.start("collecting the page")
         found = page.page(comparison)
         server = PageServer(found, None if images is None else Pictures(images), choices.port)

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, kw_only=True)
-class AskOptions:
+class AskOptions(outputs.ResultOptions):
     """Which questions are asked, and how."""
 
     questions: QuestionFile
@@ -58,8 +58,6 @@ class AskOptions:
         None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask the first N questions only."
     )
     asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
-    json: options.Json = None
-    quiet: options.Quiet = False
 
 
 @with_options
@@ -104,7 +102,7 @@ def ask(choices: AskOptions) -> None:
         )
         result = _run(asker, prices, choices.asking.yes, choices.quiet)
     if result is not None:
-        _present(result, choices.json, choices.quiet)
+        _present(result, choices)
 
 
 def _detections(path: Path | None, asked: Questions, setting: int | None) -> Detections | None:
@@ -203,14 +201,14 @@ def _result(asker: Asker, cost: Estimate, price: float | None, done: RunResult) 
     }
 
 
-def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
+def _present(result: dict[str, Any], choices: AskOptions) -> None:
     now = result["answered"] - result["answered_before"]
     told = (
         f"{result['answers']}: {result['answered']:,} of {result['questions']:,} questions "
         f"answered, {now:,} now; {result['model']}, setting {result['setting']}, seed "
         f"{result['seed']}"
     )
-    asking.show_answers(result, json, quiet, told, _afterwards(result))
+    asking.show_answers(result, choices, told, _afterwards(result))
 
 
 def _afterwards(result: dict[str, Any]) -> list[str]:

@@ -16,7 +16,6 @@ from diaghoi.cli.options import argument, option, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.exceptions import InputError
-from diaghoi.report.json import to_json, write_json
 from diaghoi.report.pages import check_installed
 
 if TYPE_CHECKING:
@@ -35,7 +34,7 @@ SHEET = "quality_sheet.html"
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildOptions:
+class BuildOptions(outputs.ResultOptions):
     """Which questions are made, and who judges."""
 
     annotations: Path = argument(help="Annotations in any known format.")
@@ -76,8 +75,6 @@ class BuildOptions:
         ".answers.jsonl].",
     )
     asking: AskingOptions = without(AskingOptions, "price", "temperature")
-    json: options.Json = None
-    quiet: options.Quiet = False
 
 
 @with_options
@@ -137,7 +134,7 @@ def build(choices: BuildOptions) -> None:
     result = benchmark.to_dict()
     result["files"] = [str(path) for path in files]
     result["notes"] += notes
-    _present(result, choices.json, choices.quiet)
+    _present(result, choices)
 
 
 def _check(
@@ -254,16 +251,10 @@ def _written(
     return [*files, out / SHEET], notes
 
 
-def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif json is not None:
-        write_json(json, result)
-    if quiet:
+def _present(result: dict[str, Any], choices: BuildOptions) -> None:
+    choices.deliver(result, lambda: typer.echo("\n".join(_lines(result))))
+    if choices.quiet:
         return
-    if json != outputs.STDOUT:
-        for line in _lines(result):
-            typer.echo(line)
     from diaghoi.choice.build.build import REASONS
 
     left_out = [

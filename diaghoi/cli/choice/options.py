@@ -25,14 +25,6 @@ People = Annotated[
         readable=False,
     ),
 ]
-Diagnose = Annotated[
-    bool,
-    typer.Option(
-        "--diagnose",
-        help="Show which wrong options attract the model, how many it picks, and its position "
-        "bias.",
-    ),
-]
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -12,7 +12,7 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.choice.ask import ask
 from diaghoi.cli.choice.build import build
-from diaghoi.cli.choice.options import Diagnose, People, QuestionFile, SelectionOptions
+from diaghoi.cli.choice.options import People, QuestionFile, SelectionOptions
 from diaghoi.cli.comparison_tables import (
     Format,
     Out,
@@ -20,9 +20,10 @@ from diaghoi.cli.comparison_tables import (
     table_format,
     write_comparison,
 )
-from diaghoi.cli.options import argument, option, sparing, with_options
+from diaghoi.cli.options import argument, option, sparing, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.reading import ReadingOptions
 from diaghoi.cli.significance import Significance, significance_options, with_tests
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import InputError
@@ -56,6 +57,32 @@ choice.command()(sparing(build))
 
 
 @dataclass(frozen=True, kw_only=True)
+class ScoreResults:
+    """What is computed and written of the scores of a model."""
+
+    label: options.Label = None
+    json: options.Json = None
+    class_table: options.ClassTable = None
+    bootstrap: options.Bootstrap = None
+    confidence: options.Confidence = 0.95
+    seed: options.Seed = 0
+    diagnose: bool = option(
+        False,
+        help="Show which wrong options attract the model, how many it picks, and its position "
+        "bias.",
+    )
+
+    def check(self, read: list[Path | None], figure: Path | None = None) -> None:
+        """Check files and settings before the work begins."""
+        from diaghoi.statistics.bootstrap import check_settings
+
+        _check(read, self.json, class_table=self.class_table, figure=figure)
+        if self.bootstrap is not None:
+            # Images are counted when they are read.
+            check_settings(2, self.bootstrap, self.confidence)
+
+
+@dataclass(frozen=True, kw_only=True)
 class ScoreOptions:
     """Which answers are scored, and what is shown of it."""
 
@@ -63,13 +90,7 @@ class ScoreOptions:
     answers: Path = argument(help="Answers: JSON lines with options and reply.")
     people: People = None
     dataset: options.Dataset = None
-    label: options.Label = None
-    json: options.Json = None
-    class_table: options.ClassTable = None
-    bootstrap: options.Bootstrap = None
-    confidence: options.Confidence = 0.95
-    seed: options.Seed = 0
-    diagnose: Diagnose = False
+    results: ScoreResults
     figure: Path | None = option(
         None, help="Draw the picks by position to this .pdf, .png or .svg."
     )
@@ -84,23 +105,22 @@ def score(choices: ScoreOptions) -> None:
     from diaghoi.choice.evaluation import evaluate_answers
     from diaghoi.comparison.results import refuse_result
 
-    read, figure = [choices.questions, choices.answers, choices.people], choices.figure
-    _check(read, choices.json, class_table=choices.class_table, figure=figure)
-    _check_resampling(choices)
+    results, figure = choices.results, choices.figure
+    results.check([choices.questions, choices.answers, choices.people], figure)
     with progress(choices.quiet) as bar:
-        asked, several, notes = _asked(choices, bar)
+        asked, several, notes = _asked(choices.questions, choices.dataset, choices.people, bar)
         bar.start("reading answers")
         try:
-            found = read_answers(choices.answers, asked, label=choices.label)
+            found = read_answers(choices.answers, asked, label=results.label)
         except InputError:
             refuse_result(choices.answers, "the answers")
             raise
         evaluation = evaluate_answers(found, people=several, notes=notes)
-        result = _result(evaluation, choices, choices.diagnose or figure is not None, bar)
+        result = _result(evaluation, results, results.diagnose or figure is not None, bar)
         if figure is not None:
             _draw_positions(result, figure)
-        _write(result, choices, bar)
-    _present(result, choices)
+        _write(result, results, bar)
+    _present(result, results, choices.quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -112,17 +132,11 @@ class DetectOptions:
     people: People = None
     dataset: options.Dataset = None
     selection: SelectionOptions
-    label: options.Label = None
-    json: options.Json = None
-    class_table: options.ClassTable = None
-    bootstrap: options.Bootstrap = None
-    confidence: options.Confidence = 0.95
-    seed: options.Seed = 0
-    diagnose: Diagnose = False
-    format: options.Format = None
-    origin: options.Origin = None
-    objects: options.Objects = None
-    image_id: options.ImageId = None
+    results: ScoreResults
+    reading: ReadingOptions = without(
+        ReadingOptions,
+        *("dataset", "verbs", "classes", "boxes", "top", "instances", "ids", "force"),
+    )
     quiet: options.Quiet = False
 
 
@@ -134,24 +148,22 @@ def detect(choices: DetectOptions) -> None:
     from diaghoi.choice.evaluation import evaluate_answers
 
     selected = choices.selection.selection()
-    read = [choices.questions, choices.predictions, choices.people]
-    _check(read, choices.json, class_table=choices.class_table)
-    _check_resampling(choices)
-    names = ("format", "origin", "objects", "image_id")
-    reading = {name: getattr(choices, name) for name in names}
+    results = choices.results
+    results.check([choices.questions, choices.predictions, choices.people])
+    reading = choices.reading.words("dataset", "instances", "ids")
     with progress(choices.quiet) as bar:
-        asked, several, notes = _asked(choices, bar)
+        asked, several, notes = _asked(choices.questions, choices.dataset, choices.people, bar)
         bar.start("reading predictions")
         match = choices.selection.match
-        found = _detected(choices.predictions, asked, selected, match, choices.label, reading)
+        found = _detected(choices.predictions, asked, selected, match, results.label, reading)
         evaluation = evaluate_answers(found, people=several, how=selected.description, notes=notes)
-        result = _result(evaluation, choices, choices.diagnose, bar)
-        _write(result, choices, bar)
-    _present(result, choices)
+        result = _result(evaluation, results, results.diagnose, bar)
+        _write(result, results, bar)
+    _present(result, results, choices.quiet)
 
 
 @dataclass(frozen=True, kw_only=True)
-class CompareOptions:
+class CompareOptions(outputs.ResultOptions):
     """Which models are compared, and how."""
 
     questions: QuestionFile
@@ -173,7 +185,6 @@ class CompareOptions:
     resamples: options.Resamples = 1000
     confidence: options.Confidence = 0.95
     seed: options.Seed = 0
-    quiet: options.Quiet = False
 
 
 @choice.command()
@@ -195,7 +206,7 @@ def compare(choices: CompareOptions) -> None:
     named = options.split_list("--labels", choices.labels, len(files))
     grouped = options.split_list("--groups", choices.groups, len(files))
     with progress(choices.quiet) as bar:
-        asked, several, notes = _asked(choices, bar)
+        asked, several, notes = _asked(choices.questions, choices.dataset, choices.people, bar)
         evaluations = []
         for file, label in zip(files, named, strict=True):
             bar.start(f"reading {label or file.stem}")
@@ -233,26 +244,18 @@ def _check(
     outputs.check_inputs(read)
 
 
-def _check_resampling(choices: ScoreOptions | DetectOptions) -> None:
-    from diaghoi.statistics.bootstrap import check_settings
-
-    if choices.bootstrap is not None:
-        # Images are counted when they are read.
-        check_settings(2, choices.bootstrap, choices.confidence)
-
-
 def _asked(
-    choices: ScoreOptions | DetectOptions | CompareOptions, bar: Progress
+    questions: Path, dataset: str | None, people: Path | None, bar: Progress
 ) -> tuple[Questions, dict[str, bool] | None, tuple[str, ...]]:
     """Read the questions, and which images show several people, with notes on these."""
     from diaghoi.choice.people import read_people
     from diaghoi.choice.questions import read_questions
 
     bar.start("reading questions")
-    asked = read_questions(choices.questions, dataset=choices.dataset)
-    if choices.people is None:
+    asked = read_questions(questions, dataset=dataset)
+    if people is None:
         return asked, None, ()
-    return asked, *read_people(choices.people, asked)
+    return asked, *read_people(people, asked)
 
 
 def _detected(
@@ -305,13 +308,13 @@ def _groups(evaluations: Sequence[ChoiceEvaluation], given_groups: Sequence[str]
 
 def _result(
     evaluation: ChoiceEvaluation,
-    choices: ScoreOptions | DetectOptions,
+    results: ScoreResults,
     diagnose: bool,
     bar: Progress,
 ) -> dict[str, Any]:
     """Give the figures, and what was asked for beyond them, as keys of the JSON."""
     result = evaluation.to_dict()
-    resamples, confidence, seed = choices.bootstrap, choices.confidence, choices.seed
+    resamples, confidence, seed = results.bootstrap, results.confidence, results.seed
     if resamples is not None:
         from diaghoi.choice.intervals import choice_bootstrap
 
@@ -331,11 +334,11 @@ def _result(
     return result
 
 
-def _write(result: dict[str, Any], choices: ScoreOptions | DetectOptions, bar: Progress) -> None:
+def _write(result: dict[str, Any], results: ScoreResults, bar: Progress) -> None:
     bar.start("writing")
-    if choices.json not in (None, outputs.STDOUT):
-        write_json(choices.json, result)
-    if choices.class_table is not None:
+    if results.json not in (None, outputs.STDOUT):
+        write_json(results.json, result)
+    if results.class_table is not None:
         import numpy as np
 
         from diaghoi.report.columns import write_table
@@ -343,7 +346,7 @@ def _write(result: dict[str, Any], choices: ScoreOptions | DetectOptions, bar: P
         rows = result["classes"]
         keys = ("class", "verb", "object", "right", "picked", "hit", "f1")
         write_table(
-            choices.class_table, {key: np.array([row[key] for row in rows]) for key in keys}
+            results.class_table, {key: np.array([row[key] for row in rows]) for key in keys}
         )
 
 
@@ -370,15 +373,15 @@ def _save(ax: Axes, path: Path, caption: str) -> None:
     plots.save(figure, path, caption=caption)
 
 
-def _present(result: dict[str, Any], choices: ScoreOptions | DetectOptions) -> None:
-    if choices.json == outputs.STDOUT:
+def _present(result: dict[str, Any], results: ScoreResults, quiet: bool) -> None:
+    if results.json == outputs.STDOUT:
         typer.echo(to_json(result))
-    elif not choices.quiet:
+    elif not quiet:
         from rich.console import Console
 
         from diaghoi.report.choice import print_choice
 
-        left_out = () if choices.diagnose else DIAGNOSED
+        left_out = () if results.diagnose else DIAGNOSED
         kept = {key: value for key, value in result.items() if key not in left_out}
         print_choice(kept, Console(highlight=False), notes=False)
         print_notes(result["notes"])

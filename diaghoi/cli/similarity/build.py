@@ -16,7 +16,6 @@ from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.data.table import percent
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
     from diaghoi.language.answer_store import AnswerStore
@@ -35,7 +34,7 @@ Candidates = Annotated[
 
 
 @dataclass(frozen=True, kw_only=True)
-class BuildOptions:
+class BuildOptions(outputs.ResultOptions):
     """Which words are compared, and by whom."""
 
     out: Path = option(
@@ -77,8 +76,6 @@ class BuildOptions:
     seed: options.Seed = 0
     workers: Concurrent = 8
     asking: AskingOptions = without(AskingOptions, "concurrent", "yes", "price", "temperature")
-    json: options.Json = None
-    quiet: options.Quiet = False
 
     def __post_init__(self) -> None:
         if self.verbs is None and self.objects is None:
@@ -106,7 +103,7 @@ def build(choices: BuildOptions) -> None:
     questions = _questions(words, choices.wordnet)
     if choices.baseline is not None:
         result = _build_baseline(questions, choices.baseline, choices.wordnet, files)
-        _present(result, choices.json, choices.quiet)
+        _present(result, choices)
         return
 
     from diaghoi.language.endpoint import read_endpoints, read_prices
@@ -136,7 +133,7 @@ def build(choices: BuildOptions) -> None:
         with progress(choices.quiet) as bar:
             raters.progress = _reporter(bar)
             found = [raters.rate(question) for question in questions]
-    _present(_written(found, files) | {"estimate": estimated}, choices.json, choices.quiet)
+    _present(_written(found, files) | {"estimate": estimated}, choices)
 
 
 def _files(out: Path, verbs: bool, objects: bool) -> dict[str, Path]:
@@ -267,24 +264,10 @@ def _written(found: Sequence[RatingResult], files: dict[str, Path]) -> dict[str,
     return {"tables": tables, "zeros": zeros, "unread": unread, "unanswered": unanswered}
 
 
-def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif json is not None:
-        write_json(json, result)
-    if quiet:
+def _present(result: dict[str, Any], choices: BuildOptions) -> None:
+    choices.deliver(result, lambda: _print(result))
+    if choices.quiet:
         return
-    if json != outputs.STDOUT:
-        for table in result["tables"]:
-            typer.echo(
-                f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
-                f"{table['source']}"
-            )
-        for row in result["zeros"]:
-            typer.echo(
-                f"{row['kind']}s: of {row['pairs']:,} pairs that {row['first']} rates 0, "
-                f"{row['rater']} rates {row['above']:,} above 0 ({percent(row['share'])} %)"
-            )
     incomplete = {
         "unread": "have no valid reply and no score of that rater; --ask-again asks again",
         "unanswered": "had no reply; the same command asks again",
@@ -293,3 +276,16 @@ def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
         rows = [f"{row['a']} and {row['b']} ({row['rater']})" for row in result[key]]
         if rows:
             print_notes([f"{len(rows)} pairs {what}: {some_of(rows)}"])
+
+
+def _print(result: dict[str, Any]) -> None:
+    for table in result["tables"]:
+        typer.echo(
+            f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
+            f"{table['source']}"
+        )
+    for row in result["zeros"]:
+        typer.echo(
+            f"{row['kind']}s: of {row['pairs']:,} pairs that {row['first']} rates 0, "
+            f"{row['rater']} rates {row['above']:,} above 0 ({percent(row['share'])} %)"
+        )

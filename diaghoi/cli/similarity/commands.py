@@ -37,7 +37,7 @@ similarity.command()(build)
 
 
 @dataclass(frozen=True, kw_only=True)
-class AgreementOptions:
+class AgreementOptions(outputs.ResultOptions):
     """Whose ratings are compared."""
 
     ratings: Path = argument(
@@ -60,8 +60,6 @@ class AgreementOptions:
     figure: Path | None = option(
         None, help="Draw distributions and kappa to this .pdf, .png or .svg."
     )
-    json: options.Json = None
-    quiet: options.Quiet = False
 
 
 @similarity.command()
@@ -106,7 +104,7 @@ def agreement(choices: AgreementOptions) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class InspectOptions:
+class InspectOptions(outputs.ResultOptions):
     """Which table is described."""
 
     table: Table
@@ -117,8 +115,6 @@ class InspectOptions:
     synsets: Path | None = option(
         None, help="CSV that maps words to their names in the table, such as synsets."
     )
-    json: options.Json = None
-    quiet: options.Quiet = False
 
 
 @similarity.command()
@@ -177,7 +173,7 @@ def merge(choices: MergeOptions) -> None:
 
 
 @dataclass(frozen=True, kw_only=True)
-class SubsetOptions:
+class SubsetOptions(outputs.ResultOptions):
     """Which tables and ratings are compared."""
 
     table: Table
@@ -190,8 +186,6 @@ class SubsetOptions:
     human_scale: float | None = option(
         None, help="Highest possible rating by people [1 or 4, inferred from the ratings]."
     )
-    json: options.Json = None
-    quiet: options.Quiet = False
 
 
 @similarity.command()
