@@ -24,11 +24,11 @@ from diaghoi.data.arrays.threads import cores
 from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.engines.engine import Engine, Failure, LocalEngine, Task
 from diaghoi.exceptions import InputError, some_of
 
 if TYPE_CHECKING:
     from diaghoi import plots
+    from diaghoi.engines.engine import Engine
 
 LARGE = 20_000_000  # bytes of predictions
 ONE = "show one data set at a time; draw the study of each"
@@ -56,6 +56,7 @@ class FigureOptions:
 def figures(choices: FigureOptions) -> None:
     """Draw the figures of a study of several detectors, in the column width of a paper."""
     from diaghoi import plots
+    from diaghoi.engines.engine import LocalEngine
 
     study, out, only, hoi = choices.study, choices.out, choices.only, choices.hoi
     chosen = list(plots.FIGURES) if only is None else named("--only", only, plots.FIGURES)
@@ -174,6 +175,7 @@ def _draw(
 ) -> dict[str, str]:
     """Draw and write the figures; return what those that could be drawn show, by name."""
     from diaghoi import plots
+    from diaghoi.engines.engine import Failure, Task
 
     # Figures of one module import the same: two processes would both take their time for Seaborn.
     together: dict[str, list[tuple[Any, ...]]] = {}
