@@ -12,12 +12,12 @@ import numpy as np
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.corrupt import Names, Severity, corruptions_named, severities_of
 from diaghoi.cli.gallery import Error, error_names
 from diaghoi.cli.options import FORMATS, argument, option, sparing, with_options, without
 from diaghoi.cli.present import noting_letters, print_notes, print_written, width_of
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import OF_PREDICTIONS, ReadingOptions
+from diaghoi.cli.robustness import Names, Severity, corruptions_named, severities_of
 from diaghoi.cli.usage import HintingCommand
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.diagnosis import diagnose as diagnosing

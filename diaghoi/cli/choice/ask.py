@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
 
 from diaghoi.cli import asking, options, outputs
 from diaghoi.cli.asking import AskingOptions
-from diaghoi.cli.choice.options import QuestionFile
 from diaghoi.cli.options import option, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
@@ -22,6 +23,11 @@ if TYPE_CHECKING:
     from diaghoi.choice.ask.settings import Settings
     from diaghoi.choice.questions import Questions
     from diaghoi.language.asking import Client
+
+
+QuestionFile = Annotated[
+    Path, typer.Argument(help="Questions, as the benchmark publishes them.", readable=False)
+]
 
 
 @dataclass(frozen=True, kw_only=True)
