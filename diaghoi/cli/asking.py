@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diaghoi.cli.options import option
+from diaghoi.cli.options import option, options_class
 from diaghoi.cli.outputs import ResultOptions
 from diaghoi.cli.present import print_notes
 from diaghoi.exceptions import InputError, close_matches, some_of
@@ -41,7 +40,7 @@ Yes = Annotated[
 Concurrent = Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.")]
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class AskingOptions:
     """How language models are asked."""
 

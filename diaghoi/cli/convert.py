@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.options import argument, with_options, without
+from diaghoi.cli.options import argument, options_class, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import ReadingOptions
@@ -16,7 +15,7 @@ from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import read, read_predictions, write
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class ConvertOptions:
     """Which file is converted, and how it is read."""
 

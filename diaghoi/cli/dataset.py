@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.options import argument, sparing, with_options
+from diaghoi.cli.options import argument, options_class, sparing, with_options
 from diaghoi.cli.progress import progress
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.splits import split_classes
@@ -27,7 +26,7 @@ def _group() -> None:
     """Keep `check` a command of its own, so that others can stand beside it."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class CheckOptions(outputs.ResultOptions):
     """Which description is checked."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from diaghoi.cli import options
-from diaghoi.cli.options import option, with_options
+from diaghoi.cli.options import option, options_class, with_options
 from diaghoi.cli.outputs import check_folder
 from diaghoi.cli.present import draw, print_result, write_text
 from diaghoi.cli.progress import Progress, progress
@@ -33,7 +32,7 @@ files = "{label}/{{corruption}}_{{severity}}.npz"
 """
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class DemoOptions:
     """What is simulated, and where to."""
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +12,7 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import find_annotations
-from diaghoi.cli.options import FORMATS, named, option, with_options
+from diaghoi.cli.options import FORMATS, named, option, options_class, with_options
 from diaghoi.cli.present import lacks_letters, print_notes, width_of
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import check_annotations, check_choice
@@ -34,7 +33,7 @@ LARGE = 20_000_000  # bytes of predictions
 ONE = "show one data set at a time; draw the study of each"
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class FigureOptions:
     """Which figures are drawn, and how."""
 

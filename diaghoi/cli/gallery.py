@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Collection
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -14,7 +13,7 @@ import typer
 from diaghoi.cases.cases import ERRORS, PER_IMAGE
 from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
-from diaghoi.cli.options import option, with_options, without
+from diaghoi.cli.options import option, options_class, with_options, without
 from diaghoi.cli.present import noting_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import Inputs, ReadingOptions, check_choice
@@ -41,7 +40,7 @@ Error = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class GalleryOptions:
     """Which cases are drawn, and where to."""
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from shlex import quote
 from typing import Any
@@ -12,7 +11,7 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import in_folder
-from diaghoi.cli.options import argument, option, with_options, without
+from diaghoi.cli.options import argument, option, options_class, with_options, without
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import ReadingOptions, naming_own_data
 from diaghoi.data.scenes import Scenes, SceneSource
@@ -28,7 +27,7 @@ from diaghoi.formats.reading import check_fit
 ROWS, IMAGES, RUN = 2_000_000, 2000, 100
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class InspectOptions(outputs.ResultOptions):
     """Which file is inspected, and how it is read."""
 

@@ -1,8 +1,9 @@
 """Options as the fields of dataclasses, and those that several commands share.
 
-A command takes one dataclass, whose fields are its options in the order of its help. A field is
-declared by :func:`option` or :func:`argument`, or has the type of a shared option below; a field
-that is a dataclass itself stands for all options of that one, and those of a base class come last.
+A command takes one dataclass, an :func:`options_class`, whose fields are its options in the order
+of its help. A field is declared by :func:`option` or :func:`argument`, or has the type of a shared
+option below; a field that is a dataclass itself stands for all options of that one, and those of a
+base class come last.
 :func:`with_options` shows them to Typer, and fills the dataclass. So a new option is one field.
 """
 
@@ -11,10 +12,10 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Collection, Iterator
 from contextlib import nullcontext
-from dataclasses import MISSING, Field, field, fields, is_dataclass
-from functools import wraps
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, Any, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 
@@ -30,6 +31,8 @@ MOST_RESAMPLES = 1_000_000
 MOST_IMAGES = 1_000_000
 MOST_ROWS = 1_000_000_000
 LARGEST_SEED = 2**63 - 1
+Block = TypeVar("Block")
+
 COLUMNS = ("single", "double")
 FORMATS = ("pdf", "svg", "png")
 """Kinds of files of figures."""
@@ -38,6 +41,17 @@ READING, COUNTS, SURE = "Input files", "Evaluation", "Uncertainty"
 MEANING = "Semantic similarity"
 FILES, EXTRAS = "Output files", "Additional analyses"
 SHARDS = "Several prediction files"
+
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+
+    @dataclass_transform(kw_only_default=True, frozen_default=True)
+    def options_class(block: type[Block]) -> type[Block]:
+        """Make a class a frozen dataclass of options."""
+else:
+    # Without what nobody needs of options: to make it takes longer than all the rest.
+    options_class = partial(dataclass, frozen=True, kw_only=True, eq=False, repr=False)
 
 
 def option(

@@ -5,13 +5,13 @@ from __future__ import annotations
 import errno
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from diaghoi.cli import options
+from diaghoi.cli.options import options_class
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.atomic import check_link, leftovers_of, remove_leftovers
@@ -20,7 +20,7 @@ from diaghoi.report.json import to_json, write_json
 STDOUT = Path("-")
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class ResultOptions:
     """Where the result of a command goes."""
 

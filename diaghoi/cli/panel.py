@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
 from math import inf, isnan
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -13,7 +12,15 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.gallery import Error, error_names
-from diaghoi.cli.options import FORMATS, argument, option, sparing, with_options, without
+from diaghoi.cli.options import (
+    FORMATS,
+    argument,
+    option,
+    options_class,
+    sparing,
+    with_options,
+    without,
+)
 from diaghoi.cli.present import noting_letters, print_notes, print_written, width_of
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import OF_PREDICTIONS, ReadingOptions
@@ -50,7 +57,7 @@ def _group() -> None:
     """Figures of pictures in rows and columns, in the width of a column."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class ErrorPanelOptions:
     """Which errors are drawn."""
 
@@ -117,7 +124,7 @@ def errors(choices: ErrorPanelOptions) -> None:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class ModelPanelOptions:
     """Which models are drawn, on which images."""
 
@@ -227,7 +234,7 @@ def _least(diagnosed: Diagnosis) -> float:
     return -inf if best is None else best
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class CorruptionPanelOptions:
     """Which picture is drawn, under what."""
 

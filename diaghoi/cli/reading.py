@@ -12,6 +12,7 @@ import numpy as np
 
 from diaghoi.cli import options
 from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder, is_found
+from diaghoi.cli.options import options_class
 from diaghoi.cli.outputs import check_inputs
 from diaghoi.cli.progress import Progress
 from diaghoi.comparison.results import refuse_result
@@ -37,7 +38,7 @@ OF_PREDICTIONS = ("format", "origin", "objects", "verbs", "classes", "boxes", "t
 """Options of reading that annotations do not have."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class ReadingOptions:
     """How the files of a command are read: the options of the same names."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -14,7 +14,7 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.comparison_tables import Format, Out, table_format, written_tables
 from diaghoi.cli.engines import EngineName, Scheduler, check_engine, started
 from diaghoi.cli.locate import find_annotations, in_folder
-from diaghoi.cli.options import FORMATS, argument, named, option, with_options
+from diaghoi.cli.options import FORMATS, argument, named, option, options_class, with_options
 from diaghoi.cli.present import print_notes, width_of
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.data.arrays.threads import cores
@@ -57,7 +57,7 @@ Severity = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class RobustnessOptions(outputs.ResultOptions):
     """How a study of robustness is evaluated, and what is shown of it."""
 
@@ -324,7 +324,7 @@ def _print(found: Robustness, errors: bool, verbose: bool) -> None:
         )
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class CorruptOptions:
     """Which pictures are corrupted, and how."""
 

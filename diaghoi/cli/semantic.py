@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,15 @@ import typer
 
 from diaghoi.cli import asking, options, outputs
 from diaghoi.cli.asking import AskingOptions
-from diaghoi.cli.options import COUNTS, FILES, argument, option, with_options, without
+from diaghoi.cli.options import (
+    COUNTS,
+    FILES,
+    argument,
+    option,
+    options_class,
+    with_options,
+    without,
+)
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import Inputs, ReadingOptions
@@ -27,7 +34,7 @@ if TYPE_CHECKING:
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class MeasureOptions:
     """How soft mAP and mF1 are computed: :class:`diaghoi.semantic.measure.Measure`."""
 
@@ -63,7 +70,7 @@ class MeasureOptions:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class SemanticOptions(outputs.ResultOptions):
     """What is evaluated with similarity, how, and what is written of it."""
 
@@ -268,7 +275,7 @@ def _present(result: dict[str, Any], json: Path | None, classes: int, quiet: boo
         print_notes(result["notes"])
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class AskOptions(outputs.ResultOptions):
     """Which pairs are asked about, and how."""
 

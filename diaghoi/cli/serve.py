@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import threading
-from dataclasses import dataclass
 from pathlib import Path
 
 import typer
@@ -20,7 +19,7 @@ from diaghoi.cli.compare import (
     studies_of,
 )
 from diaghoi.cli.comparison_page import ComparisonPage
-from diaghoi.cli.options import option, with_options, without
+from diaghoi.cli.options import option, options_class, with_options, without
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import OF_PREDICTIONS, ReadingOptions
 from diaghoi.cli.stopping import wait_for_signal
@@ -32,7 +31,7 @@ SHOWN = 40
 """Predictions of an image that are drawn: twice as many as in a page that is a file."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class ServeOptions:
     """Which detectors are shown, and where."""
 

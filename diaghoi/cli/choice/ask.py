@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -12,7 +12,7 @@ import typer
 
 from diaghoi.cli import asking, options, outputs
 from diaghoi.cli.asking import AskingOptions
-from diaghoi.cli.options import option, with_options, without
+from diaghoi.cli.options import option, options_class, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
 from diaghoi.exceptions import InputError, some_of
@@ -30,7 +30,7 @@ QuestionFile = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class AskOptions(outputs.ResultOptions):
     """Which questions are asked, and how."""
 

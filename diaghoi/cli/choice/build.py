@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +11,7 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.asking import AskingOptions, goes_on
-from diaghoi.cli.options import argument, option, with_options, without
+from diaghoi.cli.options import argument, option, options_class, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.exceptions import InputError
@@ -33,7 +32,7 @@ SHEET = "quality_sheet.html"
 """Name of the page in the folder."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class BuildOptions(outputs.ResultOptions):
     """Which questions are made, and who judges."""
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -19,7 +19,7 @@ from diaghoi.cli.comparison_tables import (
     table_format,
     write_comparison,
 )
-from diaghoi.cli.options import argument, option, sparing, with_options, without
+from diaghoi.cli.options import argument, option, options_class, sparing, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import ReadingOptions
@@ -65,7 +65,7 @@ choice.command()(ask)
 choice.command()(sparing(build))
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class SelectionOptions:
     """Which triplets of a detector answer a question."""
 
@@ -114,7 +114,7 @@ class SelectionOptions:
         return Selection(**({"top": None} | ways if ways else {"top": TOP}))
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class ScoreResults:
     """What is computed and written of the scores of a model."""
 
@@ -140,7 +140,7 @@ class ScoreResults:
             check_settings(2, self.bootstrap, self.confidence)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class ScoreOptions:
     """Which answers are scored, and what is shown of it."""
 
@@ -181,7 +181,7 @@ def score(choices: ScoreOptions) -> None:
     _present(result, results, choices.quiet)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class DetectOptions:
     """Which detector is scored, and what is shown of it."""
 
@@ -220,7 +220,7 @@ def detect(choices: DetectOptions) -> None:
     _present(result, results, choices.quiet)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class CompareOptions(outputs.ResultOptions):
     """Which models are compared, and how."""
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,7 +10,7 @@ import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.asking import AskingOptions, Concurrent, Yes, goes_on
-from diaghoi.cli.options import option, with_options, without
+from diaghoi.cli.options import option, options_class, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.data.table import percent
@@ -33,7 +32,7 @@ Candidates = Annotated[
 ]
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class BuildOptions(outputs.ResultOptions):
     """Which words are compared, and by whom."""
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.options import argument, option, with_options, without
+from diaghoi.cli.options import argument, option, options_class, with_options, without
 from diaghoi.cli.present import print_notes, show_tables
 from diaghoi.cli.similarity.build import build
 from diaghoi.cli.similarity.options import CombinationOptions
@@ -36,7 +35,7 @@ def _group() -> None:
 similarity.command()(build)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class AgreementOptions(outputs.ResultOptions):
     """Whose ratings are compared."""
 
@@ -103,7 +102,7 @@ def agreement(choices: AgreementOptions) -> None:
     show_tables(result, choices.json, choices.quiet, agreement_tables(result))
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class InspectOptions(outputs.ResultOptions):
     """Which table is described."""
 
@@ -140,7 +139,7 @@ def inspect(choices: InspectOptions) -> None:
     show_tables(result, choices.json, choices.quiet, table_tables(result))
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class MergeOptions:
     """Which tables are merged."""
 
@@ -172,7 +171,7 @@ def merge(choices: MergeOptions) -> None:
         print_notes(merged.notes)
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class SubsetOptions(outputs.ResultOptions):
     """Which tables and ratings are compared."""
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diaghoi.cli.options import MEANING, option
+from diaghoi.cli.options import MEANING, option, options_class
 from diaghoi.cli.progress import Progress
 from diaghoi.exceptions import InputError
 
@@ -34,7 +34,7 @@ MaybeVerbTable = Annotated[Path | None, _VERBS]
 MaybeObjectTable = Annotated[Path | None, _OBJECTS]
 
 
-@dataclass(frozen=True, kw_only=True)
+@options_class
 class CombinationOptions:
     """How the tables are read, and their similarities combined."""
 
