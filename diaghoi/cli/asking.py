@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diaghoi.cli.outputs import STDOUT
+from diaghoi.cli.options import option, options_class
+from diaghoi.cli.outputs import ResultOptions
 from diaghoi.cli.present import print_notes
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
     from diaghoi.formats.pictures.asking import Unit
     from diaghoi.language.answer_store import AnswerStore
+    from diaghoi.language.asking import Client
+    from diaghoi.language.endpoint import Endpoint
 
 Model = Annotated[
     str,
@@ -32,43 +34,77 @@ Coordinates = Annotated[
         help="How the model writes boxes: in pixels, or in thousandths of the picture's sides."
     ),
 ]
-Price = Annotated[
-    str | None, typer.Option(metavar="IN,OUT", help="Price of a million tokens in and out.")
-]
-Temperature = Annotated[
-    float,
-    typer.Option(max=10.0, help="Sampling temperature; if negative, the server's default."),
-]
 Yes = Annotated[
     bool, typer.Option("--yes", help="Start after the estimate, without asking for confirmation.")
 ]
-Tries = Annotated[int, typer.Option(min=1, max=1000, help="Attempts per request.")]
-Asks = Annotated[
-    int, typer.Option(min=1, max=1000, help="How often to ask a question until a reply is valid.")
-]
-Timeout = Annotated[
-    float,
-    typer.Option(
-        min=0.1, max=86_400.0, help="Seconds that a request may take in total, with its reply."
-    ),
-]
-Pause = Annotated[
-    float,
-    typer.Option(
-        min=0.0, max=600.0, help="Seconds before the second attempt, doubled with each further one."
-    ),
-]
-MaxTokens = Annotated[
-    int,
-    typer.Option(
-        min=0, max=10_000_000, help="Longest reply in tokens, reasoning included; 0: no limit."
-    ),
-]
 Concurrent = Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.")]
-AskAgain = Annotated[
-    bool,
-    typer.Option("--ask-again", help="Repeat the questions without a valid reply in earlier runs."),
-]
+
+
+@options_class
+class AskingOptions:
+    """How language models are asked."""
+
+    concurrent: Concurrent = 8
+    yes: Yes = False
+    price: str | None = option(None, metavar="IN,OUT", help="Price of a million tokens in and out.")
+    tries: int = option(6, min=1, max=1000, help="Attempts per request.")
+    asks: int = option(
+        3, min=1, max=1000, help="How often to ask a question until a reply is valid."
+    )
+    timeout: float = option(
+        300.0,
+        min=0.1,
+        max=86_400.0,
+        help="Seconds that a request may take in total, with its reply.",
+    )
+    pause: float = option(
+        1.0,
+        min=0.0,
+        max=600.0,
+        help="Seconds before the second attempt, doubled with each further one.",
+    )
+    max_tokens: int = option(
+        1024,
+        min=0,
+        max=10_000_000,
+        help="Longest reply in tokens, reasoning included; 0: no limit.",
+    )
+    temperature: float = option(
+        0.0, max=10.0, help="Sampling temperature; if negative, the server's default."
+    )
+    ask_again: bool = option(
+        False, help="Repeat the questions without a valid reply in earlier runs."
+    )
+
+    @property
+    def prices(self) -> list[tuple[float, float]]:
+        """The price of a million tokens in and out; empty if it is not given."""
+        from diaghoi.language.endpoint import read_prices
+
+        return read_prices([] if self.price is None else [self.price], 1)
+
+    def client(self, endpoint: Endpoint, **more: Any) -> Client:
+        """Make the client of a model."""
+        from diaghoi.language.asking import Client
+        from diaghoi.language.endpoint import RetryPolicy
+
+        limits: dict[str, Any] = {} if self.temperature < 0 else {"temperature": self.temperature}
+        return Client(
+            endpoint=endpoint,
+            policy=RetryPolicy(tries=self.tries, timeout=self.timeout, pause=self.pause),
+            options=limits | ({"max_tokens": self.max_tokens} if self.max_tokens else {}),
+            leaving=_leaving,
+            **more,
+        )
+
+    def answer_store(self, path: Path) -> AnswerStore:
+        """Open the file with the answers so far, if so asked without those not to be read."""
+        from diaghoi.language.answer_store import AnswerStore
+
+        store = AnswerStore(path)
+        if self.ask_again:
+            store.forget_unread()
+        return store
 
 
 def goes_on(estimate: Iterable[str], yes: bool, quiet: bool) -> bool:
@@ -145,32 +181,12 @@ def without_answers(result: Mapping[str, Any]) -> list[str]:
 
 
 def show_answers(
-    result: Mapping[str, Any], json: Path | None, quiet: bool, told: str, notes: Sequence[str]
+    result: Mapping[str, Any], choices: ResultOptions, told: str, notes: Sequence[str]
 ) -> None:
-    """Write the result of a run as ``--json`` and ``--quiet`` say, else print a line and notes."""
-    if json == STDOUT:
-        typer.echo(to_json(result))
-    elif json is not None:
-        write_json(json, result)
-    if quiet:
-        return
-    if json != STDOUT:
-        typer.echo(told)
-    print_notes([*notes, *without_answers(result)])
-
-
-def client_choices(
-    tries: int, timeout: float, pause: float, max_tokens: int, temperature: float = 0.0
-) -> dict[str, Any]:
-    """Collect the arguments of :class:`diaghoi.language.asking.Client` besides the endpoint."""
-    from diaghoi.language.endpoint import RetryPolicy
-
-    limits: dict[str, Any] = {} if temperature < 0 else {"temperature": temperature}
-    return {
-        "policy": RetryPolicy(tries=tries, timeout=timeout, pause=pause),
-        "options": limits | ({"max_tokens": max_tokens} if max_tokens else {}),
-        "leaving": _leaving,
-    }
+    """Deliver the result of a run, else print a line, and notes."""
+    choices.deliver(result, lambda: typer.echo(told))
+    if not choices.quiet:
+        print_notes([*notes, *without_answers(result)])
 
 
 def _leaving(requests: int) -> None:
@@ -179,13 +195,3 @@ def _leaving(requests: int) -> None:
         "to exit at once",
         err=True,
     )
-
-
-def answer_store(path: Path, ask_again: bool) -> AnswerStore:
-    """Open the file with the answers so far, optionally without those that could not be read."""
-    from diaghoi.language.answer_store import AnswerStore
-
-    store = AnswerStore(path)
-    if ask_again:
-        store.forget_unread()
-    return store

@@ -11,18 +11,16 @@ from diaghoi.cli.choice.score import choice
 from diaghoi.cli.compare import compare
 from diaghoi.cli.config import config
 from diaghoi.cli.convert import convert
-from diaghoi.cli.corrupt import corrupt
 from diaghoi.cli.dataset import dataset
 from diaghoi.cli.demo import demo
 from diaghoi.cli.figures import figures
 from diaghoi.cli.gallery import gallery
 from diaghoi.cli.inspect import inspect
-from diaghoi.cli.memory import sparing
-from diaghoi.cli.panel.commands import panel
+from diaghoi.cli.options import sparing
+from diaghoi.cli.panel import panel
 from diaghoi.cli.report import report
-from diaghoi.cli.robustness import robustness
-from diaghoi.cli.semantic import semantic
-from diaghoi.cli.semantic_ask import ask
+from diaghoi.cli.robustness import corrupt, robustness
+from diaghoi.cli.semantic import ask, semantic
 from diaghoi.cli.serve import serve
 from diaghoi.cli.similarity.commands import similarity
 from diaghoi.cli.usage import Commands, HintingCommand

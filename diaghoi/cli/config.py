@@ -9,7 +9,7 @@ import typer
 
 from diaghoi.cli.labels import read_labels
 from diaghoi.cli.locate import in_folder
-from diaghoi.cli.memory import sparing
+from diaghoi.cli.options import sparing
 from diaghoi.cli.progress import progress
 from diaghoi.cli.settings import (
     KEYS,

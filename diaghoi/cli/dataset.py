@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.memory import sparing
+from diaghoi.cli.options import argument, options_class, sparing, with_options
 from diaghoi.cli.progress import progress
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.splits import split_classes
@@ -17,7 +17,6 @@ from diaghoi.diagnosis.inspection import inspect
 from diaghoi.exceptions import printable, some_of
 from diaghoi.formats import read_annotations
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
-from diaghoi.report.json import to_json, write_json
 
 dataset = typer.Typer(no_args_is_help=True, help="Check the description of a data set.")
 
@@ -27,39 +26,37 @@ def _group() -> None:
     """Keep `check` a command of its own, so that others can stand beside it."""
 
 
+@options_class
+class CheckOptions(outputs.ResultOptions):
+    """Which description is checked."""
+
+    file: str = argument(help="The .toml description, or the name of a known data set.")
+    annotations: options.Annotations = None
+
+
 @dataset.command()
 @sparing
-def check(
-    file: Annotated[
-        str, typer.Argument(help="The .toml description, or the name of a known data set.")
-    ],
-    annotations: options.Annotations = None,
-    json: options.Json = None,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def check(choices: CheckOptions) -> None:
     """Show how the description of a data set was understood, and inspect its annotations.
 
     By default these are the annotations that the description names.
     """
+    file, annotations, json = choices.file, choices.annotations, choices.json
     outputs.check_outputs([json], [Path(file)])  # which may be the name of a data set
     outputs.check_files([json], [annotations])
     vocabulary = vocabulary_named(file)
     result = _understood(vocabulary)
     path = annotations or vocabulary.annotations
     if path is not None:
-        with progress(quiet) as bar:
+        with progress(choices.quiet) as bar:
             bar.start(f"reading {path}")
             truth = read_annotations(path, dataset=vocabulary)
             found = inspect(truth)
         result["annotations"] = {"file": str(path)} | found.facts
         result["notes"] = list(truth.notes)
         result["warnings"] = list(found.warnings)
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif not quiet:
-        _print(result)
-    if json not in (None, outputs.STDOUT):
-        write_json(json, result)
+    choices.deliver(result, lambda: _print(result))
 
 
 def _understood(vocabulary: Vocabulary) -> dict[str, Any]:

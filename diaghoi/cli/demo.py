@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from diaghoi.cli import options
+from diaghoi.cli.options import option, options_class, with_options
 from diaghoi.cli.outputs import check_folder
 from diaghoi.cli.present import draw, print_result, write_text
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.robustness import robustness as evaluate_robustness
-from diaghoi.cli.robustness_demo import write_robustness_study
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis import diagnose as diagnosing
 from diaghoi.formats import read_annotations, write, write_pair_lists, write_triplet_lists
@@ -22,35 +22,39 @@ if TYPE_CHECKING:
     import numpy as np
 
 
-def demo(
-    out: options.Folder = Path("demo"),
-    images: Annotated[
-        int,
-        typer.Option(
-            min=1,
-            max=options.MOST_IMAGES,
-            help="Images to simulate; 9658 is the size of HICO-DET's test set.",
-        ),
-    ] = 500,
-    seed: Annotated[
-        int, typer.Option(min=0, max=options.LARGEST_SEED, help="Seed of the simulation.")
-    ] = 0,
-    annotations: Annotated[
-        Path | None,
-        typer.Option(
-            help="Simulate the detectors on all images of these annotations instead.",
-            readable=False,
-        ),
-    ] = None,
-    robustness: Annotated[
-        bool,
-        typer.Option(
-            "--robustness",
-            help="Simulate detectors on corrupted pictures instead, and draw all figures.",
-        ),
-    ] = False,
-    quiet: options.Quiet = False,
-) -> None:
+IMAGES = 100  # that are taken of the annotations, or the files would fill the disk
+MODEL = """
+[[model]]
+label = "{label}"
+stage = "{stage}"
+clean = "{label}/clean.npz"
+files = "{label}/{{corruption}}_{{severity}}.npz"
+"""
+
+
+@options_class
+class DemoOptions:
+    """What is simulated, and where to."""
+
+    out: options.Folder = Path("demo")
+    images: int = option(
+        500,
+        min=1,
+        max=options.MOST_IMAGES,
+        help="Images to simulate; 9658 is the size of HICO-DET's test set.",
+    )
+    seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of the simulation.")
+    annotations: Path | None = option(
+        None, help="Simulate the detectors on all images of these annotations instead."
+    )
+    robustness: bool = option(
+        False, help="Simulate detectors on corrupted pictures instead, and draw all figures."
+    )
+    quiet: options.Quiet = False
+
+
+@with_options
+def demo(choices: DemoOptions) -> None:
     """Simulate data and two detectors, and report on both.
 
     The folder then holds the annotations and the predictions in the formats of the field (.pkl) and
@@ -62,24 +66,25 @@ def demo(
 
     from diaghoi import simulate
 
+    out, seed = choices.out, choices.seed
     check_folder(out)
     rng = np.random.default_rng(seed)
-    with progress(quiet) as bar:
+    with progress(choices.quiet) as bar:
         bar.start("simulating annotations")
-        if annotations is None:
-            truth = simulate.annotations(images, rng)
+        if choices.annotations is None:
+            truth = simulate.annotations(choices.images, rng)
         else:
-            truth = read_annotations(annotations)
-        if robustness:
-            study = write_robustness_study(out, truth, seed, bar)
+            truth = read_annotations(choices.annotations)
+        if choices.robustness:
+            study = _write_robustness_study(out, truth, seed, bar)
         else:
             results = _reports(out, truth, rng, bar)
-    if robustness:
+    if choices.robustness:
         json, cache = out / "robustness.json", out / "cache"
-        evaluate_robustness(study, json=json, figures=out, cache=cache, quiet=quiet)
-    if quiet:
+        evaluate_robustness(study=study, json=json, figures=out, cache=cache, quiet=choices.quiet)
+    if choices.quiet:
         return
-    if robustness:
+    if choices.robustness:
         command = f"robustness {study} --cache {out / 'cache'} --errors"
         typer.echo(f"\n{_closing(out, command)}")
         return
@@ -131,3 +136,34 @@ def _report(out: Path, label: str, truth: Scenes, found: Scenes, bar: Progress) 
     write_json(out / f"{label}.json", result)
     write_text(out / f"{label}.txt", result)
     return result
+
+
+def _write_robustness_study(folder: Path, truth: Scenes, seed: int, bar: Progress) -> Path:
+    """Simulate two detectors under every corruption and severity; return the description."""
+    import numpy as np
+
+    from diaghoi import simulate
+    from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES
+    from diaghoi.robustness.simulated import under_corruption
+
+    folder.mkdir(parents=True, exist_ok=True)
+    truth = truth.between(0, min(IMAGES, len(truth)))
+    write(folder / "annotations.npz", truth)
+    text = 'annotations = "annotations.npz"\n'
+    for stage, detector in (("one", simulate.ONE_STAGE), ("two", simulate.TWO_STAGE)):
+        label = detector.name
+        (folder / label).mkdir(exist_ok=True)
+        conditions = [(name, each) for name in CORRUPTIONS for each in SEVERITIES]
+        bar.start(f"simulating {label} under corruption", total=1 + len(conditions))
+        found = simulate.detect(truth, detector, np.random.default_rng([seed, 0]))
+        write(folder / label / "clean.npz", found)
+        bar.advance(1)
+        for number, (name, severity) in enumerate(conditions, 1):
+            worse = under_corruption(detector, name, severity)
+            found = simulate.detect(truth, worse, np.random.default_rng([seed, number]))
+            write(folder / label / f"{name}_{severity}.npz", found)
+            bar.advance(1)
+        text += MODEL.format(label=label, stage=stage)
+    study = folder / "study.toml"
+    study.write_text(text, encoding="utf-8")
+    return study

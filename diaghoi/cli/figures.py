@@ -6,13 +6,13 @@ import warnings
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.figure_options import FORMATS, Column, named
 from diaghoi.cli.locate import find_annotations
+from diaghoi.cli.options import FORMATS, named, option, options_class, with_options
 from diaghoi.cli.present import lacks_letters, print_notes, width_of
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import check_annotations, check_choice
@@ -23,43 +23,43 @@ from diaghoi.data.arrays.threads import cores
 from diaghoi.data.groups import find_class
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.engines.engine import Engine, Failure, LocalEngine, Task
 from diaghoi.exceptions import InputError, some_of
 
 if TYPE_CHECKING:
     from diaghoi import plots
+    from diaghoi.engines.engine import Engine
 
 LARGE = 20_000_000  # bytes of predictions
 ONE = "show one data set at a time; draw the study of each"
 
-Format = Annotated[
-    str, typer.Option(help=f"One or more of {', '.join(FORMATS)}, separated by commas.")
-]
-Only = Annotated[
-    str | None,
-    typer.Option(metavar="NAME,...", help="Only these figures, separated by commas [all]."),
-]
-Hoi = Annotated[
-    str | None,
-    typer.Option("--class", help='The class for figures of a single class, like "ride bicycle".'),
-]
+
+@options_class
+class FigureOptions:
+    """Which figures are drawn, and how."""
+
+    study: options.StudyFile
+    out: options.Folder
+    column: options.Column = "double"
+    format: str = option("pdf", help=f"One or more of {', '.join(FORMATS)}, separated by commas.")
+    only: str | None = option(
+        None, metavar="NAME,...", help="Only these figures, separated by commas [all]."
+    )
+    hoi: str | None = option(
+        None, "--class", help='The class for figures of a single class, like "ride bicycle".'
+    )
+    workers: options.Workers = None
+    quiet: options.Quiet = False
 
 
-def figures(
-    study: options.StudyFile,
-    out: options.Folder,
-    column: Column = "double",
-    format: Format = "pdf",
-    only: Only = None,
-    hoi: Hoi = None,
-    workers: options.Workers = None,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def figures(choices: FigureOptions) -> None:
     """Draw the figures of a study of several detectors, in the column width of a paper."""
     from diaghoi import plots
+    from diaghoi.engines.engine import LocalEngine
 
+    study, out, only, hoi = choices.study, choices.out, choices.only, choices.hoi
     chosen = list(plots.FIGURES) if only is None else named("--only", only, plots.FIGURES)
-    formats = named("--format", format, FORMATS)
+    formats = named("--format", choices.format, FORMATS)
     studies = read_studies(study)
     if len(studies) > 1 and hoi is not None:
         raise InputError(f"--class: {study} lists studies on several data sets; draw one of them")
@@ -76,13 +76,14 @@ def figures(
     kinds = [plots.FIGURES[name] for name in chosen]
     files = {name: [out / f"{name}.{kind}" for kind in formats] for name in chosen}
     _check(files, out, study, studies)
-    with progress(quiet) as bar, LocalEngine(_processes(studies, workers)) as engine:
+    processes = _processes(studies, choices.workers)
+    with progress(choices.quiet) as bar, LocalEngine(processes) as engine:
         collections = [_collected(each, study, kinds, hoi, engine, bar) for each in studies]
         several = len(collections) > 1
         collection = plots.joined(collections, kinds) if several else collections[0]
         notes += collection.notes
-        written = _draw(collection, files, width_of(column), notes, engine, bar)
-    if not quiet:
+        written = _draw(collection, files, width_of(choices.column), notes, engine, bar)
+    if not choices.quiet:
         for name, title in written.items():
             first, *others = files[name]
             paths = ", ".join([str(first), *(path.suffix for path in others)])
@@ -173,6 +174,7 @@ def _draw(
 ) -> dict[str, str]:
     """Draw and write the figures; return what those that could be drawn show, by name."""
     from diaghoi import plots
+    from diaghoi.engines.engine import Failure, Task
 
     # Figures of one module import the same: two processes would both take their time for Seaborn.
     together: dict[str, list[tuple[Any, ...]]] = {}

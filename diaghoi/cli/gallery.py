@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection
+from collections.abc import Collection
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from diaghoi.cases.cases import ERRORS, PER_IMAGE
 from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
+from diaghoi.cli.options import option, options_class, with_options, without
 from diaghoi.cli.present import noting_letters, print_notes
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import InputFiles, check_choice
+from diaghoi.cli.reading import Inputs, ReadingOptions, check_choice
 from diaghoi.cli.report_files import PAGES
 from diaghoi.cli.similarity import options as similar
 from diaghoi.data.groups import find_class
@@ -34,162 +35,100 @@ if TYPE_CHECKING:
 # Suffixes of files: a folder with such a name is almost certainly a mistake.
 OTHERS = (".pdf", ".png", ".jpg", ".jpeg", ".svg", ".json", ".csv", ".zip")
 
-Images = Annotated[
-    Path | None, typer.Option(help="Folder with the pictures; needed.", readable=False)
-]
-Out = Annotated[
-    Path,
-    typer.Option(help="A folder for one PNG per case, or a single page FILE.html.", readable=False),
-]
 Error = Annotated[
-    list[str] | None,
-    typer.Option(help=f"One of {', '.join(ERRORS)}; repeatable [all]."),
+    list[str] | None, typer.Option(help=f"One of {', '.join(ERRORS)}; repeatable [all].")
 ]
-Hoi = Annotated[
-    str | None, typer.Option("--class", help='Cases of one class, like "ride bicycle" [all].')
-]
-Top = Annotated[
-    int,
-    typer.Option(
+
+
+@options_class
+class GalleryOptions:
+    """Which cases are drawn, and where to."""
+
+    predictions: options.Predictions
+    out: Path = option(help="A folder for one PNG per case, or a single page FILE.html.")
+    images: Path | None = option(None, help="Folder with the pictures; needed.")
+    annotations: options.Annotations = None
+    error: Error = None
+    hoi: str | None = option(None, "--class", help='Cases of one class, like "ride bicycle" [all].')
+    top: int = option(
+        24,
         min=1,
         max=10_000,
         help=f"Cases of each error, worst first; at most {PER_IMAGE} per image.",
-    ),
-]
-Captions = Annotated[
-    bool,
-    typer.Option(
-        "--captions/--no-captions", help="Whether the PNG files of a folder have text below."
-    ),
-]
-Kind = Annotated[
-    list[str] | None,
-    typer.Option(
+    )
+    verb_table: similar.MaybeVerbTable = None
+    object_table: similar.MaybeObjectTable = None
+    kind: list[str] | None = option(
+        None,
+        panel=options.MEANING,
         help=f"Only errors of this similarity: {', '.join(KINDS)}; repeatable [all].",
-        rich_help_panel=options.MEANING,
-    ),
-]
+    )
+    captions: bool = option(
+        True,
+        "--captions/--no-captions",
+        help="Whether the PNG files of a folder have text below.",
+    )
+    combination: similar.CombinationOptions
+    pairs: options.Pairs = None
+    reading: ReadingOptions = without(ReadingOptions, "top")
+    protocol: options.ProtocolName = None
+    quiet: options.Quiet = False
 
 
-def gallery(
-    predictions: options.Predictions,
-    out: Out,
-    images: Images = None,
-    annotations: options.Annotations = None,
-    error: Error = None,
-    hoi: Hoi = None,
-    top: Top = 24,
-    verb_table: similar.MaybeVerbTable = None,
-    object_table: similar.MaybeObjectTable = None,
-    kind: Kind = None,
-    captions: Captions = True,
-    weight: similar.Weight = 0.5,
-    combine: similar.Combine = "arithmetic",
-    scale: similar.Scale = None,
-    verb_synsets: similar.VerbSenses = None,
-    object_synsets: similar.ObjectSenses = None,
-    pairs: options.Pairs = None,
-    dataset: options.Dataset = None,
-    protocol: options.ProtocolName = None,
-    format: options.Format = None,
-    origin: options.Origin = None,
-    objects: options.Objects = None,
-    verbs: options.Verbs = None,
-    classes: options.Classes = None,
-    boxes: options.Boxes = None,
-    instances: options.Instances = None,
-    ids: options.Ids = None,
-    image_id: options.ImageId = None,
-    force: options.Force = False,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def gallery(choices: GalleryOptions) -> None:
     """Draw the worst cases of each error on their pictures, with an explanation."""
     from diaghoi.formats.pictures.folder import Pictures
-    from diaghoi.semantic.measure import Measure
 
+    out, images, hoi = choices.out, choices.images, choices.hoi
     if images is None:
         raise InputError(
             "--images: give the folder with the pictures; without them, 'diaghoi report --html "
             "PAGE.html' shows the worst cases"
         )
     tables = similar.tables_if_given(
-        verb_table,
-        object_table,
-        {"--kind": kind, "--scale": scale, "--verb-synsets": verb_synsets}
-        | {"--object-synsets": object_synsets},
-        verb_senses=verb_synsets,
-        object_senses=object_synsets,
-        scale=scale,
-        measure=Measure(weight=weight, combine=combine),  # type: ignore[arg-type]
+        choices.verb_table, choices.object_table, choices.combination, choices.kind
     )
-    reading = InputFiles(
-        predictions=predictions,
-        annotations=annotations,
-        pairs=pairs,
-        force=force,
-        reading={
-            "dataset": dataset,
-            "format": format,
-            "origin": origin,
-            "objects": objects,
-            "verbs": verbs,
-            "classes": classes,
-            "boxes": boxes,
-            "instances": instances,
-            "ids": ids,
-            "image_id": image_id,
-        },
-    )
-    kinds = _kinds(kind)
-    wanted = _Wanted(error_names(error, kinds), kinds, hoi, top, protocol, tables)
-    protocol_named(protocol or reading.vocabulary.protocol)
+    files = choices.reading.files(choices.predictions, choices.annotations, choices.pairs)
+    kinds = _names("--kind", choices.kind or [], KINDS)
+    errors = error_names(choices.error, kinds)
+    protocol_named(choices.protocol or files.vocabulary.protocol)
     if hoi is not None:
-        check_choice(partial(_class, hoi), reading.vocabulary if reading.dataset else None)
-    _check_out(out, [*reading.inputs, *wanted.inputs], images)
-    outputs.check_inputs([*reading.inputs, *wanted.inputs])
+        check_choice(partial(_class, hoi), files.vocabulary if files.dataset else None)
+
+    def check(inputs: list[Path | None]) -> None:
+        _check_out(out, inputs if tables is None else [*inputs, *tables.inputs], images)
+
+    check(files.inputs)
+    outputs.check_inputs([*files.inputs, *([] if tables is None else tables.inputs)])
     pictures = Pictures(images)
-    with progress(quiet) as bar:
-        chosen, notes = _choose(
-            reading, wanted, lambda inputs: _check_out(out, inputs, images), bar
-        )
+    with progress(choices.quiet) as bar:
+        similarity = None if tables is None else tables.read(bar)
+        read = files.read(bar, check)
+        chosen, notes = _choose(choices, read, errors, kinds, similarity, bar)
         bar.start("drawing", total=len(chosen.cases))
-        notes += _draw(out, chosen, pictures, captions, bar)
-    if not quiet:
+        notes += _draw(out, chosen, pictures, choices.captions, bar)
+    if not choices.quiet:
         typer.echo(f"{out}: {_counts(chosen)}")
         print_notes(notes)
 
 
-class _Wanted(NamedTuple):
-    """Which cases to show."""
-
-    errors: list[str]
-    kinds: list[str]
-    hoi: str | None
-    top: int
-    protocol: str | None
-    tables: similar.SimilarityOptions | None
-
-    @property
-    def inputs(self) -> list[Path | None]:
-        """The files of similarity that are given."""
-        return [] if self.tables is None else self.tables.inputs
-
-
 def _choose(
-    reading: InputFiles,
-    wanted: _Wanted,
-    check: Callable[[list[Path | None]], object],
+    choices: GalleryOptions,
+    read: Inputs,
+    errors: list[str],
+    kinds: list[str],
+    tables: dict[str, Any] | None,
     bar: Progress,
 ) -> tuple[Gallery, list[str]]:
-    """Read and diagnose; return the cases, and notes about the input."""
+    """Diagnose; return the cases, and notes about the input."""
     from diaghoi.report.gallery import gallery_of
 
-    tables = None if wanted.tables is None else wanted.tables.read(bar)
-    read = reading.read(bar, lambda inputs: check([*inputs, *wanted.inputs]))
-    hoi = None if wanted.hoi is None else _class(wanted.hoi, read.vocabulary)
+    hoi = None if choices.hoi is None else _class(choices.hoi, read.vocabulary)
     bar.start("matching", total=len(read.annotations))
+    label = choices.predictions.stem
     diagnosed = diagnosing.diagnose(
-        *read.scenes, wanted.protocol, label=reading.predictions.stem, progress=bar.advance
+        *read.scenes, choices.protocol, label=label, progress=bar.advance
     )
     notes = [*read.notes, *diagnosed.reading_notes]
     similarities = None
@@ -206,11 +145,11 @@ def _choose(
     chosen = gallery_of(
         diagnosed,
         *read.scenes,
-        wanted.errors,
+        errors,
         hoi=hoi,
-        top=wanted.top,
+        top=choices.top,
         similarities=similarities,
-        kinds=wanted.kinds,
+        kinds=kinds,
     )
     return chosen, list(dict.fromkeys(notes))
 
@@ -263,17 +202,6 @@ def error_names(given: list[str] | None, kinds: list[str]) -> list[str]:
                 f"{' and '.join(COMPARED)} are"
             )
     return names
-
-
-def _kinds(given: list[str] | None) -> list[str]:
-    """Read the names of kinds.
-
-    Raises
-    ------
-    InputError
-        For an unknown one.
-    """
-    return _names("--kind", given or [], KINDS)
 
 
 def _names(option: str, given: list[str], known: Collection[str]) -> list[str]:

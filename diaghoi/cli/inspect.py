@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 from shlex import quote
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.locate import in_folder
+from diaghoi.cli.options import argument, option, options_class, with_options, without
 from diaghoi.cli.progress import progress
-from diaghoi.cli.reading import naming_own_data
+from diaghoi.cli.reading import ReadingOptions, naming_own_data
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.diagnosis import inspection
 from diaghoi.exceptions import InputError, printable
@@ -20,46 +21,36 @@ from diaghoi.formats import open_file, read_annotations, read_predictions
 from diaghoi.formats.containers.content import FIRST
 from diaghoi.formats.own_data import write_draft
 from diaghoi.formats.reading import check_fit
-from diaghoi.report.json import to_json, write_json
 
 # Rows from which on files of the package are sampled, and the images that are read of these, in
 # runs of neighbours.
 ROWS, IMAGES, RUN = 2_000_000, 2000, 100
 
 
-def inspect(
-    file: Annotated[
-        Path, typer.Argument(help="Predictions, pairs or annotations.", readable=False)
-    ],
-    annotations: Annotated[
-        Path | None,
-        typer.Option(
-            help="Annotations of the same images, to compare predictions with.", readable=False
-        ),
-    ] = None,
-    pairs: options.Pairs = None,
-    dataset: options.Dataset = None,
-    format: options.Format = None,
-    origin: options.Origin = None,
-    objects: options.Objects = None,
-    verbs: options.Verbs = None,
-    classes: options.Classes = None,
-    boxes: options.Boxes = None,
-    instances: options.Instances = None,
-    ids: options.Ids = None,
-    image_id: options.ImageId = None,
-    to_description: Annotated[
-        Path | None,
-        typer.Option(
-            help="Draft the description of a data set of its own from the numbers in the files: a "
-            ".toml file for --dataset.",
-        ),
-    ] = None,
-    json: options.Json = None,
-    quiet: options.Quiet = False,
-) -> None:
+@options_class
+class InspectOptions(outputs.ResultOptions):
+    """Which file is inspected, and how it is read."""
+
+    file: Path = argument(help="Predictions, pairs or annotations.")
+    annotations: Path | None = option(
+        None, help="Annotations of the same images, to compare predictions with."
+    )
+    pairs: options.Pairs = None
+    reading: ReadingOptions = without(ReadingOptions, "top", "force")
+    to_description: Path | None = option(
+        None,
+        help="Draft the description of a data set of its own from the numbers in the files: a "
+        ".toml file for --dataset.",
+    )
+
+
+@with_options
+def inspect(choices: InspectOptions) -> None:
     """Identify a file, and report what looks wrong with it."""
-    outputs.check_files([json, to_description], [file, annotations, pairs, instances, ids])
+    file, annotations, pairs = choices.file, choices.annotations, choices.pairs
+    json, to_description, dataset = choices.json, choices.to_description, choices.reading.dataset
+    beside: dict[str, Any] = {"instances": choices.reading.instances, "ids": choices.reading.ids}
+    outputs.check_files([json, to_description], [file, annotations, pairs, *beside.values()])
     if to_description is not None:
         if dataset is not None:
             raise InputError(
@@ -68,20 +59,10 @@ def inspect(
             )
         write_draft(to_description, [file, *([] if annotations is None else [annotations])])
         dataset = str(to_description)
-        if not quiet and json != outputs.STDOUT:
+        if not choices.quiet and json != outputs.STDOUT:
             typer.echo(f"Wrote {to_description}: fill in the names of objects and verbs.")
-    reading: dict[str, Any] = {
-        "dataset": dataset,
-        "format": format,
-        "origin": origin,
-        "objects": objects,
-        "verbs": verbs,
-        "classes": classes,
-        "boxes": boxes,
-        "image_id": image_id,
-    }
-    beside: dict[str, Any] = {"instances": instances, "ids": ids}
-    with progress(quiet) as bar, naming_own_data(file, annotations, dataset):
+    reading = choices.reading.words(*beside) | {"dataset": dataset}
+    with progress(choices.quiet) as bar, naming_own_data(file, annotations, dataset):
         bar.start(f"reading {file}")
         own = beside if annotations is None and pairs is None else {}
         most = None if pairs is not None else FIRST
@@ -112,13 +93,7 @@ def inspect(
         "notes": list(scenes.notes),
         "warnings": list(found.warnings),
     }
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif not quiet:
-        _print(result, alone)
-        _print_next(result, annotations, pairs)
-    if json not in (None, outputs.STDOUT):
-        write_json(json, result)
+    choices.deliver(result, lambda: _print(result, alone, annotations, pairs))
 
 
 def _sampled(file: Path, source: SceneSource, cut: bool) -> tuple[Scenes, dict[str, Any] | None]:
@@ -150,7 +125,9 @@ def _print_sample(sample: dict[str, Any]) -> None:
     )
 
 
-def _print(result: dict[str, Any], alone: bool) -> None:
+def _print(
+    result: dict[str, Any], alone: bool, annotations: Path | None, pairs: Path | None
+) -> None:
     typer.echo(f"{result['file']}: {result['kind']}")
     typer.echo(f"  {result['title']} ({result['format']}, {result['container']})")
     if "sample" in result:
@@ -173,6 +150,7 @@ def _print(result: dict[str, Any], alone: bool) -> None:
         inside = " in these images" if "sample" in result else inside
         more = "; --annotations compares it with its annotations" if alone else ""
         typer.echo(f"Nothing looks wrong{inside}{more}.")
+    _print_next(result, annotations, pairs)
 
 
 def _print_next(result: dict[str, Any], annotations: Path | None, pairs: Path | None) -> None:

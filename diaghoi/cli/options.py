@@ -1,12 +1,25 @@
-"""Options that several commands share."""
+"""Options as the fields of dataclasses, and those that several commands share.
+
+A command takes one dataclass, an :func:`options_class`, whose fields are its options in the order
+of its help. A field is declared by :func:`option` or :func:`argument`, or has the type of a shared
+option below; a field that is a dataclass itself stands for all options of that one, and those of a
+base class come last.
+:func:`with_options` shows them to Typer, and fills the dataclass. So a new option is one field.
+"""
 
 from __future__ import annotations
 
+import inspect
+from collections.abc import Callable, Collection, Iterator
+from contextlib import nullcontext
+from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
+from functools import partial, wraps
 from pathlib import Path
-from typing import Annotated, get_args
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
 
 import typer
 
+from diaghoi.data.arrays.budget import DEFAULT, MOST, VARIABLE, allowing
 from diaghoi.data.pixels import LAYOUTS
 from diaghoi.data.protocol import PROTOCOLS, AveragePrecision
 from diaghoi.data.vocabulary import VOCABULARIES
@@ -18,15 +31,160 @@ MOST_RESAMPLES = 1_000_000
 MOST_IMAGES = 1_000_000
 MOST_ROWS = 1_000_000_000
 LARGEST_SEED = 2**63 - 1
+Block = TypeVar("Block")
+
 COLUMNS = ("single", "double")
+FORMATS = ("pdf", "svg", "png")
+"""Kinds of files of figures."""
 # Headings of options in the help of commands that have many.
 READING, COUNTS, SURE = "Input files", "Evaluation", "Uncertainty"
 MEANING = "Semantic similarity"
 FILES, EXTRAS = "Output files", "Additional analyses"
 SHARDS = "Several prediction files"
 
-# readable=False here and in the commands: the reader of a file, not the parser of the command line,
-# reports what is wrong with it, so that all such messages read alike.
+
+if TYPE_CHECKING:
+    from typing_extensions import dataclass_transform
+
+    @dataclass_transform(kw_only_default=True, frozen_default=True)
+    def options_class(block: type[Block]) -> type[Block]:
+        """Make a class a frozen dataclass of options."""
+else:
+    # Without what nobody needs of options: to make it takes longer than all the rest.
+    options_class = partial(dataclass, frozen=True, kw_only=True, eq=False, repr=False)
+
+
+def option(
+    default: Any = MISSING,
+    *names: str,
+    help: str,
+    panel: str | None = None,
+    min: float | None = None,
+    max: float | None = None,
+    metavar: str | None = None,
+) -> Any:
+    """Declare an option as the field of a dataclass.
+
+    Parameters
+    ----------
+    default : object, optional
+        Required without.
+    *names : str
+        As typed, if not ``--`` and the name of the field; ``--yes/--no`` for either.
+    help : str
+        Its line in the help.
+    panel : str, optional
+        The heading above it there.
+    min, max : float, optional
+        Bounds of a number.
+    metavar : str, optional
+        Stands for the value in the help.
+    """
+    given = {"help": help, "rich_help_panel": panel, "min": min, "max": max, "metavar": metavar}
+    return field(default=default, metadata={"kind": typer.Option, "names": names, "given": given})
+
+
+def argument(*, help: str, metavar: str | None = None) -> Any:
+    """Declare a required argument as the field of a dataclass; as :func:`option`."""
+    given = {"help": help, "metavar": metavar}
+    return field(metadata={"kind": typer.Argument, "names": (), "given": given})
+
+
+def without(block: Callable[[], object], *names: str) -> Any:
+    """Declare all options of another dataclass but some, which keep their defaults."""
+    return field(default_factory=block, metadata={"without": names})
+
+
+def with_options(command: Callable[[Any], None]) -> Callable[..., None]:
+    """Give a command of one dataclass the parameters that Typer reads: the fields of that one.
+
+    Raises
+    ------
+    InputError
+        When it runs, of ``__post_init__`` of a dataclass.
+    """
+    (block,) = (kind for name, kind in get_type_hints(command).items() if name != "return")
+
+    @wraps(command)
+    def run(**given: Any) -> None:
+        command(_filled(block, given))
+
+    return _showing(run, list(_parameters(block)))
+
+
+def sparing(command: Callable[..., None]) -> Callable[..., None]:
+    """Give a command the option ``--memory``, which holds while it runs."""
+
+    @wraps(command)
+    def run(*, memory: int | None = None, **given: Any) -> None:
+        with nullcontext() if memory is None else allowing(memory):
+            command(**given)
+
+    signature = inspect.signature(command, eval_str=True)
+    memory = inspect.Parameter(
+        "memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Memory
+    )
+    return _showing(run, [*signature.parameters.values(), memory])
+
+
+def _showing(run: Callable[..., None], parameters: list[inspect.Parameter]) -> Callable[..., None]:
+    # Typer reads both.
+    vars(run)["__signature__"] = inspect.Signature(parameters)
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
+
+
+def _members(block: Any, left_out: Collection[str]) -> Iterator[tuple[Field[Any], Any]]:
+    """Give the fields of a dataclass with their types, those of its base last."""
+    kinds = get_type_hints(block, include_extras=True)
+    declared = {each.name: each for each in fields(block) if each.name not in left_out}
+    own = [name for name in inspect.get_annotations(block) if name in declared]
+    return ((declared[name], kinds[name]) for name in dict.fromkeys([*own, *declared]))
+
+
+def _parameters(block: Any, left_out: Collection[str] = ()) -> Iterator[inspect.Parameter]:
+    for each, kind in _members(block, left_out):
+        if is_dataclass(kind):
+            yield from _parameters(kind, each.metadata.get("without", ()))
+            continue
+        if each.metadata:
+            names = each.metadata["names"]
+            if kind is bool and not names:  # without --no-
+                names = (f"--{each.name.replace('_', '-')}",)
+            # The reader of a file, not the parser of the command line, reports what is wrong with
+            # it, so that all such messages read alike.
+            declared = each.metadata["kind"](*names, **each.metadata["given"], readable=False)
+            kind = Annotated[kind, declared]
+        default = inspect.Parameter.empty if each.default is MISSING else each.default
+        yield inspect.Parameter(
+            each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+        )
+
+
+def _filled(block: Any, given: dict[str, Any], left_out: Collection[str] = ()) -> Any:
+    """Make a dataclass of the values of its options."""
+    values = {}
+    for each, kind in _members(block, left_out):
+        if is_dataclass(kind):
+            values[each.name] = _filled(kind, given, each.metadata.get("without", ()))
+        elif each.name in given:
+            values[each.name] = given[each.name]
+    return block(**values)
+
+
+# readable=False: see above.
+
+Memory = Annotated[
+    int | None,
+    typer.Option(
+        min=1,
+        max=MOST,
+        metavar="MB",
+        help=f"What a single image, or compressed arrays, may take of memory [{DEFAULT}; "
+        f"{VARIABLE} of the environment].",
+        rich_help_panel=READING,
+    ),
+]
 
 Predictions = Annotated[
     Path, typer.Argument(help="Prediction file (or folder of .mat files).", readable=False)
@@ -254,6 +412,13 @@ def check_column(column: str) -> str:
     return column
 
 
+Column = Annotated[
+    str,
+    typer.Option(
+        callback=check_column,
+        help="Width of figures: a single (3.25 in) or a double (6.875 in) column.",
+    ),
+]
 WordNet = Annotated[
     Path | None,
     typer.Option(
@@ -311,3 +476,21 @@ def split_list(option: str, value: str | None, number: int) -> list[str]:
             "empty to skip a model)"
         )
     return values
+
+
+def named(option: str, given: str, known: Collection[str]) -> list[str]:
+    """Read names that commas separate.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, and for none.
+    """
+    names = list(dict.fromkeys(name.strip() for name in given.split(",")))
+    for name in names:
+        if name not in known:
+            raise InputError(
+                f"{option} '{name}': not known{close_matches(name, known)}; "
+                f"give some of {', '.join(known)}"
+            )
+    return names

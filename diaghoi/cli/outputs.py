@@ -1,17 +1,41 @@
-"""Check the paths of a command before the work begins."""
+"""Check the paths of a command before the work begins, and deliver its result."""
 
 from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
+from typing import Any
 
+import typer
+
+from diaghoi.cli import options
+from diaghoi.cli.options import options_class
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.atomic import check_link, leftovers_of, remove_leftovers
+from diaghoi.report.json import to_json, write_json
 
 STDOUT = Path("-")
+
+
+@options_class
+class ResultOptions:
+    """Where the result of a command goes."""
+
+    json: options.Json = None
+    quiet: options.Quiet = False
+
+    def deliver(self, result: Mapping[str, Any], show: Callable[[], None]) -> None:
+        """Write a result as JSON where that is asked for, and show it unless it is on stdout."""
+        if self.json == STDOUT:
+            typer.echo(to_json(result))
+            return
+        if self.json is not None:
+            write_json(self.json, result)
+        if not self.quiet:
+            show()
 
 
 def is_name(name: str) -> bool:

@@ -10,7 +10,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
+from diaghoi.cli import options
 from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder, is_found
+from diaghoi.cli.options import options_class
 from diaghoi.cli.outputs import check_inputs
 from diaghoi.cli.progress import Progress
 from diaghoi.comparison.results import refuse_result
@@ -30,6 +32,46 @@ from diaghoi.formats.reading import check_fit
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
+
+
+OF_PREDICTIONS = ("format", "origin", "objects", "verbs", "classes", "boxes", "top", "image_id")
+"""Options of reading that annotations do not have."""
+
+
+@options_class
+class ReadingOptions:
+    """How the files of a command are read: the options of the same names."""
+
+    dataset: options.Dataset = None
+    format: options.Format = None
+    origin: options.Origin = None
+    objects: options.Objects = None
+    verbs: options.Verbs = None
+    classes: options.Classes = None
+    boxes: options.Boxes = None
+    top: options.Top = None
+    instances: options.Instances = None
+    ids: options.Ids = None
+    image_id: options.ImageId = None
+    force: options.Force = False
+
+    def words(self, *left_out: str) -> dict[str, Any]:
+        """Give them as keyword arguments of the readers, but ``--force`` and some others."""
+        values = vars(self).items()
+        return {name: value for name, value in values if name not in ("force", *left_out)}
+
+    def files(
+        self, predictions: Path, annotations: Path | None, pairs: Path | None = None
+    ) -> InputFiles:
+        """Say how to read predictions, and their annotations and pairs."""
+        reading: Any = self.words()
+        return InputFiles(
+            predictions=predictions,
+            annotations=annotations,
+            pairs=pairs,
+            reading=reading,
+            force=self.force,
+        )
 
 
 class Inputs(NamedTuple):

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diaghoi.cli import asking, options, outputs
-from diaghoi.cli.choice import options as given
+from diaghoi.cli.asking import AskingOptions
+from diaghoi.cli.options import option, options_class, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import progress
 from diaghoi.exceptions import InputError, some_of
@@ -23,74 +24,50 @@ if TYPE_CHECKING:
     from diaghoi.choice.questions import Questions
     from diaghoi.language.asking import Client
 
-Out = Annotated[
-    Path,
-    typer.Option(
+
+QuestionFile = Annotated[
+    Path, typer.Argument(help="Questions, as the benchmark publishes them.", readable=False)
+]
+
+
+@options_class
+class AskOptions(outputs.ResultOptions):
+    """Which questions are asked, and how."""
+
+    questions: QuestionFile
+    images: options.Images
+    model: asking.Model
+    out: Path = option(
         help="File for the answers: JSON lines, which `choice score` reads; an interrupted run "
-        "resumes from it.",
-        readable=False,
-    ),
-]
-Setting = Annotated[
-    int | None,
-    typer.Option(
+        "resumes from it."
+    )
+    setting: int | None = option(
+        None,
         help="1: the whole picture; 2: a given person; 3: a person who is detected first [2 if the "
-        "questions have boxes of people, else 1; 3 with --detections]."
-    ),
-]
-DetectionFile = Annotated[
-    Path | None,
-    typer.Option(
-        "--detections",
+        "questions have boxes of people, else 1; 3 with --detections].",
+    )
+    detections: Path | None = option(
+        None,
         help="People found by a detector instead of the model: JSON of boxes by image, or a "
         "prediction file.",
-        readable=False,
-    ),
-]
-ObjectBox = Annotated[
-    bool, typer.Option("--object-box", help="Also give the box of the object in setting 2.")
-]
-Instruction = Annotated[
-    Path | None,
-    typer.Option(
+    )
+    object_box: bool = option(False, help="Also give the box of the object in setting 2.")
+    instruction: Path | None = option(
+        None,
         metavar="FILE",
         help="A text that tells the model how to answer [the instruction that the paper prints].",
-        readable=False,
-    ),
-]
-OptionSeed = Annotated[
-    int, typer.Option(min=0, max=options.LARGEST_SEED, help="Seed of the order of the options.")
-]
-Limit = Annotated[
-    int | None,
-    typer.Option(min=1, max=options.MOST_ROWS, metavar="N", help="Ask the first N questions only."),
-]
+    )
+    coordinates: asking.Coordinates = "pixels"
+    dataset: options.Dataset = None
+    seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of the order of the options.")
+    limit: int | None = option(
+        None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask the first N questions only."
+    )
+    asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
 
 
-def ask(
-    questions: given.QuestionFile,
-    images: options.Images,
-    model: asking.Model,
-    out: Out,
-    setting: Setting = None,
-    detections: DetectionFile = None,
-    object_box: ObjectBox = False,
-    instruction: Instruction = None,
-    coordinates: asking.Coordinates = "pixels",
-    dataset: options.Dataset = None,
-    seed: OptionSeed = 0,
-    limit: Limit = None,
-    concurrent: asking.Concurrent = 8,
-    yes: asking.Yes = False,
-    price: asking.Price = None,
-    tries: asking.Tries = 6,
-    timeout: asking.Timeout = 300.0,
-    pause: asking.Pause = 1.0,
-    max_tokens: asking.MaxTokens = 1024,
-    temperature: asking.Temperature = 0.0,
-    json: options.Json = None,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def ask(choices: AskOptions) -> None:
     """Ask a vision-language model behind any OpenAI-compatible endpoint.
 
     Answers are stored as they arrive: an interrupted run resumes where it stopped.
@@ -100,24 +77,21 @@ def ask(
     from diaghoi.choice.questions import read_questions
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.language.answer_file import AnswerFile
-    from diaghoi.language.asking import PICTURE_REFUSED, Client
-    from diaghoi.language.endpoint import read_endpoint, read_prices
+    from diaghoi.language.asking import PICTURE_REFUSED
+    from diaghoi.language.endpoint import read_endpoint
 
-    endpoint = read_endpoint(model, "--model")
-    prices = read_prices([] if price is None else [price], 1)
+    out, detections, instruction = choices.out, choices.detections, choices.instruction
+    endpoint = read_endpoint(choices.model, "--model")
+    prices = choices.asking.prices
     found_in = out.with_name(f"{out.stem}.people.jsonl")
-    outputs.check_files([out, found_in, json], [questions, detections, instruction])
-    find = Pictures(images).find
-    client = Client(
-        endpoint=endpoint,
-        single=PICTURE_REFUSED,
-        **asking.client_choices(tries, timeout, pause, max_tokens, temperature),
-    )
-    with progress(quiet) as bar:
+    outputs.check_files([out, found_in, choices.json], [choices.questions, detections, instruction])
+    find = Pictures(choices.images).find
+    client = choices.asking.client(endpoint, single=PICTURE_REFUSED)
+    with progress(choices.quiet) as bar:
         bar.start("reading questions")
-        asked = read_questions(questions, dataset=dataset)
-        people = _detections(detections, asked, setting)
-        settings = _settings(client, asked, setting, seed, object_box, coordinates, people)
+        asked = read_questions(choices.questions, dataset=choices.dataset)
+        people = _detections(detections, asked, choices.setting)
+        settings = _settings(client, asked, choices, people)
         if instruction is not None:
             settings = replace(settings, instruction=read_instruction(instruction))
     with ExitStack() as stack:
@@ -129,12 +103,12 @@ def ask(
             answers=stack.enter_context(AnswerFile(out)),
             people=stack.enter_context(AnswerFile(found_in)) if settings.finds else None,
             detections=people,
-            limit=limit,
-            workers=concurrent,
+            limit=choices.limit,
+            workers=choices.asking.concurrent,
         )
-        result = _run(asker, prices, yes, quiet)
+        result = _run(asker, prices, choices.asking.yes, choices.quiet)
     if result is not None:
-        _present(result, json, quiet)
+        _present(result, choices)
 
 
 def _detections(path: Path | None, asked: Questions, setting: int | None) -> Detections | None:
@@ -151,24 +125,19 @@ def _detections(path: Path | None, asked: Questions, setting: int | None) -> Det
 
 
 def _settings(
-    client: Client,
-    asked: Questions,
-    setting: int | None,
-    seed: int,
-    object_box: bool,
-    coordinates: str,
-    people: Detections | None,
+    client: Client, asked: Questions, choices: AskOptions, people: Detections | None
 ) -> Settings:
     from diaghoi.choice.ask.settings import BY_MODEL, Settings, setting_of
 
-    chosen = setting_of(asked, 3 if people is not None else setting, object_box=object_box)
+    setting = 3 if people is not None else choices.setting
+    chosen = setting_of(asked, setting, object_box=choices.object_box)
     finder = (BY_MODEL if people is None else people.name) if chosen == 3 else ""
     return Settings(
         model=client.endpoint.model,
         setting=chosen,
-        seed=seed,
-        object_box=object_box,
-        unit=asking.unit_of(coordinates),
+        seed=choices.seed,
+        object_box=choices.object_box,
+        unit=asking.unit_of(choices.coordinates),
         people=finder,
     )
 
@@ -238,14 +207,14 @@ def _result(asker: Asker, cost: Estimate, price: float | None, done: RunResult) 
     }
 
 
-def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
+def _present(result: dict[str, Any], choices: AskOptions) -> None:
     now = result["answered"] - result["answered_before"]
     told = (
         f"{result['answers']}: {result['answered']:,} of {result['questions']:,} questions "
         f"answered, {now:,} now; {result['model']}, setting {result['setting']}, seed "
         f"{result['seed']}"
     )
-    asking.show_answers(result, json, quiet, told, _afterwards(result))
+    asking.show_answers(result, choices, told, _afterwards(result))
 
 
 def _afterwards(result: dict[str, Any]) -> list[str]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from diaghoi.cli import asking, options, outputs
+from diaghoi.cli import options, outputs
+from diaghoi.cli.asking import AskingOptions, goes_on
+from diaghoi.cli.options import argument, option, options_class, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.exceptions import InputError
-from diaghoi.report.json import to_json, write_json
 from diaghoi.report.pages import check_installed
 
 if TYPE_CHECKING:
@@ -27,85 +28,56 @@ if TYPE_CHECKING:
     from diaghoi.language.answer_store import AnswerStore
     from diaghoi.language.asking import Client
 
-AnnotationFile = Annotated[
-    Path, typer.Argument(help="Annotations in any known format.", readable=False)
-]
-Out = Annotated[Path, typer.Option(help="The folder to write.", readable=False)]
-Judges = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--judge",
+SHEET = "quality_sheet.html"
+"""Name of the page in the folder."""
+
+
+@options_class
+class BuildOptions(outputs.ResultOptions):
+    """Which questions are made, and who judges."""
+
+    annotations: Path = argument(help="Annotations in any known format.")
+    out: Path = option(help="The folder to write.")
+    judge: list[str] | None = option(
+        None,
         metavar="JUDGE",
         help="Who decides what an image does not show: URL,MODEL[,VARIABLE] of a vision-language "
         "model and the environment variable with its API key; a file of verdicts; "
         "similarity:TABLE[,THRESHOLD]; time-sensitive. Of the models and files, the first groups, "
         "the second confirms, and the third decides where the second does not confirm; the other "
         "judges reject candidates before.",
-    ),
-]
-Images = Annotated[
-    Path | None,
-    typer.Option(help="Folder of the pictures, for models and the quality sheet.", readable=False),
-]
-CheckPeople = Annotated[
-    str | None,
-    typer.Option(
+    )
+    images: Path | None = option(
+        None, help="Folder of the pictures, for models and the quality sheet."
+    )
+    check_people: str | None = option(
+        None,
         metavar="URL,MODEL[,VARIABLE]",
         help="A vision-language model that is asked, as in the paper, whether images with one "
         "annotated person show more people [annotations alone].",
-    ),
-]
-AllPeople = Annotated[
-    bool,
-    typer.Option(
-        "--all-people", help="In settings 2 and 3, ask about every annotated person instead of one."
-    ),
-]
-Sheet = Annotated[
-    int | None,
-    typer.Option(
-        "--quality-sheet",
+    )
+    dataset: options.Dataset = None
+    all_people: bool = option(
+        False, help="In settings 2 and 3, ask about every annotated person instead of one."
+    )
+    quality_sheet: int | None = option(
+        None,
         metavar="N",
         min=1,
         max=1_000_000,
         help="Write a page with N random questions and their pictures for a person to check.",
-    ),
-]
-Store = Annotated[
-    Path | None,
-    typer.Option(
+    )
+    seed: options.Seed = 0
+    store: Path | None = option(
+        None,
         help="File that stores the verdicts of models as JSON lines [the name of --out with "
         ".answers.jsonl].",
-        readable=False,
-    ),
-]
-
-SHEET = "quality_sheet.html"
-"""Name of the page in the folder."""
+    )
+    asking: AskingOptions = without(AskingOptions, "price", "temperature")
 
 
-def build(
-    annotations: AnnotationFile,
-    out: Out,
-    judge: Judges = None,
-    images: Images = None,
-    check_people: CheckPeople = None,
-    dataset: options.Dataset = None,
-    all_people: AllPeople = False,
-    quality_sheet: Sheet = None,
-    seed: options.Seed = 0,
-    store: Store = None,
-    concurrent: asking.Concurrent = 8,
-    yes: asking.Yes = False,
-    tries: asking.Tries = 6,
-    asks: asking.Asks = 3,
-    timeout: asking.Timeout = 300.0,
-    pause: asking.Pause = 1.0,
-    max_tokens: asking.MaxTokens = 1024,
-    ask_again: asking.AskAgain = False,
-    json: options.Json = None,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def build(choices: BuildOptions) -> None:
     """Build multiple-choice questions from annotations, with negatives that judges confirm.
 
     Verdicts of models are stored as they arrive: an interrupted run resumes where it stopped.
@@ -113,50 +85,55 @@ def build(
     from diaghoi.choice.build.candidates import targets_in_images
     from diaghoi.choice.build.judge_options import judge_files, read_models
     from diaghoi.formats import read_annotations
-    from diaghoi.language.asking import PICTURE_REFUSED, Client
+    from diaghoi.language.asking import PICTURE_REFUSED
     from diaghoi.language.endpoint import read_endpoint
 
-    texts = judge or []
+    out, check_people, concurrent = choices.out, choices.check_people, choices.asking.concurrent
+    texts = choices.judge or []
     endpoints = read_models(texts)
     asked = None if check_people is None else read_endpoint(check_people, "--check-people")
-    kept = (store or out.with_name(f"{out.name}.answers.jsonl")) if endpoints or asked else None
-    _check(out, [json, kept], annotations, judge_files(texts))
-    if quality_sheet is not None:
+    asks_models = bool(endpoints) or asked is not None
+    store = choices.store or out.with_name(f"{out.name}.answers.jsonl")
+    kept = store if asks_models else None
+    _check(out, [choices.json, kept], choices.annotations, judge_files(texts))
+    if choices.quality_sheet is not None:
         check_installed()
-    pictures = _pictures(images, kept is not None)
-    common = asking.client_choices(tries, timeout, pause, max_tokens)
+    pictures = _pictures(choices.images, asks_models)
     with ExitStack() as stack:
-        with progress(quiet) as bar:
+        with progress(choices.quiet) as bar:
             bar.start("reading annotations")
-            scenes = read_annotations(annotations, dataset=dataset)
+            scenes = read_annotations(choices.annotations, dataset=choices.dataset)
             image_targets = targets_in_images(scenes)
             models: dict[str, ModelJudge] = {}
             people: PeopleCheck | None = None
-            if kept is not None and pictures is not None:
-                answers = stack.enter_context(asking.answer_store(kept, ask_again))
+            if asks_models and pictures is not None:
+                answers = stack.enter_context(choices.asking.answer_store(store))
                 for text, endpoint in endpoints.items():
-                    client = Client(endpoint=endpoint, single=PICTURE_REFUSED, **common)
+                    client = choices.asking.client(endpoint, single=PICTURE_REFUSED)
+                    asks = choices.asking.asks
                     models[text] = _model(client, pictures, answers, concurrent, asks)
                 if asked is not None:
-                    client = Client(endpoint=asked, single=PICTURE_REFUSED, **common)
+                    client = choices.asking.client(asked, single=PICTURE_REFUSED)
                     people = _people(client, pictures, answers, concurrent)
             judges = _judges(texts, scenes, image_targets, models)
-        drawn = (seed, all_people)
+        drawn = (choices.seed, choices.all_people)
         requests = _requests(models.values(), image_targets, drawn) if models else {}
         if people is not None:
             more = len(people.left(image_targets))
             requests[people.name] = requests.get(people.name, 0) + more
-        if any(requests.values()) and not asking.goes_on(_in_words(requests), yes, quiet):
+        if any(requests.values()) and not goes_on(
+            _in_words(requests), choices.asking.yes, choices.quiet
+        ):
             return
-        with progress(quiet) as bar:
+        with progress(choices.quiet) as bar:
             for model in models.values():
                 model.progress = bar.advance
             benchmark = _benchmark(scenes, image_targets, judges, drawn, people, bar)
-            files, notes = _written(out, benchmark, pictures, quality_sheet, bar)
+            files, notes = _written(out, benchmark, pictures, choices.quality_sheet, bar)
     result = benchmark.to_dict()
     result["files"] = [str(path) for path in files]
     result["notes"] += notes
-    _present(result, json, quiet)
+    _present(result, choices)
 
 
 def _check(
@@ -273,16 +250,10 @@ def _written(
     return [*files, out / SHEET], notes
 
 
-def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif json is not None:
-        write_json(json, result)
-    if quiet:
+def _present(result: dict[str, Any], choices: BuildOptions) -> None:
+    choices.deliver(result, lambda: typer.echo("\n".join(_lines(result))))
+    if choices.quiet:
         return
-    if json != outputs.STDOUT:
-        for line in _lines(result):
-            typer.echo(line)
     from diaghoi.choice.build.build import REASONS
 
     left_out = [

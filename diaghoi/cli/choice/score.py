@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.choice import options as given
-from diaghoi.cli.choice.ask import ask
+from diaghoi.cli.choice.ask import QuestionFile, ask
 from diaghoi.cli.choice.build import build
 from diaghoi.cli.comparison_tables import (
     Format,
@@ -20,9 +19,10 @@ from diaghoi.cli.comparison_tables import (
     table_format,
     write_comparison,
 )
-from diaghoi.cli.memory import sparing
+from diaghoi.cli.options import argument, option, options_class, sparing, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.reading import ReadingOptions
 from diaghoi.cli.significance import Significance, significance_options, with_tests
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import InputError
@@ -46,6 +46,16 @@ DIAGNOSED = ("selection", "distractors", "positions")
 """Keys of a result that ``--diagnose`` shows."""
 
 
+People = Annotated[
+    Path | None,
+    typer.Option(
+        help="Which images show one person or several: JSON or CSV with single, multi or a "
+        "number per image, or annotations.",
+        readable=False,
+    ),
+]
+
+
 @choice.callback()
 def _group() -> None:
     """Multiple-choice questions about interactions in images."""
@@ -55,128 +65,210 @@ choice.command()(ask)
 choice.command()(sparing(build))
 
 
+@options_class
+class SelectionOptions:
+    """Which triplets of a detector answer a question."""
+
+    top: int | None = option(
+        None,
+        min=1,
+        max=options.MOST_ROWS,
+        help="Answer by the best triplets of each image, this many [5], as the published script.",
+    )
+    top_question: int | None = option(
+        None,
+        min=1,
+        max=options.MOST_ROWS,
+        help="Answer each question by the best triplets on its boxes, this many, instead.",
+    )
+    threshold: float | None = option(
+        None, help="Answer by all triplets with at least this score instead."
+    )
+    top_all: int | None = option(
+        None,
+        min=1,
+        max=options.MOST_ROWS,
+        help="Answer by this many best triplets of the whole prediction file instead.",
+    )
+    match: str | None = option(
+        None,
+        help="Where triplets count: scene, person (IoU >= 0.5 with the person asked about) or pair "
+        "(both boxes) [person, where the questions have boxes].",
+    )
+
+    def selection(self) -> Selection:
+        """Choose by one of them.
+
+        Raises
+        ------
+        InputError
+            For several.
+        """
+        from diaghoi.choice.detect import TOP, Selection
+
+        ways = {name: value for name, value in vars(self).items() if name != "match"}
+        ways = {name: value for name, value in ways.items() if value is not None}
+        if len(ways) > 1:
+            names = " and ".join(f"--{name.replace('_', '-')}" for name in ways)
+            raise InputError(f"{names}: choose triplets in different ways; give only one of them")
+        return Selection(**({"top": None} | ways if ways else {"top": TOP}))
+
+
+@options_class
+class ScoreResults:
+    """What is computed and written of the scores of a model."""
+
+    label: options.Label = None
+    json: options.Json = None
+    class_table: options.ClassTable = None
+    bootstrap: options.Bootstrap = None
+    confidence: options.Confidence = 0.95
+    seed: options.Seed = 0
+    diagnose: bool = option(
+        False,
+        help="Show which wrong options attract the model, how many it picks, and its position "
+        "bias.",
+    )
+
+    def check(self, read: list[Path | None], figure: Path | None = None) -> None:
+        """Check files and settings before the work begins."""
+        from diaghoi.statistics.bootstrap import check_settings
+
+        _check(read, self.json, class_table=self.class_table, figure=figure)
+        if self.bootstrap is not None:
+            # Images are counted when they are read.
+            check_settings(2, self.bootstrap, self.confidence)
+
+
+@options_class
+class ScoreOptions:
+    """Which answers are scored, and what is shown of it."""
+
+    questions: QuestionFile
+    answers: Path = argument(help="Answers: JSON lines with options and reply.")
+    people: People = None
+    dataset: options.Dataset = None
+    results: ScoreResults
+    figure: Path | None = option(
+        None, help="Draw the picks by position to this .pdf, .png or .svg."
+    )
+    quiet: options.Quiet = False
+
+
 @choice.command()
-def score(
-    questions: given.QuestionFile,
-    answers: given.AnswerFile,
-    people: given.People = None,
-    dataset: options.Dataset = None,
-    label: options.Label = None,
-    json: options.Json = None,
-    class_table: options.ClassTable = None,
-    bootstrap: options.Bootstrap = None,
-    confidence: options.Confidence = 0.95,
-    seed: options.Seed = 0,
-    diagnose: given.Diagnose = False,
-    figure: given.Figure = None,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def score(choices: ScoreOptions) -> None:
     """Score the answers of a model: Instance-F1, Macro-F1, Micro-F1 and exact match."""
     from diaghoi.choice.answers import read_answers
     from diaghoi.choice.evaluation import evaluate_answers
     from diaghoi.comparison.results import refuse_result
 
-    _check([questions, answers, people], json, class_table=class_table, figure=figure)
-    _check_resampling(bootstrap, confidence)
-    with progress(quiet) as bar:
-        asked, several, notes = _asked(questions, dataset, people, bar)
+    results, figure = choices.results, choices.figure
+    results.check([choices.questions, choices.answers, choices.people], figure)
+    with progress(choices.quiet) as bar:
+        asked, several, notes = _asked(choices.questions, choices.dataset, choices.people, bar)
         bar.start("reading answers")
         try:
-            found = read_answers(answers, asked, label=label)
+            found = read_answers(choices.answers, asked, label=results.label)
         except InputError:
-            refuse_result(answers, "the answers")
+            refuse_result(choices.answers, "the answers")
             raise
         evaluation = evaluate_answers(found, people=several, notes=notes)
-        more = diagnose or figure is not None
-        result = _result(evaluation, (bootstrap, confidence, seed), more, bar)
+        result = _result(evaluation, results, results.diagnose or figure is not None, bar)
         if figure is not None:
             _draw_positions(result, figure)
-        _write(result, json, class_table, bar)
-    _present(result, json, quiet, diagnose)
+        _write(result, results, bar)
+    _present(result, results, choices.quiet)
+
+
+@options_class
+class DetectOptions:
+    """Which detector is scored, and what is shown of it."""
+
+    questions: QuestionFile
+    predictions: options.Predictions
+    people: People = None
+    dataset: options.Dataset = None
+    selection: SelectionOptions
+    results: ScoreResults
+    reading: ReadingOptions = without(
+        ReadingOptions,
+        *("dataset", "verbs", "classes", "boxes", "top", "instances", "ids", "force"),
+    )
+    quiet: options.Quiet = False
 
 
 @choice.command()
 @sparing
-def detect(
-    questions: given.QuestionFile,
-    predictions: options.Predictions,
-    people: given.People = None,
-    dataset: options.Dataset = None,
-    top: given.Top = None,
-    top_question: given.TopQuestion = None,
-    threshold: given.Threshold = None,
-    top_all: given.TopAll = None,
-    match: given.Match = None,
-    label: options.Label = None,
-    json: options.Json = None,
-    class_table: options.ClassTable = None,
-    bootstrap: options.Bootstrap = None,
-    confidence: options.Confidence = 0.95,
-    seed: options.Seed = 0,
-    diagnose: given.Diagnose = False,
-    format: options.Format = None,
-    origin: options.Origin = None,
-    objects: options.Objects = None,
-    image_id: options.ImageId = None,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def detect(choices: DetectOptions) -> None:
     """Score a detector: its best triplets on the person asked about, matched to the options."""
     from diaghoi.choice.evaluation import evaluate_answers
 
-    selected = _selection(top, top_question, threshold, top_all)
-    _check([questions, predictions, people], json, class_table=class_table)
-    _check_resampling(bootstrap, confidence)
-    reading = {"format": format, "origin": origin, "objects": objects, "image_id": image_id}
-    with progress(quiet) as bar:
-        asked, several, notes = _asked(questions, dataset, people, bar)
+    selected = choices.selection.selection()
+    results = choices.results
+    results.check([choices.questions, choices.predictions, choices.people])
+    reading = choices.reading.words("dataset", "instances", "ids")
+    with progress(choices.quiet) as bar:
+        asked, several, notes = _asked(choices.questions, choices.dataset, choices.people, bar)
         bar.start("reading predictions")
-        found = _detected(predictions, asked, selected, match, label, reading)
+        match = choices.selection.match
+        found = _detected(choices.predictions, asked, selected, match, results.label, reading)
         evaluation = evaluate_answers(found, people=several, how=selected.description, notes=notes)
-        result = _result(evaluation, (bootstrap, confidence, seed), diagnose, bar)
-        _write(result, json, class_table, bar)
-    _present(result, json, quiet, diagnose)
+        result = _result(evaluation, results, results.diagnose, bar)
+        _write(result, results, bar)
+    _present(result, results, choices.quiet)
+
+
+@options_class
+class CompareOptions(outputs.ResultOptions):
+    """Which models are compared, and how."""
+
+    questions: QuestionFile
+    files: list[Path] = argument(help="Answers and prediction files of detectors.")
+    labels: options.Labels = None
+    groups: str | None = option(
+        None, help="Groups of the models, separated by commas [VLM, HOI-specific methods]."
+    )
+    people: People = None
+    dataset: options.Dataset = None
+    selection: SelectionOptions
+    format: Format = None
+    out: Out = None
+    json: options.Json = None
+    figure: Path | None = option(
+        None, help="Draw the scores of all models to this .pdf, .png or .svg."
+    )
+    significance: Significance = False
+    resamples: options.Resamples = 1000
+    confidence: options.Confidence = 0.95
+    seed: options.Seed = 0
 
 
 @choice.command()
 @sparing
-def compare(
-    questions: given.QuestionFile,
-    files: given.Files,
-    labels: options.Labels = None,
-    groups: given.Groups = None,
-    people: given.People = None,
-    dataset: options.Dataset = None,
-    top: given.Top = None,
-    top_question: given.TopQuestion = None,
-    threshold: given.Threshold = None,
-    top_all: given.TopAll = None,
-    match: given.Match = None,
-    format: Format = None,
-    out: Out = None,
-    json: options.Json = None,
-    figure: given.ScoreFigure = None,
-    significance: Significance = False,
-    resamples: options.Resamples = 1000,
-    confidence: options.Confidence = 0.95,
-    seed: options.Seed = 0,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def compare(choices: CompareOptions) -> None:
     """Compare models that answer questions and detectors, in the layout of the paper."""
     from diaghoi.choice.evaluation import evaluate_answers
     from diaghoi.choice.intervals import compare_choices
     from diaghoi.choice.tables import compare_choices_table
 
-    kind = table_format(format, out)
-    tests = significance_options(significance, resamples, confidence, seed, len(files))
-    selected = _selection(top, top_question, threshold, top_all)
-    _check([questions, people, *files], out, json, figure=figure)
-    named = options.split_list("--labels", labels, len(files))
-    grouped = options.split_list("--groups", groups, len(files))
-    with progress(quiet) as bar:
-        asked, several, notes = _asked(questions, dataset, people, bar)
+    files, out, json, figure = choices.files, choices.out, choices.json, choices.figure
+    kind = table_format(choices.format, out)
+    tests = significance_options(
+        choices.significance, choices.resamples, choices.confidence, choices.seed, len(files)
+    )
+    selected = choices.selection.selection()
+    _check([choices.questions, choices.people, *files], out, json, figure=figure)
+    named = options.split_list("--labels", choices.labels, len(files))
+    grouped = options.split_list("--groups", choices.groups, len(files))
+    with progress(choices.quiet) as bar:
+        asked, several, notes = _asked(choices.questions, choices.dataset, choices.people, bar)
         evaluations = []
         for file, label in zip(files, named, strict=True):
             bar.start(f"reading {label or file.stem}")
+            match = choices.selection.match
             found, how = _answered(file, asked, selected, match, label or None)
             evaluations.append(evaluate_answers(found, people=several, how=how, notes=notes))
         comparison = compare_choices_table(evaluations, _groups(evaluations, grouped))
@@ -188,7 +280,7 @@ def compare(
         write_comparison(comparison, kind, out, json)
         if figure is not None:
             _draw_scores(evaluations, figure)
-    show_comparison(comparison, kind, out, json, quiet)
+    show_comparison(comparison, kind, out, json, choices.quiet)
 
 
 def _check(
@@ -208,37 +300,6 @@ def _check(
 
         check_suffix(figure)
     outputs.check_inputs(read)
-
-
-def _check_resampling(resamples: int | None, confidence: float) -> None:
-    from diaghoi.statistics.bootstrap import check_settings
-
-    if resamples is not None:
-        check_settings(2, resamples, confidence)  # images are counted when they are read
-
-
-def _selection(
-    top: int | None, top_question: int | None, threshold: float | None, top_all: int | None
-) -> Selection:
-    from diaghoi.choice.detect import TOP, Selection
-
-    ways = {
-        "--top": top,
-        "--top-question": top_question,
-        "--threshold": threshold,
-        "--top-all": top_all,
-    }
-    named = [name for name, value in ways.items() if value is not None]
-    if len(named) > 1:
-        raise InputError(
-            f"{' and '.join(named)}: choose triplets in different ways; give only one of them"
-        )
-    return Selection(
-        top=top if named else TOP,
-        top_question=top_question,
-        threshold=threshold,
-        top_all=top_all,
-    )
 
 
 def _asked(
@@ -305,13 +366,13 @@ def _groups(evaluations: Sequence[ChoiceEvaluation], given_groups: Sequence[str]
 
 def _result(
     evaluation: ChoiceEvaluation,
-    resampling: tuple[int | None, float, int],
+    results: ScoreResults,
     diagnose: bool,
     bar: Progress,
 ) -> dict[str, Any]:
     """Give the figures, and what was asked for beyond them, as keys of the JSON."""
     result = evaluation.to_dict()
-    resamples, confidence, seed = resampling
+    resamples, confidence, seed = results.bootstrap, results.confidence, results.seed
     if resamples is not None:
         from diaghoi.choice.intervals import choice_bootstrap
 
@@ -331,20 +392,20 @@ def _result(
     return result
 
 
-def _write(
-    result: dict[str, Any], json: Path | None, class_table: Path | None, bar: Progress
-) -> None:
+def _write(result: dict[str, Any], results: ScoreResults, bar: Progress) -> None:
     bar.start("writing")
-    if json not in (None, outputs.STDOUT):
-        write_json(json, result)
-    if class_table is not None:
+    if results.json not in (None, outputs.STDOUT):
+        write_json(results.json, result)
+    if results.class_table is not None:
         import numpy as np
 
         from diaghoi.report.columns import write_table
 
         rows = result["classes"]
         keys = ("class", "verb", "object", "right", "picked", "hit", "f1")
-        write_table(class_table, {key: np.array([row[key] for row in rows]) for key in keys})
+        write_table(
+            results.class_table, {key: np.array([row[key] for row in rows]) for key in keys}
+        )
 
 
 def _draw_positions(result: Mapping[str, Any], path: Path) -> None:
@@ -370,14 +431,15 @@ def _save(ax: Axes, path: Path, caption: str) -> None:
     plots.save(figure, path, caption=caption)
 
 
-def _present(result: dict[str, Any], json: Path | None, quiet: bool, diagnose: bool) -> None:
-    if json == outputs.STDOUT:
+def _present(result: dict[str, Any], results: ScoreResults, quiet: bool) -> None:
+    if results.json == outputs.STDOUT:
         typer.echo(to_json(result))
     elif not quiet:
         from rich.console import Console
 
         from diaghoi.report.choice import print_choice
 
-        kept = result if diagnose else {key: result[key] for key in result if key not in DIAGNOSED}
+        left_out = () if results.diagnose else DIAGNOSED
+        kept = {key: value for key, value in result.items() if key not in left_out}
         print_choice(kept, Console(highlight=False), notes=False)
         print_notes(result["notes"])

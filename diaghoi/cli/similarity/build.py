@@ -8,12 +8,13 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diaghoi.cli import asking, options, outputs
+from diaghoi.cli import options, outputs
+from diaghoi.cli.asking import AskingOptions, Concurrent, Yes, goes_on
+from diaghoi.cli.options import option, options_class, with_options, without
 from diaghoi.cli.present import print_notes
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.data.table import percent
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
     from diaghoi.language.answer_store import AnswerStore
@@ -29,128 +30,109 @@ Candidates = Annotated[
     Path | None,
     typer.Option(help="Additional words, compared only with the first ones.", readable=False),
 ]
-Out = Annotated[
-    Path,
-    typer.Option(
+
+
+@options_class
+class BuildOptions(outputs.ResultOptions):
+    """Which words are compared, and by whom."""
+
+    out: Path = option(
         help="The .csv or .npz file to write; with both verbs and objects, NAME_verbs and "
-        "NAME_objects.",
-        readable=False,
-    ),
-]
-Rater = Annotated[
-    list[str] | None,
-    typer.Option(
+        "NAME_objects."
+    )
+    verbs: Terms = None
+    objects: Terms = None
+    verb_candidates: Candidates = None
+    object_candidates: Candidates = None
+    rater: list[str] | None = option(
+        None,
         metavar="URL,MODEL[,VARIABLE]",
         help="An OpenAI-compatible endpoint, and the environment variable with its API key "
         "[DIAGHOI_API_KEY]. The first rates all pairs, the others those it did not rate 0.",
-    ),
-]
-Baseline = Annotated[
-    str | None,
-    typer.Option(help="A WordNet measure instead of raters: path or wu-palmer (not part of SHOE)."),
-]
-Store = Annotated[
-    Path | None,
-    typer.Option(
+    )
+    baseline: str | None = option(
+        None, help="A WordNet measure instead of raters: path or wu-palmer (not part of SHOE)."
+    )
+    wordnet: options.WordNet = None
+    store: Path | None = option(
+        None,
         help="File that stores the answers as JSON lines [the name of --out with .answers.jsonl].",
-        readable=False,
-    ),
-]
-Price = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="IN,OUT", help="Price of a million tokens: one for all raters, or one for each."
-    ),
-]
-CheckZeros = Annotated[
-    int,
-    typer.Option(
+    )
+    yes: Yes = False
+    price: list[str] | None = option(
+        None,
+        metavar="IN,OUT",
+        help="Price of a million tokens: one for all raters, or one for each.",
+    )
+    batch: int = option(1, min=1, max=100, help="Pairs per request.")
+    check_zeros: int = option(
+        0,
         min=0,
         max=1_000_000,
         help="Ask the other raters about this many random pairs that the first rated 0, and say "
         "how many they rate above 0. The table stays the same.",
-    ),
-]
-Batch = Annotated[int, typer.Option(min=1, max=100, help="Pairs per request.")]
+    )
+    seed: options.Seed = 0
+    workers: Concurrent = 8
+    asking: AskingOptions = without(AskingOptions, "concurrent", "yes", "price", "temperature")
+
+    def __post_init__(self) -> None:
+        if self.verbs is None and self.objects is None:
+            raise InputError("no words to compare; give --verbs FILE, --objects FILE or both")
+        if bool(self.rater) == (self.baseline is not None):
+            raise InputError("give either --rater URL,MODEL or --baseline path|wu-palmer")
+        if self.check_zeros and len(self.rater or []) < 2:
+            raise InputError("--check-zeros: asks a second rater about them; give another --rater")
 
 
-def build(
-    out: Out,
-    verbs: Terms = None,
-    objects: Terms = None,
-    verb_candidates: Candidates = None,
-    object_candidates: Candidates = None,
-    rater: Rater = None,
-    baseline: Baseline = None,
-    wordnet: options.WordNet = None,
-    store: Store = None,
-    yes: asking.Yes = False,
-    price: Price = None,
-    batch: Batch = 1,
-    check_zeros: CheckZeros = 0,
-    seed: options.Seed = 0,
-    workers: asking.Concurrent = 8,
-    tries: asking.Tries = 6,
-    asks: asking.Asks = 3,
-    timeout: asking.Timeout = 300.0,
-    pause: asking.Pause = 1.0,
-    max_tokens: asking.MaxTokens = 1024,
-    ask_again: asking.AskAgain = False,
-    json: options.Json = None,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def build(choices: BuildOptions) -> None:
     """Build a table of similarity by asking language models, or a baseline from WordNet.
 
     Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
-    inputs = [verbs, objects, verb_candidates, object_candidates]
-    if verbs is None and objects is None:
-        raise InputError("no words to compare; give --verbs FILE, --objects FILE or both")
-    if bool(rater) == (baseline is not None):
-        raise InputError("give either --rater URL,MODEL or --baseline path|wu-palmer")
-    if check_zeros and len(rater or []) < 2:
-        raise InputError("--check-zeros: asks a second rater about them; give another --rater")
-    files = _files(out, verbs is not None, objects is not None)
-    store = store or out.with_suffix(".answers.jsonl")
-    outputs.check_files([*files.values(), json, store if rater else None], inputs)
-    questions = _questions(
-        {"verb": (verbs, verb_candidates), "object": (objects, object_candidates)}, wordnet
-    )
-    if baseline is not None:
-        result = _build_baseline(questions, baseline, wordnet, files)
-        _present(result, json, quiet)
+    words = {
+        "verb": (choices.verbs, choices.verb_candidates),
+        "object": (choices.objects, choices.object_candidates),
+    }
+    files = _files(choices.out, choices.verbs is not None, choices.objects is not None)
+    store = choices.store or choices.out.with_suffix(".answers.jsonl")
+    inputs = [path for paths in words.values() for path in paths]
+    outputs.check_files([*files.values(), choices.json, store if choices.rater else None], inputs)
+    questions = _questions(words, choices.wordnet)
+    if choices.baseline is not None:
+        result = _build_baseline(questions, choices.baseline, choices.wordnet, files)
+        _present(result, choices)
         return
 
-    from diaghoi.language.asking import Client
     from diaghoi.language.endpoint import read_endpoints, read_prices
     from diaghoi.semantic.tables.rater import Raters, ZeroSample, estimate
 
-    zeros = ZeroSample(number=check_zeros, seed=seed)
-    endpoints = read_endpoints(rater or [], "--rater")
-    prices = read_prices(price or [], len(endpoints))
-    with asking.answer_store(store, ask_again) as answers:
+    zeros = ZeroSample(number=choices.check_zeros, seed=choices.seed)
+    endpoints = read_endpoints(choices.rater or [], "--rater")
+    prices = read_prices(choices.price or [], len(endpoints))
+    with choices.asking.answer_store(store) as answers:
         names = [each.model for each in endpoints]
-        with progress(quiet) as bar:
+        with progress(choices.quiet) as bar:
             bar.start("estimating")
-            costs = estimate(questions, names, answers, batch=batch, zeros=zeros)
+            costs = estimate(questions, names, answers, batch=choices.batch, zeros=zeros)
         estimated = _estimated(costs, prices, answers)
         rows = estimated["raters"]
         open_ = any(row["pairs"] for row in rows)
-        if open_ and not asking.goes_on(_in_words(rows), yes, quiet):
+        if open_ and not goes_on(_in_words(rows), choices.yes, choices.quiet):
             return
-        common = asking.client_choices(tries, timeout, pause, max_tokens)
         raters = Raters(
-            clients=[Client(endpoint=each, **common) for each in endpoints],
+            clients=[choices.asking.client(each) for each in endpoints],
             store=answers,
-            batch=batch,
-            workers=workers,
-            asks=asks,
+            batch=choices.batch,
+            workers=choices.workers,
+            asks=choices.asking.asks,
             zeros=zeros,
         )
-        with progress(quiet) as bar:
+        with progress(choices.quiet) as bar:
             raters.progress = _reporter(bar)
             found = [raters.rate(question) for question in questions]
-    _present(_written(found, files) | {"estimate": estimated}, json, quiet)
+    _present(_written(found, files) | {"estimate": estimated}, choices)
 
 
 def _files(out: Path, verbs: bool, objects: bool) -> dict[str, Path]:
@@ -281,24 +263,10 @@ def _written(found: Sequence[RatingResult], files: dict[str, Path]) -> dict[str,
     return {"tables": tables, "zeros": zeros, "unread": unread, "unanswered": unanswered}
 
 
-def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif json is not None:
-        write_json(json, result)
-    if quiet:
+def _present(result: dict[str, Any], choices: BuildOptions) -> None:
+    choices.deliver(result, lambda: _print(result))
+    if choices.quiet:
         return
-    if json != outputs.STDOUT:
-        for table in result["tables"]:
-            typer.echo(
-                f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
-                f"{table['source']}"
-            )
-        for row in result["zeros"]:
-            typer.echo(
-                f"{row['kind']}s: of {row['pairs']:,} pairs that {row['first']} rates 0, "
-                f"{row['rater']} rates {row['above']:,} above 0 ({percent(row['share'])} %)"
-            )
     incomplete = {
         "unread": "have no valid reply and no score of that rater; --ask-again asks again",
         "unanswered": "had no reply; the same command asks again",
@@ -307,3 +275,16 @@ def _present(result: dict[str, Any], json: Path | None, quiet: bool) -> None:
         rows = [f"{row['a']} and {row['b']} ({row['rater']})" for row in result[key]]
         if rows:
             print_notes([f"{len(rows)} pairs {what}: {some_of(rows)}"])
+
+
+def _print(result: dict[str, Any]) -> None:
+    for table in result["tables"]:
+        typer.echo(
+            f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
+            f"{table['source']}"
+        )
+    for row in result["zeros"]:
+        typer.echo(
+            f"{row['kind']}s: of {row['pairs']:,} pairs that {row['first']} rates 0, "
+            f"{row['rater']} rates {row['above']:,} above 0 ({percent(row['share'])} %)"
+        )

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from diaghoi.cli import options
+from diaghoi.cli.options import MEANING, option, options_class
 from diaghoi.cli.progress import Progress
 from diaghoi.exceptions import InputError
 
@@ -21,56 +20,58 @@ _VERBS = typer.Option(
     "--verb-similarity",
     help="Similarity of verbs: CSV a,b,score, or .npz.",
     readable=False,
-    rich_help_panel=options.MEANING,
+    rich_help_panel=MEANING,
 )
 _OBJECTS = typer.Option(
     "--object-similarity",
     help="Similarity of objects: CSV a,b,score, or .npz.",
     readable=False,
-    rich_help_panel=options.MEANING,
+    rich_help_panel=MEANING,
 )
-
 VerbTable = Annotated[Path, _VERBS]
 ObjectTable = Annotated[Path, _OBJECTS]
 MaybeVerbTable = Annotated[Path | None, _VERBS]
 MaybeObjectTable = Annotated[Path | None, _OBJECTS]
-VerbSenses = Annotated[
-    Path | None,
-    typer.Option(
-        help="CSV that maps verbs to their names in the table, such as synsets.",
-        readable=False,
-        rich_help_panel=options.MEANING,
-    ),
-]
-ObjectSenses = Annotated[
-    Path | None,
-    typer.Option(
-        help="CSV that maps objects to their names in the table.",
-        readable=False,
-        rich_help_panel=options.MEANING,
-    ),
-]
-Scale = Annotated[
-    float | None,
-    typer.Option(
-        help="Highest possible score in the tables [1 or 4, inferred from the scores].",
-        rich_help_panel=options.MEANING,
-    ),
-]
-Weight = Annotated[
-    float,
-    typer.Option(
-        help="Weight of the verb; that of the object is 1 minus this.",
-        rich_help_panel=options.MEANING,
-    ),
-]
-Combine = Annotated[
-    str,
-    typer.Option(
+
+
+@options_class
+class CombinationOptions:
+    """How the tables are read, and their similarities combined."""
+
+    weight: float = option(
+        0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
+    )
+    combine: str = option(
+        "arithmetic",
+        panel=MEANING,
         help="How verb and object are combined: arithmetic, geometric or minimum.",
-        rich_help_panel=options.MEANING,
-    ),
-]
+    )
+    scale: float | None = option(
+        None,
+        panel=MEANING,
+        help="Highest possible score in the tables [1 or 4, inferred from the scores].",
+    )
+    verb_synsets: Path | None = option(
+        None,
+        panel=MEANING,
+        help="CSV that maps verbs to their names in the table, such as synsets.",
+    )
+    object_synsets: Path | None = option(
+        None, panel=MEANING, help="CSV that maps objects to their names in the table."
+    )
+
+    def measure(self, **more: Any) -> Measure:
+        """Make the measure of similarity, with more of its settings.
+
+        Raises
+        ------
+        InputError
+            For one out of range or unknown.
+        """
+        from diaghoi.semantic.measure import Measure
+
+        choices: Any = {"weight": self.weight, "combine": self.combine}
+        return Measure(**choices, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,25 +82,26 @@ class SimilarityOptions:
     ----------
     verbs, objects : pathlib.Path
         The tables.
-    verb_senses, object_senses : pathlib.Path or None
-        Names of the words in the tables.
-    scale : float or None
-        Highest score of the tables.
+    reading : CombinationOptions
+        How they are read.
     measure : Measure
         How similarity is measured.
     """
 
     verbs: Path
     objects: Path
-    verb_senses: Path | None
-    object_senses: Path | None
-    scale: float | None
+    reading: CombinationOptions
     measure: Measure
 
     @property
     def inputs(self) -> list[Path | None]:
         """The files that are given."""
-        return [self.verbs, self.objects, self.verb_senses, self.object_senses]
+        return [
+            self.verbs,
+            self.objects,
+            self.reading.verb_synsets,
+            self.reading.object_synsets,
+        ]
 
     def read(self, bar: Progress) -> dict[str, Any]:
         """Read the tables: keyword arguments of :func:`diaghoi.semantic.evaluate`.
@@ -114,11 +116,11 @@ class SimilarityOptions:
 
         bar.start("reading tables of similarity")
         verbs, objects = (
-            read_similarity(path, scale=self.scale) for path in (self.verbs, self.objects)
+            read_similarity(path, scale=self.reading.scale) for path in (self.verbs, self.objects)
         )
         verb_senses, object_senses = (
             None if path is None else read_senses(path)
-            for path in (self.verb_senses, self.object_senses)
+            for path in (self.reading.verb_synsets, self.reading.object_synsets)
         )
         return {
             "verbs": verbs,
@@ -130,7 +132,7 @@ class SimilarityOptions:
 
 
 def tables_if_given(
-    verbs: Path | None, objects: Path | None, needed_by: Mapping[str, object], **choices: Any
+    verbs: Path | None, objects: Path | None, reading: CombinationOptions, kind: object
 ) -> SimilarityOptions | None:
     """Collect the tables of a command that can do without; None if they are not given.
 
@@ -138,24 +140,31 @@ def tables_if_given(
     ----------
     verbs, objects : pathlib.Path or None
         The tables.
-    needed_by : mapping
-        Values of options that need tables, by name; None if not given.
-    **choices
-        Of :class:`SimilarityOptions`.
+    reading : CombinationOptions
+        How they are read and combined.
+    kind : object
+        The value of ``--kind``, which needs tables, or None.
 
     Raises
     ------
     InputError
         For one table without the other, and options that need them.
     """
+    measure = reading.measure()
     if verbs is not None and objects is not None:
-        return SimilarityOptions(verbs=verbs, objects=objects, **choices)
+        return SimilarityOptions(verbs=verbs, objects=objects, reading=reading, measure=measure)
     both = "give both --verb-similarity and --object-similarity"
     if verbs is not None or objects is not None:
         raise InputError(f"similarity of verbs and of objects are used together: {both}")
-    for option, value in needed_by.items():
+    needed_by = {
+        "--kind": kind,
+        "--scale": reading.scale,
+        "--verb-synsets": reading.verb_synsets,
+        "--object-synsets": reading.object_synsets,
+    }
+    for name, value in needed_by.items():
         if value is not None:
-            raise InputError(f"{option}: needs similarity; {both}")
+            raise InputError(f"{name}: needs similarity; {both}")
     return None
 
 
@@ -171,8 +180,9 @@ def tables_of_study(study: Study) -> SimilarityOptions | None:
     return SimilarityOptions(
         verbs=study.tables["verb_similarity"],
         objects=study.tables["object_similarity"],
-        verb_senses=study.tables.get("verb_synsets"),
-        object_senses=study.tables.get("object_synsets"),
-        scale=None,
+        reading=CombinationOptions(
+            verb_synsets=study.tables.get("verb_synsets"),
+            object_synsets=study.tables.get("object_synsets"),
+        ),
         measure=Measure(),
     )

@@ -1,1 +1,0 @@
-"""``diaghoi panel``: pictures in rows and columns, for a paper."""

@@ -1,0 +1,108 @@
+"""Options as fields of dataclasses: what Typer is shown, and what a command is handed."""
+
+from __future__ import annotations
+
+from dataclasses import FrozenInstanceError
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+from typer.testing import CliRunner
+
+from diaghoi import InputError
+from diaghoi.cli.options import Quiet, argument, option, options_class, with_options, without
+
+
+@options_class
+class Block:
+    width: float = option(0.5, min=0, max=1, panel="Layout", help="Width of a column.")
+    top: int = option(3, help="Rows at the top.")
+
+    def __post_init__(self) -> None:
+        if self.width == 0:
+            raise InputError("--width 0: give more")
+
+
+@options_class
+class Shared:
+    note: str | None = option(None, metavar="TEXT", help="A note.")
+    quiet: Quiet = False
+
+
+@options_class
+class Drawing(Shared):
+    file: Path = argument(help="What is drawn.")
+    out: Path = option(help="Where to.")
+    two_rows: bool = option(False, help="Draw two rows.")
+    color: bool = option(True, "--color/--grey", help="How it is drawn.")
+    label: list[str] | None = option(None, "--name", "-n", help="A name; repeatable.")
+    block: Block = without(Block, "top")
+    top: int = option(7, help="Images.")
+
+
+@pytest.fixture
+def run() -> Any:
+    handed: list[Drawing] = []
+    app = typer.Typer(rich_markup_mode=None, pretty_exceptions_enable=False)
+
+    @app.command()
+    @with_options
+    def draw(choices: Drawing) -> None:
+        """Draw."""
+        handed.append(choices)
+
+    def run(*words: str) -> Any:
+        done = CliRunner().invoke(app, list(words))
+        return handed.pop() if handed else done
+
+    return run
+
+
+def test_defaults(run) -> None:
+    drawn = run("a.png", "--out", "b.png")
+    assert (drawn.file, drawn.out, drawn.top) == (Path("a.png"), Path("b.png"), 7)
+    assert (drawn.two_rows, drawn.color, drawn.label) == (False, True, None)
+    assert (drawn.note, drawn.quiet, drawn.block.width, drawn.block.top) == (None, False, 0.5, 3)
+
+
+def test_options_stay_as_they_were_given(run) -> None:
+    with pytest.raises(FrozenInstanceError):
+        run("a.png", "--out", "b.png").top = 8
+
+
+def test_all_values(run) -> None:
+    given = ["--two-rows", "--grey", "-n", "a", "--name", "b", "--width", "1", "--top", "9", "-q"]
+    drawn = run("a.png", "--out", "b.png", *given, "--note", "c")
+    assert (drawn.two_rows, drawn.color, drawn.label) == (True, False, ["a", "b"])
+    assert (drawn.note, drawn.quiet, drawn.top) == ("c", True, 9)
+    assert (drawn.block.width, drawn.block.top) == (
+        1,
+        3,
+    )  # left out there: the option is the command's own
+
+
+def test_help_is_in_the_order_of_the_fields_and_ends_with_those_of_the_base(run) -> None:
+    printed = run("--help").output
+    words = ["--out", "--two-rows", "--color", "--name", "--width", "--top", "--note", "--quiet"]
+    places = [printed.index(f" {word}") for word in words]
+    assert places == sorted(places)
+    assert "--no-two-rows" not in printed
+    assert "Rows at the top" not in printed
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (["a.png"], "Missing option '--out'"),
+        (["a.png", "--out", "b.png", "--width", "2"], "Invalid value for '--width'"),
+    ],
+)
+def test_the_parser_refuses(run, words: list[str], message: str) -> None:
+    done = run(*words)
+    assert done.exit_code == 2
+    assert message in done.output
+
+
+def test_a_dataclass_refuses(run) -> None:
+    assert "width` 0: give more" in str(run("a.png", "--out", "b.png", "--width", "0").exception)
