@@ -157,7 +157,14 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     said += [note for note in notes if note not in (*first, *few)]
     sure = "see the intervals" if "intervals" in result else "see --bootstrap"
     groups = (note.split(";")[0].replace("annotated ", "") for note in few)
-    return [*said, *(f"{group}: {sure} before you quote it" for group in groups)]
+    said += (f"{group}: {sure} before you quote it" for group in groups)
+    return [_without_folder(each) for each in said]
+
+
+def _without_folder(note: str) -> str:
+    """Shorten a path that a note begins with to the name of the file."""
+    path, colon, text = note.partition(": ")
+    return path.rpartition("/")[2] + colon + text
 
 
 def _is_usual(note: str) -> bool:

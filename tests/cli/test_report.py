@@ -447,7 +447,7 @@ def test_groups_of_classes_are_columns(data, run: Any, tmp_path: Path) -> None:
     assert "from 0, 'mine' begins with 'sit on airplane', 'wash airplane'; from 1" in done.err
     groups.write_text('{"mine": [0, 8]}')
     done = run("report", *files, "--groups", groups)
-    assert f"! {groups.parent}" in done.out
+    assert f"! {groups.name}: " in done.out
     assert "from 0, because one of them is 0" in " ".join(done.out.split())
     done = run("report", *files, "--groups", groups, "--zero-shot", "UO")
     assert done.code == 2
