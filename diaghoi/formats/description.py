@@ -49,9 +49,9 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
     path : path
         A TOML file with ``name``, ``objects`` and ``verbs``. Optional are ``person`` (an object, by
         default `person`), ``no_interaction`` (a verb), ``classes`` (a table ``verb = [objects]``,
-        or the path of an ``.npy`` matrix of verbs x objects, one where they form a class; by
-        default every verb goes with every object; or the word `verbs`: each verb is a class,
-        whatever the object), ``annotations`` (a path), ``numbers``
+        a list of ``[verb, object]``, or the path of an ``.npy`` matrix of verbs x objects, one
+        where they form a class; by default every verb goes with every object; or the word `verbs`:
+        each verb is a class, whatever the object), ``annotations`` (a path), ``numbers``
         (``objects`` and ``verbs``: the number of the first one in files, by default 0, or a list of
         all; ``predictions``: a table of these two for files of predictions), ``boxes`` (``origin``
         0 or 1 and ``layout`` `xyxy` or `xywh`), ``rare`` (``classes``, or ``counts`` of training
@@ -61,7 +61,8 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
     Returns
     -------
     Vocabulary
-        Classes are in the order of the verbs of ``classes`` and, for each, of its objects.
+        Classes are in the order of ``classes``: of its list, or of its verbs and, for each, of the
+        objects.
 
     Raises
     ------
@@ -178,10 +179,13 @@ class _Description:
                     raise self.error(f"classes.{verb}", f"is {names!r:.60}; give a list of objects")
                 key = f"classes.{verb}"
                 pairs += [(number, self.position(key, name, objects)) for name in names]
+        elif isinstance(given, list):
+            pairs = [self.pair(f"classes[{n}]", one, verbs, objects) for n, one in enumerate(given)]
         else:
             raise self.error(
                 "classes",
-                "give a table of verb = [objects], the path of an .npy matrix, or 'verbs'",
+                "give a table of verb = [objects], a list of [verb, object], the path of an .npy "
+                "matrix, or 'verbs'",
             )
         self.check_count(len(pairs))
         twice = first_repeated(pairs)
@@ -189,6 +193,14 @@ class _Description:
             verb, label = pairs[twice]
             raise self.error("classes", f"'{verbs[verb]} {objects[label]}' appears twice")
         return pairs
+
+    def pair(
+        self, key: str, given: Any, verbs: tuple[str, ...], objects: tuple[str, ...]
+    ) -> tuple[int, int]:
+        if not (isinstance(given, list) and len(given) == 2):
+            raise self.error(key, f"is {given!r:.60}; give a verb and an object")
+        verb, thing = given
+        return self.position(key, verb, verbs), self.position(key, thing, objects)
 
     def check_count(self, classes: int) -> None:
         if not 0 < classes <= MOST_CLASSES:

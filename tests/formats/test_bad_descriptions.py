@@ -78,10 +78,24 @@ BAD: dict[str, tuple[str, str]] = {
         'classes = { feed = ["cat", "ball", "cat"] }',
         "classes: 'feed cat' appears twice",
     ),
+    "classes of one word": ("classes = [1]", "classes[0]: is 1; give a verb and an object"),
+    "classes of three words": (
+        'classes = [["feed", "cat"], ["feed", "cat", "ball"]]',
+        "classes[1]: is ['feed', 'cat', 'ball']; give a verb and an object",
+    ),
+    "classes of an unknown object": (
+        'classes = [["feed", "cats"]]',
+        "classes[0]: 'cats' is not in the list of names (did you mean 'cat'?): person, cat, ball",
+    ),
+    "listed twice": (
+        'classes = [["feed", "cat"], ["feed", "cat"]]',
+        "classes: 'feed cat' appears twice",
+    ),
     "no class": ("classes = {}", f"classes: there are 0 classes; give 1 to {MOST_CLASSES} of them"),
     "list of classes": (
-        "classes = [1]",
-        "classes: give a table of verb = [objects], the path of an .npy matrix, or 'verbs'",
+        "classes = 1",
+        "classes: give a table of verb = [objects], a list of [verb, object], the path of an .npy "
+        "matrix, or 'verbs'",
     ),
     "first number": (
         "numbers = { objects = -1 }",

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.described import KITCHEN, annotated, by_class, predicted
+from support.described import CLASSES, KITCHEN, annotated, by_class, predicted
 
 from diaghoi import Accumulator, InputError, Scenes, diagnose, read_annotations, read_predictions
 from diaghoi.formats import write_triplet_lists
@@ -119,6 +119,19 @@ def test_a_batch_is_numbered_as_described(kitchen: Path) -> None:
     del truth["scores"]
     with pytest.raises(InputError, match="unknown object category 0"):
         Accumulator(dataset=str(kitchen)).update(["a"], [batch], [truth])
+
+
+def test_classes_in_an_order_of_their_own(kitchen: Path, tmp_path: Path) -> None:
+    """A fork may count its classes by object: the description lists them in that order."""
+    expected, _ = evaluated(kitchen, saved(tmp_path, predicted(first=1, name="file_name")))
+    by_object = sorted(CLASSES, key=lambda pair: pair[::-1])
+    verbs, objects = ["hold", "wash", "cut with"], ["person", "knife", "cup", "pan"]
+    listed = [[verbs[verb], objects[thing]] for verb, thing in by_object]
+    table = KITCHEN[KITCHEN.index("[classes]") :]
+    kitchen.write_text(f"classes = {json.dumps(listed)}\n" + KITCHEN.replace(table, ""))
+    images = by_class(predicted(first=0), classes=by_object)
+    figure, _ = evaluated(kitchen, saved(tmp_path, images))
+    assert figure == pytest.approx(expected, rel=1e-12)
 
 
 @pytest.mark.parametrize("classes", [[(0, 1), (0, 3)], [(0, 1), (0, 2), (0, 3)]])
