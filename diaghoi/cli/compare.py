@@ -300,11 +300,13 @@ def _check_protocol(
     saved = protocol if isinstance(protocol, Mapping) else {"name": protocol}
     asked = evaluation.made(known or vocabulary_named("hico-det"))
     decided = (CUT, RANKING, GROUPS)  # by the files
-    ours, theirs = (
-        {choice: value for choice, value in choices.items() if choice not in decided}
-        for choices in (asked.choices, choices_of(str(saved.get("signature"))))
+    theirs = choices_of(str(saved.get("signature", "")))
+    same = all(
+        theirs.get(choice, value) == value
+        for choice, value in asked.choices.items()
+        if choice not in decided
     )
-    if asked.name != saved.get("name") or ("signature" in saved and ours != theirs):
+    if asked.name != saved.get("name") or not same:
         line = saved.get("name")
         if asked.name == line:
             line = short_signature(str(line), str(saved["signature"]))

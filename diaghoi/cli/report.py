@@ -121,7 +121,9 @@ class ReportOptions(outputs.OutputOptions):
             )
 
     def _tables(self, table: str) -> bool:
-        return any(kind.startswith(table) for kind in (*self.written.values(), self.printed))
+        return any(
+            kind.startswith(table) for kind in (*self.written.values(), self.printed(self.kinds))
+        )
 
 
 class Diagnosed(NamedTuple):
