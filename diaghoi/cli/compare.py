@@ -348,9 +348,9 @@ def studies_of(
         return [replace(_study(files, lists, read), **given)]
     if len(files) > 1:
         raise InputError(f"{file}: give a study alone; list the other files in it")
-    for option, value in lists.items():
+    for name, value in lists.items():
         if value is not None:
-            raise InputError(f"{option}: {file} sets this for each model; change it there")
+            raise InputError(f"{name}: {file} sets this for each model; change it there")
     studies = read_studies(file)
     if len(studies) > 1 and given:
         raise InputError(

@@ -94,9 +94,7 @@ class OutputOptions:
             raise InputError(f"{twice}: would be written twice; give two names")
         return dict(files)
 
-    def check(
-        self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = ""
-    ) -> None:
+    def check(self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = "") -> None:
         """Refuse, before the work begins, files that cannot be written or read.
 
         Raises
@@ -277,7 +275,10 @@ def width_of(column: str) -> float:
 
 
 def draw(
-    results: Sequence[Mapping[str, Any]], path: Path, column: str = "double", name: str = "delta_map"
+    results: Sequence[Mapping[str, Any]],
+    path: Path,
+    column: str = "double",
+    name: str = "delta_map",
 ) -> list[str]:
     """Draw a figure of results as ``diaghoi figures`` does; return notes on it."""
     from diaghoi import plots
@@ -359,7 +360,8 @@ def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -
             raise InputError(f"{path}: cannot be written: it is a folder; give the name of a file")
         if path.exists() and not path.is_file():
             raise InputError(
-                f"{path}: cannot be written: it is not an ordinary file; for stdout give -.csv, -.json and so on"
+                f"{path}: cannot be written: it is not an ordinary file; for stdout give "
+                "-.csv, -.json and so on"
             )
         folder = Path(target).parent if path.is_symlink() else path.parent
         if not folder.is_dir():

@@ -192,7 +192,10 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (("preds.pkl", "--protocol", "iou=0"), "the IoU threshold must lie in (0, 1], not 0"),
         (("preds.pkl", "--protocol", "iou=50"), "the IoU threshold must lie in (0, 1], not 50"),
         (("preds.pkl", "--protocol", "iou=nan"), "the IoU threshold must lie in (0, 1], not nan"),
-        (("preds.pkl", "--protocol", "rare=tests"), "--protocol rare=tests: give one of train, test"),
+        (
+            ("preds.pkl", "--protocol", "rare=tests"),
+            "--protocol rare=tests: give one of train, test",
+        ),
         (("preds.pkl", "--protocol", "iou=half"), "--protocol iou=half: give a number"),
         (("preds.pkl", "--read", "origin=2"), "--read origin=2: not known; give 0, 1"),
         (("preds.pkl", "--out", "f.pfd"), "--out f.pfd: unknown suffix .pfd; give one of .json"),

@@ -43,7 +43,10 @@ REPORT = {
     ),
     "file": ((*GIVEN, "--out", "c.gif"), "--out c.gif: unknown suffix .gif; give one of .json"),
     "analysis": ((*GIVEN, "--also", "cause"), "--also cause: not known (did you mean 'causes'?)"),
-    "value": ((*GIVEN, "--also", "pair-nms=2"), "--also pair-nms: the IoU must lie between 0 and 1"),
+    "value": (
+        (*GIVEN, "--also", "pair-nms=2"),
+        "--also pair-nms: the IoU must lie between 0 and 1",
+    ),
     "folder of the output": ((*GIVEN, "--json", "no/r.json"), "the folder no does not exist"),
     "output folder": ((*GIVEN, "--out", "gt.pkl/x"), "gt.pkl/x: cannot be the output folder"),
 }
@@ -87,7 +90,18 @@ COMMANDS = {
     "convert: pairs": (("convert", BAD, "n.npz", "--pairs", "no.pkl"), "no.pkl: No such file"),
     "convert: output": (("convert", BAD, "n.pkl"), "n.pkl: the package's own format is .npz"),
     "figures cases: class": (
-        ("figures", "cases", BAD, *GIVEN, "--images", "folder", "--out", "o", "--class", "ride dragon"),
+        (
+            "figures",
+            "cases",
+            BAD,
+            *GIVEN,
+            "--images",
+            "folder",
+            "--out",
+            "o",
+            "--class",
+            "ride dragon",
+        ),
         "--class: unknown class 'ride dragon'",
     ),
     "figures cases: annotations": (
@@ -135,7 +149,18 @@ def test_without_the_mistakes_the_predictions_are_read(run) -> None:
         ("figures", "study.toml", "--out", "o", "--class", "ride bicycle"),
         ("inspect", BAD, *GIVEN),
         ("convert", BAD, "n.npz"),
-        ("figures", "cases", BAD, *GIVEN, "--images", "folder", "--out", "o", "--class", "ride-bicycle"),
+        (
+            "figures",
+            "cases",
+            BAD,
+            *GIVEN,
+            "--images",
+            "folder",
+            "--out",
+            "o",
+            "--class",
+            "ride-bicycle",
+        ),
     ):
         done = run(*words)
         assert done.code == 2

@@ -117,7 +117,10 @@ def test_variants_of_each_model(run, detectors: Path, alone: Path) -> None:
     only = run("compare", *files, *truth, *asked, "--table", "with pair nms 0.5").out
     assert only.count("Pairs/image") == 2
 
-    assert run("report", files[0], *truth, "--also", "pair-nms=0.5", "--json", "s.json", "-q").code == 0
+    assert (
+        run("report", files[0], *truth, "--also", "pair-nms=0.5", "--json", "s.json", "-q").code
+        == 0
+    )
     mixed = run("compare", "s.json", files[1], *truth, "--also", "pair-nms=0.5", "--json", "-").out
     assert json.loads(mixed)["tables"]["with_pair_nms_0.5"] == tables["with_pair_nms_0.5"]
     refused = run("compare", "s.json", files[1], *truth, *asked)
@@ -427,7 +430,9 @@ def test_tables_are_chosen_by_their_headings(run, put, alone: Path) -> None:
 
 @pytest.mark.parametrize("format", ["txt", "md", "tex", "csv"])
 def test_one_compact_table(run, put, format: str) -> None:
-    done = run("compare", put("a.json"), put("b.json"), "--table", "compact", "--out", f"-.{format}")
+    done = run(
+        "compare", put("a.json"), put("b.json"), "--table", "compact", "--out", f"-.{format}"
+    )
     assert done.code == 0
     assert "Negatives" not in done.out
     if format == "csv":
@@ -535,8 +540,14 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         (("a.json", "--out", "t.tex", "--json", "t.tex"), "t.tex: would be written twice"),
         (("study.toml", "a.json"), "study.toml: give a study alone; list the other files in it"),
         (("study.toml", "--labels", "x"), "--labels: study.toml sets this for each model; change"),
-        (("none.json", "--table", "pears"), "--table 'pears': there is no such table (did you mean"),
-        (("a.json", "--table", "dmap (unseen)"), "give some of Official mAP, mAP under hico-det-52"),
+        (
+            ("none.json", "--table", "pears"),
+            "--table 'pears': there is no such table (did you mean",
+        ),
+        (
+            ("a.json", "--table", "dmap (unseen)"),
+            "give some of Official mAP, mAP under hico-det-52",
+        ),
         (
             ("a.json", "--table", "map", "--table", "compact"),
             "--table compact: is a table of its own; leave the others out",
@@ -638,7 +649,15 @@ def test_a_difference_is_explained(run, detectors: Path) -> None:
 
 def test_where_a_difference_lies_is_listed_and_tested(run, detectors: Path) -> None:
     files = [detectors / f"{name}.npz" for name in ("one", "two", "one")]
-    words = (*files, "--labels", "A,B,C", "--annotations", detectors / "gt.npz", "--also", "explain")
+    words = (
+        *files,
+        "--labels",
+        "A,B,C",
+        "--annotations",
+        detectors / "gt.npz",
+        "--also",
+        "explain",
+    )
     tested = ("--significance", "--resamples", 20)
     done = run("compare", *words, *tested, "--table", "shares", "--out", "-.tex")
     assert done.code == 0
@@ -659,7 +678,10 @@ def test_where_a_difference_lies_is_listed_and_tested(run, detectors: Path) -> N
 def test_what_cannot_be_explained(run, detectors: Path, put) -> None:
     words = (detectors / "one.npz", "--annotations", detectors / "gt.npz", "--also", "explain")
     one = run("compare", *words)
-    assert (one.code, "--also explain: is between models; give at least two" in one.err) == (2, True)
+    assert (one.code, "--also explain: is between models; give at least two" in one.err) == (
+        2,
+        True,
+    )
     put("a.json")
     done = run("compare", "a.json", *words)
     assert done.code == 2
