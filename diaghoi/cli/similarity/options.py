@@ -39,25 +39,31 @@ class CombinationOptions:
     """How the tables are read, and their similarities combined."""
 
     weight: float = option(
-        0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
+        0.5,
+        panel=MEANING,
+        rare=True,
+        help="Weight of the verb; that of the object is 1 minus this.",
     )
     combine: str = option(
         "arithmetic",
         panel=MEANING,
+        rare=True,
         help="How verb and object are combined: arithmetic, geometric or minimum.",
     )
     scale: float | None = option(
         None,
         panel=MEANING,
+        rare=True,
         help="Highest possible score in the tables [1 or 4, inferred from the scores].",
     )
     verb_synsets: Path | None = option(
         None,
         panel=MEANING,
+        rare=True,
         help="CSV that maps verbs to their names in the table, such as synsets.",
     )
     object_synsets: Path | None = option(
-        None, panel=MEANING, help="CSV that maps objects to their names in the table."
+        None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
     )
 
     def measure(self, **more: Any) -> Measure:
