@@ -58,7 +58,7 @@ class CaseOptions:
 
     predictions: list[Path] = argument(
         metavar="PREDICTIONS...",
-        help="Prediction files of one or more models; or a picture, to corrupt it.",
+        help="Prediction files, or a picture to corrupt.",
     )
     out: Path = option(
         panel=options.FILES,
@@ -91,6 +91,7 @@ class CaseOptions:
         True,
         "--captions/--no-captions",
         panel=options.FILES,
+        rare=True,
         help="Text below the PNG files of a folder.",
     )
     repairs: bool = option(
@@ -100,19 +101,17 @@ class CaseOptions:
         False, panel=LAYOUT, help="Show right, false and missed pairs of one model, too."
     )
     threshold: float | None = option(
-        None, panel=LAYOUT, help="Least score of these pairs [that of best F1]."
+        None, panel=LAYOUT, help="Least score of a pair [that of best F1]."
     )
     columns: int | None = option(
         None, min=1, max=10, rare=True, help="Pictures in a row [as many as are legible]."
     )
     column: options.Column = "single"
     corruption: list[str] | None = option(
-        None,
-        panel=PICTURE,
-        help="Name or abbreviation of a corruption of RoHOI, or a group; repeatable [all].",
+        None, panel=PICTURE, help="By name, abbreviation or group; repeatable [all]."
     )
     severity: list[str] | None = option(
-        None, panel=PICTURE, help="1 (mild) to 5 (strong), or a range like 1-3; repeatable [1-5]."
+        None, panel=PICTURE, help="1 (mild) to 5, or 1-3; repeatable [1-5]."
     )
     seed: int = option(0, min=0, max=options.LARGEST_SEED, rare=True, help="Seed of corruptions.")
     verb_similarity: similar.MaybeVerbTable = None
@@ -221,12 +220,11 @@ class CaseOptions:
 
 @with_options
 def cases(choices: CaseOptions) -> None:
-    """Draw cases of errors on their pictures, with an explanation.
+    """Draw cases of errors on their pictures.
 
-    A folder or a page has the worst cases of each error of a model. A figure has a typical case of
-    each error, of the class that has it most often; or right, false and missed pairs of several
-    models on the same pictures, where the first and the last differ most; or one picture under the
-    corruptions of RoHOI.
+    A folder or a page has the worst cases of each error. A figure has a typical one of each; of
+    several models, right, false and missed pairs where the first and the last differ most; of a
+    picture, the corruptions of RoHOI.
     """
     said = ""
     with progress(choices.quiet) as bar:

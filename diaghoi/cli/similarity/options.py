@@ -39,21 +39,16 @@ class CombinationOptions:
     """How the tables are read, and their similarities combined."""
 
     weight: float = option(
-        0.5,
-        panel=MEANING,
-        rare=True,
-        help="Weight of the verb; that of the object is 1 minus this.",
+        0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
     )
     combine: str = option(
         "arithmetic",
         panel=MEANING,
-        rare=True,
         help="How verb and object are combined: arithmetic, geometric or minimum.",
     )
     scale: float | None = option(
         None,
         panel=MEANING,
-        rare=True,
         help="Highest possible score in the tables [1 or 4, inferred from the scores].",
     )
     verb_synsets: Path | None = option(
