@@ -19,13 +19,16 @@ NEEDED: dict[str, dict[str, object]] = {
     "report prior_annotations": {"shortcuts": True},
     "compare prior_annotations": {"shortcuts": True},
     "figures": {"study": "models.toml"},
-    "gallery": {"images": "pictures", "verb_table": "gt.pkl", "object_table": "gt.pkl"},
+    "figures cases": {
+        "images": "pictures",
+        "verb_similarity": "gt.pkl",
+        "object_similarity": "gt.pkl",
+    },
     "choice ask": {"model": "http://127.0.0.1:9,x", "yes": True},
     "semantic ask": {"model": "http://127.0.0.1:9,x", "yes": True},
     "choice build": {"judge": "http://127.0.0.1:9,x", "images": "pictures", "yes": True},
     "similarity build": {"out": "new.csv", "verbs": "gt.pkl", "baseline": "path"},
     "similarity build store": {"out": "new.csv", "verbs": "gt.pkl", "rater": "http://x,x"},
-    **{f"panel {name}": {"out": "new.pdf"} for name in ("errors", "models", "corruptions")},
     "config set": {"key": "hico-det.annotations"},
 }
 OTHERS = {"out": "new", "target": "new.npz", "images": "pictures", "study": "study.toml"}
