@@ -24,7 +24,6 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.accumulator import Accumulator
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.methods import WORK as _WORK
 from diaghoi.exceptions import InputError
 from diaghoi.formats import (
     open_annotations,
@@ -69,40 +68,19 @@ _LATER = {
     "plots": "diaghoi.plots",
     "simulate": "diaghoi.simulate",
 }
-# What the methods of a diagnosis do in rooms above it.
-_METHODS = {
-    "save": "diaghoi.diagnosis.saved:save",
-    "load": "diaghoi.diagnosis.saved:load",
-    "bootstrap": "diaghoi.statistics.bootstrap:bootstrap",
-    "shortcuts": "diaghoi.diagnosis.shortcuts:shortcuts",
-    "operating_points": "diaghoi.statistics.operating_points:operating_points",
-    "plot": "diaghoi.plots.registry:plot",
-    "to_frame": "diaghoi.cases.frames:to_frame",
-}
-
-
-def _found(place: str) -> _Any:
-    module, _, name = place.partition(":")
-    found = _import_module(module)
-    return getattr(found, name) if name else found
 
 
 def __getattr__(name: str) -> _Any:
     if name not in _LATER:
         raise AttributeError(f"module 'diaghoi' has no attribute '{name}'")
-    return _found(_LATER[name])
+    module, _, member = _LATER[name].partition(":")
+    found = _import_module(module)
+    return getattr(found, member) if member else found
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
 
-
-_WORK.update(
-    {
-        name: lambda *given, _place=place, **settings: _found(_place)(*given, **settings)
-        for name, place in _METHODS.items()
-    }
-)
 
 # The classes know nothing of their presentation, so a notebook learns how to show them here.
 if (_shell := getattr(_sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:
