@@ -20,7 +20,39 @@ if TYPE_CHECKING:
     from diaghoi.statistics.operating_points import OperatingPoints
 
 
-class DiagnosisMethods:
+class OneScreen:
+    """What can be read on one screen: in Python, by ``print``, and in a notebook."""
+
+    def summary(self: Any, width: int | None = None) -> str:
+        """Return the first screen of ``diaghoi report``, or of ``diaghoi compare``.
+
+        ``print`` and a notebook show it, too. It has percent and points of percent, where the
+        numbers in Python are fractions.
+
+        Parameters
+        ----------
+        width : int, optional
+            Letters of a line; by default those of the terminal, or 80 where there is none.
+
+        Returns
+        -------
+        str
+            Lines, which Python and a notebook show as they are.
+        """
+        from diaghoi.report.notebook import screen
+
+        return screen(self, width)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self: Any) -> str:
+        from diaghoi.report.notebook import screen
+
+        return screen(self)._repr_html_()
+
+
+class DiagnosisMethods(OneScreen):
     """What :class:`diaghoi.Diagnosis` does through other rooms."""
 
     def save(self: Any, path: str | os.PathLike[str]) -> None:
@@ -125,7 +157,15 @@ class DiagnosisMethods:
 
         return operating_points(self)
 
-    def plot(self: Any, figure: str = "delta_map", ax: Axes | None = None, **settings: Any) -> Axes:
+    def plot(
+        self: Any,
+        figure: str = "delta_map",
+        ax: Axes | None = None,
+        *,
+        column: Literal["single", "double"] | None = None,
+        path: str | os.PathLike[str] | None = None,
+        **settings: Any,
+    ) -> Axes:
         """Draw a figure: the function of that name in :mod:`diaghoi.plots`.
 
         Parameters
@@ -134,17 +174,28 @@ class DiagnosisMethods:
             ``delta_map``, ``waterfall`` and so on; an unknown name lists all.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure.
+        column : {"single", "double"}, optional
+            Draw the figure that ``diaghoi figures`` draws, as wide as a column of a two-column
+            paper, or as both; without further parameters.
+        path : path, optional
+            Save the figure to this .pdf, .svg or .png file.
         **settings
             Further parameters of the function.
 
         Returns
         -------
         matplotlib.axes.Axes
-            Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+            The first of the figure, in percent and points of percent. Nothing is shown.
+
+        Raises
+        ------
+        InputError
+            For an unknown figure, column or ending of the path, and for a figure that the
+            diagnosis does not allow.
         """
         from diaghoi.plots.registry import plot
 
-        return plot(self, figure, ax, **settings)
+        return plot(self, figure, ax, column=column, path=path, **settings)
 
     def to_frame(self: Any, of: Literal["classes", "images", "errors", "cases"] = "classes") -> Any:
         """Return a table as a data frame of pandas.
@@ -153,9 +204,9 @@ class DiagnosisMethods:
         ----------
         of : {"classes", "images", "errors", "cases"}
             A row per HOI class or per image, with the columns of :attr:`classes` or
-            :attr:`images`; per error, with its number and ΔmAP of each split; or per error of a
-            single prediction and per missed triplet, the 100 that are worth looking at first of
-            each kind (:func:`diaghoi.cases.cases.worst_cases`).
+            :attr:`images`; per error, with its number and ΔmAP of each split, a fraction; or per
+            error of a single prediction and per missed triplet, the 100 that are worth looking at
+            first of each kind (:func:`diaghoi.cases.cases.worst_cases`).
 
         Returns
         -------
