@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import Any, cast
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
@@ -117,8 +118,8 @@ def plot(
                 f"{name}: '{choice}' is not known{close_matches(choice, known)}; give one of "
                 f"{', '.join(known)}"
             )
-    for name in ("ax" if ax is not None else None, *settings):
-        if column is not None and name is not None:
+    if column is not None:
+        for name in (*([] if ax is None else ["ax"]), *settings):
             raise InputError(f"{name}: is not for a figure as wide as a column; leave one of both")
     if path is not None:
         check_suffix(path)
@@ -127,5 +128,5 @@ def plot(
     else:
         ax = figure_of(FIGURES[figure], [diagnosis], COLUMNS[column]).axes[0]
     if path is not None:
-        save(ax.get_figure(root=True), path, caption=caption([diagnosis.to_dict()]))
+        save(cast("Figure", ax.get_figure(root=True)), path, caption=caption([diagnosis.to_dict()]))
     return ax

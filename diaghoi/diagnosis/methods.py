@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from diaghoi.data.vocabulary import Vocabulary
     from diaghoi.diagnosis.diagnosis import Diagnosis
     from diaghoi.diagnosis.shortcuts import Shortcuts
+    from diaghoi.report.notebook import Screen
     from diaghoi.statistics.bootstrap import Bootstrap
     from diaghoi.statistics.operating_points import OperatingPoints
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 class OneScreen:
     """What can be read on one screen: in Python, by ``print``, and in a notebook."""
 
-    def summary(self: Any, width: int | None = None) -> str:
+    def summary(self: Any, width: int | None = None) -> Screen:
         """Return the first screen of ``diaghoi report``, or of ``diaghoi compare``.
 
         ``print`` and a notebook show it, too. It has percent and points of percent, where the
@@ -37,7 +38,7 @@ class OneScreen:
         Returns
         -------
         str
-            Lines, which Python and a notebook show as they are.
+            Which Python and a notebook show as it is.
         """
         from diaghoi.report.notebook import screen
 
@@ -46,10 +47,8 @@ class OneScreen:
     def __str__(self) -> str:
         return self.summary()
 
-    def _repr_html_(self: Any) -> str:
-        from diaghoi.report.notebook import screen
-
-        return screen(self)._repr_html_()
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
 
 
 class DiagnosisMethods(OneScreen):
