@@ -1,11 +1,11 @@
 """Diagnose human-object interaction detectors: which errors they make, and what each one costs.
 
 >>> import diaghoi
->>> annotations = diaghoi.read_annotations("instances_test2015.json")  # doctest: +SKIP
->>> predictions = diaghoi.read_predictions("preds.pkl", pairs="pairs.pkl")  # doctest: +SKIP
->>> diagnosis = diaghoi.diagnose(annotations, predictions)  # doctest: +SKIP
->>> diagnosis.mean_ap["full"], diagnosis.errors["association"]  # doctest: +SKIP
->>> diagnosis.plot("waterfall")  # doctest: +SKIP
+>>> one = diaghoi.diagnose("instances_test2015.json", "preds.pkl")  # doctest: +SKIP
+>>> print(one)  # one screen, in percent; a notebook shows it, too  # doctest: +SKIP
+>>> one.mean_ap["full"], one.delta_map["association"]  # fractions  # doctest: +SKIP
+>>> one.plot("delta_map", column="single", path="delta_map.pdf")  # doctest: +SKIP
+>>> print(diaghoi.compare(one, other))  # doctest: +SKIP
 """
 
 import sys as _sys

@@ -20,7 +20,7 @@ from diaghoi.diagnosis.inputs import read_inputs
 from diaghoi.diagnosis.unscored import as_one_rank
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Reading
-from diaghoi.formats.hico_det.image_labels import ImageLabels
+from diaghoi.formats.hico_det.image_labels import ImageLabels, read_image_labels
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -32,7 +32,7 @@ def diagnose(
     protocol: str | Protocol | None = None,
     *,
     label: str = "",
-    image_labels: ImageLabels | None = None,
+    image_labels: ImageLabels | str | os.PathLike[str] | None = None,
     also: Sequence[Protocol] = (),
     progress: Callable[[int], Any] | None = None,
     pairs: str | os.PathLike[str] | None = None,
@@ -54,8 +54,9 @@ def diagnose(
         SWIG-HOI, and what its description says for any other.
     label : str
         Name of the detector in tables and figures; by default that of its file.
-    image_labels : ImageLabels, optional
-        Image-level labels of HICO for Known Object. Without them the box annotations decide.
+    image_labels : ImageLabels or path, optional
+        Image-level labels of HICO for Known Object, or the path of HICO's ``anno.mat``. Without
+        them the box annotations decide.
     also : sequence of Protocol
         Further protocols whose mAP is wanted: see :func:`diaghoi.diagnosis.rosetta.figures`.
     progress : callable, optional
@@ -86,6 +87,8 @@ def diagnose(
             raise InputError(
                 f"{name}: expected the path of a file or Scenes, found {type(given).__name__}"
             )
+    if isinstance(image_labels, str | os.PathLike):
+        image_labels = read_image_labels(image_labels)
     if isinstance(predictions, str | os.PathLike):
         label = label or Path(predictions).stem
     annotations, predictions, notes = read_inputs(
