@@ -113,8 +113,7 @@ def _read(
     annotations: Given, predictions: Given, pairs: Any, force: bool, reading: Reading
 ) -> Inputs:
     """Read what is not read yet; note how annotations in the file of predictions differ."""
-    dataset = reading.get("dataset")
-    beside = {name: reading.pop(name, None) for name in ("instances", "ids")}  # type: ignore[misc]
+    beside: Reading = {"instances": reading.get("instances"), "ids": reading.get("ids")}
     own = None
     if isinstance(predictions, SceneSource):
         found = predictions
@@ -125,8 +124,8 @@ def _read(
     if own is not None and Path(annotations) == Path(predictions):  # type: ignore[arg-type]
         return Inputs(own, found, [])
     with _refusing_results(annotations, "the annotations"):
-        truth = open_annotations(annotations, dataset=found.vocabulary, **beside)
-        if not (dataset or force):
+        truth = open_annotations(annotations, **beside | {"dataset": found.vocabulary})
+        if reading.get("dataset") is None and not force:
             check_fit(truth)
     return Inputs(truth, found, [] if own is None else _differing(truth.load(), own.load()))
 
@@ -135,15 +134,16 @@ def _predictions(
     annotations: Given, path: str | os.PathLike[str], pairs: Any, reading: Reading
 ) -> tuple[SceneSource, SceneSource | None]:
     """Open predictions of the data set that is given, or that they or the annotations show."""
-    words = reading.get("dataset")
+    given = reading.get("dataset")
+    words = None if given is None else vocabulary(given)
     if isinstance(annotations, SceneSource):
-        words = words or annotations.vocabulary
-    elif words is not None:
-        words = vocabulary(words)
-        words = words if words.known else replace(words, annotations=Path(annotations))
+        words = annotations.vocabulary if words is None else words
+    elif words is not None and not words.known:
+        words = replace(words, annotations=Path(annotations))
+    reading = reading | {"dataset": words, "instances": None, "ids": None}
     with _refusing_results(path, "the predictions"):
         try:
-            found = open_both(path, pairs=pairs, fitting=False, **reading | {"dataset": words})
+            found = open_both(path, pairs=pairs, fitting=False, **reading)
         except UnclearDataSetError:
             if words is not None:
                 raise
@@ -152,7 +152,7 @@ def _predictions(
             if words is not None or len(found[0].names):
                 return found
         assert not isinstance(annotations, SceneSource)
-        reading["dataset"] = recognise(annotations).dataset
+        reading = reading | {"dataset": recognise(annotations).dataset}
         return open_both(path, pairs=pairs, fitting=False, **reading)
 
 

@@ -153,6 +153,11 @@ def test_force_goes_on() -> None:
             for name in ("canonical_preds.pkl", "cdn_results.json", "gen_vlkt_list.json")
         ),
         ("v_coco/vcoco_test.json", "v_coco/one_stage.pkl", {"pairs": "v_coco/one_stage_pairs.pkl"}),
+        (
+            "v_coco/vcoco_test.json",
+            "v_coco/one_stage.pkl",
+            {"instances": "v_coco/instances_vcoco_all_2014.json"},
+        ),
         ("field/own_annotations.json", "field/own_cdn_results.json", {"dataset": "field/own.toml"}),
         ("field/own_annotations.json", "field/own_cdn_results.json", {}),
         ("field/test_hico.json", "field/rlip_custom_imgs.pickle", {}),
