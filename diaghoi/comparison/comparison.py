@@ -36,14 +36,8 @@ DIFFERS = "†"
 TOLD = ", told from all others by the tests"
 """What the best of a column is besides, where models are tested."""
 MEANS = ("classes_in_mean", "classes_in_official")
-WIDE = {
-    "official": "official",
-    "map": "",
-    "delta_map": "delta_map",
-    "pairs": "pairs",
-    "negatives_actions": "",
-}
-"""Tables whose columns are in the wide frame, and how their names begin there."""
+WIDE = ("official", "map", "delta_map", "pairs", "negatives_actions")
+"""How the keys of the tables begin whose columns are in the wide frame."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -204,22 +198,17 @@ class Comparison(OneScreen):
 
     def _wide(self) -> list[dict[str, Any]]:
         """Make a row for each model, of the tables that every comparison has, or of all others."""
-        rows: dict[str, dict[str, Any]] = {
-            each.label: {"model": each.label} for each in self.models
-        }
-        tables = [each for each in self.tables if each.key.startswith(tuple(WIDE))]
-        means = [column.key for each in tables if each.key == "map" for column in each.columns]
-        groups = [key.removeprefix("map.") for key in means if key.startswith("map.")]
-        for table in tables or self.tables:
+        tables = [each for each in self.tables if each.key.startswith(WIDE)] or self.tables
+        keys = [column.key for each in tables if each.key == "map" for column in each.columns]
+        groups = [key.removeprefix("map.") for key in keys if key.startswith("map.")]
+        rows: list[dict[str, Any]] = [{"model": model.label} for model in self.models]
+        for table in tables:
             found = self._table(table)["models"]
-            kind = next((kind for kind in WIDE if table.key.startswith(kind)), "")
-            of_table = table.key.removeprefix(kind).strip("_") if kind == "delta_map" else ""
-            for column in table.columns:
-                if (table.key, column.key) != ("pairs", "map"):  # which table map has
-                    name = _frame_name((WIDE.get(kind, ""), column.key, of_table), groups)
-                    for label, row in rows.items():
-                        row[name] = found[label][column.key]
-        return list(rows.values())
+            for key in (column.key for column in table.columns if column.key != "map"):
+                name = _frame_name(f"{table.key}.{key}", groups)
+                for row in rows:
+                    row[name] = found[row["model"]][key]
+        return rows
 
     def explain(self, differences: Sequence[ExplainedDifference]) -> Comparison:
         """Add what the difference of each model to the first is made of.
@@ -421,9 +410,10 @@ def compare(
     return comparison.explain([explained(diagnoses[0], each) for each in diagnoses[1:]])
 
 
-def _frame_name(parts: Iterable[str], groups: Sequence[str]) -> str:
-    """Name a column in letters, digits and underscores, the group of classes last, if not all."""
-    key = f".{'.'.join(filter(None, parts))}."
+def _frame_name(key: str, groups: Sequence[str]) -> str:
+    """Name a column by its table and key, the group of classes last, unless it is of all."""
+    key = key.removeprefix("map.").removeprefix("negatives_actions.")
+    key = f".{key.replace('delta_map_', 'delta_map.', 1)}."
     group = next((each for each in groups if f".{each}." in key), "full")
     key = key.replace(f".{group}.", ".") + ("" if group == "full" else group)
     return re.sub(r"\W+", "_", key).strip("_")

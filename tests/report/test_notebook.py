@@ -24,6 +24,7 @@ from diaghoi import ORACLES, InputError, diagnose, protocol, simulate
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.slices import slices
 from diaghoi.comparison.transitions import transitions
+from diaghoi.data.protocol import Group
 from diaghoi.formats import write, write_triplet_lists
 from diaghoi.oracles import Oracle
 from diaghoi.report.notebook import load_ipython_extension
@@ -167,6 +168,16 @@ def test_a_comparison_is_one_wide_frame() -> None:
     for column, value in known.items():
         expected = pandas.Series([value(d), value(e)], dtype=float)
         pandas.testing.assert_series_equal(frame[column].astype(float), expected, check_names=False)
+
+
+def test_names_of_columns_are_words_whatever_groups_are_called() -> None:
+    groups = (Group("my group!", (0, 1, 2)), Group("a.b", tuple(range(9, 600))))
+    d = diagnose("gt.json", "preds.pkl", protocol("hico-det", groups=groups))
+    frame = compare(d).to_frame()
+    assert all(re.fullmatch("[a-z][a-z0-9_]*", name) for name in frame)
+    assert frame["delta_map_action_a_b"][0] == d.delta_map["action", "a.b"]
+    assert frame["actions_map_a_b"][0] == d.actions["a.b"]["map"]
+    assert {"map_my_group", "pairs_recall_my_group", "max_recall_my_group"} <= set(frame)
 
 
 def test_errors_are_counted_in_every_row() -> None:
