@@ -11,12 +11,10 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import nbformat
 import numpy as np
 import pandas
 import pytest
 from IPython.core.formatters import DisplayFormatter
-from nbclient import NotebookClient
 from support.commands import call
 from support.desk import hico_instances
 
@@ -92,10 +90,13 @@ def text_of(html: str) -> str:
 
 @pytest.mark.long
 def test_each_line_works_in_a_notebook(desk: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    nbformat = pytest.importorskip("nbformat", reason="nbformat (the extra test) is not installed")
+    client = pytest.importorskip("nbclient", reason="nbclient (the extra test) is not installed")
+    pytest.importorskip("ipykernel", reason="ipykernel (the extra test) is not installed")
     book = nbformat.v4.new_notebook(
         cells=[nbformat.v4.new_code_cell(cell) for cell in CELLS.split("--\n")]
     )
-    NotebookClient(book, timeout=120, resources={"metadata": {"path": desk}}).execute()
+    client.NotebookClient(book, timeout=120, resources={"metadata": {"path": desk}}).execute()
     outputs = [output for cell in book.cells for output in cell.outputs]
     assert [output.output_type for output in outputs if output.output_type == "stream"] == [
         "stream"
