@@ -1,7 +1,6 @@
-"""Methods of a diagnosis that rooms above it work for: files, intervals, tables and figures.
+"""Methods that rooms above their class work for: the screen, files, intervals, tables and figures.
 
-Each imports its work when it is called. This is the one module that may import rooms above its own,
-and nobody but :class:`diaghoi.Diagnosis` needs it.
+Each imports its work when it is called. This is the one module that may import rooms above its own.
 """
 
 from __future__ import annotations
