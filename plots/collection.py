@@ -15,7 +15,8 @@ from diaghoi.data.groups import find_class
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
-from diaghoi.diagnosis.saved import is_saved, load
+from diaghoi.diagnosis.inputs import is_saved
+from diaghoi.diagnosis.saved import load
 from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from io import StringIO
+from functools import partial
 
 from rich.console import Console
 from rich.text import Text
@@ -12,7 +12,7 @@ from diaghoi.comparison.joint import AnyComparison
 from diaghoi.comparison.selection import difference_in_words, overview
 from diaghoi.data.protocol import phrases_of, short_signature
 from diaghoi.exceptions import number_of
-from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
+from diaghoi.report.terminal import WIDTH, captured, folded, print_line, print_table, wrapped
 from diaghoi.report.text import GAP, MARKS
 
 
@@ -26,21 +26,20 @@ def to_text(comparison: AnyComparison, width: int = 80) -> str:
     width : int
         Columns of a line; tables that are wider are continued below.
     """
-    text = StringIO()
-    console = Console(file=text, width=width, highlight=False, color_system=None)
-    print_comparison(comparison, console)
-    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+    return captured(partial(print_comparison, comparison), width)
 
 
-def print_overview(comparison: AnyComparison) -> None:
-    """Print a sentence and a table for each data set of a comparison on stdout, and what was asked.
+def print_overview(comparison: AnyComparison, console: Console | None = None) -> None:
+    """Print a sentence and a table for each data set of a comparison, and what was asked.
 
     Parameters
     ----------
     comparison : Comparison or JointComparison
         With all its tables, which :func:`print_comparison` prints.
+    console : rich.console.Console, optional
+        As for :func:`print_comparison`.
     """
-    console = Console(highlight=False)
+    console = Console(highlight=False) if console is None else console
     width = max(console.width, WIDTH)
     for number, part in enumerate(comparison.parts):
         if number:

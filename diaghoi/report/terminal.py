@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from io import StringIO
 from typing import NamedTuple
 
 from rich import box
@@ -83,6 +84,21 @@ def print_table(console: Console, table: Table) -> None:
         print_line(console, remark, width=console.width if table.title else total)
     if table.marked:
         print_line(console, f"{MARK if console.color_system is None else 'Bold'}: {table.best}.")
+
+
+def captured(show: Callable[[Console], None], width: int | None = None) -> str:
+    """Return what is printed on a console, as plain text whose lines end where their text ends.
+
+    Parameters
+    ----------
+    show : callable
+        Prints on the console that it is given.
+    width : int, optional
+        Columns of a line; by default those of the terminal, or 80 where there is none.
+    """
+    text = StringIO()
+    show(Console(file=text, width=width, highlight=False, color_system=None, force_jupyter=False))
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
 def print_line(console: Console, line: str, style: str = "", width: int | None = None) -> None:

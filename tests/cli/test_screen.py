@@ -95,6 +95,16 @@ def test_a_report_is_one_screen(report, monkeypatch, name: str, width: int) -> N
     assert done.err == (f"{number} note{'s' * (number != 1)}: --detail\n" if number else "")
 
 
+@pytest.mark.parametrize("name", [name for name in REPORTS if name not in ("groups", "long label")])
+def test_python_prints_the_same(report, monkeypatch, name: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    predictions, option, path = REPORTS[name]
+    own = option == "--dataset"
+    annotations, more = ("office_test.json", {"dataset": path}) if own else (path, {})
+    printed = report(*REPORTS[name]).out.replace(" \n", "\n")  # and works in the folder
+    assert f"{diaghoi.diagnose(annotations, predictions, **more)}\n" == printed
+
+
 @pytest.mark.parametrize("name", ["hico-det", "v-coco", "without scores"])
 def test_all_tables_follow_a_word_more(report, name: str) -> None:
     done = report(*REPORTS[name], "--detail")
