@@ -166,7 +166,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (
             ("preds.pkl", "--annotations", "folder"),
             "folder: a folder without instances_test2015.json or anno_bbox.mat or test_hico.json "
-            "or gt_wo_nointer.pkl; give the annotation file itself",
+            "or gt_wo_nointer.pkl; give the file itself",
         ),
         (
             ("preds.pkl", "--label", "UPT/R50", "--out", "out"),
@@ -375,54 +375,6 @@ def test_demo(refuse, run, alone: Path) -> None:
         assert run("demo", *words).code == 2
 
 
-def test_config(refuse, save, truth, found) -> None:
-    gt = save("gt.pkl", truth)
-    known = (
-        "known: hico-det.annotations, v-coco.annotations, v-coco-thesis.annotations, "
-        "hoi-a-verbs.annotations, swig-hoi.annotations, hoi-a.annotations, hico-det.image-labels"
-    )
-    assert refuse("config", "set", "hico-det.anotations", "nowhere") == (
-        f"unknown setting 'hico-det.anotations' (did you mean 'hico-det.annotations' or "
-        f"'hoi-a.annotations' or 'hoi-a-verbs.annotations'?); {known}"
-    )
-    assert refuse("config", "unset", "x") == f"unknown setting 'x'; {known}"
-    key = "hico-det.annotations"
-    assert refuse("config", "set", key, "nowhere") == "nowhere: no such file"
-    assert refuse("config", "set", key, gt.parent).startswith(f"{gt.parent}: a folder without ")
-    labels = "hico-det.image-labels"
-    assert refuse("config", "set", labels, gt.parent) == f"{gt.parent}: not a file"
-    assert refuse("config", "set", labels, gt).startswith(f"{gt}: holds annotations (triplet-list")
-    preds = save("preds.pkl", found)
-    assert refuse("config", "set", key, preds).startswith(f"{preds}: holds predictions")
-
-
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        ("{", "not valid JSON"),
-        ("[1]", "expected an object of settings; fix or delete it"),
-        ("\xff", "not valid JSON"),
-    ],
-)
-def test_damaged_settings(run, tmp_path: Path, content: str, message: str) -> None:
-    file = tmp_path / "config" / "diaghoi" / "config.json"
-    file.parent.mkdir(parents=True)
-    file.write_bytes(content.encode("latin-1"))
-    done = run("config", "show")
-    assert done.code == 2
-    assert done.err.startswith(f"diaghoi: error: {file}: ")
-    assert message in done.err
-    assert done.err.count("\n") == 1
-
-
-def test_settings_that_cannot_be_written(run, save, truth, tmp_path: Path) -> None:
-    (tmp_path / "config").write_text("a file where the folder of the settings should be")
-    done = run("config", "set", "hico-det.annotations", save("gt.pkl", truth))
-    assert done.code == 2
-    assert done.err.startswith(f"diaghoi: error: {tmp_path / 'config'}")
-    assert done.err.count("\n") == 1
-
-
 def test_not_enough_memory(run, save, found, gt, monkeypatch) -> None:
     def hungry(*_: Any, **__: Any) -> None:
         raise MemoryError
@@ -541,7 +493,7 @@ def test_boxes_in_another_layout_are_refused_with_the_option_that_reads_them(
     words = ("report", save("other.pkl", images), "--annotations", "gt.npz", "--json", "-")
     refused = run(*words)
     assert (refused.code, refused.out) == (2, "")
-    assert f" would: give --boxes {layout}, or write x1, y1, x2, y2 in pixels" in refused.err
+    assert f" would: give --read boxes={layout}, or write x1, y1, x2, y2 in pixels" in refused.err
     assert run(*words, "--force").code == 0
-    read = json.loads(run(*words, "--boxes", layout).out)
+    read = json.loads(run(*words, "--read", f"boxes={layout}").out)
     assert read["map"]["full"] == pytest.approx(wanted["map"]["full"], abs=0.01)

@@ -30,7 +30,7 @@ def test_help_lists_the_commands_and_imports_nothing_heavy() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=900, check=True
     )
     assert done.stderr == ""
-    for command in ("report", "inspect", "convert", "demo", "config"):
+    for command in ("report", "inspect", "convert", "demo"):
         assert f"  {command}" in done.stdout
     assert "--column" in done.stdout
     assert done.stdout.endswith("HEAVY []\n")
