@@ -166,7 +166,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (
             ("preds.pkl", "--annotations", "folder"),
             "folder: a folder without instances_test2015.json or anno_bbox.mat or test_hico.json "
-            "or gt_wo_nointer.pkl; give the annotation file itself",
+            "or gt_wo_nointer.pkl; give the file itself",
         ),
         (
             ("preds.pkl", "--label", "UPT/R50", "--out", "out"),

@@ -109,7 +109,7 @@ def test_inspect_reads_all_of_a_large_file_that_has_no_first_images(
 def test_inspect_spreads_over_a_large_file_of_the_package(run, data, monkeypatch) -> None:
     whole = json.loads(run("inspect", data.columnar, "--json", "-").out)["facts"]
     for name, value in (("ROWS", 100), ("IMAGES", 6), ("RUN", 2)):
-        monkeypatch.setattr(f"diaghoi.cli.inspect.{name}", value)
+        monkeypatch.setattr(f"diaghoi.diagnosis.inspection.{name}", value)
     result = json.loads(run("inspect", data.columnar, "--json", "-").out)
     assert result["sample"] == {
         "images": 6,

@@ -12,7 +12,6 @@ import pytest
 from scipy.io import savemat
 
 import diaghoi
-from diaghoi.cli.settings import change_setting
 from diaghoi.formats import write
 
 SPLITS = ["full", "rare", "non_rare"]
@@ -381,34 +380,40 @@ def test_image_labels(run, data, labels: Path, alone: Path) -> None:
     words = ("report", "preds.npz", "--annotations", "gt.npz", "--json", "-")
     given = json.loads(run(*words, "--image-labels", labels).out)
     assert given["official"]["known_object"]["source"] == "image labels"
-    assert run("config", "set", "hico-det.image-labels", labels).code == 0
-    from_settings = json.loads(run(*words).out)
-    assert from_settings["official"] == given["official"]
-    assert from_settings["notes"][0] == f"image labels: {labels}, from the settings"
+    Path("diaghoi.toml").write_text(f'[hico-det]\nimage-labels = "{labels}"')
+    named = json.loads(run(*words).out)
+    assert named["official"] == given["official"]
+    assert named["notes"][0] == f"image labels: {labels}, from diaghoi.toml"
+    Path("diaghoi.toml").unlink()
+    Path("hicodet").mkdir()
+    Path("hicodet/anno.mat").symlink_to(labels)
+    usual = json.loads(run(*words).out)
+    assert usual["official"] == given["official"]
+    assert usual["notes"][0] == "image labels: hicodet/anno.mat, from a customary folder"
 
 
-def test_image_labels_of_the_settings_that_do_not_fit(run, data, labels: Path) -> None:
-    run("config", "set", "hico-det.image-labels", labels)
+def test_image_labels_that_are_found_and_do_not_fit(run, data, labels: Path) -> None:
+    Path("diaghoi.toml").write_text(f'[hico-det]\nimage-labels = "{labels}"')
     done = run("report", data.predictions, "--annotations", data.annotations, "--json", "-")
     result = json.loads(done.out)
     assert result["official"]["known_object"]["source"] == "box annotations"
     assert result["notes"][0] == (
-        f"{labels}, from the settings, does not label all of these images: Known Object goes by "
+        f"{labels}, from diaghoi.toml, does not label all of these images: Known Object goes by "
         "the box annotations"
     )
 
 
-def test_broken_image_labels_of_the_settings(run, data, alone: Path) -> None:
-    again = "it is the setting hico-det.image-labels: set it again or remove it with 'diaghoi "
-    other = alone / "other.mat"
-    change_setting("hico-det.image-labels", str(other))
+def test_broken_image_labels_that_are_found(run, data, alone: Path) -> None:
+    Path("diaghoi.toml").write_text('[hico-det]\nimage-labels = "other.mat"')
     done = run("report", data.predictions, "--annotations", data.annotations)
     assert done.code == 2
-    assert done.err.startswith(f"diaghoi: error: {other}: no such file; {again}")
-    other.write_text("nothing")
+    where = "diaghoi.toml: [hico-det] image-labels"
+    assert done.err.startswith(f"diaghoi: error: {where}: other.mat: no such file; correct the ")
+    (alone / "other.mat").write_text("nothing")
     done = run("report", data.predictions, "--annotations", data.annotations)
-    assert done.err.startswith(
-        f"diaghoi: error: {other}: not a MATLAB file; image labels are in HICO's anno.mat; {again}"
+    assert done.err == (
+        "diaghoi: error: other.mat: not a MATLAB file; image labels are in HICO's anno.mat; it is "
+        "from diaghoi.toml: correct or remove it there\n"
     )
 
 
