@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -13,8 +14,9 @@ from diaghoi.data.protocol import phrases_of
 from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
 from diaghoi.evaluation.means import TITLES
 from diaghoi.report.causes import NOT_FOUND, VERBS_OF_V_COCO, WHICH, wrong_word
-from diaghoi.report.terminal import print_line, print_table, wrapped
-from diaghoi.report.text import counts_line, heading
+from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
+from diaghoi.report.text import LINES, counts_line, end_lines, heading, marked, title_lines
+from diaghoi.report.verdict import unusual, without_folder
 
 Result = Mapping[str, Any]
 # The part that each error gets wrong.
@@ -57,6 +59,58 @@ def print_semantic(
             print_line(console, line)
     for note in result["notes"] if notes else ():
         print_line(console, f"Note: {note}")
+
+
+def print_screen(result: Result, console: Console | None = None, *, classes: int = 0) -> None:
+    """Print what a semantic evaluation comes to on one screen, and the tables asked for.
+
+    At most 24 lines: what changes how the numbers must be read, means, miss rates, what similarity
+    adds, and the protocol.
+
+    Parameters
+    ----------
+    result, console, classes
+        As for :func:`print_semantic`, which prints all.
+    """
+    console = Console(highlight=False) if console is None else console
+    width = max(console.width, WIDTH)
+    figures, rates, *asked = semantic_tables(result, classes)
+    diagnose = "--also diagnose, " if result["measure"]["scores"] and not asked else ""
+    more = f"--detail, {diagnose}--out FOLDER"
+    title = title_lines(result, width)
+    below = [
+        *(folded(line, width, 1)[0] for line in (*_added(result), *table_lines(result))),
+        *end_lines(result, more, width),
+    ]
+    taken = len(title) + len(below) + sum(len(table.rows) + 3 for table in (figures, rates)) + 1
+    print_line(console, title[0], style="bold")
+    for line in (*title[1:], *marked(_remarks(result), width, LINES - taken)):
+        print_line(console, line)
+    for table in (figures, rates):
+        console.print()
+        print_table(console, replace(table, caption=""))
+    console.print()
+    for line in below:
+        console.print(line, soft_wrap=True, markup=False)
+    for table in asked:
+        console.print()
+        print_table(console, table)
+
+
+def _remarks(result: Result) -> list[str]:
+    """List what changes how the numbers must be read; last, how scores in tables were read."""
+    notes = sorted(unusual(result["notes"]), key=lambda note: "read as scores" in note)
+    return [without_folder(note) for note in notes]
+
+
+def _added(result: Result) -> list[str]:
+    """Say what similarity adds to soft mAP, and by which formula."""
+    splits = result["splits"]
+    soft, exact = (splits.get(key, {}).get("full") for key in ("soft_map", "soft_map_exact"))
+    if soft is None or exact is None:
+        return []
+    formula = phrases_of(result["measure"]["signature"])[0].replace("sigma", "σ")
+    return [f"Similarity adds {percent(soft - exact, signed=True)} to soft mAP: {formula}"]
 
 
 def table_lines(result: Result) -> list[str]:

@@ -54,10 +54,11 @@ class CombinationOptions:
     verb_synsets: Path | None = option(
         None,
         panel=MEANING,
+        rare=True,
         help="CSV that maps verbs to their names in the table, such as synsets.",
     )
     object_synsets: Path | None = option(
-        None, panel=MEANING, help="CSV that maps objects to their names in the table."
+        None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
     )
 
     def measure(self, **more: Any) -> Measure:

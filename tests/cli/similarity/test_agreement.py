@@ -37,7 +37,7 @@ def test_all_figures_in_json(run, ratings: Path) -> None:
 
 
 def test_the_tables_say_what_they_are(run, ratings: Path) -> None:
-    done = run("similarity", "agreement", ratings)
+    done = run("similarity", "agreement", ratings, "--detail")
     assert "ann and bob" in done.out
     assert "Krippendorff's alpha" in done.out
     assert "Spearman" in done.out
@@ -125,7 +125,7 @@ def test_a_seed_gives_the_same_p_value(run, ratings: Path) -> None:
 
 @pytest.mark.slow
 def test_the_figures_are_drawn(run, ratings: Path) -> None:
-    assert run("similarity", "agreement", ratings, "--figure", "a.pdf", "-q").code == 0
+    assert run("similarity", "agreement", ratings, "--out", "a.pdf", "-q").code == 0
     assert Path("a.pdf").read_bytes().startswith(b"%PDF")
 
 
