@@ -17,6 +17,7 @@ from diaghoi.report.causes import NOT_FOUND, VERBS_OF_V_COCO, WHICH, wrong_word
 from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
 from diaghoi.report.text import LINES, counts_line, end_lines, heading, marked, title_lines
 from diaghoi.report.verdict import unusual, without_folder
+from diaghoi.semantic.measure import Measure
 
 Result = Mapping[str, Any]
 # The part that each error gets wrong.
@@ -79,7 +80,8 @@ def print_screen(result: Result, console: Console | None = None, *, classes: int
     more = f"--detail, {diagnose}--out FOLDER"
     title = title_lines(result, width)
     below = [
-        *(folded(line, width, 1)[0] for line in (*_added(result), *table_lines(result))),
+        *folded(_added(result), width, 2),
+        *(folded(line, width, 1)[0] for line in table_lines(result)),
         *end_lines(result, more, width),
     ]
     taken = len(title) + len(below) + sum(len(table.rows) + 3 for table in (figures, rates)) + 1
@@ -100,17 +102,25 @@ def print_screen(result: Result, console: Console | None = None, *, classes: int
 def _remarks(result: Result) -> list[str]:
     """List what changes how the numbers must be read; last, how scores in tables were read."""
     notes = sorted(unusual(result["notes"]), key=lambda note: "read as scores" in note)
-    return [without_folder(note) for note in notes]
+    return [*_other_rules(result), *map(without_folder, notes)]
 
 
-def _added(result: Result) -> list[str]:
-    """Say what similarity adds to soft mAP, and by which formula."""
-    splits = result["splits"]
-    soft, exact = (splits.get(key, {}).get("full") for key in ("soft_map", "soft_map_exact"))
-    if soft is None or exact is None:
-        return []
-    formula = phrases_of(result["measure"]["signature"])[0].replace("sigma", "σ")
-    return [f"Similarity adds {percent(soft - exact, signed=True)} to soft mAP: {formula}"]
+def _other_rules(result: Result) -> list[str]:
+    """Say in what the standard mAP differs from soft mAP besides similarity."""
+    differs = result.get("map_differs")
+    return [f"mAP, exact matching, has {' and '.join(differs)}."] if differs else []
+
+
+def _added(result: Result) -> str:
+    """Say what similarity adds to soft mAP, by which formula, and what is not usual in that."""
+    formula, *rest = phrases_of(result["measure"]["signature"])
+    usual = phrases_of(Measure().signature)
+    how = "; ".join([formula, *(phrase for phrase in rest if phrase not in usual)])
+    splits, gain = result["splits"], ""
+    if result["measure"]["scores"] and "soft_map_exact" in splits:
+        soft, exact = (splits[key]["full"] for key in ("soft_map", "soft_map_exact"))
+        gain = f" adds {percent(soft - exact, signed=True)} to soft mAP"
+    return f"Similarity{gain}: {how.replace('sigma', 'σ')}"
 
 
 def table_lines(result: Result) -> list[str]:
@@ -182,9 +192,7 @@ def basis(result: Result) -> list[str]:
             "another. The rest of the difference to mAP is not due to similarity: soft mAP has its "
             "own rules for the right verb or object alone, and for false positives."
         )
-    if result.get("map_differs"):
-        lines.append(f"mAP, exact matching, has {' and '.join(result['map_differs'])}.")
-    return lines
+    return [*lines, *_other_rules(result)]
 
 
 def _rates(result: Result) -> Table:

@@ -59,7 +59,7 @@ def test_what_people_change_with_the_picture(run, ratings: Path, alone: Path) ->
     assert found["share"] == pytest.approx(2 / 9)
     assert (found["share_low"], found["share_high"]) == pytest.approx((low, high))
     assert (found["size"], found["size_low"], found["size_high"]) == (1.5, None, None)
-    done = run(*words)
+    done = run(*words, "--detail")
     assert "Rated again in again.csv" in done.out
     assert re.search(r"Changed ratings, % +22\.22 +6\.32 to 54\.74\n", done.out)
     assert re.search(r"Size of a change, points +1\.500 +–\n", done.out)
