@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -270,8 +271,8 @@ def _texts(
         ".txt": lambda: outputs.plain_text(
             lambda console: print_semantic(result, console, classes=number)
         ),
-        **{kind: lambda kind=kind: rows(kind) for kind in CLASSES},
-        **{kind: lambda kind=kind: examples(kind) for kind in EXAMPLES},
+        **{kind: partial(rows, kind) for kind in CLASSES},
+        **{kind: partial(examples, kind) for kind in EXAMPLES},
     }
 
 
