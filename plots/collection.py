@@ -254,7 +254,7 @@ def _data(kind: FigureKind, source: Source) -> Any:
         if kind.name != "confusions":
             raise NotApplicable("a result of 'diaghoi semantic' has the confusions alone")
         if "diagnosis" not in source.result:
-            raise NotApplicable("needs a result of 'diaghoi semantic --diagnose --json'")
+            raise NotApplicable("needs a result of 'diaghoi semantic --also diagnose --json'")
     elif kind.needs == "diagnoses":
         diagnosis_of(source)
     return kind.data(source)

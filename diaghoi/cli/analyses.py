@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from diaghoi.cli import options
-from diaghoi.cli.options import Key, helping, keyed, number, option, options_class
+from diaghoi.cli.options import Key, keyed, number, option, options_class
 from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import InputFiles, Inputs
 from diaghoi.comparison.comparison import Comparison
@@ -409,14 +409,7 @@ def _too_few(comparisons: int, tests: SignificanceOptions) -> list[str]:
 class AnalysisOptions:
     """Analyses beyond the diagnosis of a detector."""
 
-    also: list[str] | None = option(
-        None,
-        metavar="NAME[=VALUE],...",
-        panel=options.EXTRAS,
-        help=f"{', '.join(ALSO)}; '--also help' explains them. Repeatable.",
-        callback=helping("--also", ALSO),
-        is_eager=True,
-    )
+    also: list[str] | None = options.also(ALSO)
     sure: IntervalOptions
 
     @property

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diaghoi.cli.options import option, options_class
-from diaghoi.cli.outputs import ResultOptions
-from diaghoi.cli.present import print_notes
+from diaghoi.cli.outputs import OutputOptions, as_json
 from diaghoi.exceptions import InputError, close_matches, some_of
 
 if TYPE_CHECKING:
@@ -37,7 +36,9 @@ Coordinates = Annotated[
 Yes = Annotated[
     bool, typer.Option("--yes", help="Start after the estimate, without asking for confirmation.")
 ]
-Concurrent = Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.")]
+Concurrent = Annotated[
+    int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.", hidden=True)
+]
 
 
 @options_class
@@ -46,31 +47,39 @@ class AskingOptions:
 
     concurrent: Concurrent = 8
     yes: Yes = False
-    price: str | None = option(None, metavar="IN,OUT", help="Price of a million tokens in and out.")
-    tries: int = option(6, min=1, max=1000, help="Attempts per request.")
+    price: str | None = option(
+        None, metavar="IN,OUT", rare=True, help="Price of a million tokens in and out."
+    )
+    tries: int = option(6, min=1, max=1000, rare=True, help="Attempts per request.")
     asks: int = option(
-        3, min=1, max=1000, help="How often to ask a question until a reply is valid."
+        3, min=1, max=1000, rare=True, help="How often to ask a question until a reply is valid."
     )
     timeout: float = option(
         300.0,
         min=0.1,
         max=86_400.0,
+        rare=True,
         help="Seconds that a request may take in total, with its reply.",
     )
     pause: float = option(
         1.0,
         min=0.0,
         max=600.0,
+        rare=True,
         help="Seconds before the second attempt, doubled with each further one.",
     )
     max_tokens: int = option(
         1024,
         min=0,
         max=10_000_000,
+        rare=True,
         help="Longest reply in tokens, reasoning included; 0: no limit.",
     )
     temperature: float = option(
-        0.0, max=10.0, help="Sampling temperature; if negative, the server's default."
+        0.0,
+        max=10.0,
+        rare=True,
+        help="Sampling temperature; if negative, the server's default.",
     )
     ask_again: bool = option(
         False, help="Repeat the questions without a valid reply in earlier runs."
@@ -181,12 +190,11 @@ def without_answers(result: Mapping[str, Any]) -> list[str]:
 
 
 def show_answers(
-    result: Mapping[str, Any], choices: ResultOptions, told: str, notes: Sequence[str]
+    result: Mapping[str, Any], choices: OutputOptions, told: str, notes: Sequence[str]
 ) -> None:
     """Deliver the result of a run, else print a line, and notes."""
-    choices.deliver(result, lambda: typer.echo(told))
-    if not choices.quiet:
-        print_notes([*notes, *without_answers(result)])
+    notes = [*notes, *without_answers(result)]
+    choices.deliver(as_json(result), lambda: typer.echo(told), notes)
 
 
 def _leaving(requests: int) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from diaghoi.cli import options, outputs
 from diaghoi.cli.analyses import EXPLAIN, Analyses, SignificanceOptions, with_tests
 from diaghoi.cli.locate import find_annotations, in_folder
-from diaghoi.cli.options import argument, helping, option, options_class, with_options
+from diaghoi.cli.options import argument, option, options_class, with_options
 from diaghoi.cli.page import SHOWN, ComparisonPage, PageOptions
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_annotations, only_shared
@@ -134,14 +134,7 @@ class CompareOptions(TableOptions):
     reading: ReadingOptions
     only_predicted_images: options.OnlyPredicted = False
     evaluation: ProtocolOptions
-    also: list[str] | None = option(
-        None,
-        metavar="NAME[=VALUE],...",
-        panel=options.EXTRAS,
-        help=f"{', '.join(EXPLAIN)}; '--also help' explains them. Repeatable.",
-        callback=helping("--also", EXPLAIN),
-        is_eager=True,
-    )
+    also: list[str] | None = options.also(EXPLAIN)
     tests: SignificanceOptions
     page: PageOptions
     column: options.Column = "double"

@@ -234,6 +234,18 @@ def helping(option: str, keys: Mapping[str, Key]) -> Callable[[Any], Any]:
     return callback
 
 
+def also(keys: Mapping[str, Key]) -> Any:
+    """Declare ``--also``, the additional analyses of a command, as the field of a dataclass."""
+    return option(
+        None,
+        metavar="NAME[=VALUE],...",
+        panel=EXTRAS,
+        help=f"{', '.join(keys)}; '--also help' explains them. Repeatable.",
+        callback=helping("--also", keys),
+        is_eager=True,
+    )
+
+
 def choice_of(*names: str) -> Callable[[str], str]:
     """Read one of some names."""
 

@@ -254,13 +254,13 @@ def print_notes(notes: Iterable[str]) -> None:
         typer.echo(f"Note: {printable(note)}", err=True)
 
 
-def show_tables(tables: Iterable[Any]) -> None:
-    """Print tables on stdout."""
+def show_tables(tables: Iterable[Any], console: Any = None) -> None:
+    """Print tables on stdout, or on another console."""
     from rich.console import Console
 
     from diaghoi.report.terminal import print_table
 
-    console = Console(highlight=False)
+    console = console or Console(highlight=False)
     for row, table in enumerate(tables):
         if row:
             console.print()

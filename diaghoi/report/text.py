@@ -127,17 +127,7 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
         The detector, what changes how its numbers must be read, mAP, what each error costs by its
         ΔmAP, pairs, negatives and actions, and the protocol. Percent and points of percent.
     """
-    counts = result["counts"]
-    title = folded(
-        f"{result['label'] or 'Predictions'} · {printed_name(result['dataset'])} · "
-        f"{number_of('image', counts['images'])}, {counts['annotated_triplets']:,} annotated and "
-        f"{number_of('predicted triplet', counts['predicted_triplets'])}",
-        width,
-        2,
-    )
-    protocol = result["protocol"]
-    signature = short_signature(protocol["name"], protocol["signature"])
-    end = [f"{signature}|diaghoi.{result['diaghoi']}", "more: --detail, --out FOLDER"]
+    title = title_lines(result, width)
     below = [
         "",
         *wrapped(_means(result), width, GAP)[:2],
@@ -145,13 +135,32 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
         *_costs(result),
         "",
         *wrapped(_parts_in_words(result), width, " · "),
-        *wrapped(end, width, "     "),
+        *end_lines(result, "--detail, --out FOLDER", width),
     ]
     taken = sum(max(1, -(-cell_len(line) // width)) for line in (*title, *below))
-    return [*title, *_marks(remarks(result), width, LINES - taken), *below]
+    return [*title, *marked(remarks(result), width, LINES - taken), *below]
 
 
-def _marks(said: list[str], width: int, room: int) -> list[str]:
+def title_lines(result: Result, width: int) -> list[str]:
+    """Name the detector, the data set and how much is evaluated, as a first screen begins."""
+    counts = result["counts"]
+    return folded(
+        f"{result['label'] or 'Predictions'} · {printed_name(result['dataset'])} · "
+        f"{number_of('image', counts['images'])}, {counts['annotated_triplets']:,} annotated and "
+        f"{number_of('predicted triplet', counts['predicted_triplets'])}",
+        width,
+        2,
+    )
+
+
+def end_lines(result: Result, more: str, width: int) -> list[str]:
+    """Give the protocol in a line to copy, and the options that show more, as a screen ends."""
+    protocol = result["protocol"]
+    signature = short_signature(protocol["name"], protocol["signature"])
+    return wrapped([f"{signature}|diaghoi.{result['diaghoi']}", f"more: {more}"], width, "     ")
+
+
+def marked(said: list[str], width: int, room: int) -> list[str]:
     """Mark the first remarks that find room, and count the others."""
     lines: list[str] = []
     for number, remark in enumerate(said):

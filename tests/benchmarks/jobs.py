@@ -263,7 +263,9 @@ def _semantic(counts: Counts) -> Iterator[Job]:
         script(floors.ARRAYS, *files),
         {
             "semantic": (*DIAGHOI, *words, "--json", "out.json"),
-            "semantic --diagnose": (*DIAGHOI, *words, "--json", "out.json", "--diagnose"),
+            "semantic --also diagnose": (
+                *(*DIAGHOI, *words, "--json", "out.json", "--also", "diagnose"),
+            ),
         },
         counts["one_stage"],
         most=2,

@@ -65,6 +65,6 @@ def job(inputs: Path, rater: str, tmp_path: Path) -> Callable[[str], Job]:
         "--json out/indices.json --out out/indices.csv",
         "questions": "choice build truth.npz --judge time-sensitive --out out/questions",
         "similarity": f"similarity build --verbs verbs.txt --rater {rater} --out out/verbs.csv "
-        "--workers 2 --pause 0.01 --yes",
+        "--concurrent 2 --pause 0.01 --yes",
     }
     return lambda name: Job(words[name].split(), tmp_path)

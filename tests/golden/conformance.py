@@ -89,9 +89,9 @@ semantic = Group(
     shared=True,
     results={
         "plain": f"semantic {_hico('one_stage', pairs=False)} {MEANING}",
-        "diagnosed": f"semantic {_hico('one_stage', pairs=False)} {MEANING} --diagnose "
-        "--class-table diagnosed.classes.json --examples diagnosed.examples.json",
-        "two_stage": f"semantic {_hico('two_stage', pairs=False)} {MEANING} --diagnose "
+        "diagnosed": f"semantic {_hico('one_stage', pairs=False)} {MEANING} --also diagnose "
+        "--out diagnosed.classes.json --out diagnosed.examples.json",
+        "two_stage": f"semantic {_hico('two_stage', pairs=False)} {MEANING} --also diagnose "
         "--weight 0.25 --combine geometric",
         "unscored": f"semantic {_hico('weak', pairs=False)} {MEANING} --no-scores",
         "verbs": "similarity inspect conformance/semantic/verbs.csv",

@@ -85,11 +85,11 @@ meaning = Group(
     before=(MAKE, "similarity merge verbs.csv raters.csv --out merged.csv --quiet"),
     results={
         "plain": f"semantic {ONE} {MEANING}",
-        "diagnosed": f"semantic {TWO} {MEANING} --diagnose --class-table diagnosed.classes.json "
-        "--examples diagnosed.examples.json --example-images 5",
+        "diagnosed": f"semantic {TWO} {MEANING} --also diagnose --out diagnosed.classes.json "
+        "--out diagnosed.examples.json --example-images 5",
         "weighted": f"semantic {ONE} {MEANING} --weight 0.3 --combine minimum --theta 0.4 "
         "--delta 0.6 --tau 0.25 --protocol hico-det",
-        "unscored": f"semantic {TWO} {MEANING} --no-scores --combine geometric --classes 3",
+        "unscored": f"semantic {TWO} {MEANING} --no-scores --combine geometric --also classes=3",
         "table": "similarity inspect verbs.csv",
         "merged": "similarity inspect merged.csv",
         "subset": "similarity subset raters.csv --human people.csv",

@@ -2,28 +2,46 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from diaghoi.cli import options, outputs
+from diaghoi.cli.asking import AskingOptions, goes_on
 from diaghoi.cli.options import argument, option, options_class, with_options, without
-from diaghoi.cli.present import print_notes, show_tables
-from diaghoi.cli.similarity.build import build
+from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.similarity.options import CombinationOptions
-from diaghoi.exceptions import InputError, some_of
+from diaghoi.data.table import Table, percent
+from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
+
+if TYPE_CHECKING:
+    from diaghoi.language.answer_store import AnswerStore
+    from diaghoi.semantic.tables.rater import RatingCost, RatingResult, RatingTask
 
 similarity = typer.Typer(
     no_args_is_help=True, help="Inspect, merge, build and evaluate tables of similarity."
 )
+KINDS = (".json", ".txt")
+LINES = 24  # of the first screen
 
-Table = Annotated[
+Ratings = Annotated[
     Path, typer.Argument(help="Table: CSV a,b,score or one column per rater; .npz.", readable=False)
 ]
 Scale = Annotated[
     float | None, typer.Option(help="Highest possible score [1 or 4, inferred from the scores].")
+]
+Terms = Annotated[
+    Path | None,
+    typer.Option(
+        help="Words or synsets, one per line, or CSV: name, synset, definition.", readable=False
+    ),
+]
+Candidates = Annotated[
+    Path | None,
+    typer.Option(help="Additional words, compared only with the first ones.", readable=False),
 ]
 
 
@@ -32,11 +50,47 @@ def _group() -> None:
     """Tables of similarity between verbs, and between objects."""
 
 
-similarity.command()(build)
+@options_class
+class DescribingOptions(outputs.OutputOptions):
+    """Where a result goes that tables describe, and how much of it is printed."""
+
+    detail: options.Detail = False
+
+    def present(
+        self,
+        result: Mapping[str, Any],
+        tables: Iterable[Table],
+        stem: str,
+        writers: Mapping[str, outputs.Writer] | None = None,
+    ) -> None:
+        """Write a result, and print the tables that fit one screen, or in detail all of them."""
+        described = [*tables]
+
+        def text(number: int) -> str:
+            return outputs.plain_text(
+                lambda console: outputs.show_tables(described[:number], console)
+            )
+
+        def show() -> None:
+            if self.detail:
+                outputs.show_tables(described)
+                outputs.print_notes(result["notes"])
+                return
+            numbers = range(len(described), 1, -1)
+            fitting = (number for number in numbers if text(number).count("\n") <= LINES)
+            most = next(fitting, 1)
+            outputs.show_tables(described[:most])
+            if most < len(described):
+                more = number_of("more table", len(described) - most)
+                typer.echo(f"{more}: --detail", err=True)
+            outputs.print_number(result["notes"])
+
+        texts = outputs.as_json(result) | {".txt": lambda: text(len(described))}
+        self.deliver(texts, show, (), writers, stem)
 
 
 @options_class
-class AgreementOptions(outputs.ResultOptions):
+class AgreementOptions(DescribingOptions):
     """Whose ratings are compared."""
 
     ratings: Path = argument(
@@ -56,9 +110,6 @@ class AgreementOptions(outputs.ResultOptions):
     )
     confidence: options.Confidence = 0.95
     seed: options.Seed = 0
-    figure: Path | None = option(
-        None, help="Draw distributions and kappa to this .pdf, .png or .svg."
-    )
 
 
 @similarity.command()
@@ -67,7 +118,8 @@ def agreement(choices: AgreementOptions) -> None:
     """Measure how well people agree with each other, and metrics with people.
 
     Quadratic weighted kappa, Krippendorff's alpha, agreement as SHOE states it, and Spearman's rank
-    correlation of each metric with the mean of the people.
+    correlation of each metric with the mean of the people. A .pdf, .svg or .png file shows
+    distributions and kappa.
     """
     import numpy as np
 
@@ -76,15 +128,11 @@ def agreement(choices: AgreementOptions) -> None:
     from diaghoi.semantic.tables.human_ratings import read_human_ratings
     from diaghoi.semantic.tables.rerating import compare_ratings
 
-    ratings, again, figure = choices.ratings, choices.again, choices.figure
+    ratings, again = choices.ratings, choices.again
     highest, confidence, seed = choices.scale, choices.confidence, choices.seed
-    outputs.check_files([choices.json, figure], [ratings, again])
+    choices.check((*KINDS, *outputs.FIGURES), [ratings, again], "agreement")
     if not 0 < confidence < 1:
         raise InputError(f"--confidence {confidence:g}: must lie between 0 and 1")
-    if figure is not None:
-        from diaghoi.plots.style import check_suffix
-
-        check_suffix(figure)
     people = read_human_ratings(ratings, metrics=tuple(choices.metric or ()), highest=highest)
     changes = {}
     if again is not None:
@@ -94,19 +142,23 @@ def agreement(choices: AgreementOptions) -> None:
         people, np.random.default_rng(seed), resamples=choices.resamples, confidence=confidence
     )
     result = found.to_dict() | {"confidence": confidence, "seed": seed, **changes}
-    if figure is not None:
+
+    def draw(path: Path) -> list[str]:
         from diaghoi.plots.figures.agreement import agreement_figure
         from diaghoi.plots.style import save
 
-        save(agreement_figure(result), figure, caption=f"Agreement of people in {result['source']}")
-    show_tables(result, choices.json, choices.quiet, agreement_tables(result))
+        save(agreement_figure(result), path, caption=f"Agreement of people in {result['source']}")
+        return []
+
+    figures = dict.fromkeys(outputs.FIGURES, draw)
+    choices.present(result, agreement_tables(result), "agreement", figures)
 
 
 @options_class
-class InspectOptions(outputs.ResultOptions):
+class InspectOptions(DescribingOptions):
     """Which table is described."""
 
-    table: Table
+    table: Ratings
     dataset: str = option(
         "hico-det", help="The data set whose verbs and objects the table should cover."
     )
@@ -126,7 +178,7 @@ def inspect(choices: InspectOptions) -> None:
     from diaghoi.semantic.tables.senses import read_senses
     from diaghoi.semantic.tables.table_checks import table_facts
 
-    outputs.check_files([choices.json], [choices.table, choices.synsets])
+    choices.check(KINDS, [choices.table, choices.synsets], choices.table.stem)
     vocabulary = vocabulary_named(choices.dataset)
     result = table_facts(
         read_ratings(choices.table, scale=choices.scale),
@@ -136,7 +188,7 @@ def inspect(choices: InspectOptions) -> None:
         },
         None if choices.synsets is None else read_senses(choices.synsets),
     )
-    show_tables(result, choices.json, choices.quiet, table_tables(result))
+    choices.present(result, table_tables(result), choices.table.stem)
 
 
 @options_class
@@ -168,14 +220,14 @@ def merge(choices: MergeOptions) -> None:
             f"{out}: {len(merged.names):,} words, {len(merged.first):,} pairs, "
             f"{len(merged.raters)} raters: {some_of(merged.raters)}"
         )
-        print_notes(merged.notes)
+        outputs.print_notes(merged.notes)
 
 
 @options_class
-class SubsetOptions(outputs.ResultOptions):
+class SubsetOptions(DescribingOptions):
     """Which tables and ratings are compared."""
 
-    table: Table
+    table: Ratings
     human: Path = option(help="Ratings by people: CSV of pairs, one column per person.")
     objects: Path | None = option(None, help="Table of objects, if people compared interactions.")
     combination: CombinationOptions = without(
@@ -197,7 +249,7 @@ def subset(choices: SubsetOptions) -> None:
     from diaghoi.semantic.tables.subsets import rater_subsets
 
     table, human, objects = choices.table, choices.human, choices.objects
-    outputs.check_files([choices.json], [table, human, objects])
+    choices.check(KINDS, [table, human, objects], table.stem)
     measure = choices.combination.measure()
     found = rater_subsets(
         read_human_scores(human, scale=choices.human_scale),
@@ -206,4 +258,263 @@ def subset(choices: SubsetOptions) -> None:
         measure=measure,
     )
     result = found.to_dict()
-    show_tables(result, choices.json, choices.quiet, subset_tables(result))
+    choices.present(result, subset_tables(result), table.stem)
+
+
+@options_class
+class BuildOptions:
+    """Which words are compared, and by whom."""
+
+    out: Path = option(
+        help="The .csv or .npz file to write; with both verbs and objects, NAME_verbs and "
+        "NAME_objects."
+    )
+    verbs: Terms = None
+    objects: Terms = None
+    verb_candidates: Candidates = None
+    object_candidates: Candidates = None
+    rater: list[str] | None = option(
+        None,
+        metavar="URL,MODEL[,VARIABLE]",
+        help="An OpenAI-compatible endpoint, and the environment variable with its API key "
+        "[DIAGHOI_API_KEY]. The first rates all pairs, the others those it did not rate 0.",
+    )
+    baseline: str | None = option(
+        None, help="A WordNet measure instead of raters: path or wu-palmer (not part of SHOE)."
+    )
+    wordnet: options.WordNet = None
+    store: Path | None = option(
+        None,
+        help="File that stores the answers as JSON lines [the name of --out with .answers.jsonl].",
+    )
+    asking: AskingOptions = without(AskingOptions, "price", "temperature")
+    price: list[str] | None = option(
+        None,
+        metavar="IN,OUT",
+        rare=True,
+        help="Price of a million tokens: one for all raters, or one for each.",
+    )
+    batch: int = option(1, min=1, max=100, rare=True, help="Pairs per request.")
+    check_zeros: int = option(
+        0,
+        min=0,
+        max=1_000_000,
+        help="Ask the other raters about this many random pairs that the first rated 0, and say "
+        "how many they rate above 0. The table stays the same.",
+    )
+    seed: options.Seed = 0
+    output: outputs.OutputOptions = without(outputs.OutputOptions, "out")
+
+    def __post_init__(self) -> None:
+        if self.verbs is None and self.objects is None:
+            raise InputError("no words to compare; give --verbs FILE, --objects FILE or both")
+        if bool(self.rater) == (self.baseline is not None):
+            raise InputError("give either --rater URL,MODEL or --baseline path|wu-palmer")
+        if self.check_zeros and len(self.rater or []) < 2:
+            raise InputError("--check-zeros: asks a second rater about them; give another --rater")
+
+    @property
+    def words(self) -> dict[str, tuple[Path | None, Path | None]]:
+        """The files of the words of each kind, and of those compared only with the first."""
+        return {
+            "verb": (self.verbs, self.verb_candidates),
+            "object": (self.objects, self.object_candidates),
+        }
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The file to write of each kind of words."""
+        kinds = [kind for kind, (given, _) in self.words.items() if given is not None]
+        if len(kinds) == 1:
+            return {kinds[0]: self.out}
+        return {kind: self.out.with_stem(f"{self.out.stem}_{kind}s") for kind in kinds}
+
+
+@similarity.command()
+@with_options
+def build(choices: BuildOptions) -> None:
+    """Build a table of similarity by asking language models, or a baseline from WordNet.
+
+    Answers are stored as they arrive: an interrupted run resumes where it stopped.
+    """
+    from diaghoi.semantic.tables.table_files import check_suffix
+
+    check_suffix(choices.out)
+    store = choices.store or choices.out.with_suffix(".answers.jsonl")
+    inputs = [path for paths in choices.words.values() for path in paths]
+    written = [*choices.files.values(), store if choices.rater else None, choices.output.json]
+    outputs.check_files(written, inputs)
+    questions = _questions(choices)
+    if choices.baseline is not None:
+        _present(choices, _baseline(choices, choices.baseline, questions))
+        return
+
+    from diaghoi.language.endpoint import read_endpoints, read_prices
+    from diaghoi.semantic.tables.rater import Raters, ZeroSample, estimate
+
+    quiet, asking = choices.output.quiet, choices.asking
+    zeros = ZeroSample(number=choices.check_zeros, seed=choices.seed)
+    endpoints = read_endpoints(choices.rater or [], "--rater")
+    prices = read_prices(choices.price or [], len(endpoints))
+    with asking.answer_store(store) as answers:
+        names = [each.model for each in endpoints]
+        with progress(quiet) as bar:
+            bar.start("estimating")
+            costs = estimate(questions, names, answers, batch=choices.batch, zeros=zeros)
+        estimated = _estimated(costs, prices, answers)
+        rows = estimated["raters"]
+        unrated = any(row["pairs"] for row in rows)
+        if unrated and not goes_on(_in_words(rows), asking.yes, quiet):
+            return
+        raters = Raters(
+            clients=[asking.client(each) for each in endpoints],
+            store=answers,
+            batch=choices.batch,
+            workers=asking.concurrent,
+            asks=asking.asks,
+            zeros=zeros,
+        )
+        with progress(quiet) as bar:
+            raters.progress = _reporter(bar)
+            found = [raters.rate(question) for question in questions]
+    _present(choices, _written(choices, found) | {"estimate": estimated})
+
+
+def _questions(choices: BuildOptions) -> list[RatingTask]:
+    from diaghoi.language.lexicon import load_lexicon
+    from diaghoi.semantic.tables.rater import RatingTask
+    from diaghoi.semantic.tables.terms import read_terms
+
+    kind: Any
+    questions = []
+    for kind, (path, more) in choices.words.items():
+        if path is None:
+            if more is not None:
+                raise InputError(
+                    f"--{kind}-candidates: is compared with --{kind}s, which is missing"
+                )
+            continue
+        pos: Any = "v" if kind == "verb" else "n"
+        lexicon = load_lexicon(choices.wordnet)
+        terms = read_terms(path, pos, lexicon)
+        others = () if more is None else read_terms(more, pos, lexicon)
+        known = {term.name for term in terms}
+        candidates = tuple(term for term in others if term.name not in known)
+        questions.append(RatingTask(kind=kind, terms=terms, candidates=candidates))
+    return questions
+
+
+def _baseline(
+    choices: BuildOptions, method: str, questions: Sequence[RatingTask]
+) -> dict[str, Any]:
+    from diaghoi.language.lexicon import load_lexicon
+    from diaghoi.semantic.tables.baselines import baseline
+    from diaghoi.semantic.tables.similarity import write_similarity
+
+    tables = []
+    for question in questions:
+        file = choices.files[question.kind]
+        terms = question.terms + question.candidates
+        table = baseline(terms, method, load_lexicon(choices.wordnet))
+        write_similarity(file, table)
+        tables.append(
+            {
+                "kind": question.kind,
+                "file": str(file),
+                "words": len(terms),
+                "pairs": table.pairs,
+                "name": table.name,
+                "source": table.source,
+            }
+        )
+    return {"tables": tables, "zeros": [], "unread": [], "unanswered": []}
+
+
+def _estimated(
+    costs: Sequence[RatingCost], prices: Sequence[tuple[float, float]], store: AnswerStore
+) -> dict[str, Any]:
+    keys = ("rater", "pairs", "requests", "tokens_in", "tokens_out")
+    rows: list[dict[str, Any]] = [
+        {key: getattr(cost, key) for key in keys}
+        | {"price": cost.price(prices[number]) if prices else None}
+        for number, cost in enumerate(costs)
+    ]
+    return {"store": str(store.path), "raters": rows}
+
+
+def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Say what asking the raters takes."""
+    for number, row in enumerate(rows):
+        most = "at most " if number else ""
+        cost = "" if row["price"] is None else f", {row['price']:,.2f} by the prices given"
+        yield (
+            f"{row['rater']}: {most}{row['pairs']:,} pairs to rate in {row['requests']:,} "
+            f"requests, about {row['tokens_in']:,} tokens in and {row['tokens_out']:,} out "
+            f"(more where a model thinks aloud){cost}"
+        )
+    prices = [row["price"] for row in rows if row["price"] is not None]
+    if prices:
+        yield f"together at most {sum(prices):,.2f}"
+
+
+def _reporter(bar: Progress) -> Any:
+    def show(task: str | None, pairs: int) -> None:
+        if task is None:
+            bar.advance(pairs)
+        else:
+            bar.start(task, pairs)
+
+    return show
+
+
+def _written(choices: BuildOptions, found: Sequence[RatingResult]) -> dict[str, Any]:
+    from diaghoi.semantic.tables.merging import write_ratings
+
+    tables, unread, unanswered, zeros = [], [], [], []
+    for rated in found:
+        kind, raters = rated.question.kind, rated.raters
+        file = choices.files[kind]
+        ratings = rated.ratings(file.stem)
+        write_ratings(file, ratings)
+        tables.append(
+            {
+                "kind": kind,
+                "file": str(file),
+                "words": len(ratings.names),
+                "pairs": int((ratings.first != ratings.second).sum()),
+                "name": file.stem,
+                "source": f"rated by {', '.join(raters)}",
+            }
+        )
+        zeros += [{"kind": kind, "first": raters[0], **row} for row in rated.zero_check]
+        unread += [{"rater": rater, "a": a, "b": b} for rater, a, b in rated.unread]
+        unanswered += [
+            {"rater": rater, "a": a, "b": b, "why": why} for rater, a, b, why in rated.unanswered
+        ]
+    return {"tables": tables, "zeros": zeros, "unread": unread, "unanswered": unanswered}
+
+
+def _present(choices: BuildOptions, result: Mapping[str, Any]) -> None:
+    incomplete = {
+        "unread": "have no valid reply and no score of that rater; --ask-again asks again",
+        "unanswered": "had no reply; the same command asks again",
+    }
+    notes = []
+    for key, what in incomplete.items():
+        rows = [f"{row['a']} and {row['b']} ({row['rater']})" for row in result[key]]
+        if rows:
+            notes.append(f"{len(rows)} pairs {what}: {some_of(rows)}")
+    choices.output.deliver(outputs.as_json(result), lambda: _print(result), notes)
+
+
+def _print(result: Mapping[str, Any]) -> None:
+    for table in result["tables"]:
+        typer.echo(
+            f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
+            f"{table['source']}"
+        )
+    for row in result["zeros"]:
+        typer.echo(
+            f"{row['kind']}s: of {row['pairs']:,} pairs that {row['first']} rates 0, "
+            f"{row['rater']} rates {row['above']:,} above 0 ({percent(row['share'])} %)"
+        )
