@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from diaghoi.choice.intervals import choice_bootstrap, compare_choices
 from diaghoi.choice.people import read_people
 from diaghoi.choice.positions import position_bias
 from diaghoi.choice.questions import Questions, read_questions
+from diaghoi.choice.score import METRICS
 from diaghoi.choice.selection import selection_rates
 from diaghoi.choice.tables import compare_choices_table
 from diaghoi.cli import options, outputs
@@ -248,6 +250,7 @@ class ScoredOptions(outputs.OutputOptions):
         from diaghoi.report.markdown import to_markdown
         from diaghoi.report.spreadsheet import to_csv
 
+        alone = compare_choices_table([evaluation])
         tables: dict[str, Callable[[Comparison], str]] = {
             ".csv": to_csv,
             ".md": to_markdown,
@@ -263,11 +266,8 @@ class ScoredOptions(outputs.OutputOptions):
         return {
             **outputs.as_json(result),
             ".txt": lambda: outputs.plain_text(lambda console: print_choice(result, console)),
-            **{
-                kind: lambda to=to: to(compare_choices_table([evaluation]))
-                for kind, to in tables.items()
-            },
-            **{f"classes.{kind}": lambda kind=kind: classes(kind) for kind in ("csv", "json")},
+            **{kind: partial(to, alone) for kind, to in tables.items()},
+            **{f"classes.{kind}": partial(classes, kind) for kind in ("csv", "json")},
         }
 
     def show_result(self, result: Mapping[str, Any]) -> None:
@@ -381,7 +381,8 @@ class CompareOptions(TableOptions):
         if self.detail or self.table:
             super().show_tables(comparison)
             return
-        print_comparison(chosen(comparison, TABLES[:1]), notes=False)
+        print_comparison(chosen(comparison.each(_told), TABLES[:1]), notes=False)
+        typer.echo("more: --detail, --table selection, --out choice.tex")
         outputs.print_number(comparison.notes)
 
 
@@ -422,6 +423,13 @@ def compare(choices: CompareOptions) -> None:
     texts = choices.texts(comparison)
     writers = _score_figures(evaluations)
     choices.deliver(texts, lambda: choices.show_tables(comparison), writers=writers, stem="choice")
+
+
+def _told(comparison: Comparison) -> Comparison:
+    """Keep of the tests that of Instance-F1, and what is significant."""
+    first = METRICS[0]
+    told = (each for each in comparison.differences if each.significant or first in each.path)
+    return replace(comparison, differences=tuple(told))
 
 
 def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
+from diaghoi.choice.score import METRICS
 from diaghoi.choice.tables import PEOPLE
 from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
 from diaghoi.data.vocabulary import printed_name
@@ -15,6 +16,7 @@ from diaghoi.exceptions import number_of
 from diaghoi.report.extras import bounds_text, flat_remark
 from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
 from diaghoi.report.text import LINES, heading, marked
+from diaghoi.report.verdict import without_folder
 
 Result = Mapping[str, Any]
 # Rows of each table of the diagnosis; all are in the JSON.
@@ -28,8 +30,6 @@ FIGURES = {
     "micro_recall": ("recall", True),
     "exact_match": ("Exact match", False),
 }
-METRICS = ("instance_f1", "macro_f1", "micro_f1", "exact_match")
-"""The numbers on the first screen."""
 # With fewer questions, half of a 95 % interval of exact match can be wider than 5 points.
 FEW = 400
 CONFUSED = {
@@ -140,7 +140,7 @@ def _cautions(result: Result) -> list[str]:
         f"{number_of('question', result['questions'])}: chance moves the numbers by points; add "
         "--bootstrap 1000 before you quote them"
     )
-    return [*([chance] if few else []), *result["notes"]]
+    return [*([chance] if few else []), *map(without_folder, result["notes"])]
 
 
 def choice_tables(result: Result) -> list[Table]:

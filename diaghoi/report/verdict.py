@@ -158,10 +158,10 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     sure = "see the intervals" if "intervals" in result else "see --bootstrap"
     groups = (note.split(";")[0].replace("annotated ", "") for note in few)
     said += (f"{group}: {sure} before you quote it" for group in groups)
-    return [_without_folder(each) for each in said]
+    return [without_folder(each) for each in said]
 
 
-def _without_folder(note: str) -> str:
+def without_folder(note: str) -> str:
     """Shorten a path that a note begins with to the name of the file."""
     path, colon, text = note.partition(": ")
     return path.rpartition("/")[2] + colon + text
