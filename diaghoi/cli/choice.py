@@ -25,16 +25,7 @@ from diaghoi.choice.tables import compare_choices_table
 from diaghoi.cli import options, outputs
 from diaghoi.cli.analyses import IntervalOptions, SignificanceOptions, with_tests
 from diaghoi.cli.compare import TableOptions
-from diaghoi.cli.options import (
-    Key,
-    argument,
-    helping,
-    keyed,
-    option,
-    options_class,
-    with_options,
-    without,
-)
+from diaghoi.cli.options import Key, argument, option, options_class, with_options, without
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.questions import ask, build
 from diaghoi.cli.reading import ReadingOptions
@@ -100,41 +91,31 @@ class AskedOptions:
         return asked, *read_people(self.people, asked)
 
 
+def _best(which: str) -> Any:
+    return option(
+        None,
+        min=1,
+        max=options.MOST_ROWS,
+        metavar="N",
+        panel=options.COUNTS,
+        help=f"Answer by {which}.",
+    )
+
+
 @options_class
 class DetectorOptions:
     """How detectors are read, and which of their triplets answer a question."""
 
     reading: ReadingOptions = without(ReadingOptions, "force")
-    top: int | None = option(
-        None,
-        min=1,
-        max=options.MOST_ROWS,
-        metavar="N",
-        panel=options.COUNTS,
-        help=f"Answer by the N best triplets of each image [{TOP}], as the published script.",
-    )
-    top_question: int | None = option(
-        None,
-        min=1,
-        max=options.MOST_ROWS,
-        metavar="N",
-        panel=options.COUNTS,
-        help="Answer each question by the N best triplets on its boxes instead.",
-    )
+    top: int | None = _best(f"the N best triplets of each image [{TOP}], as the published script")
+    top_question: int | None = _best("the N best triplets on the boxes of each question instead")
     threshold: float | None = option(
         None,
         metavar="SCORE",
         panel=options.COUNTS,
         help="Answer by all triplets with at least this score instead.",
     )
-    top_all: int | None = option(
-        None,
-        min=1,
-        max=options.MOST_ROWS,
-        metavar="N",
-        panel=options.COUNTS,
-        help="Answer by the N best triplets of the whole prediction file instead.",
-    )
+    top_all: int | None = _best("the N best triplets of the whole prediction file instead")
     match: str | None = option(
         None,
         panel=options.COUNTS,
@@ -189,7 +170,7 @@ class ScoredOptions(outputs.OutputOptions):
         metavar="NAME,...",
         panel=options.EXTRAS,
         help=f"{', '.join(ALSO)}; '--also help' explains them. Repeatable.",
-        callback=helping("--also", ALSO),
+        callback=options.helping("--also", ALSO),
         is_eager=True,
     )
     sure: IntervalOptions = without(IntervalOptions, "interval")
@@ -204,7 +185,7 @@ class ScoredOptions(outputs.OutputOptions):
     @property
     def wanted(self) -> list[str]:
         """The analyses that are asked for."""
-        given = keyed("--also", self.also or (), ALSO)
+        given = options.keyed("--also", self.also or (), ALSO)
         return [name for name in ALSO if name in given]
 
     def result(self, evaluation: ChoiceEvaluation, bar: Progress, *more: str) -> dict[str, Any]:
@@ -246,28 +227,14 @@ class ScoredOptions(outputs.OutputOptions):
         """Make the text files of a result: tables for papers are those of a comparison of one."""
         from diaghoi.report.choice import print_choice
         from diaghoi.report.columns import table_text
-        from diaghoi.report.latex import to_latex
-        from diaghoi.report.markdown import to_markdown
-        from diaghoi.report.spreadsheet import to_csv
 
-        alone = compare_choices_table([evaluation])
-        tables: dict[str, Callable[[Comparison], str]] = {
-            ".csv": to_csv,
-            ".md": to_markdown,
-            ".tex": to_latex,
-        }
-
-        def classes(kind: str) -> str:
-            rows = result["classes"]
-            return table_text(
-                {key: np.array([row[key] for row in rows]) for key in OF_CLASSES}, kind
-            )
-
+        rows = result["classes"]
+        classes = {key: np.array([row[key] for row in rows]) for key in OF_CLASSES}
         return {
+            **TableOptions().texts(compare_choices_table([evaluation])),
             **outputs.as_json(result),
             ".txt": lambda: outputs.plain_text(lambda console: print_choice(result, console)),
-            **{kind: partial(to, alone) for kind, to in tables.items()},
-            **{f"classes.{kind}": partial(classes, kind) for kind in ("csv", "json")},
+            **{f"classes.{kind}": partial(table_text, classes, kind) for kind in ("csv", "json")},
         }
 
     def show_result(self, result: Mapping[str, Any]) -> None:

@@ -2,23 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from diaghoi.choice.ask.ask import Asker, Estimate, RunResult
+from diaghoi.choice.ask.ask import Asker
 from diaghoi.choice.ask.boxes_first import Detections, read_detections
 from diaghoi.choice.ask.settings import BY_MODEL, Settings, read_instruction, setting_of
-from diaghoi.choice.build.build import (
-    REASONS,
-    ChoiceBenchmark,
-    build_benchmark,
-    drawn_targets,
-    origin_of,
-)
+from diaghoi.choice.build.build import build_benchmark, drawn_targets, origin_of
 from diaghoi.choice.build.candidates import ImageTargets, targets_in_images
 from diaghoi.choice.build.judge_options import judge_files, read_judges, read_models
 from diaghoi.choice.build.judges import JudgeRequest
@@ -29,14 +23,15 @@ from diaghoi.choice.questions import Questions, read_questions
 from diaghoi.cli import asking, options, outputs
 from diaghoi.cli.asking import AskingOptions
 from diaghoi.cli.options import argument, option, options_class, with_options, without
-from diaghoi.cli.progress import Progress, progress
-from diaghoi.exceptions import InputError, some_of
+from diaghoi.cli.progress import progress
+from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
 from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.language.answer_file import AnswerFile
 from diaghoi.language.asking import PICTURE_REFUSED
 from diaghoi.language.endpoint import read_endpoint
-from diaghoi.report.benchmark_files import FILES, write_benchmark
+from diaghoi.report.benchmark_files import FILES, benchmark_lines, left_out, write_benchmark
+from diaghoi.report.quality_sheet import write_quality_sheet
 
 SHEET = "quality_sheet.html"
 """Name of the page in the folder of a benchmark."""
@@ -144,84 +139,30 @@ def ask(choices: AskOptions) -> None:
             cost = asker.estimate()
         price = asking.price_of(cost.tokens_in, cost.tokens_out, prices)
         if not results.quiet:
-            outputs.print_notes(_beforehand(asker, cost))
-        said = [_in_words(asker, cost, price)]
-        if cost.questions and not asking.goes_on(said, choices.asking.yes, results.quiet):
+            outputs.print_notes(asker.remarks(cost))
+        before = f" ({len(asker.before):,} are answered)" if asker.before else ""
+        said = (
+            f"{settings.model}: {cost.questions:,} questions to ask in {cost.requests:,} requests"
+            f"{before}, {asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)}"
+        )
+        if cost.questions and not asking.goes_on([said], choices.asking.yes, results.quiet):
             return
         with progress(results.quiet) as bar:
             bar.start(f"asking {settings.model}", total=cost.questions)
             asker.progress = bar.advance
-            result = _answered(asker, cost, price, asker.run())
-    now = result["answered"] - result["answered_before"]
-    told = (
-        f"{result['answers']}: {result['answered']:,} of {result['questions']:,} questions "
-        f"answered, {now:,} now; {result['model']}, setting {result['setting']}, seed "
-        f"{result['seed']}"
-    )
-    asking.show_answers(result, results, told, _afterwards(result))
-
-
-def _beforehand(asker: Asker, cost: Estimate) -> list[str]:
-    """State what to know before anything is asked."""
-    notes = list(asker.detections.notes) if asker.detections is not None else []
-    if cost.outside:
-        notes.append(
-            f"{len(cost.outside)} pictures do not hold the boxes of the people asked about: "
-            f"{some_of(cost.outside)}; are these the pictures that were annotated?"
-        )
-    both = all(each.object is not None for each in asker.asked)
-    if asker.settings.setting == 2 and both and not asker.settings.object_box:
-        notes.append(
-            f"{asker.questions.file}: the questions have boxes of objects, too, which are not "
-            "sent; --object-box sends them"
-        )
-    return notes
-
-
-def _in_words(asker: Asker, cost: Estimate, price: float | None) -> str:
-    """Say what asking takes."""
-    before = f" ({len(asker.before):,} are answered)" if asker.before else ""
-    return (
-        f"{asker.settings.model}: {cost.questions:,} questions to ask in {cost.requests:,} "
-        f"requests{before}, {asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)}"
-    )
-
-
-def _answered(asker: Asker, cost: Estimate, price: float | None, done: RunResult) -> dict[str, Any]:
-    """Say what a run did, as keys of the JSON."""
-    return {
-        "answers": str(asker.answers.path),
-        **asker.settings.recorded,
-        "questions": done.questions,
-        "answered": done.before + done.answered,
-        "answered_before": done.before,
-        "without_person": done.without_person if asker.settings.setting == 3 else None,
-        "unread_people": list(done.unread),
+            done = asker.run()
+    result = {
+        "answers": str(out),
+        **settings.recorded,
+        **done.to_dict(),
         **asking.listed(done.problems, done.unanswered),
-        "estimate": {
-            "questions": cost.questions,
-            "requests": cost.requests,
-            "tokens_in": cost.tokens_in,
-            "tokens_out": cost.tokens_out,
-            "price": price,
-        },
+        "estimate": cost.to_dict() | {"price": price},
     }
-
-
-def _afterwards(result: dict[str, Any]) -> list[str]:
-    """State what was not asked or answered."""
-    notes = []
-    if result["without_person"]:
-        notes.append(
-            f"in {result['without_person']:,} questions the person was not found; nothing is "
-            "picked there"
-        )
-    unread = result["unread_people"]
-    if unread:
-        notes.append(
-            f"{len(unread)} replies about people hold no boxes that can be read: {some_of(unread)}"
-        )
-    return notes
+    told = (
+        f"{out}: {result['answered']:,} of {done.questions:,} questions answered, "
+        f"{done.answered:,} now; {settings.model}, setting {settings.setting}, seed {settings.seed}"
+    )
+    asking.show_answers(result, results, told, done.notes)
 
 
 @options_class
@@ -348,14 +289,21 @@ def build(choices: BuildOptions) -> None:
                 left = len(people.left(benchmark.image_targets))
                 bar.start(f"asking {people.name} about people", total=left)
                 benchmark = people.check(benchmark)
-            files, notes = _written(choices, benchmark, pictures, bar)
+            bar.start("writing")
+            files, notes = write_benchmark(choices.out, benchmark), []
+            if choices.quality_sheet is not None:
+                bar.start("drawing", total=choices.quality_sheet)
+                files.append(choices.out / SHEET)
+                notes = write_quality_sheet(
+                    files[-1], benchmark, pictures, choices.quality_sheet, progress=bar.advance
+                )
     result = benchmark.to_dict()
     result["files"] = [str(path) for path in files]
     result["notes"] += notes
     results.deliver(
         outputs.as_json(result),
-        lambda: typer.echo("\n".join(_lines(result))),
-        [*_left_out(result), *result["notes"]],
+        lambda: typer.echo("\n".join(benchmark_lines(result))),
+        [*left_out(result), *result["notes"]],
     )
 
 
@@ -375,49 +323,3 @@ def _requests(
         left = len(people.left(image_targets))
         requests[people.name] = requests.get(people.name, 0) + left
     return requests
-
-
-def _written(
-    choices: BuildOptions, benchmark: ChoiceBenchmark, pictures: Pictures | None, bar: Progress
-) -> tuple[list[Path], list[str]]:
-    """Write all files; also return notes on pictures."""
-    bar.start("writing")
-    files, sheet = write_benchmark(choices.out, benchmark), choices.quality_sheet
-    if sheet is None:
-        return files, []
-    from diaghoi.report.quality_sheet import write_quality_sheet
-
-    bar.start("drawing", total=sheet)
-    page = choices.out / SHEET
-    notes = write_quality_sheet(page, benchmark, pictures, sheet, progress=bar.advance)
-    return [*files, page], notes
-
-
-def _left_out(result: dict[str, Any]) -> list[str]:
-    """Say in a note which images and people have no questions."""
-    left_out = [
-        f"{found['images']:,} images with {REASONS[reason]}, such as {found['first'][0]}"
-        for reason, found in result["left_out"].items()
-        if found["images"]
-    ]
-    if result["people_left_out"]:
-        left_out.append(f"{result['people_left_out']:,} people with too few negatives")
-    return [f"left out: {'; '.join(left_out)}"] if left_out else []
-
-
-def _lines(result: dict[str, Any]) -> Iterator[str]:
-    """Describe what was made."""
-    yield (
-        f"{result['dataset']}: questions on {result['images']:,} images, {result['single']:,} with "
-        f"one person and {result['multi']:,} with several, by {result['people_by']}"
-    )
-    for setting, number in result["questions"].items():
-        right = result["right_options"][setting]
-        shares = ", ".join(f"{right[key]:,} with {key}" for key in right)
-        yield f"{setting.replace('_', ' ')}: {number:,} questions; right options: {shares}"
-    for each in result["judges"]:
-        yield (
-            f"{each['judge']} {each['part']}: {each['asked']:,} candidates, "
-            f"{each['inconsistent']:,} negative, {each['consistent']:,} positive, "
-            f"{each['silent']:,} without verdict"
-        )
