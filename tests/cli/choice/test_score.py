@@ -289,6 +289,22 @@ def test_models_and_detectors_stand_in_one_table(
     assert tables["choice"]["best"]["instance_f1.overall"] == ["det"]
 
 
+def test_the_first_screen_of_a_comparison_has_30_lines(
+    run: Run, asked: Path, answers: Path, predictions: Path
+) -> None:
+    """The metric that papers print first is told of, and a mark shows what else differs."""
+    people = {f"HICO_{number}.jpg": 1 + number % 2 for number in range(6)}
+    Path("people.json").write_text(json.dumps(people))
+    words = ("choice", "compare", asked, answers, predictions, "--people", "people.json")
+    done = run(*words, "--significance", "--resamples", 200)
+    lines = done.out.splitlines()
+    assert len(lines) <= 30
+    assert next(line for line in lines if "significant" in line).startswith("Instance-F1: no ")
+    assert lines[-1] == "more: --detail, --table selection, --out choice.tex"
+    whole = run(*words, "--significance", "--resamples", 200, "--detail").out
+    assert whole.count("no significant difference") == 4
+
+
 def test_models_are_tested_against_the_first(run: Run, asked: Path, answers: Path) -> None:
     other = replies(Path("other.jsonl"), ["A"] * 6)
     outcome = run(
