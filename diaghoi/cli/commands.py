@@ -102,6 +102,8 @@ def _add(place: str, name: str, short_help: str | None = None) -> None:
         return
     hidden = " " in name
     if isinstance(found, typer.Typer):
+        for each in found.registered_commands:
+            each.cls = Command
         app.add_typer(found, name=name, short_help=short_help)
     else:
         app.command(name=name, cls=Command, short_help=short_help, hidden=hidden)(found)

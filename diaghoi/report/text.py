@@ -161,14 +161,29 @@ def end_lines(result: Result, more: str, width: int) -> list[str]:
 
 
 def marked(said: list[str], width: int, room: int) -> list[str]:
-    """Mark the first remarks that find room, and count the others."""
+    """Mark the first remarks that find room, and count the others.
+
+    Parameters
+    ----------
+    said : list of str
+        What changes how the numbers must be read, the most important first.
+    width : int
+        Letters of a line.
+    room : int
+        Lines that are free on the screen.
+
+    Returns
+    -------
+    list of str
+        The lines.
+    """
     lines: list[str] = []
     for number, remark in enumerate(said):
-        marked = folded(f"! {remark}", width, 2)
+        folds = folded(f"! {remark}", width, 2)
         left = len(said) - number - 1
-        if number == MARKS or len(lines) + len(marked) + (left > 0) > room:
+        if number == MARKS or len(lines) + len(folds) + (left > 0) > room:
             return [*lines, f"! {number_of('more remark', left + 1)} like these: --detail"]
-        lines += marked
+        lines += folds
     return lines
 
 

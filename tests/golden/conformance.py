@@ -114,7 +114,7 @@ choice = Group(
     results={
         **{
             f"score_{name}": f"choice score {_asked(name)} conformance/choice/{name}.jsonl "
-            f"--diagnose --class-table score_{name}.classes.json --bootstrap 10"
+            f"--also selection,distractors,positions --out score_{name}.classes.json --bootstrap 10"
             for name in SETTINGS
         },
         **{f"detect_{name}": f"choice detect {_asked(name)} {PREDICTED}" for name in SETTINGS},

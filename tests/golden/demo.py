@@ -98,6 +98,7 @@ meaning = Group(
 )
 
 ASKED = "--dataset hico-det --people questions/people.json"
+DIAGNOSED = "--also selection,distractors,positions"
 choice = Group(
     files={"verbs.csv": meaning.files["verbs.csv"]},
     before=(MAKE,),
@@ -106,8 +107,8 @@ choice = Group(
         "built_by_table": "choice build demo/annotations.pkl --out more --all-people --seed 2 "
         "--judge similarity:verbs.csv,0.4 --judge time-sensitive",
         "scene": f"choice detect questions/setting_1.json demo/one_stage.npz {ASKED}",
-        "person": f"choice detect questions/setting_2.json demo/one_stage.npz {ASKED} --diagnose "
-        "--class-table person.classes.json",
+        "person": f"choice detect questions/setting_2.json demo/one_stage.npz {ASKED} "
+        f"{DIAGNOSED} --out person.classes.json",
         "threshold": f"choice detect questions/setting_3.json demo/two_stage.npz {ASKED} "
         "--match person --bootstrap 20 --seed 1 --threshold 0.2",
         "top": f"choice detect questions/setting_2.json demo/two_stage.npz {ASKED} --top-all 300",
