@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.data.files import ordinary
-from diaghoi.data.protocol import choices_of
+from diaghoi.data.protocol import CUT, GROUPS, RANKING, Protocol, choices_of, short_signature
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
 from diaghoi.diagnosis.saved import is_saved, load
 from diaghoi.exceptions import InputError, number_of
@@ -165,6 +165,34 @@ def text(result: Result, *keys: str) -> str:
     if not isinstance(value, str):
         raise _unusable(result, keys, f"is {value!r:.60}, which is no text")
     return value
+
+
+def other_protocol(result: Result, asked: Protocol) -> str:
+    """Name the protocol of a result where it is another than what is asked for; else empty.
+
+    Parameters
+    ----------
+    result : mapping
+        Of a diagnosis, or of a semantic evaluation.
+    asked : Protocol
+        Its choices must be those of the result, but for those that the files decide.
+
+    Returns
+    -------
+    str
+        The name, or where the name is the same, the line with all choices.
+    """
+    protocol = result.get("protocol")
+    saved = protocol if isinstance(protocol, Mapping) else {"name": protocol}
+    ours, theirs = (
+        {key: value for key, value in choices.items() if key not in (CUT, RANKING, GROUPS)}
+        for choices in (asked.choices, choices_of(str(saved.get("signature"))))
+    )
+    if asked.name != saved.get("name"):
+        return str(saved.get("name"))
+    if "signature" not in saved or ours == theirs:
+        return ""
+    return short_signature(asked.name, str(saved["signature"]))
 
 
 def notes_of(result: Result) -> tuple[str, ...]:
