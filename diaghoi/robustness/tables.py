@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 
+from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.results import Result
+from diaghoi.comparison.selection import chosen
 from diaghoi.comparison.semantic import measured_by
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
@@ -15,7 +17,7 @@ from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
 from diaghoi.robustness.metric import SOFT, metric_title, score_of, scores_with, sourced_title
 from diaghoi.robustness.profile import Profile, costliest
-from diaghoi.robustness.study import CLEAN
+from diaghoi.robustness.study import CLEAN, RobustnessStudy
 
 PARTIAL = "‡"
 DEAREST = 3  # corruptions in the overview
@@ -31,7 +33,7 @@ HEADINGS = {
 }
 """Titles of the tables by their keys."""
 OF_SEVERAL = ("corruptions_cri", "severities")
-"""Tables of studies of more than one severity."""
+"""Keys of tables that only studies of several severities have."""
 SCALE = "CRI as in the RoHOI paper: sigma of scores in percent, natural logarithm"
 NO_CRI = "CRI is undefined: it takes scores in two severities or more."
 # The columns of a table, each with what makes its cell for a detector.
@@ -71,6 +73,41 @@ def robustness_tables(
     if errors:
         tables += [_growth(profiles, error) for error in ERRORS]
     return tuple(tables)
+
+
+def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = False) -> None:
+    """Refuse names of tables that a study will not have, before anything is read.
+
+    Parameters
+    ----------
+    names : iterable of str
+        As for :func:`diaghoi.comparison.selection.chosen`.
+    study : RobustnessStudy
+        Its severities decide.
+    errors : bool
+        As for :func:`robustness_tables`.
+
+    Raises
+    ------
+    InputError
+        With the names that there are.
+    """
+    left_out = () if len(study.severities) > 1 else OF_SEVERAL
+    empty = Comparison(
+        dataset="",
+        protocol="",
+        signature="",
+        images=None,
+        caveats=(),
+        notes=(),
+        models=study.models,
+        tables=tuple(
+            Table(key=key, title=title, heads=(), columns=(), row_groups=())
+            for key, title in HEADINGS.items()
+            if key not in left_out and (errors or not key.startswith(GROWTH))
+        ),
+    )
+    chosen(empty, names)
 
 
 def overview_table(profiles: Sequence[Profile], metric: str) -> Table:
