@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from diaghoi.comparison.comparison import Comparison
@@ -12,6 +12,7 @@ from diaghoi.comparison.semantic import measured_by
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
 from diaghoi.data.table import Cell, Column, Table
+from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
@@ -107,7 +108,12 @@ def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = 
             if key not in left_out and (errors or not key.startswith(GROWTH))
         ),
     )
-    chosen(empty, names)
+    for name in names:
+        if not chosen(empty, [name]).tables:  # another comparison has it
+            keys = ", ".join(table.key for table in empty.tables)
+            raise InputError(
+                f"--table '{name}': studies of robustness have {keys}; give some of these"
+            )
 
 
 def overview_table(profiles: Sequence[Profile], metric: str) -> Table:
@@ -124,16 +130,16 @@ def overview_table(profiles: Sequence[Profile], metric: str) -> Table:
         ``overview``: scores on clean pictures, MRI and CRI, and the MRI of the corruptions that
         cost most.
     """
-    results = _results(profiles)
+    result = _results(profiles)[0]
     plain = [replace(each, model=StudyModel(label=each.model.label)) for each in profiles]
     dearest = costliest(profiles)[:DEAREST]
     of_each = _by_corruption(dearest, _mri_of, better="higher", group="MRI of the costliest")
     return _table(
         plain,
-        [*_overall_figures(profiles, results, metric), *of_each],
+        [*_overall_figures(profiles, {metric: scores_with(metric, [result])[metric]}), *of_each],
         key="overview",
         title="Clean scores, MRI and CRI",
-        caption=f"Scores: {sourced_title(metric, results[0])}, %. MRI, %: mean under corruption. "
+        caption=f"Scores: {sourced_title(metric, result)}, %. MRI, %: mean under corruption. "
         "CRI: mean of the relative score, less where it varies with the severity; 1 if nothing is "
         f"lost. {_abbreviations(dearest)}.{_remark(profiles)}",
     )
@@ -148,7 +154,7 @@ def _overall(profiles: Sequence[Profile], results: Sequence[Result], metric: str
     sources = "".join(f" {line}" for line in measured_by(results[0])) if metric in SOFT else ""
     return _table(
         profiles,
-        _overall_figures(profiles, results, metric),
+        _overall_figures(profiles, scores_with(metric, results)),
         key="robustness",
         caption=f"Scores: {score}, %. MRI, %: mean under corruption. CRI: mean of the relative "
         f"score, less where it varies with the severity; 1 if nothing is lost. {SCALE}."
@@ -156,9 +162,7 @@ def _overall(profiles: Sequence[Profile], results: Sequence[Result], metric: str
     )
 
 
-def _overall_figures(
-    profiles: Sequence[Profile], results: Sequence[Result], metric: str
-) -> Figures:
+def _overall_figures(profiles: Sequence[Profile], scores: Mapping[str, str]) -> Figures:
     def clean(path: str) -> Callable[[Profile], Cell]:
         def look_up(profile: Profile) -> Cell:
             result = profile.results.get(CLEAN)
@@ -168,7 +172,7 @@ def _overall_figures(
 
     figures = [
         (Column(key=f"clean.{path}", title=title, better="higher", group="Clean"), clean(path))
-        for path, title in scores_with(metric, results).items()
+        for path, title in scores.items()
     ]
     return [*figures, *_both("", profiles[0].scope.title, Profile.index)]
 
