@@ -21,13 +21,12 @@ from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.explained import ExplainedDifference, explained
 from diaghoi.comparison.joint import AnyComparison, JointComparison
-from diaghoi.comparison.results import is_semantic, read_result, read_semantic
+from diaghoi.comparison.results import is_semantic, other_protocol, read_result, read_semantic
 from diaghoi.comparison.selection import check_table_names, chosen, compact, has_overview
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import Model, Study, check_models, read_studies
 from diaghoi.data.arrays.types import StrArray
 from diaghoi.data.joining import alike, shared_images
-from diaghoi.data.protocol import CUT, GROUPS, RANKING, choices_of, short_signature
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
@@ -174,12 +173,9 @@ class CompareOptions(TableOptions):
 
         What is given on the command line takes the place of what a study says.
         """
-        words = self.reading.words()
-        given = {name: words.pop(name) for name in ("dataset", "instances", "ids")}
-        given |= {"annotations": self.annotations, "protocol": self.evaluation.protocol}
-        reading = {name: value for name, value in words.items() if value is not None}
-        given = {name: value for name, value in given.items() if value is not None}
-        given |= {"reading": reading} if reading else {}
+        given = self.reading.of_study(
+            annotations=self.annotations, protocol=self.evaluation.protocol
+        )
         lists = {
             f"--{name}": getattr(self, name) for name in ("labels", "stage", "backbone", "pairs")
         }
@@ -289,20 +285,8 @@ def _check_protocol(
     evaluation: ProtocolOptions, file: Path, result: Mapping[str, Any], known: Vocabulary | None
 ) -> None:
     """Refuse a result that was saved under another protocol than what is asked for."""
-    protocol = result.get("protocol")
-    saved = protocol if isinstance(protocol, Mapping) else {"name": protocol}
-    asked = evaluation.made(known or vocabulary_named("hico-det"))
-    decided = (CUT, RANKING, GROUPS)  # by the files
-    theirs = choices_of(str(saved.get("signature", "")))
-    same = all(
-        theirs.get(choice, value) == value
-        for choice, value in asked.choices.items()
-        if choice not in decided
-    )
-    if asked.name != saved.get("name") or not same:
-        line = saved.get("name")
-        if asked.name == line:
-            line = short_signature(str(line), str(saved["signature"]))
+    line = other_protocol(result, evaluation.made(known or vocabulary_named("hico-det")))
+    if line:
         raise _other_choice(file, result, "protocol", str(evaluation.protocol), line)
 
 

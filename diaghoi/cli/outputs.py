@@ -137,7 +137,9 @@ class OutputOptions:
         """
         writers = writers or {}
         notes: list[str] = []
-        for path, kind in self.output_files([*texts, *writers], stem).items():
+        files = self.output_files([*texts, *writers], stem)
+        # Texts first, so that a figure or a page that fails costs none of them.
+        for path, kind in sorted(files.items(), key=lambda file: file[1] not in texts):
             path.parent.mkdir(parents=True, exist_ok=True)
             if kind in texts:
                 write_text(path, texts[kind]())

@@ -102,6 +102,14 @@ class ReadingOptions:
             words[_word(name)] = value
         return {name: value for name, value in words.items() if name not in left_out}
 
+    def of_study(self, **more: Any) -> dict[str, Any]:
+        """Give what takes the place of the fields of a study, with others that are not None."""
+        words = self.words()
+        given = more | {name: words.pop(name) for name in ("dataset", "instances", "ids")}
+        reading = {name: value for name, value in words.items() if value is not None}
+        given["reading"] = reading or None
+        return {name: value for name, value in given.items() if value is not None}
+
     def files(
         self, predictions: Path, annotations: Path | None, pairs: Path | None = None, **more: Any
     ) -> InputFiles:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
 from typing import Any
 
-from diaghoi.data.protocol import choices_of
+from diaghoi.data.protocol import CUT, GROUPS, RANKING, Protocol, choices_of, short_signature
 from diaghoi.diagnosis.inputs import REPORT, is_saved, read_object
 from diaghoi.diagnosis.inputs import is_semantic as is_semantic
 from diaghoi.diagnosis.inputs import refuse_result as refuse_result
@@ -118,6 +118,34 @@ def text(result: Result, *keys: str) -> str:
     if not isinstance(value, str):
         raise _unusable(result, keys, f"is {value!r:.60}, which is no text")
     return value
+
+
+def other_protocol(result: Result, asked: Protocol) -> str:
+    """Name the protocol of a result where it is another than what is asked for; else empty.
+
+    Parameters
+    ----------
+    result : mapping
+        Of a diagnosis, or of a semantic evaluation.
+    asked : Protocol
+        Its choices must be those of the result, but for those that the files decide.
+
+    Returns
+    -------
+    str
+        The name, or where the name is the same, the line with all choices.
+    """
+    protocol = result.get("protocol")
+    saved = protocol if isinstance(protocol, Mapping) else {"name": protocol}
+    if asked.name != saved.get("name"):
+        return str(saved.get("name"))
+    theirs = choices_of(str(saved.get("signature", "")))
+    decided = (CUT, RANKING, GROUPS)  # by the files
+    if all(
+        theirs.get(key, ours) == ours for key, ours in asked.choices.items() if key not in decided
+    ):
+        return ""
+    return short_signature(asked.name, str(saved["signature"]))
 
 
 def notes_of(result: Result) -> tuple[str, ...]:

@@ -301,7 +301,7 @@ def _literals(counts: Counts) -> Iterator[Job]:
 def _corrupt(counts: Counts) -> Iterator[Job]:
     """Corrupt each picture in five severities, by one process."""
     made = "import shutil; shutil.rmtree('out', True)\nfrom diaghoi.cli import main\nmain()"
-    words = ("corrupt", "clean", "out", "--workers", "1", "--quiet", "--corruption")
+    words = ("robustness", "corrupt", "clean", "out", "--workers", "1", "--quiet", "--corruption")
     names = [name for name in counts if name != "size"]
     yield from _beside(
         "reading and writing pictures",

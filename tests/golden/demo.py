@@ -141,9 +141,9 @@ robustness = Group(
         ),
     ),
     results={
-        "metric": "robustness robust/study.toml --cache robust/cache --errors --metric map.rare",
+        "metric": "robustness robust/study.toml --cache robust/cache --metric map.rare",
         "tests": "robustness study.toml --bootstrap 4 --significance --resamples 6 --workers 1",
-        "blocks": "robustness study.toml --block 2 --workers 2 --errors",
+        "blocks": "robustness study.toml --block 2 --workers 2 --also errors",
     },
 )
 
