@@ -84,7 +84,14 @@ EXPLAIN = {
     **OF_MODELS,
 }
 """Keys of ``--also`` of a comparison."""
-NEED_BOXES = ("pair-nms", "detection-threshold", "causes", "operating-points", "shortcuts", "slices")
+NEED_BOXES = (
+    "pair-nms",
+    "detection-threshold",
+    "causes",
+    "operating-points",
+    "shortcuts",
+    "slices",
+)
 NEED_RANKS = (
     *("pair-nms", "score-threshold", "calibration", "rosetta", "operating-points", "shortcuts"),
 )

@@ -42,6 +42,7 @@ class Command(TyperCommand):
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         """Parse, and add the hint to the error of the parser."""
+        given = set(args)
         try:
             return super().parse_args(ctx, args)
         except UsageError as error:
@@ -49,7 +50,7 @@ class Command(TyperCommand):
             message = str(getattr(error, "message", ""))
             takes = any("--annotations" in parameter.opts for parameter in self.params)
             if takes and (option.startswith(ALIASES) or "unexpected extra argument" in message):
-                hint = SEVERAL if "--annotations" in args else ANNOTATIONS
+                hint = SEVERAL if "--annotations" in given else ANNOTATIONS
                 error.message = f"{message.rstrip('.')}; {hint}."
                 error.possibilities = None
             raise

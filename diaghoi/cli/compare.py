@@ -300,11 +300,13 @@ def _check_protocol(
     saved = protocol if isinstance(protocol, Mapping) else {"name": protocol}
     asked = evaluation.made(known or vocabulary_named("hico-det"))
     decided = (CUT, RANKING, GROUPS)  # by the files
-    ours, theirs = (
-        {choice: value for choice, value in choices.items() if choice not in decided}
-        for choices in (asked.choices, choices_of(str(saved.get("signature"))))
+    theirs = choices_of(str(saved.get("signature", "")))
+    same = all(
+        theirs.get(choice, value) == value
+        for choice, value in asked.choices.items()
+        if choice not in decided
     )
-    if asked.name != saved.get("name") or ("signature" in saved and ours != theirs):
+    if asked.name != saved.get("name") or not same:
         line = saved.get("name")
         if asked.name == line:
             line = short_signature(str(line), str(saved["signature"]))
@@ -346,9 +348,9 @@ def studies_of(
         return [replace(_study(files, lists, read), **given)]
     if len(files) > 1:
         raise InputError(f"{file}: give a study alone; list the other files in it")
-    for option, value in lists.items():
+    for name, value in lists.items():
         if value is not None:
-            raise InputError(f"{option}: {file} sets this for each model; change it there")
+            raise InputError(f"{name}: {file} sets this for each model; change it there")
     studies = read_studies(file)
     if len(studies) > 1 and given:
         raise InputError(

@@ -213,8 +213,9 @@ def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[st
 def list_of_keys(keys: Mapping[str, Key]) -> str:
     """List the keys of an option, a line each."""
     heads = {
-        name: f"{name}={key.metavar}" if key.alone is None else
-        name + (f"[={key.metavar}]" if key.metavar else "")
+        name: f"{name}={key.metavar}"
+        if key.alone is None
+        else name + (f"[={key.metavar}]" if key.metavar else "")
         for name, key in keys.items()
     }
     width = max(map(len, heads.values()))
@@ -377,6 +378,8 @@ OnlyPredicted = Annotated[
         hidden=True,
     ),
 ]
+
+
 def _protocol_help(given: str | None) -> str | None:
     if given == "help":
         typer.echo(

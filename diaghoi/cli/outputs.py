@@ -50,12 +50,12 @@ class OutputOptions:
     )
     quiet: options.Quiet = False
 
-    @property
-    def printed(self) -> str:
-        """The suffix of what is printed on stdout instead of the usual screen; else empty."""
+    def printed(self, kinds: Iterable[str]) -> str:
+        """Return the kind of what is printed on stdout instead of the usual screen, or nothing."""
         if self.json is not None and str(self.json) == STDOUT:
             return ".json"
-        return next((path.suffix for path in self.out or () if path.stem == STDOUT), "")
+        names = [str(path).lower() for path in self.out or ()]
+        return next((kind for kind in kinds if f"{STDOUT}{kind}" in names), "")
 
     def output_files(self, kinds: Collection[str], stem: str = "") -> dict[Path, str]:
         """Name all files, with the suffix that says what they hold.
@@ -72,12 +72,12 @@ class OutputOptions:
         InputError
             For another suffix.
         """
-        files = {}
+        files = []
         if self.json is not None and str(self.json) != STDOUT:
-            files[self.json] = ".json"
+            files.append((self.json, ".json"))
         for path in self.out or ():
             if _is_folder(path):
-                files |= {path / _name(stem, kind): kind for kind in _in_folder(kinds)}
+                files += [(path / _name(stem, kind), kind) for kind in _in_folder(kinds)]
                 continue
             kind = _kind(path, kinds)
             if not kind:
@@ -85,15 +85,16 @@ class OutputOptions:
                     f"--out {path}: unknown suffix {path.suffix}; give one of {', '.join(kinds)}, "
                     "or a folder"
                 )
-            if path.stem != STDOUT:
-                files[path] = kind
+            if str(path).lower() != f"{STDOUT}{kind}":
+                files.append((path, kind))
             elif kind in (".html", *FIGURES):
                 raise InputError(f"--out {path}: cannot be printed; give the name of a file")
-        return files
+        paths = [path for path, _ in files]
+        if twice := next((path for path in paths if paths.count(path) > 1), None):
+            raise InputError(f"{twice}: would be written twice; give two names")
+        return dict(files)
 
-    def check(
-        self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = ""
-    ) -> None:
+    def check(self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = "") -> None:
         """Refuse, before the work begins, files that cannot be written or read.
 
         Raises
@@ -164,8 +165,8 @@ class OutputOptions:
         files : iterable of Path
             Named on stderr where they exist.
         """
-        if self.printed:
-            typer.echo(texts[self.printed]().removesuffix("\n"))
+        if kind := self.printed(texts):
+            typer.echo(texts[kind]().removesuffix("\n"))
         elif not self.quiet:
             show()
         if self.quiet:
@@ -274,7 +275,10 @@ def width_of(column: str) -> float:
 
 
 def draw(
-    results: Sequence[Mapping[str, Any]], path: Path, column: str = "double", name: str = "delta_map"
+    results: Sequence[Mapping[str, Any]],
+    path: Path,
+    column: str = "double",
+    name: str = "delta_map",
 ) -> list[str]:
     """Draw a figure of results as ``diaghoi figures`` does; return notes on it."""
     from diaghoi import plots
@@ -356,7 +360,8 @@ def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -
             raise InputError(f"{path}: cannot be written: it is a folder; give the name of a file")
         if path.exists() and not path.is_file():
             raise InputError(
-                f"{path}: cannot be written: it is not an ordinary file; for stdout give -.csv, -.json and so on"
+                f"{path}: cannot be written: it is not an ordinary file; for stdout give "
+                "-.csv, -.json and so on"
             )
         folder = Path(target).parent if path.is_symlink() else path.parent
         if not folder.is_dir():

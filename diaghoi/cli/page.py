@@ -206,9 +206,7 @@ class ComparisonPage:
         """Return the models, where one page can explore them together: those of one study."""
         return self.models if len(self.explained) == 1 else []
 
-    def write(
-        self, path: Path, comparison: AnyComparison, pictures: Pictures | None
-    ) -> list[str]:
+    def write(self, path: Path, comparison: AnyComparison, pictures: Pictures | None) -> list[str]:
         """Write the page to a file; return notes on the pictures."""
         from diaghoi.report.html import write_comparison_html
 

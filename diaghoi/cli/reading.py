@@ -44,7 +44,10 @@ _WHOLE = Key("", lambda value: int(_BINARY(value)), None, "0|1")
 READ = {
     "format": Key("the format of the predictions", metavar="NAME"),
     "origin": _WHOLE._replace(help="where coordinates of predicted boxes start"),
-    "objects": Key(f"how objects are numbered: coco80, coco91, hico80, coco80-1 or coco91-0", metavar="NUMBERING"),
+    "objects": Key(
+        "how objects are numbered: coco80, coco91, hico80, coco80-1 or coco91-0",
+        metavar="NUMBERING",
+    ),
     "verbs": _WHOLE._replace(help="triplets are numbered by verb, from here"),
     "classes": _WHOLE._replace(help="triplets are numbered by HOI class, from here"),
     "boxes": Key(f"what the numbers of a box are: {', '.join(LAYOUTS)}", metavar="LAYOUT"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -18,7 +19,6 @@ from diaghoi.cli.reading import InputFiles, Inputs, ProtocolOptions, ReadingOpti
 from diaghoi.cli.shards import Shards
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.slices import Slices
-from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis import diagnose as diagnosing
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import CLASS_COLUMNS, IMAGE_COLUMNS
@@ -121,7 +121,9 @@ class ReportOptions(outputs.OutputOptions):
             )
 
     def _tables(self, table: str) -> bool:
-        return any(kind.startswith(table) for kind in (*self.written.values(), self.printed))
+        return any(
+            kind.startswith(table) for kind in (*self.written.values(), self.printed(self.kinds))
+        )
 
 
 class Diagnosed(NamedTuple):
@@ -229,23 +231,24 @@ def _texts(
     from diaghoi.report.spreadsheet import to_csv
     from diaghoi.report.text import print_report
 
-    def rows(table: str, suffix: str) -> str:
+    def rows(kind: str) -> str:
+        table, suffix = kind.split(".")
         columns = getattr(diagnosis, table)
         sort = None if choices.sort is None else choices.sort.removeprefix("-")
         sort = sort if sort in columns else None
         return table_text(columns, suffix, sort=sort, descending=sort == choices.sort)
 
-    tables: dict[str, Callable[[Any], str]] = {
-        ".csv": to_csv,
-        ".md": to_markdown,
-        ".tex": to_latex,
-    }
+    tables = {".csv": to_csv, ".md": to_markdown, ".tex": to_latex}
     return {
         **outputs.as_json(result),
         ".txt": lambda: outputs.plain_text(lambda console: print_report(result, console)),
-        **{kind: lambda to=to: to(compare(result)) for kind, to in tables.items()},
-        **{kind: lambda kind=kind: rows(*kind.split(".")) for kind in OF_ROWS},
+        **{kind: partial(_table, to, result) for kind, to in tables.items()},
+        **{kind: partial(rows, kind) for kind in OF_ROWS},
     }
+
+
+def _table(to: Callable[[Any], str], result: dict[str, Any]) -> str:
+    return to(compare(result))
 
 
 def _writers(
@@ -278,9 +281,7 @@ def _writers(
     return writers
 
 
-def _page(
-    diagnosis: Diagnosis, read: Inputs, result: dict[str, Any], slices: Slices | None
-) -> Any:
+def _page(diagnosis: Diagnosis, read: Inputs, result: dict[str, Any], slices: Slices | None) -> Any:
     """Collect the page that a server shows, with all images."""
     from diaghoi.report.html import Page, page_model
 

@@ -537,7 +537,9 @@ def _of_keys(text: str, usual: Protocol | None) -> Protocol:
 def _value(part: str, value: str, kind: Any) -> Any:
     """Read the value of a field of :class:`Protocol`."""
     if get_origin(kind) is Literal or kind is bool:
-        allowed = {str(one).replace(" ", "-").lower(): one for one in get_args(kind) or (True, False)}
+        allowed = {
+            str(one).replace(" ", "-").lower(): one for one in get_args(kind) or (True, False)
+        }
         spelt = value.replace(" ", "-").lower()
         spelt = spelt.replace("pt", "-point") if spelt.endswith("pt") else spelt
         if spelt not in allowed:
@@ -566,9 +568,7 @@ def phrases_of(signature: str) -> list[str]:
     return signature.split(SEPARATOR)
 
 
-def protocol(
-    name: str | Protocol, *, usual: Protocol | None = None, **changes: Any
-) -> Protocol:
+def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: Any) -> Protocol:
     """Return a protocol by name, with some choices changed.
 
     Parameters
