@@ -209,9 +209,9 @@ def test_options_of_hico_det_are_refused(hoi_a: Files, run: Callable[..., Any]) 
     words = ("report", hoi_a.predictions["one_stage"], "--dataset", hoi_a.description)
     for more, problem in (
         (("--zero-shot", "RF-UC"), "unknown zero-shot split 'RF-UC'; known for mine: none; give"),
-        (("--rare", "test"), "mine has no rare classes by test instances"),
+        (("--protocol", "rare=test"), "mine has no rare classes by test instances"),
         (("--protocol", "v-coco-s1"), "protocol v-coco-s1 is not for mine; choose hico-det, "),
-        (("--objects", "coco91"), "unknown object numbering 'coco91' for --objects; known: mine"),
+        (("--read", "objects=coco91"), "unknown object numbering 'coco91' for --objects; known: mine"),
     ):
         done = run(*words, *more)
         assert done.code == 2, more
@@ -276,10 +276,10 @@ def test_swig_hoi_as_text(swig: tuple[Path, Path], run: Callable[..., Any]) -> N
 def test_other_evaluators_are_those_of_hico_det(
     swig: tuple[Path, Path], run: Callable[..., Any]
 ) -> None:
-    done = run("report", swig[0], "--rosetta", "--json", "x.json")
+    done = run("report", swig[0], "--also", "rosetta", "--json", "x.json")
     assert done.code == 2
     assert done.err.endswith(
-        "--rosetta: compares the evaluators that code bases have for HICO-DET; these are data of "
+        "--also rosetta: compares the evaluators that code bases have for HICO-DET; these are data of "
         "swig-hoi, so leave it out\n"
     )
     assert not Path("x.json").exists()
