@@ -127,9 +127,10 @@ def test_a_label_with_a_folder_names_no_files_in_a_folder(report, alone: Path) -
 
 def test_labels_that_make_odd_names(report, alone: Path) -> None:
     words = ("--label", "[bold]x $a$ 模", *outs("f.pdf"))
-    assert "Note: the font has not all letters of the names; boxes stand for them" in report(
-        *words
-    ).err
+    assert (
+        "Note: the font has not all letters of the names; boxes stand for them"
+        in report(*words).err
+    )
     assert report(*words, "-q").err == ""
 
 
