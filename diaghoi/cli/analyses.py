@@ -42,6 +42,12 @@ MANY = 1000
 CONFUSIONS = 5  # the most costly ones of verbs, and of objects
 
 
+def _sliced_by(value: str) -> str:
+    if value != ATTRIBUTES and not value.lower().endswith(".csv"):
+        raise ValueError(f"give '{ATTRIBUTES}' or a .csv file with a tag per image")
+    return value
+
+
 def _flag(help: str) -> Key:
     return Key(help, alone=True, metavar="")
 
@@ -59,6 +65,7 @@ OF_MODELS = {
     "slices": Key(
         "numbers in parts of the annotations: by number, size, overlap and so on of people and "
         "objects, or by the tags of images in a CSV file",
+        _sliced_by,
         alone=ATTRIBUTES,
         metavar="FILE.csv",
     ),
@@ -163,14 +170,10 @@ class Analyses:
         Raises
         ------
         InputError
-            For a file that is no table of tags, and columns of one name.
+            For a file that is no table of tags, and columns of one name in two files.
         """
         tags: dict[str, Own] = {}
         for file in self._tag_files:
-            if file.suffix.lower() != ".csv":
-                raise InputError(
-                    f"--also slices={file}: give '{ATTRIBUTES}' or a .csv file with a tag per image"
-                )
             for attribute, tag in read_tags(file).items():
                 if attribute in tags:
                     raise InputError(f"{file}: '{attribute}' is also a column of another file")

@@ -64,10 +64,12 @@ class PageOptions:
         Raises
         ------
         InputError
-            Where jinja2 is missing, and for pictures that nothing is drawn on.
+            Where jinja2 is missing, and for a port or pictures that no page uses.
         """
         if self.open:
             check_page()
+        elif self.port:
+            raise InputError("--port: is for --open; add it or leave this out")
         if self.images is not None:
             if not (self.open or written):
                 raise InputError(

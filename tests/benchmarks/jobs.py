@@ -220,7 +220,9 @@ def _resamples(counts: Counts) -> Iterator[Job]:
         script(floors.ARRAYS, *files),
         {
             "1,000 resamples": _report(*files, "--bootstrap", "1000"),
-            "1,000 resamples, attribution": _report(*files, "--bootstrap", "1000", "--attribution"),
+            "1,000 resamples, attribution": _report(
+                *files, "--bootstrap", "1000", "--also", "attribution"
+            ),
         },
         counts["one_stage"],
         {
@@ -237,9 +239,9 @@ def _further(counts: Counts) -> Iterator[Job]:
         "bare load of one model",
         script(floors.ARRAYS, *files),
         {
-            "page": _report(*files, "--html", "page.html"),
-            "attribution": _report(*files, "--attribution"),
-            "causes and calibration": _report(*files, "--causes", "--calibration"),
+            "page": _report(*files, "--out", "page.html"),
+            "attribution": _report(*files, "--also", "attribution"),
+            "causes and calibration": _report(*files, "--also", "causes,calibration"),
         },
         counts["one_stage"],
         most=2,

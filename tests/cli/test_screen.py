@@ -35,7 +35,7 @@ REPORTS = {
     "own data": ("office_preds.json", "--dataset", "office.toml"),
     "without scores": ("unscored.pkl", *HICO_DET),
     "few images": ("few.pkl", *HICO_DET),
-    "groups": ("preds.pkl", *HICO_DET, "--zero-shot", "RF-UC", "--iou", "0.75", "--top", "50"),
+    "groups": ("preds.pkl", *HICO_DET, "--zero-shot", "RF-UC", "--protocol", "iou=0.75,top=50"),
     "long label": ("few.pkl", *HICO_DET, "--label", "a name of many words " * 20),
 }
 
@@ -179,7 +179,7 @@ def test_more_remarks_than_three_are_counted(report, desk: Path) -> None:
 
 
 def test_tables_that_an_option_asks_for_follow(report) -> None:
-    done = report(*REPORTS["hico-det"], "--calibration")
+    done = report(*REPORTS["hico-det"], "--also", "calibration")
     assert "\nCalibration" in done.out.split("more: --detail")[1]
 
 
@@ -216,7 +216,7 @@ def test_a_comparison_says_whether_it_was_tested(desk, run, monkeypatch) -> None
     assert re.search(r"under hico-det-520, not significant, p = [\d.]+\)\. The cost that ", out)
 
 
-@pytest.mark.parametrize("words", [("--detail",), ("--format", "text"), ("--only", "Pairs")])
+@pytest.mark.parametrize("words", [("--detail",), ("--table", "Pairs")])
 def test_tables_of_a_comparison_are_there_when_asked_for(desk, run, monkeypatch, words) -> None:
     monkeypatch.chdir(desk)
     done = run("compare", "one.npz", "two.npz", *HICO_DET, *words)

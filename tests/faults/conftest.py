@@ -58,7 +58,7 @@ def job(inputs: Path, rater: str, tmp_path: Path) -> Callable[[str], Job]:
     (tmp_path / "out").mkdir()
     words = {
         "report": "report preds.pkl --annotations truth.npz --pairs pairs.pkl --json out/r.json "
-        "--figure out/r.pdf --class-table out/classes.csv",
+        "--out out/r.pdf --out out/classes.csv",
         "convert": "convert preds.pkl out/preds.npz --pairs pairs.pkl",
         "corrupt": "robustness corrupt images out/worse --workers 2 --corruption exposure,occlusion",
         "robustness": "robustness study.toml --cache out/cache --workers 2 "

@@ -14,7 +14,7 @@ TWO = f"demo/two_stage.pkl {TRUTH}"
 PAIRS_OF_ONE = "--pairs demo/one_stage_pairs.pkl"
 PAIRS_OF_TWO = "--pairs demo/two_stage_pairs.pkl"
 BOTH = f"demo/one_stage.npz demo/two_stage.npz {TRUTH}"
-FURTHER = "--attribution --causes --calibration"
+FURTHER = "--also attribution,causes,calibration"
 
 report = Group(
     files={
@@ -31,10 +31,10 @@ report = Group(
         "pairs": f"report {ONE} {PAIRS_OF_ONE} {tables('pairs')}",
         "two": f"report {TWO} {PAIRS_OF_TWO} --label second",
         "columnar": f"report one.npz --annotations truth.npz --sort ap {tables('columnar')}",
-        "top": f"report {ONE} --top 5",
-        "iou": f"report {ONE} --iou 0.75 --rare test",
+        "top": f"report {ONE} --protocol top=5",
+        "iou": f"report {ONE} --protocol iou=0.75,rare=test",
         "own_groups": f"report {ONE} --groups groups.json",
-        "variants": f"report {ONE} --pair-nms 0.5 --pair-nms 0.9 --detection-threshold 0.3",
+        "variants": f"report {ONE} --also pair-nms=0.5,pair-nms=0.9,detection-threshold=0.3",
         "further": f"report {ONE} {PAIRS_OF_ONE} {FURTHER} {tables('further')}",
         **{
             f"protocol_{name}": f"report {ONE} {PAIRS_OF_ONE} --protocol {name}"
@@ -51,7 +51,7 @@ intervals = Group(
     files=report.files,
     before=(MAKE,),
     results={
-        "centred": f"report {TWO} {PAIRS_OF_TWO} --bootstrap 6 {FURTHER} --pair-nms 0.7 "
+        "centred": f"report {TWO} {PAIRS_OF_TWO} --bootstrap 6 {FURTHER},pair-nms=0.7 "
         f"--groups groups.json {tables('centred')}",
         "percentile": f"report {ONE} --bootstrap 10 --interval percentile --confidence 0.8",
         "bca": f"report {TWO} --bootstrap 10 --interval bca --seed 3",
@@ -185,7 +185,7 @@ SWIG = "predicted.json --annotations annotated.json --dataset swig-hoi"
 swig_hoi = Group(
     files=_swig_hoi(),
     results={
-        "report": f"report {SWIG} {FURTHER} --image-table report.images.json",
+        "report": f"report {SWIG} {FURTHER} --out report.images.json",
         "bootstrap": f"report {SWIG} --bootstrap 6",
         "inspect": f"inspect {SWIG}",
         "check": "dataset check swig-hoi --annotations annotated.json",

@@ -52,8 +52,8 @@ def test_report_without_naming_the_data_set(detector, shared, run):
 def test_files_of_the_annotations(tmp_path, saved, run):
     truth = vcoco.write_annotations(tmp_path / "a", places=("b", "c"))
     found = saved([vcoco.result(hold_agent=0.5)])
-    beside = ("--read", f"instances={tmp_path / 'a/b/instances_vcoco_all_2014.json'}")
-    beside += ("--read", f"ids={tmp_path / 'a/c/vcoco_test.ids'}")
+    instances = tmp_path / "a/b/instances_vcoco_all_2014.json"
+    beside = ("--read", f"instances={instances},ids={tmp_path / 'a/c/vcoco_test.ids'}")
     done = run("report", found, "--annotations", truth)
     assert done.returncode == 2
     assert done.stderr.startswith(f"diaghoi: error: {truth}: instances_vcoco_all_2014.json belongs")
