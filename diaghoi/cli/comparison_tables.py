@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated, NamedTuple
@@ -12,8 +11,7 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.present import print_notes
 from diaghoi.comparison.joint import AnyComparison
-from diaghoi.comparison.selection import Shown, check_table_names, chosen
-from diaghoi.comparison.selection import compact as compact_table
+from diaghoi.comparison.selection import Shown, check_table_names, selected
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.json import to_json, write_json
@@ -67,9 +65,7 @@ class Selection(NamedTuple):
 
     def of(self, comparison: Shown) -> Shown:
         """Select the tables of a comparison."""
-        if self.compact:
-            return compact_table(comparison)
-        return chosen(comparison, self.only) if self.only else comparison
+        return selected(comparison, ["compact"] if self.compact else self.only)
 
 
 ALL = Selection([], compact=False)
@@ -83,9 +79,7 @@ def selection(only: list[str] | None, compact: bool) -> Selection:
     InputError
         For a table that no comparison has, and tables beside the compact one.
     """
-    # Headings may be given as they are printed, with the unit behind a comma.
-    given = [re.sub(r",\s*(%|percentage points)", "", each) for each in only or ()]
-    names = [part.strip() for each in given for part in each.split(",")]
+    names = list(only or ())
     if only is not None and compact:
         raise InputError("--only and --compact: give only one of them")
     check_table_names(names)

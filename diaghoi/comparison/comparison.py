@@ -121,7 +121,7 @@ class Comparison:
             ``detector`` and ``classifier`` (None where not given); ``groups``, the labels of the
             models of each stage; ``tables``, by key:
 
-            - ``title`` and ``caption``, for people;
+            - ``title`` and ``caption``, for people, with the footnotes that tables share;
             - ``columns``: ``key``, ``title``, ``group``, ``unit`` and ``better`` of each;
             - ``models``: by label, the value under the key of each column, at full precision;
               fractions for the units percent and points;
@@ -277,8 +277,8 @@ class Comparison:
         rows = [tuple(cell.value for cell in models[model.label].cells) for model in self.models]
         means = means_of(self.models, rows)
         return {
-            "title": table.title,
-            "caption": table.caption,
+            "title": table.heading,
+            "caption": " ".join(table.remarks),
             "columns": [
                 {
                     "key": column.key,
@@ -421,10 +421,10 @@ def _marked(
     row_groups = tuple(
         replace(group, rows=tuple(map(row_of, group.rows))) for group in table.row_groups
     )
-    caption = table.caption
+    footnotes = table.footnotes
     if any(at[0] == table.key for at, _ in marked):
-        caption = f"{caption} {explanation}"
-    return replace(table, row_groups=row_groups, caption=caption, best=f"{table.best}{TOLD}")
+        footnotes = (*footnotes, explanation)
+    return replace(table, row_groups=row_groups, footnotes=footnotes, best=f"{table.best}{TOLD}")
 
 
 def _told(

@@ -163,11 +163,12 @@ def _official(results: Sequence[Result]) -> Contents:
             if "known_object" in official
         }
         if len(sources) == 1:
-            caption += f" {known_object_remark(sources.pop())}"
+            caption += f"\n{known_object_remark(sources.pop())}"
     of = " of the interactions" if all(map(only_interactions, results)) else ""
     return columns, {
         "key": "official",
-        "title": f"{HEADINGS['official']}{of}, %",
+        "title": f"{HEADINGS['official']}{of}",
+        "unit": "%",
         "caption": caption,
     }
 
@@ -199,13 +200,14 @@ def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     if means_found_classes(results[0]):
         of_each = ", ".join(f"{text(each, 'label')} {_numbers(each, splits)}" for each in results)
         caption += (
-            " Classes without a true positive are left out, which raises the mean; models may "
+            "\nClasses without a true positive are left out, which raises the mean; models may "
             f"differ in them, so that none is marked as best: {of_each}."
         )
         columns = _unmarked(columns)
     return columns, {
         "key": "map",
-        "title": f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}, %",
+        "title": f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}",
+        "unit": "%",
         "caption": caption,
     }
 
@@ -242,28 +244,29 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
         columns = _unmarked(columns)
     return columns, {
         "key": f"delta_map_{split}",
-        "title": f"{HEADINGS['delta_map']}{classes}, percentage points",
+        "title": f"{HEADINGS['delta_map']}{classes}",
+        "unit": "percentage points",
         "caption": caption,
-        "best": "smallest of its column: the error costs least",
+        "best": "of ΔmAP the smallest of its column: the error costs least",
     }
 
 
 def _changed(results: Sequence[Result]) -> str:
     if not means_found_classes(results[0]):
         return ""
-    return f" {CHANGED} Models may differ in their classes, so that none is marked."
+    return f"\n{CHANGED}\nModels may differ in their classes, so that none is marked."
 
 
 def _published(results: Sequence[Result]) -> str:
     """Say what the published rule of V-COCO calls an association."""
-    return f" By the published rule: {PUBLISHED}." if by_person(results[0]) else ""
+    return f"\nBy the published rule: {PUBLISHED}." if by_person(results[0]) else ""
 
 
 def _leaving(gone: str) -> str:
     if not gone:
         return ""
     return (
-        f" The repair leaves classes without annotated triplets ({gone}): they leave the mean, "
+        f"\nThe repair leaves classes without annotated triplets ({gone}): they leave the mean, "
         "which is part of the gain."
     )
 
@@ -288,9 +291,10 @@ def _localised(results: Sequence[Result]) -> Contents:
         columns = _unmarked(columns)
     return columns, {
         "key": "localised",
-        "title": f"{HEADINGS['localised']}, percentage points",
+        "title": HEADINGS["localised"],
+        "unit": "percentage points",
         "caption": caption,
-        "best": "smallest of its column: the error costs least",
+        "best": "of ΔmAP the smallest of its column: the error costs least",
     }
 
 
@@ -310,7 +314,7 @@ def _errors(results: Sequence[Result]) -> Contents:
     caption = "Predicted triplets; annotated ones for missed and false negative."
     caption += _published(results)
     if "ignored" in names:
-        caption += " Ignored: of people without annotated actions, not among the predictions."
+        caption += "\nIgnored: of people without annotated actions, not among the predictions."
     return columns, {"key": "errors", "title": HEADINGS["errors"], "caption": caption}
 
 
@@ -322,7 +326,8 @@ def _error_shares(results: Sequence[Result]) -> Contents:
     ]
     return columns, {
         "key": "error_shares",
-        "title": f"{HEADINGS['error_shares']}, %",
+        "title": HEADINGS["error_shares"],
+        "unit": "%",
         "caption": "Of the predicted triplets; of the annotated ones for missed and false "
         "negative.",
     }
@@ -358,9 +363,10 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     columns.append((Column(key="map", title="mAP", better=better), _at("map", "full")))
     return columns, {
         "key": "pairs",
-        "title": f"{HEADINGS['pairs']}, %",
+        "title": HEADINGS["pairs"],
+        "unit": "%",
         "caption": "Recall and precision of predicted pairs, whatever they do; mAP of the "
-        f"protocol. {f'{PRECISION} ' if len(splits) > 1 else ''}{_sources(results)}",
+        "protocol.\n" + (f"{PRECISION}\n" if len(splits) > 1 else "") + _sources(results),
     }
 
 
@@ -394,10 +400,11 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
         columns.append((column, _at(*keys)))
     return columns, {
         "key": "negatives_actions",
-        "title": f"{HEADINGS['negatives_actions']}, %",
+        "title": HEADINGS["negatives_actions"],
+        "unit": "%",
         "caption": "AP of rejecting pairs that match no annotated one"
         f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs"
-        f"{own}. {_RANDOM} {actions_remark(results)}".strip(),
+        f"{own}.\n{_RANDOM}\n{actions_remark(results)}",
     }
 
 
@@ -419,9 +426,10 @@ def _shortcuts(splits: Sequence[str]) -> Contents:
     columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
     return columns, {
         "key": "shortcuts",
-        "title": f"{HEADINGS['shortcuts']}, %",
+        "title": HEADINGS["shortcuts"],
+        "unit": "%",
         "caption": "Prior: mAP of verbs by how often they are annotated, with the object or with "
-        "any, on the pairs of the model. Lift: mAP above it, percentage points.",
+        "any, on the pairs of the model.\nLift: mAP above it, percentage points.",
     }
 
 
@@ -459,10 +467,11 @@ def _variant(name: str, models: Sequence[StudyModel], results: Sequence[Result])
     ]
     if lacking:
         caption += (
-            f" No detection scores in the file, so that pair scores decide: {', '.join(lacking)}."
+            f"\nNo detection scores in the file, so that pair scores decide: {', '.join(lacking)}."
         )
     return columns, {
         "key": f"with_{title.lower().replace(' ', '_')}",
-        "title": f"{HEADINGS['with']} {title}, %",
+        "title": f"{HEADINGS['with']} {title}",
+        "unit": "%",
         "caption": caption,
     }

@@ -90,7 +90,7 @@ def comparison_html(comparison: Comparison) -> str:
     said = _list([*comparison.caveats, *comparison.notes, *comparison.statements])
     return (
         f"<div><p><strong>{title}</strong></p>{''.join(map(_titled, first))}{said}"
-        + "".join(_unfolding(table.title, _table(table)) for table in rest)
+        + "".join(_unfolding(table.heading, _table(table)) for table in rest)
         + "</div>"
     )
 
@@ -151,7 +151,7 @@ def _unfolding(title: str, content: str) -> str:
 
 
 def _titled(table: Table) -> str:
-    return f"<p><strong>{_escaped(table.title)}</strong></p>{_table(table)}"
+    return f"<p><strong>{_escaped(table.heading)}</strong></p>{_table(table)}"
 
 
 def _table(table: Table) -> str:
@@ -161,7 +161,7 @@ def _table(table: Table) -> str:
     head += "".join(_cell("th", title, HEAD.format("right"), "col") for title in titles)
     width = len(table.heads) + len(table.columns)
     bodies = "".join(f"<tbody>{_group(group, width)}</tbody>" for group in table.row_groups)
-    remarks = "".join(f"<p>{_escaped(remark)}</p>" for remark in table.caption.splitlines())
+    remarks = "".join(f"<p>{_escaped(remark)}</p>" for remark in table.remarks)
     return f'<table style="{TABLE}"><thead><tr>{head}</tr></thead>{bodies}</table>{remarks}'
 
 

@@ -12,7 +12,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from diaghoi.data.table import Column, RowGroup, Table
+from diaghoi.data.table import Column, RowGroup, Table, footnotes_of
 from diaghoi.exceptions import printable
 from diaghoi.report.layout import column_blocks, group_runs, widened
 
@@ -36,7 +36,7 @@ class Widths(NamedTuple):
     star: int
 
 
-def print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: Table, *, footnotes: bool = True) -> None:
     """Print a table, its title above and its caption below.
 
     A table with a title, as of a comparison, is set tight, and what does not fit the console is
@@ -48,9 +48,13 @@ def print_table(console: Console, table: Table) -> None:
         Where to print; where it has no bold type, the best of a column have a star.
     table : Table
         What to print.
+    footnotes : bool
+        Print its footnotes; else :func:`print_footnotes` prints those of several tables.
     """
     if table.title:
-        print_line(console, table.title, style="bold")
+        print_line(console, table.heading, style="bold")
+    if table.beside:
+        table = table.with_group_column(1)
     widths = _tight(table) if table.title else _aligned(table)
     texts = widths.texts
     places = list(range(len(table.columns)))
@@ -79,10 +83,23 @@ def print_table(console: Console, table: Table) -> None:
             text = Text.assemble(*((printable(part.text), part.style or "") for part in line))
             text.rstrip()
             console.print(text, soft_wrap=True)
-    for remark in table.caption.splitlines():
+    remarks = table.caption.splitlines()
+    # Those of a table that is set tight are a paragraph.
+    for remark in filter(None, [" ".join(remarks)]) if table.title else remarks:
         print_line(console, remark, width=console.width if table.title else total)
-    if table.marked:
-        print_line(console, f"{MARK if console.color_system is None else 'Bold'}: {table.best}.")
+    if footnotes:
+        print_footnotes(console, [table])
+
+
+def print_footnotes(console: Console, tables: Sequence[Table]) -> None:
+    """Print what is said once under some tables."""
+    for line in footnotes_of(tables, mark_of(console)):
+        print_line(console, line)
+
+
+def mark_of(console: Console) -> str:
+    """Say how the best of a column is marked."""
+    return MARK if console.color_system is None else "Bold"
 
 
 def print_line(console: Console, line: str, style: str = "", width: int | None = None) -> None:

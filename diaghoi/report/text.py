@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -148,15 +148,15 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
         *wrapped(end, width, "     "),
     ]
     taken = sum(max(1, -(-cell_len(line) // width)) for line in (*title, *below))
-    return [*title, *_marks(remarks(result), width, LINES - taken), *below]
+    return [*title, *marked_remarks(remarks(result), width, LINES - taken), *below]
 
 
-def _marks(said: list[str], width: int, room: int) -> list[str]:
-    """Mark the first remarks that find room, and count the others."""
+def marked_remarks(said: Sequence[str], width: int, room: int) -> list[str]:
+    """Mark the first remarks that find room in some lines of a width, and count the others."""
     lines: list[str] = []
     for number, remark in enumerate(said):
-        marked = folded(f"! {remark}", width, 2)
         left = len(said) - number - 1
+        marked = folded(f"! {remark}", width, max(1, min(2, room - len(lines) - (left > 0))))
         if number == MARKS or len(lines) + len(marked) + (left > 0) > room:
             return [*lines, f"! {number_of('more remark', left + 1)} like these: --detail"]
         lines += marked

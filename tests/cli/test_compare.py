@@ -295,7 +295,8 @@ def study(folder: Path, detectors: Path, more: str = "") -> Path:
 def test_a_study_is_compared(run, detectors: Path, alone: Path) -> None:
     done = run("compare", study(alone, detectors), "--detail")
     assert done.code == 0
-    assert "\nTwo-stage\n  B " in done.out
+    assert "\nB " in done.out
+    assert done.out.count("\nTwo-stage: B.\n") == 1
     assert "\nDifference " in done.out
     assert "Backbone" in done.out
     assert "Venue" not in done.out
@@ -556,7 +557,7 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         (("a.json", "--out", "t.tex", "--json", "t.tex"), "t.tex: would be written twice"),
         (("study.toml", "a.json"), "study.toml: give a study alone; list the other files in it"),
         (("study.toml", "--labels", "x"), "--labels: study.toml sets this for each model; change"),
-        (("none.json", "--only", "pears"), "--only 'pears': there is no such table (did you mean"),
+        (("none.json", "--only", "pears"), "--table 'pears': there is no such table (did you mean"),
         (("a.json", "--only", "dmap (unseen)"), "give some of Official mAP, mAP under hico-det-52"),
         (("a.json", "--only", "map", "--compact"), "--only and --compact: give only one of them"),
         (("none.toml",), "none.toml: No such file or directory"),

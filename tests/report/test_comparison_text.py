@@ -37,6 +37,16 @@ def table_of(text: str, title: str) -> str:
     return text.split(f"\n{title}\n")[1].split("\n\n")[0]
 
 
+ONCE = """
+
+One-stage: QPIC.
+Difference: two-stage minus one-stage, before rounding.
+*: best of its column.
+*: of ΔmAP the smallest of its column: the error costs least.
+
+Protocol"""
+
+
 TEXT = """\
 3 models on HICO-DET, 1,234 images, protocol hico-det-520
 """
@@ -44,22 +54,22 @@ MAP = """\
                                  mAP           Mean of the highest recalls
 Model       Backbone     Full  Rare  Non-rare     Full    Rare    Non-rare
 ──────────────────────────────────────────────────────────────────────────
-One-stage
-  QPIC      ResNet-50   30.00     –    20.00*   80.00*       –      80.00*
+QPIC        ResNet-50   30.00     –    20.00*   80.00*       –      80.00*
 Two-stage
   UPT       ResNet-50   31.00     –    20.00*   80.00*       –      80.00*
   SCG       ResNet-50  32.00*     –    20.00*   80.00*       –      80.00*
   Mean                  31.50     –     20.00    80.00       –       80.00
 Difference              +1.50     –      0.00     0.00       –        0.00
-Mean over the classes of the protocol, of AP and of the highest recall.
-Difference: two-stage minus one-stage, before rounding.
-*: best of its column."""
+Mean over the classes of the protocol, of AP and of the highest recall."""
 
 
 def test_a_table_in_text() -> None:
     text = to_text(comparison("QPIC", "UPT", "SCG", stages="122", backbone="ResNet-50"))
     assert text.startswith(TEXT)
     assert table_of(text, "mAP under hico-det-520, %") == MAP
+    assert ONCE in text
+    for remark in ONCE.strip().splitlines()[:-2]:
+        assert text.count(remark) == 1
     assert text.endswith(
         "\nProtocol hico-det-520: classes: no_interaction left out | AP: 11-point |\n"
         "  IoU >= 0.5 | rare: < 10 train instances\nNote: a note\n"
@@ -157,22 +167,29 @@ def test_labels_are_no_markup() -> None:
 MARKDOWN = """\
 ### mAP under hico-det-520, %
 
-| Stage | Model | mAP Full | mAP Rare | mAP Non-rare | Mean of the highest recalls Full \
+| Model | mAP Full | mAP Rare | mAP Non-rare | Mean of the highest recalls Full \
 | Mean of the highest recalls Rare | Mean of the highest recalls Non-rare |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-| One-stage | QPIC | 30.00 | – | **20.00** | **80.00** | – | **80.00** |
-| Two-stage | UPT | **31.00** | – | **20.00** | **80.00** | – | **80.00** |
-|  | Difference | +1.00 | – | 0.00 | 0.00 | – | 0.00 |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| QPIC | 30.00 | – | **20.00** | **80.00** | – | **80.00** |
+| UPT | **31.00** | – | **20.00** | **80.00** | – | **80.00** |
+| Difference | +1.00 | – | 0.00 | 0.00 | – | 0.00 |
 
-Mean over the classes of the protocol, of AP and of the highest recall. \
-Difference: two-stage minus one-stage, before rounding. Bold: best of its column.
+Mean over the classes of the protocol, of AP and of the highest recall.
 
 ###"""
+MARKDOWN_ONCE = """
+
+One-stage: QPIC. Two-stage: UPT. Difference: two-stage minus one-stage, before rounding. \
+Bold: best of its column. Bold: of ΔmAP the smallest of its column: the error costs least.
+
+Protocol"""
 
 
 def test_a_table_in_markdown() -> None:
     text = to_markdown(comparison("QPIC", "UPT", stages="12"))
     assert MARKDOWN in text
+    assert MARKDOWN_ONCE in text
+    assert text.count("Bold: best of its column.") == text.count("Difference: two-stage") == 1
     assert text.startswith("Models on HICO-DET, 1,234 images, protocol hico-det-520.\n\n### ")
     assert text.endswith("rare: \\< 10 train instances\n\nNote: a note\n")
 
