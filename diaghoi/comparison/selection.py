@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 from diaghoi.comparison.comparison import TOLD, Comparison
 from diaghoi.comparison.figures import HEADINGS
 from diaghoi.comparison.joint import JointComparison
-from diaghoi.comparison.results import CHANGED, WITHOUT
+from diaghoi.comparison.results import CHANGED, PRECISION, WITHOUT
 from diaghoi.comparison.study import STAGES
 from diaghoi.comparison.tables import UNSTAGED, by_stage
 from diaghoi.data.protocol import choices_of
@@ -227,15 +227,15 @@ def _chosen(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> _C
         keys = {key for name in beside for key in meant[name]}
         models = [table for table in _all(part) if table.key in keys and table.heads[0] == "Model"]
         tables += [_by_data_set(part, table, whole=bool(wanted)) for table in models]
-    places = [[place for name in wanted for place in _places(t, name)] for t in tables]
-    return _Chosen(
-        [t.with_columns(list(dict.fromkeys(of))) for t, of in zip(tables, places, strict=True)]
-        if wanted
-        else tables,
-        lacking,
-        [name for name in wanted if not any(_places(table, name) for table in tables)],
-        tables,
-    )
+    lacking_columns = [name for name in wanted if not any(_places(t, name) for t in tables)]
+    kept = tables
+    if wanted:
+        places = [[place for name in wanted for place in _places(t, name)] for t in tables]
+        kept = [
+            _with_mark(part, table.with_columns(list(dict.fromkeys(of))))
+            for table, of in zip(tables, places, strict=True)
+        ]
+    return _Chosen(kept, lacking, lacking_columns, tables)
 
 
 def _chosen_columns(part: Comparison, wanted: Sequence[str]) -> _Chosen:
@@ -331,14 +331,19 @@ def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
         beside=True,
     )
     in_paper = [place for place, column in enumerate(table.columns) if column.key in titles]
-    beside = beside.with_columns(in_paper) if in_paper and not whole else beside
-    return replace(beside, footnotes=_mark(part, beside))
+    if not in_paper or whole:
+        return _with_mark(part, beside)
+    # No groups of classes.
+    remarks = [remark for remark in table.caption.splitlines() if remark != PRECISION]
+    beside = replace(beside, caption="\n".join(remarks))
+    return _with_mark(part, beside.with_columns(in_paper))
 
 
-def _mark(part: Comparison, table: Table) -> tuple[str, ...]:
-    """Explain the mark of what differs, where the table has it."""
+def _with_mark(part: Comparison, table: Table) -> Table:
+    """Explain the mark of what differs if any cell has it, and only then."""
     marked = any(cell.mark for row in table.rows for cell in row.cells)
-    return (part.mark,) if marked and part.mark else ()
+    footnotes = [each for each in table.footnotes if each != part.mark]
+    return replace(table, footnotes=(*footnotes, *([part.mark] if marked and part.mark else [])))
 
 
 def has_overview(comparison: Comparison) -> bool:
@@ -420,7 +425,7 @@ def _view(comparison: Comparison, taken: Sequence[_Taken]) -> Table:
         ),
         best=f"best of its column; of ΔmAP the smallest{TOLD if comparison.differences else ''}",
     )
-    return replace(table, footnotes=_mark(comparison, table))
+    return _with_mark(comparison, table)
 
 
 def _under(comparison: Comparison) -> str:

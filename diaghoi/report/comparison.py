@@ -75,7 +75,8 @@ def print_overview(comparison: AnyComparison) -> None:
         sentence = folded(difference_in_words(part, names), width, MOST_LINES)
         signature = short_signature(part.protocol, part.signature)
         last = wrapped([f"{signature}|diaghoi.{__version__}", "more: --detail"], width, GAP)
-        room = LINES - sum(map(len, (first, sentence, last))) - 1 - _lines(console, table)
+        taken = len(first) + len(sentence) + sum(-(-cell_len(line) // width) for line in last)
+        room = LINES - taken - 1 - _lines(console, table)
         caveats = marked_remarks(part.caveats, width, room)
         full = [f"{short}: {label}" for label, short in names.items() if short != label]
         left = room - len(caveats) - sum(-(-cell_len(line) // width) for line in full)
@@ -142,8 +143,9 @@ def shortened(labels: Sequence[str], size: int) -> list[str]:
 def _cut(label: str, size: int, tail: int) -> str:
     if cell_len(label) <= size:
         return label
-    end = set_cell_size(label[::-1], tail)[::-1]
-    return f"{set_cell_size(label, size - tail - 1)}…{end}"
+    # Half of a wide letter is a blank.
+    start, end = set_cell_size(label, size - tail - 1), set_cell_size(label[::-1], tail)[::-1]
+    return f"{start.rstrip()}…{end.lstrip()}"
 
 
 def print_comparison(

@@ -15,7 +15,13 @@ from diaghoi.comparison.selection import check_table_names, selected
 from diaghoi.comparison.study import Model
 from diaghoi.data.table import Table
 from diaghoi.oracles import ERRORS, ORACLES, Oracle
+from diaghoi.report.comparison import to_text
+from diaghoi.report.latex import to_latex
+from diaghoi.report.markdown import to_markdown
+from diaghoi.report.spreadsheet import to_csv
 from diaghoi.statistics.significance import Difference
+
+SPLITS = ("Full", "Rare", "Non-rare")
 
 
 def said(table: Table) -> str:
@@ -216,3 +222,97 @@ def test_the_official_map_is_marked_where_it_is_the_tested_one(
     assert [row.cells[0].mark for row in table.rows] == marks["official"]
     untested = "mAP: not tested; the test is of the mAP under hico-det-520."
     assert (untested in said(table)) is not marked
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        (["mAP"], ["mAP"]),
+        (["map,RARE", "Non-rare"], ["mAP", "Rare", "Non-rare"]),
+        (["precision", "mAP"], ["Pairs Precision", "mAP"]),
+        (["pairs.recall"], ["Pairs Recall"]),
+        (["association"], ["ΔmAP Asc"]),
+        (
+            ["dmap.association", "ΔmAP.Act", "delta_map.missed"],
+            ["ΔmAP Asc", "ΔmAP Act", "ΔmAP Missed"],
+        ),
+        (["object-box", "object_box", "Obj"], ["ΔmAP Obj"]),
+        (["pairs"], ["Pairs Recall", "Pairs Precision"]),
+        (["default.rare"], ["Rare"]),
+        (["map.rare"], ["mAP under hico-det-520 mAP Rare"]),
+        (["official.known object"], [f"Official mAP Known Object {of}" for of in SPLITS]),
+        (["dmap (rare).action"], ["ΔmAP (Rare) Action"]),
+        (["number.association"], ["Number of predictions Association"]),
+        (["per image"], ["Pairs Pairs/image"]),
+    ],
+)
+def test_columns_make_one_table(names: list[str], columns: list[str]) -> None:
+    comparison = of({}, {})
+    (table,) = selected(comparison, columns=names).tables
+    assert table.key == "overview"
+    assert [f"{column.group} {column.title}".strip() for column in table.columns] == columns
+    assert [row.title for row in table.rows] == ["a", "b"]
+
+
+def test_columns_of_tables_stand_as_asked_for() -> None:
+    found = selected(of({}, {}), ["pairs"], ["mAP", "recall", "rare recall"])
+    (table,) = found.tables
+    assert [column.key for column in table.columns] == ["map", "recall", "rare.recall"]
+    assert [[cell.shown for cell in row.cells][:2] for row in table.rows[:2]] == [
+        ["56.75", "70.00"] for _ in "ab"
+    ]
+    for kind in (to_text, to_markdown, to_latex):
+        head = next(
+            line for line in kind(found).splitlines() if "Recall" in line and "Model" in line
+        )
+        assert head.index("mAP") < head.index("Recall")
+        assert "Precision" not in head
+    assert [row.split(",")[9] for row in to_csv(found).splitlines()[1:4]] == [
+        "map",
+        "recall",
+        "rare.recall",
+    ]
+
+
+def test_views_are_tables_with_names() -> None:
+    found = selected(of({}, {}), ["overview", "compact", "pairs"], ["recall", "map", "association"])
+    assert [table.key for table in found.tables] == ["pairs", "overview", "compact"]
+    assert [[column.key for column in table.columns] for table in found.tables] == [
+        ["recall", "map"],
+        ["recall", "default.full", "association"],
+        ["default.full", "association"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tables", "columns", "message"),
+    [
+        ([], ["recal"], r"`columns` 'recal': there is no such column \(did you mean .*[Rr]ecall"),
+        ([], [""], "`columns` '': there is no such column; give some of mAP, Rare, Non-rare, ΔmAP"),
+        (
+            ["pairs"],
+            ["association"],
+            "'association': there is no such column; give some of Pairs/im",
+        ),
+        (
+            ["pairs", "official"],
+            ["recall"],
+            "`columns`: 'Official mAP' has none of recall; give some",
+        ),
+        (
+            ["pears-by-data-set"],
+            [],
+            r"`table` 'pears-by-data-set': there is no such table.*; give ",
+        ),
+    ],
+)
+def test_columns_that_are_not_there_are_refused(
+    tables: list[str], columns: list[str], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        selected(of({}, {}), tables, columns)
+
+
+def test_nothing_asked_for_is_all() -> None:
+    comparison = of({}, {})
+    assert selected(comparison) is comparison

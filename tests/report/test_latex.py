@@ -75,8 +75,8 @@ def test_a_table_in_latex() -> None:
     text = to_latex(comparison("QPIC", "UPT", "SCG", stages="122", backbone="R50"))
     caption = (
         r"mAP under hico-det-520, \% (HICO-DET, 1,234 images, protocol hico-det-520). Mean over "
-        "the classes of the protocol, of AP and of the highest recall. One-stage: QPIC. Difference: "
-        "two-stage minus one-stage, before rounding. Bold: best of its column."
+        "the classes of the protocol, of AP and of the highest recall. One-stage: QPIC. "
+        "Difference: two-stage minus one-stage, before rounding. Bold: best of its column."
     )
     assert table_of(text, "tab:diaghoi-map") == MAP.replace("CAPTION", caption)
 
