@@ -11,7 +11,6 @@ from diaghoi._version import __version__
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import HEADINGS
 from diaghoi.comparison.study import STAGES
-from diaghoi.comparison.tables import UNSTAGED
 from diaghoi.data.table import UNDEFINED, Cell, Column, Row, RowGroup, Table
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import InputError
@@ -211,7 +210,7 @@ def _beside(named: Sequence[tuple[str, Table]], joined: Table) -> Table:
                         break
                 else:
                     rows.append((said, {name: row}))
-    groups: dict[str, list[Row]] = {title: [] for title in (*STAGES.values(), UNSTAGED, "")}
+    groups: dict[str, list[Row]] = {title: [] for title in (*STAGES.values(), "")}
     for about, of in rows:
         cells = (
             of[name].cells if name in of else [Cell(text=UNDEFINED)] * len(table.columns)

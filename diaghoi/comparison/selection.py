@@ -12,7 +12,7 @@ from diaghoi.comparison.figures import HEADINGS
 from diaghoi.comparison.joint import JointComparison
 from diaghoi.comparison.results import CHANGED, PRECISION, WITHOUT
 from diaghoi.comparison.study import STAGES
-from diaghoi.comparison.tables import UNSTAGED, by_stage
+from diaghoi.comparison.tables import by_stage
 from diaghoi.data.protocol import choices_of
 from diaghoi.data.table import Cell, Column, Row, RowGroup, Table, shown
 from diaghoi.data.vocabulary import printed_name
@@ -308,35 +308,36 @@ def _name(table: Table) -> dict[str, str]:
 def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
     """Lay a table out so that another data set fits beside it: as the paper does, or whole."""
     titles = PAPER.get(table.key, {})
-    rows = {row.title: row for row in table.rows if row.kind == "entry"}
+    heads = [n for n, head in enumerate(table.heads) if not titles or head in ("Model", "Backbone")]
+    rows = {
+        row.title: replace(row, titles=tuple(row.titles[place] for place in heads))
+        for row in table.rows
+        if row.kind == "entry"
+    }
     groups = by_stage(part.models, [rows[model.label] for model in part.models])
-    columns = [
-        replace(column, title=titles.get(column.key) or _column_title(column))
-        for column in table.columns
-    ]
     name = printed_name(part.dataset)
     beside = replace(
         table,
         key=f"{table.key}_{_spelt(BESIDE).replace(' ', '_')}",
-        columns=tuple(replace(column, group=name) for column in columns),
+        heads=tuple(table.heads[place] for place in heads),
+        columns=tuple(
+            replace(each, title=titles.get(each.key) or _column_title(each), group=name)
+            for each in table.columns
+        ),
         row_groups=tuple(
-            RowGroup(
-                title=STAGES.get(stage, UNSTAGED if groups.keys() - {""} else ""), rows=tuple(of)
-            )
-            for stage, of in groups.items()
+            RowGroup(title=STAGES.get(stage, ""), rows=tuple(of)) for stage, of in groups.items()
         ),
         grouping="Stage",
         footnotes=(),
         narrow=False,
         beside=True,
     )
-    in_paper = [place for place, column in enumerate(table.columns) if column.key in titles]
-    if not in_paper or whole:
-        return _with_mark(part, beside)
-    # No groups of classes.
-    remarks = [remark for remark in table.caption.splitlines() if remark != PRECISION]
-    beside = replace(beside, caption="\n".join(remarks))
-    return _with_mark(part, beside.with_columns(in_paper))
+    if titles and not whole:
+        # No groups of classes.
+        remarks = [remark for remark in table.caption.splitlines() if remark != PRECISION]
+        places = [place for place, column in enumerate(table.columns) if column.key in titles]
+        beside = replace(beside, caption="\n".join(remarks)).with_columns(places)
+    return _with_mark(part, beside)
 
 
 def _with_mark(part: Comparison, table: Table) -> Table:

@@ -10,7 +10,6 @@ from diaghoi.comparison.study import DESCRIPTIONS, STAGES, StudyModel
 from diaghoi.data.table import SHOWN, Cell, Column, Row, RowGroup, Table, shown
 
 Values = tuple[float | None, ...]
-UNSTAGED = "Stage not given"
 
 
 def table_of(
@@ -48,7 +47,7 @@ def table_of(
         if len(members) > 1:
             if stage in means:
                 members.append(_made("Mean", "mean", means[stage], columns, members))
-            heading = STAGES.get(stage, UNSTAGED) if staged else ""
+            heading = STAGES.get(stage, "Stage not given") if staged else ""
             row_groups.append(RowGroup(title=heading, rows=tuple(members)))
         elif stage and row_groups and not row_groups[-1].title:
             row_groups[-1] = RowGroup(rows=(*row_groups[-1].rows, *members))

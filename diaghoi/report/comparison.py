@@ -19,6 +19,7 @@ from diaghoi.exceptions import number_of, printable
 from diaghoi.report.terminal import (
     LONGEST,
     WIDTH,
+    blocks_of,
     folded,
     mark_of,
     print_footnotes,
@@ -97,7 +98,7 @@ def print_overview(comparison: AnyComparison) -> None:
 
 
 def _fitted(console: Console, table: Table, labels: Sequence[str]) -> tuple[Table, dict[str, str]]:
-    """Shorten names of models no more than the fewest lines of a table ask for."""
+    """Shorten names of models no more than the fewest blocks of a table ask for."""
     longest = min(LONGEST, max(map(cell_len, labels)))
     fitted = []
     for size in range(longest, min(longest, LEAST) - 1, -1):
@@ -105,7 +106,7 @@ def _fitted(console: Console, table: Table, labels: Sequence[str]) -> tuple[Tabl
         rows = (replace(row, titles=(names[row.title], *row.titles[1:])) for row in table.rows)
         group = RowGroup(rows=tuple(rows))
         fitted.append((replace(table, row_groups=(group,)), names))
-    return min(fitted, key=lambda each: _lines(console, each[0]))
+    return min(fitted, key=lambda each: len(blocks_of(each[0], console.width)[1]))
 
 
 def _lines(console: Console, table: Table) -> int:

@@ -56,19 +56,9 @@ def print_table(console: Console, table: Table, *, footnotes: bool = True) -> No
     if table.beside:
         table = table.with_group_column(1)
     widths = _tight(table) if table.title else _aligned(table)
-    texts = widths.texts
-    places = list(range(len(table.columns)))
-    blocks = [places]
+    texts, blocks = widths.texts, [list(range(len(table.columns)))]
     if table.title:
-        needed = [size + widths.gap for size in widths.figures]
-        room = console.width - sum(size + widths.gap for size in texts)
-        if len(texts) > 1 and room < min(console.width // 3, sum(needed)):
-            # Descriptions that leave no room for figures have a block of their own.
-            texts = _narrowed(texts, console.width - widths.gap * len(texts))
-            room = console.width - texts[0] - widths.gap
-            blocks = [[], *column_blocks(table.columns, needed, room)]
-        else:
-            blocks = column_blocks(table.columns, needed, room)
+        texts, blocks = blocks_of(table, console.width)
     total = 0
     for number, block in enumerate(blocks):
         if number:
@@ -89,6 +79,26 @@ def print_table(console: Console, table: Table, *, footnotes: bool = True) -> No
         print_line(console, remark, width=console.width if table.title else total)
     if footnotes:
         print_footnotes(console, [table])
+
+
+def blocks_of(table: Table, width: int) -> tuple[list[int], list[list[int]]]:
+    """Break a table that is set tight into blocks for a width.
+
+    Returns
+    -------
+    texts : list of int
+        Letters of the columns of text.
+    blocks : list of list of int
+        Places of the columns of figures in each block.
+    """
+    texts, figures, gap, _ = _tight(table)
+    needed = [size + gap for size in figures]
+    room = width - sum(size + gap for size in texts)
+    if len(texts) == 1 or room >= min(width // 3, sum(needed)):
+        return texts, column_blocks(table.columns, needed, room)
+    # Descriptions that leave no room for figures have a block of their own.
+    texts = _narrowed(texts, width - gap * len(texts))
+    return texts, [[], *column_blocks(table.columns, needed, width - texts[0] - gap)]
 
 
 def print_footnotes(console: Console, tables: Sequence[Table]) -> None:
