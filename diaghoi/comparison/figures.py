@@ -59,6 +59,10 @@ HEADINGS = {
     "slice_parts": "Pair recall and F1 in slices",
 }
 """How the titles of the tables begin, by how their keys begin."""
+LEAST = {
+    "unit": "percentage points",
+    "best": "of ΔmAP the smallest of its column: the error costs least",
+}
 # Of a variant of a run: the title of each column, and its place in a result.
 VARIANT_FIGURES = (
     ("Pairs/image", "pairs", "per_image"),
@@ -165,12 +169,7 @@ def _official(results: Sequence[Result]) -> Contents:
         if len(sources) == 1:
             caption += f"\n{known_object_remark(sources.pop())}"
     of = " of the interactions" if all(map(only_interactions, results)) else ""
-    return columns, {
-        "key": "official",
-        "title": f"{HEADINGS['official']}{of}",
-        "unit": "%",
-        "caption": caption,
-    }
+    return columns, _texts("official", caption, f"{HEADINGS['official']}{of}")
 
 
 def _v_coco(result: Result) -> list[tuple[Column, Value]]:
@@ -204,12 +203,8 @@ def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
             f"differ in them, so that none is marked as best: {of_each}."
         )
         columns = _unmarked(columns)
-    return columns, {
-        "key": "map",
-        "title": f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}",
-        "unit": "%",
-        "caption": caption,
-    }
+    title = f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}"
+    return columns, _texts("map", caption, title)
 
 
 def _unmarked(columns: list[tuple[Column, Value]]) -> list[tuple[Column, Value]]:
@@ -242,13 +237,8 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
     caption += _leaving(leaving(results, _oracles(results), split)) + _changed(results)
     if means_found_classes(results[0]):
         columns = _unmarked(columns)
-    return columns, {
-        "key": f"delta_map_{split}",
-        "title": f"{HEADINGS['delta_map']}{classes}",
-        "unit": "percentage points",
-        "caption": caption,
-        "best": "of ΔmAP the smallest of its column: the error costs least",
-    }
+    title = f"{HEADINGS['delta_map']}{classes}"
+    return columns, _texts(f"delta_map_{split}", caption, title) | LEAST
 
 
 def _changed(results: Sequence[Result]) -> str:
@@ -289,13 +279,7 @@ def _localised(results: Sequence[Result]) -> Contents:
     caption += _changed(results)
     if means_found_classes(results[0]):
         columns = _unmarked(columns)
-    return columns, {
-        "key": "localised",
-        "title": HEADINGS["localised"],
-        "unit": "percentage points",
-        "caption": caption,
-        "best": "of ΔmAP the smallest of its column: the error costs least",
-    }
+    return columns, _texts("localised", caption) | LEAST
 
 
 def _oracles(results: Sequence[Result]) -> list[str]:
@@ -315,7 +299,7 @@ def _errors(results: Sequence[Result]) -> Contents:
     caption += _published(results)
     if "ignored" in names:
         caption += "\nIgnored: of people without annotated actions, not among the predictions."
-    return columns, {"key": "errors", "title": HEADINGS["errors"], "caption": caption}
+    return columns, _texts("errors", caption) | {"unit": ""}
 
 
 def _error_shares(results: Sequence[Result]) -> Contents:
@@ -324,13 +308,8 @@ def _error_shares(results: Sequence[Result]) -> Contents:
         for name in (*part(results[0], "errors"), *TOTALS)
         if name != "ignored"
     ]
-    return columns, {
-        "key": "error_shares",
-        "title": HEADINGS["error_shares"],
-        "unit": "%",
-        "caption": "Of the predicted triplets; of the annotated ones for missed and false "
-        "negative.",
-    }
+    caption = "Of the predicted triplets; of the annotated ones for missed and false negative."
+    return columns, _texts("error_shares", caption)
 
 
 def _count(result: Result, name: str) -> float | None:
@@ -361,13 +340,9 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
         columns.append((column, _at("pairs", key)))
     better: Better | None = None if means_found_classes(results[0]) else "higher"
     columns.append((Column(key="map", title="mAP", better=better), _at("map", "full")))
-    return columns, {
-        "key": "pairs",
-        "title": HEADINGS["pairs"],
-        "unit": "%",
-        "caption": "Recall and precision of predicted pairs, whatever they do; mAP of the "
-        "protocol.\n" + (f"{PRECISION}\n" if len(splits) > 1 else "") + _sources(results),
-    }
+    caption = "Recall and precision of predicted pairs, whatever they do; mAP of the protocol.\n"
+    caption += f"{PRECISION}\n" if len(splits) > 1 else ""
+    return columns, _texts("pairs", caption + _sources(results))
 
 
 def _sources(results: Sequence[Result]) -> str:
@@ -398,14 +373,12 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
         keys = ("actions", "map") if split == "full" else ("actions", split, "map")
         column = _of_split(".".join(keys), "Action mAP", split, splits)
         columns.append((column, _at(*keys)))
-    return columns, {
-        "key": "negatives_actions",
-        "title": HEADINGS["negatives_actions"],
-        "unit": "%",
-        "caption": "AP of rejecting pairs that match no annotated one"
+    caption = (
+        "AP of rejecting pairs that match no annotated one"
         f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs"
-        f"{own}.\n{_RANDOM}\n{actions_remark(results)}",
-    }
+        f"{own}.\n{_RANDOM}\n{actions_remark(results)}"
+    )
+    return columns, _texts("negatives_actions", caption)
 
 
 def _shortcuts(splits: Sequence[str]) -> Contents:
@@ -424,13 +397,11 @@ def _shortcuts(splits: Sequence[str]) -> Contents:
             )
             columns.append((column, _at("shortcuts", prior, "lift", split)))
     columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
-    return columns, {
-        "key": "shortcuts",
-        "title": HEADINGS["shortcuts"],
-        "unit": "%",
-        "caption": "Prior: mAP of verbs by how often they are annotated, with the object or with "
-        "any, on the pairs of the model.\nLift: mAP above it, percentage points.",
-    }
+    caption = (
+        "Prior: mAP of verbs by how often they are annotated, with the object or with any, on the "
+        "pairs of the model.\nLift: mAP above it, percentage points."
+    )
+    return columns, _texts("shortcuts", caption)
 
 
 def _shared_variants(results: Sequence[Result]) -> list[str]:
@@ -469,9 +440,9 @@ def _variant(name: str, models: Sequence[StudyModel], results: Sequence[Result])
         caption += (
             f"\nNo detection scores in the file, so that pair scores decide: {', '.join(lacking)}."
         )
-    return columns, {
-        "key": f"with_{title.lower().replace(' ', '_')}",
-        "title": f"{HEADINGS['with']} {title}",
-        "unit": "%",
-        "caption": caption,
-    }
+    key = f"with_{title.lower().replace(' ', '_')}"
+    return columns, _texts(key, caption, f"{HEADINGS['with']} {title}")
+
+
+def _texts(key: str, caption: str, title: str = "") -> dict[str, str]:
+    return {"key": key, "title": title or HEADINGS[key], "unit": "%", "caption": caption}

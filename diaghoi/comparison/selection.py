@@ -319,6 +319,7 @@ def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
     beside = replace(
         table,
         key=f"{table.key}_{_spelt(BESIDE).replace(' ', '_')}",
+        title="mAP" if table.key == "map" else table.title,
         heads=tuple(table.heads[place] for place in heads),
         columns=tuple(
             replace(each, title=titles.get(each.key) or _column_title(each), group=name)
