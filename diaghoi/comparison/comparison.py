@@ -33,6 +33,7 @@ from diaghoi.statistics.significance import Difference
 DIFFERS = "†"
 TOLD = ", told from all others by the tests"
 """What the best of a column is besides, where models are tested."""
+DESCRIBED = ("key", "title", "group", "unit", "better")  # of a column, in JSON
 MEANS = ("classes_in_mean", "classes_in_official")
 
 
@@ -279,16 +280,7 @@ class Comparison:
         return {
             "title": table.heading,
             "caption": " ".join(table.remarks),
-            "columns": [
-                {
-                    "key": column.key,
-                    "title": column.title,
-                    "group": column.group,
-                    "unit": column.unit,
-                    "better": column.better,
-                }
-                for column in table.columns
-            ],
+            "columns": [{key: getattr(each, key) for key in DESCRIBED} for each in table.columns],
             "models": {
                 model.label: named(row) for model, row in zip(self.models, rows, strict=True)
             },

@@ -8,6 +8,7 @@ from itertools import chain
 from typing import Any
 
 from diaghoi._version import __version__
+from diaghoi.comparison.comparable import owned
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import HEADINGS
 from diaghoi.comparison.study import STAGES
@@ -90,8 +91,8 @@ class JointComparison:
         return {"diaghoi": __version__, "studies": [part.to_dict() for part in self.parts]}
 
     def _said(self, texts: Callable[[Comparison], Sequence[str]]) -> tuple[str, ...]:
-        given = zip(self.names, map(texts, self.parts), strict=True)
-        return _attributed([(name, text) for name, each in given for text in each], self.names)
+        said = list(zip(self.names, map(texts, self.parts), strict=True))
+        return tuple(_said(*each) for each in owned(said))
 
 
 AnyComparison = Comparison | JointComparison
@@ -124,23 +125,8 @@ def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
     return names
 
 
-def _attributed(
-    said: Sequence[tuple[str, str]], names: Sequence[str], *, together: bool = False
-) -> tuple[str, ...]:
-    """Say of which data sets texts are, unless they are of all.
-
-    With ``together`` texts of all come first, and those of the same data sets are one text.
-    """
-    owners: dict[str, list[str]] = {}
-    for name, text in said:
-        owners.setdefault(text, []).append(name)
-    texts = [("" if len(of) == len(names) else ", ".join(of), text) for text, of in owners.items()]
-    if together:
-        joined: dict[str, list[str]] = {"": []}
-        for of, text in texts:
-            joined.setdefault(of, []).append(text)
-        texts = [(of, " ".join(each)) for of, each in joined.items() if each]
-    return tuple(f"{of}: {text}" if of else text for of, text in texts)
+def _said(of: str, text: str) -> str:
+    return f"{of}: {text}" if of else text
 
 
 def _joined(named: Sequence[tuple[str, Table]]) -> Table:
@@ -149,21 +135,26 @@ def _joined(named: Sequence[tuple[str, Table]]) -> Table:
     A title, remarks and footnotes that all data sets have stand once.
     """
     tables = [table for _, table in named]
-    first, names = tables[0], [name for name, _ in named]
+    first = tables[0]
     # Other tables than those of HEADINGS have titles that only say what is in their columns.
     alike = first.key not in HEADINGS or all(table.title == first.title for table in tables)
-    captions = [
-        (name, remark)
-        for name, table in named
-        for remark in (*([] if alike else [f"{table.title}."]), *table.caption.splitlines())
-    ]
-    footnotes = [(name, each) for name, table in named for each in table.footnotes]
+    captions: dict[str, list[str]] = {"": []}
+    for of, remark in owned(
+        [
+            (name, (*([] if alike else [f"{table.title}."]), *table.caption.splitlines()))
+            for name, table in named
+        ]
+    ):
+        captions.setdefault(of, []).append(remark)
+    footnotes = owned([(name, table.footnotes) for name, table in named])
     joined = replace(
         first,
         title=max((each.title for each in tables), key=len) if alike else HEADINGS[first.key],
         heads=tuple(dict.fromkeys(head for table in tables for head in table.heads)),
-        caption="\n".join(_attributed(captions, names, together=True)),
-        footnotes=_attributed(footnotes, names),
+        caption="\n".join(
+            _said(of, " ".join(remarks)) for of, remarks in captions.items() if remarks
+        ),
+        footnotes=tuple(_said(*each) for each in footnotes),
     )
     return _beside(named, joined) if first.beside else _below(named, joined)
 

@@ -104,11 +104,8 @@ def refuse_result(path: str | PathLike[str], what: str) -> None:
     value = _saved(path)
     if VERSION in value:
         written, more = "diaghoi, as --json writes them", ""
-        if value.keys() >= REPORT:
-            written = "'diaghoi report --json'"
-            more = ", or look at saved results with 'diaghoi compare'"
-        elif is_semantic(value):
-            written = "'diaghoi semantic --json'"
+        if value.keys() >= REPORT or is_semantic(value):
+            written = f"'diaghoi {'semantic' if is_semantic(value) else 'report'} --json'"
             more = ", or look at saved results with 'diaghoi compare'"
         raise InputError(
             f"{path}: is a saved result of {written}; give {what} themselves{more}"

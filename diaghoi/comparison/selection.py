@@ -131,16 +131,27 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
                 f"--columns '{name}': there is no such column{near}; give some of "
                 f"{', '.join(titles)}"
             )
+    notes = [f"--table '{name}': this comparison has no such table" for name in lacking]
     chosen = iter(parts)
-    kept = comparison.each(lambda part: next(chosen).of(part))
+
+    def change(part: Comparison) -> Comparison:
+        found = next(chosen).tables
+        listed = {table.key for table in part.listings}
+        return replace(
+            part,
+            tables=tuple(table for table in found if table.key not in listed),
+            listings=tuple(table for table in found if table.key in listed),
+            notes=(*part.notes, *notes),
+        )
+
+    kept = comparison.each(change)
     for table in kept.tables:
         if not table.columns:
             raise InputError(
                 f"--columns: '{table.title}' has none of {', '.join(wanted)}; give some of its "
                 "columns, too, or leave the table out"
             )
-    notes = [f"--table '{name}': this comparison has no such table" for name in lacking]
-    return kept.each(lambda part: replace(part, notes=(*part.notes, *notes)))
+    return kept
 
 
 def names_of(values: Iterable[str]) -> list[str]:
@@ -202,15 +213,6 @@ class _Chosen(NamedTuple):
     lacking: list[str]
     lacking_columns: list[str]
     offered: list[Table]
-
-    def of(self, part: Comparison) -> Comparison:
-        listed = {table.key for table in part.listings}
-        tables = tuple(table for table in self.tables if table.key not in listed)
-        return replace(
-            part,
-            tables=tables,
-            listings=tuple(table for table in self.tables if table.key in listed),
-        )
 
 
 def _chosen(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> _Chosen:
