@@ -40,14 +40,13 @@ SHORT = {
 }
 """Titles of the errors in tables of one row a model."""
 OVERVIEW = {
-    "delta_map_full": {error: (title, "ΔmAP") for error, title in SHORT.items()},
     "pairs": {"recall": ("Recall", "Pairs"), "precision": ("Precision", "Pairs")},
     "negatives_actions": {
         "negatives.ap": ("Negatives", ""),
         "actions.map": ("Actions", ""),
     },
 }
-"""Columns of other tables in the overview: title and group by the key of each."""
+"""Further columns of the overview, by the tables they come from: title and group of each."""
 PAPER = {
     "pairs": {"per_image": "#Pairs", "recall": "Recall", "precision": "Precision", "map": "mAP"},
     "negatives_actions": {"negatives.ap": "neg. AP", "actions.map": "act. mAP"},
@@ -124,14 +123,8 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
             )
     for name in wanted:
         if all(name in part.lacking_columns for part in parts):
-            given = [column for part in parts for t in part.offered for column in t.columns]
-            titles = list(dict.fromkeys(map(_column_title, given)))
-            near = close_matches(name, {*titles, *(column.key for column in given)})
-            raise InputError(
-                f"--columns '{name}': there is no such column{near}; give some of "
-                f"{', '.join(titles)}"
-            )
-    notes = [f"--table '{name}': this comparison has no such table" for name in lacking]
+            raise _unknown_column(name, [table for part in parts for table in part.offered])
+    notes: list[str] = [f"--table '{name}': this comparison has no such table" for name in lacking]
     chosen = iter(parts)
 
     def change(part: Comparison) -> Comparison:
@@ -185,6 +178,15 @@ def _unknown(name: str, titles: Mapping[str, str]) -> InputError:
     return InputError(
         f"--table '{name}': there is no such table{close_matches(name, _names(titles))}; give some "
         f"of {', '.join(dict.fromkeys(titles.values()))}, or one with {BESIDE} behind it"
+    )
+
+
+def _unknown_column(name: str, tables: Sequence[Table]) -> InputError:
+    columns = [column for table in tables for column in table.columns]
+    titles = list(dict.fromkeys(map(_column_title, columns)))
+    near = close_matches(name, {*titles, *(column.key for column in columns)})
+    return InputError(
+        f"--columns '{name}': there is no such column{near}; give some of {', '.join(titles)}"
     )
 
 
@@ -385,10 +387,14 @@ def _overview_columns(comparison: Comparison) -> list[_Taken]:
             title, group, _ = OFFICIAL.get(column.key, (column.title, "", ""))
             title = "mAP" if (of, split) == ("map", "full") else title
             taken.append(_Taken(means, column, replace(column, title=title, group=group)))
-    for key, wanted in OVERVIEW.items():
+    costs = tables["delta_map_full"]
+    named = {c.key: (SHORT.get(c.key, c.title), "ΔmAP") for c in costs.columns}
+    named = {error: names for error, names in named.items() if error not in TOTALS}
+    for key, wanted in ({costs.key: named} | OVERVIEW).items():
         for column in tables[key].columns:
             if column.key in wanted:
                 title, group = wanted[column.key]
+                # In percent costs have no plus, for which there is no room.
                 new = replace(column, title=title, group=group, unit="percent")
                 taken.append(_Taken(tables[key], column, new))
     return taken
@@ -438,38 +444,32 @@ def _under(comparison: Comparison) -> str:
 
 def _compact(comparison: Comparison) -> Table:
     """Make a table for one column of a paper: mAP and what errors cost."""
-    tables = {table.key: table for table in comparison.tables}
-    official = tables["official"].columns if "official" in tables else ()
-    first = [column for column in official if column.key in OFFICIAL]
-    # It says where the means run over the interactions alone.
-    heading = tables["official"].title.replace("Off", "off") if official else ""
-    taken, meanings = [], []
-    for column in first:
-        title, group, meaning = OFFICIAL[column.key]
-        taken.append(_Taken(tables["official"], column, replace(column, title=title, group=group)))
-        over = column.title if group else comparison.classes.get("classes_in_official")
-        meaning = meaning.replace("official mAP", heading)
-        meanings.append(f"{', '.join(filter(None, (f'{title}: {meaning}', over)))}.")
-    if not first:
-        own = tables["map"].columns[0]
-        taken.append(_Taken(tables["map"], own, replace(own, title="mAP", group="")))
-        meanings.append(f"mAP: of protocol {comparison.protocol}.")
-    means = [
-        comparison.official(each) for each in comparison.differences if each.path == "map.full"
+    first = ("map.full", *OFFICIAL)
+    taken = [
+        each
+        for each in _overview_columns(comparison)
+        if each.table.key == "delta_map_full" or each.column.key in first
     ]
-    untested = [OFFICIAL[each.key][0] for each in first if not all(each.key in m for m in means)]
+    official = [each for each in taken if each.column.key in OFFICIAL]
+    meanings = [] if official else [f"mAP: of protocol {comparison.protocol}."]
+    for each in official:
+        # The heading says where the means run over the interactions alone.
+        heading = each.table.title.replace("Off", "off")
+        meaning = OFFICIAL[each.column.key][2].replace("official mAP", heading)
+        over = comparison.classes.get("classes_in_official")
+        over = each.column.title if each.new.group else over
+        meanings.append(f"{', '.join(filter(None, (f'{each.new.title}: {meaning}', over)))}.")
+    means = [
+        comparison.official(test) for test in comparison.differences if test.path == "map.full"
+    ]
+    untested = [
+        each.new.title for each in official if not all(each.column.key in keys for keys in means)
+    ]
     if untested:
         meanings.append(
             f"{' and '.join(untested)}: not tested; the test is of the mAP under "
             f"{comparison.protocol}."
         )
-    costs = tables["delta_map_full"]
-    for column in costs.columns:
-        if column.key not in TOTALS:
-            title = SHORT.get(column.key, column.title)
-            # In percent they have no plus, for which the column of a paper has no room.
-            new = replace(column, title=title, group="ΔmAP", unit="percent")
-            taken.append(_Taken(costs, column, new))
     return replace(
         _view(comparison, taken),
         key="compact",

@@ -91,8 +91,9 @@ def print_overview(comparison: AnyComparison) -> None:
             console.print()
             print_table(console, asked)
         told = (each for each in part.differences if each.path == "map.full" or each.significant)
-        for said in (*part.explained, *told):
-            print_line(console, f"{said.sentence.removesuffix('.')}.")
+        tested = [f"{each.sentence}." for each in told]
+        for said in (*(each.sentence for each in part.explained), *tested):
+            print_line(console, said)
         for line in last:
             console.print(Text(line), soft_wrap=True)
 
