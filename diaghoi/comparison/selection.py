@@ -119,7 +119,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
         # That of the slices that stand out, for example, where none does.
         if not _meant(name, TABLES):
             raise _unknown(
-                name, {k: t for part in comparison.parts for k, t in _titles(part).items()}
+                name, _titles(table for part in comparison.parts for table in _all(part))
             )
     for name in wanted:
         if all(name in part.lacking_columns for part in parts):
@@ -221,16 +221,18 @@ def _chosen(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> _C
     """Choose tables of a comparison by name, and columns of these; else of all, in one table."""
     if not names and has_overview(part):
         return _chosen_columns(part, wanted)
-    tables, lacking = list(part.tables), []
-    if names:
-        meant = {name: set(_meant(name, _titles(part))) for name in names}
-        lacking = [name for name, keys in meant.items() if not keys]
-        beside = {name for name in names if _spelt(name).endswith(_spelt(BESIDE))}
-        keys = {key for name in meant.keys() - beside for key in meant[name]}
-        tables = [table for table in _all(part) if table.key in keys]
-        keys = {key for name in beside for key in meant[name]}
-        models = [table for table in _all(part) if table.key in keys and table.heads[0] == "Model"]
-        tables += [_by_data_set(part, table, whole=bool(wanted)) for table in models]
+    everything = _all(part)
+    lacking, alone, beside = [], set[str](), set[str]()
+    for name in names:
+        wide = _spelt(name).endswith(_spelt(BESIDE))
+        rows = (each for each in everything if not wide or each.heads[0] == "Model")
+        meant = _meant(name, _titles(rows))
+        (beside if wide else alone).update(meant)
+        lacking += [] if meant else [name]
+    tables = [table for table in everything if table.key in alone] if names else [*part.tables]
+    tables += [
+        _by_data_set(part, table, whole=bool(wanted)) for table in everything if table.key in beside
+    ]
     lacking_columns = [name for name in wanted if not any(_places(t, name) for t in tables)]
     kept = tables
     if wanted:
@@ -288,10 +290,10 @@ def _places(table: Table, name: str) -> list[int]:
     )
     if found:
         return found
-    if _meant(name, _name(table)):
+    if _meant(name, _titles([table])):
         return list(range(len(table.columns)))
     of_table, dot, rest = name.partition(".")
-    return _places(table, rest) if dot and _meant(of_table, _name(table)) else []
+    return _places(table, rest) if dot and _meant(of_table, _titles([table])) else []
 
 
 def _all(part: Comparison) -> list[Table]:
@@ -300,13 +302,9 @@ def _all(part: Comparison) -> list[Table]:
     return [*part.tables, *views, *part.listings]
 
 
-def _titles(part: Comparison) -> dict[str, str]:
-    return {key: title for table in _all(part) for key, title in _name(table).items()}
-
-
-def _name(table: Table) -> dict[str, str]:
-    """Name a table by its key and title; titles of views only list what is in them."""
-    return {table.key: table.key if table.key in VIEWS else table.title}
+def _titles(tables: Iterable[Table]) -> dict[str, str]:
+    """Title tables by their keys; titles of views only list what is in them."""
+    return {each.key: each.key if each.key in VIEWS else each.title for each in tables}
 
 
 def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:

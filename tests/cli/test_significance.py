@@ -88,7 +88,7 @@ def test_nothing_is_best_that_the_tests_do_not_tell_from_all_others(compare) -> 
     assert not stars.search(done.out)
     assert {*map(tuple, found["tables"]["map"]["best"].values())} == {()}
     for kind, mark in (("markdown", "**"), ("latex", r"\textbf")):
-        for layout in ((), ("--compact",)):
+        for layout in ((), ("--compact",), ("--only", "overview,pairs-by-data-set")):
             words = ("--format", kind, *layout)
             assert mark in compare(*words, models=("one", "few")).out
             assert mark not in compare(*FAST, *words, models=("one", "few")).out

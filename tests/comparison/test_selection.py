@@ -76,6 +76,12 @@ def test_a_table_that_another_comparison_has_is_noted() -> None:
     assert "--table 'Slices with other': this comparison has no such table" in found.notes
 
 
+def test_what_is_no_table_of_models_has_no_data_sets_side_by_side() -> None:
+    found = selected(of({}), ["pairs", "slices-by-data-set"])
+    assert [table.key for table in found.tables] == ["pairs"]
+    assert "--table 'slices-by-data-set': this comparison has no such table" in found.notes
+
+
 def test_tables_of_other_splits_are_refused_when_the_splits_are_known() -> None:
     check_table_names(["dmap (unseen)"])
     with pytest.raises(InputError, match=r"give some of .*, ΔmAP \(Non-rare\), "):
