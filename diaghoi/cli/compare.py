@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -22,7 +21,7 @@ from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.explained import ExplainedDifference, explained
 from diaghoi.comparison.joint import AnyComparison, JointComparison
 from diaghoi.comparison.results import is_semantic, other_protocol, read_result, read_semantic
-from diaghoi.comparison.selection import check_table_names, chosen, compact, has_overview
+from diaghoi.comparison.selection import check_table_names, has_overview, selected
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import Model, Study, check_models, read_studies
 from diaghoi.data.arrays.types import StrArray
@@ -39,7 +38,6 @@ from diaghoi.statistics.significance import compare_each
 
 Reader = Callable[[Path], dict[str, Any] | None]
 KINDS = (".json", *outputs.TABLES, ".html", *outputs.FIGURES)
-COMPACT = "compact"
 
 
 @options_class
@@ -50,35 +48,24 @@ class TableOptions(outputs.OutputOptions):
         None,
         metavar="NAME,...",
         panel=options.FILES,
-        help="Only these tables, by their headings (pairs, 'dmap (rare)'), or 'compact': one table "
-        "for a column of a paper. JSON holds all.",
+        help="Only these tables, by their headings (pairs, 'dmap (rare)'); overview; compact: for "
+        "a column of a paper; NAME-by-data-set: data sets side by side. JSON holds all.",
+    )
+    columns: list[str] | None = option(
+        None,
+        metavar="NAME,...",
+        panel=options.FILES,
+        help="Only these columns, in this order (mAP, rare, dmap.association, pairs.recall).",
     )
     detail: options.Detail = False
 
-    @property
-    def tables(self) -> list[str]:
-        """The names of the tables asked for."""
-        # Headings may be given as they are printed, with the unit behind a comma.
-        given = [re.sub(r",\s*(%|percentage points)", "", name) for name in self.table or ()]
-        return [part.strip() for name in given for part in name.split(",")]
-
     def check_tables(self) -> None:
         """Refuse tables that no comparison has."""
-        if COMPACT in self.tables and len(self.tables) > 1:
-            raise InputError("--table compact: is a table of its own; leave the others out")
-        check_table_names([name for name in self.tables if name != COMPACT])
+        check_table_names(self.table or ())
 
     def selected(self, comparison: AnyComparison) -> AnyComparison:
-        """Select the tables of a comparison that are asked for; all where none is.
-
-        Raises
-        ------
-        InputError
-            For a table that this comparison does not have.
-        """
-        if self.tables == [COMPACT]:
-            return compact(comparison)
-        return chosen(comparison, self.tables) if self.tables else comparison
+        """Select the tables and columns of a comparison that are asked for; all where none is."""
+        return selected(comparison, self.table or (), self.columns or ())
 
     def texts(self, comparison: AnyComparison) -> dict[str, outputs.Text]:
         """Make the text files of a comparison, by their suffixes."""
@@ -102,7 +89,12 @@ class TableOptions(outputs.OutputOptions):
         """Print one screen of a comparison, or in detail all of it, or the tables asked for."""
         from diaghoi.report.comparison import print_comparison, print_overview
 
-        if self.detail or self.table or not all(map(has_overview, comparison.parts)):
+        if (
+            self.detail
+            or self.table
+            or self.columns
+            or not all(map(has_overview, comparison.parts))
+        ):
             print_comparison(self.selected(comparison), notes=False)
             outputs.print_notes([*comparison.caveats, *comparison.notes])
         else:
@@ -380,8 +372,8 @@ def _is_semantic(study: Study, read: Reader) -> bool:
 
 def _check_semantic(choices: CompareOptions) -> None:
     """Refuse what the comparison by meaning does not have."""
-    if choices.table:
-        raise InputError("--table: semantic results have one table; leave this out")
+    if choices.table or choices.columns:
+        raise InputError("--table, --columns: semantic results have one table; leave this out")
     if choices.page.open:
         raise InputError("--open: shows mAP and errors, and these models are compared by meaning")
     if choices.analyses or choices.tests.significance:

@@ -35,6 +35,7 @@ from diaghoi.statistics.significance import Difference
 DIFFERS = "†"
 TOLD = ", told from all others by the tests"
 """What the best of a column is besides, where models are tested."""
+DESCRIBED = ("key", "title", "group", "unit", "better")  # of a column, in JSON
 MEANS = ("classes_in_mean", "classes_in_official")
 WIDE = ("official", "map", "delta_map", "pairs", "negatives_actions")
 """How the keys of the tables begin whose columns are in the wide frame."""
@@ -127,7 +128,7 @@ class Comparison(OneScreen):
             ``detector`` and ``classifier`` (None where not given); ``groups``, the labels of the
             models of each stage; ``tables``, by key:
 
-            - ``title`` and ``caption``, for people;
+            - ``title`` and ``caption``, for people, with the footnotes that tables share;
             - ``columns``: ``key``, ``title``, ``group``, ``unit`` and ``better`` of each;
             - ``models``: by label, the value under the key of each column, at full precision;
               fractions for the units percent and points;
@@ -304,18 +305,9 @@ class Comparison(OneScreen):
         rows = [tuple(cell.value for cell in models[model.label].cells) for model in self.models]
         means = means_of(self.models, rows)
         return {
-            "title": table.title,
-            "caption": table.caption,
-            "columns": [
-                {
-                    "key": column.key,
-                    "title": column.title,
-                    "group": column.group,
-                    "unit": column.unit,
-                    "better": column.better,
-                }
-                for column in table.columns
-            ],
+            "title": table.heading,
+            "caption": " ".join(table.remarks),
+            "columns": [{key: getattr(each, key) for key in DESCRIBED} for each in table.columns],
             "models": {
                 model.label: named(row) for model, row in zip(self.models, rows, strict=True)
             },
@@ -457,10 +449,10 @@ def _marked(
     row_groups = tuple(
         replace(group, rows=tuple(map(row_of, group.rows))) for group in table.row_groups
     )
-    caption = table.caption
+    footnotes = table.footnotes
     if any(at[0] == table.key for at, _ in marked):
-        caption = f"{caption} {explanation}"
-    return replace(table, row_groups=row_groups, caption=caption, best=f"{table.best}{TOLD}")
+        footnotes = (*footnotes, explanation)
+    return replace(table, row_groups=row_groups, footnotes=footnotes, best=f"{table.best}{TOLD}")
 
 
 def _told(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -160,12 +160,12 @@ def end_lines(result: Result, more: str, width: int) -> list[str]:
     return wrapped([f"{signature}|diaghoi.{result['diaghoi']}", f"more: {more}"], width, "     ")
 
 
-def marked(said: list[str], width: int, room: int) -> list[str]:
+def marked(said: Sequence[str], width: int, room: int) -> list[str]:
     """Mark the first remarks that find room, and count the others.
 
     Parameters
     ----------
-    said : list of str
+    said : sequence of str
         What changes how the numbers must be read, the most important first.
     width : int
         Letters of a line.
@@ -179,8 +179,8 @@ def marked(said: list[str], width: int, room: int) -> list[str]:
     """
     lines: list[str] = []
     for number, remark in enumerate(said):
-        folds = folded(f"! {remark}", width, 2)
         left = len(said) - number - 1
+        folds = folded(f"! {remark}", width, max(1, min(2, room - len(lines) - (left > 0))))
         if number == MARKS or len(lines) + len(folds) + (left > 0) > room:
             return [*lines, f"! {number_of('more remark', left + 1)} like these: --detail"]
         lines += folds

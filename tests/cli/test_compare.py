@@ -297,7 +297,8 @@ def study(folder: Path, detectors: Path, more: str = "") -> Path:
 def test_a_study_is_compared(run, detectors: Path, alone: Path) -> None:
     done = run("compare", study(alone, detectors), "--detail")
     assert done.code == 0
-    assert "\nTwo-stage\n  B " in done.out
+    assert "\nB " in done.out
+    assert done.out.count("\nTwo-stage: B.\n") == 1
     assert "\nDifference " in done.out
     assert "Backbone" in done.out
     assert "Venue" not in done.out
