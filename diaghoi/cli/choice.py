@@ -32,7 +32,7 @@ from diaghoi.cli.reading import ReadingOptions
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.joint import AnyComparison
 from diaghoi.comparison.results import refuse_result
-from diaghoi.comparison.selection import chosen
+from diaghoi.comparison.selection import selected
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_predictions
@@ -345,10 +345,10 @@ class CompareOptions(TableOptions):
         """Print the scores and their tests, or in detail all tables, or those asked for."""
         from diaghoi.report.comparison import print_comparison
 
-        if self.detail or self.table:
+        if self.detail or self.table or self.columns:
             super().show_tables(comparison)
             return
-        print_comparison(chosen(comparison.each(_told), TABLES[:1]), notes=False)
+        print_comparison(selected(comparison.each(_told), TABLES[:1]), notes=False)
         typer.echo("more: --detail, --table selection, --out choice.tex")
         outputs.print_number(comparison.notes)
 
