@@ -30,6 +30,7 @@ from diaghoi.cli.options import (
 )
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import ProtocolOptions, ReadingOptions
+from diaghoi.comparison.selection import names_of
 from diaghoi.data.arrays.threads import cores
 from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
@@ -186,7 +187,7 @@ def robustness(choices: RobustnessOptions) -> None:
     described = choices.described()
     known = None if described.dataset is None else vocabulary_named(described.dataset)
     replace(choices.evaluation, protocol=described.protocol).check(known)
-    check_names(choices.tables, described, errors=choices.errors)
+    check_names(names_of(choices.table or ()), described, errors=choices.errors)
     shown = _shown(choices.corruption or (), described)
     described, located = _located(described)
     choices.check_files(described)

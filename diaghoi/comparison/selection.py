@@ -138,7 +138,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
         )
 
     kept = comparison.each(change)
-    for table in kept.tables:
+    for table in kept.tables if wanted else ():
         if not table.columns:
             raise InputError(
                 f"--columns: '{table.title}' has none of {', '.join(wanted)}; give some of its "

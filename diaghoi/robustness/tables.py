@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.results import Result
-from diaghoi.comparison.selection import chosen
+from diaghoi.comparison.selection import selected
 from diaghoi.comparison.semantic import measured_by
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
@@ -82,7 +82,7 @@ def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = 
     Parameters
     ----------
     names : iterable of str
-        As for :func:`diaghoi.comparison.selection.chosen`.
+        As for :func:`diaghoi.comparison.selection.selected`.
     study : RobustnessStudy
         Its severities decide.
     errors : bool
@@ -109,7 +109,7 @@ def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = 
         ),
     )
     for name in names:
-        if not chosen(empty, [name]).tables:  # another comparison has it
+        if not selected(empty, [name]).tables:  # another comparison has it
             keys = ", ".join(table.key for table in empty.tables)
             raise InputError(
                 f"--table '{name}': studies of robustness have {keys}; give some of these"

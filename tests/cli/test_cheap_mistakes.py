@@ -44,7 +44,7 @@ REPORT = {
         (*GIVEN, "--out", "classes.csv", "--sort", "recall"),
         "--sort: unknown column 'recall'",
     ),
-    "file": ((*GIVEN, "--out", "c.gif"), "--out c.gif: unknown suffix .gif; give one of .json"),
+    "file": ((*GIVEN, "--out", "c.gif"), "--out c.gif: unknown suffix .gif; give one of ."),
     "analysis": ((*GIVEN, "--also", "cause"), "--also cause: not known (did you mean 'causes'?)"),
     "value": (
         (*GIVEN, "--also", "pair-nms=2"),

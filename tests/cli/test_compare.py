@@ -549,10 +549,7 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
             ("a.json", "--table", "dmap (unseen)"),
             "give some of Official mAP, mAP under hico-det-52",
         ),
-        (
-            ("a.json", "--table", "map", "--table", "compact"),
-            "--table compact: is a table of its own; leave the others out",
-        ),
+        (("a.json", "--columns", "recal"), "--columns 'recal': there is no such column (did you"),
         (("none.toml",), "none.toml: No such file or directory"),
     ],
 )

@@ -192,7 +192,7 @@ def test_a_page_with_pictures(report) -> None:
 
 
 REFUSED = {
-    "unknown ending": (outs("x.xlsx"), "--out x.xlsx: unknown suffix .xlsx; give one of .json,"),
+    "unknown ending": (outs("x.xlsx"), "--out x.xlsx: unknown suffix .xlsx; give one of ."),
     "table of another kind": (outs("classes.txt", "classes.xml"), "unknown suffix .xml"),
     "a page on stdout": (outs("-.html"), "--out -.html: cannot be printed; give the name of a"),
     "a figure on stdout": (outs("-.pdf"), "--out -.pdf: cannot be printed; give the name of a"),

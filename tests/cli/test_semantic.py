@@ -614,7 +614,7 @@ def test_results_that_do_not_compare_are_refused(run, words, data, alone):
         ("two.json", "'one' has weight 0.5, 'two' has weight 0.3; evaluate them again"),
         ("three.json", "'one' has objects (objects.csv), 'three' has other (other.csv)"),
         ("report.json", "is a result of 'diaghoi semantic --json', report.json is not"),
-        ("--table=compact", "--table: semantic results have one table"),
+        ("--table=compact", "--table, --columns: semantic results have one table"),
         ("--protocol=diag-hoi", "again with 'diaghoi semantic --protocol diag-hoi'"),
     ):
         done = run("compare", "one.json", given)
