@@ -646,12 +646,9 @@ def test_a_grey_picture(run, images, alone) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--out", "p.jpg"), "--out p.jpg: the name must end in .pdf, .svg, .png"),
-        (("--out", "none/p.png"), "the folder none does not exist"),
         (("--image", "tow.jpg", "--out", "p.png"), "(did you mean 'two.jpg'"),
         (("--columns", "0", "--out", "p.png"), "--columns"),
         (("--column", "triple", "--out", "p.png"), "--column"),
-        (("--protocol", "other", "--out", "p.png"), "other"),
     ],
 )
 def test_wrong_options(run, models, alone, words, message) -> None:
