@@ -60,7 +60,8 @@ def job(inputs: Path, rater: str, tmp_path: Path) -> Callable[[str], Job]:
         "report": "report preds.pkl --annotations truth.npz --pairs pairs.pkl --json out/r.json "
         "--figure out/r.pdf --class-table out/classes.csv",
         "convert": "convert preds.pkl out/preds.npz --pairs pairs.pkl",
-        "corrupt": "robustness corrupt images out/worse --workers 2 --corruption exposure,occlusion",
+        "corrupt": "robustness corrupt images out/worse --workers 2 "
+        "--corruption exposure,occlusion",
         "robustness": "robustness study.toml --cache out/cache --workers 2 "
         "--json out/indices.json --out out/indices.csv",
         "questions": "choice build truth.npz --judge time-sensitive --out out/questions",
