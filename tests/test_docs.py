@@ -89,7 +89,6 @@ def reader(
     shutil.copytree(desk, folder)
     monkeypatch.chdir(folder)
     monkeypatch.syspath_prepend(str(folder))
-    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
     monkeypatch.setenv("DIAGHOI_DATA", str(folder))
     monkeypatch.delenv("DIAGHOI_API_KEY", raising=False)
     monkeypatch.setenv("COLUMNS", "80")
