@@ -78,7 +78,7 @@ def _inspect_data_set(choices: InspectOptions) -> None:
         choices.check(path)
         with progress(choices.output.quiet) as bar:
             bar.start(f"reading {path}")
-            truth = read_annotations(path, dataset=words, **choices.beside)
+            truth = read_annotations(path, dataset=words, **choices.reading.words("top", "dataset"))
             seen = inspection.inspect(truth)
         result["annotations"] = {"file": str(path)} | seen.facts
         result |= {"notes": list(truth.notes), "warnings": list(seen.warnings)}

@@ -38,7 +38,7 @@ class Data:
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path) -> Iterator[Path]:
-    """Run in an empty folder, without the settings and data of whoever runs the tests."""
+    """Run in an empty folder, without the data of whoever runs the tests."""
     with alone_in(tmp_path) as work:
         yield work
 

@@ -75,3 +75,11 @@ def test_what_a_description_cannot_have_is_refused(run, annotated: Path) -> None
     assert "would overwrite an input file" in done.err
     assert "gt.json: would overwrite" in run("inspect", annotated, "--json", "gt.json").err
     assert "x.toml: No such file or directory" in run("inspect", "x.toml").err
+
+
+def test_words_of_read_are_for_the_annotations(run, annotated: Path) -> None:
+    done = run("inspect", annotated, "--read", "format=x")
+    assert done.code == 2
+    assert "unknown format 'x'" in done.err
+    assert run("inspect", annotated, "--read", "origin=1").code == 0
+    assert "--read top: does not apply" in run("inspect", annotated, "--read", "top=1").err

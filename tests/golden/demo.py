@@ -68,7 +68,7 @@ files = Group(
         "alone": "inspect demo/two_stage.npz",
         "annotations": "inspect demo/annotations.pkl",
         "pairs": "inspect demo/one_stage_pairs.pkl",
-        "hico_det": f"dataset check hico-det {TRUTH}",
+        "hico_det": f"inspect hico-det {TRUTH}",
     },
 )
 
@@ -188,7 +188,7 @@ swig_hoi = Group(
         "report": f"report {SWIG} {FURTHER} --out report.images.json",
         "bootstrap": f"report {SWIG} --bootstrap 6",
         "inspect": f"inspect {SWIG}",
-        "check": "dataset check swig-hoi --annotations annotated.json",
+        "check": "inspect swig-hoi --annotations annotated.json",
     },
 )
 
