@@ -8,21 +8,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diaghoi.cli import asking, options, outputs
-from diaghoi.cli.asking import AskingOptions
 from diaghoi.cli.compare import TableOptions
-from diaghoi.cli.options import (
-    COUNTS,
-    EXTRAS,
-    FILES,
-    Key,
-    argument,
-    helping,
-    keyed,
-    option,
-    options_class,
-    with_options,
-    without,
-)
+from diaghoi.cli.options import COUNTS, Key, argument, option, options_class, with_options, without
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import InputFiles, Inputs, ProtocolOptions, ReadingOptions
 from diaghoi.cli.similarity import options as similar
@@ -31,25 +18,18 @@ from diaghoi.comparison.study import StudyModel
 from diaghoi.exceptions import InputError, some_of
 
 if TYPE_CHECKING:
-    from diaghoi.formats.pictures.asking import Unasked
-    from diaghoi.semantic.ask import Estimate, Pair, PairAsker
     from diaghoi.semantic.diagnosis import SemanticDiagnosis
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
-OF_ERRORS = (".html", *outputs.FIGURES)
-"""Files that show what errors mean, which needs scores."""
+OF_ERRORS = (".html", *outputs.FIGURES)  # show what errors mean, which needs scores
 CLASSES = ("classes.csv", "classes.json")
 EXAMPLES = ("examples.txt", "examples.csv", "examples.json")
+KINDS = (".json", *outputs.TABLES, *OF_ERRORS, *CLASSES, *EXAMPLES)
+GAINS = "the classes that gain most from similarity, N of them"
+COSTS = "how similar action and object errors are, and what they cost"
 ALSO = {
-    "diagnose": Key(
-        "how similar action and object errors are, and what they cost", alone=True, metavar=""
-    ),
-    "classes": Key(
-        "the classes that gain most from similarity, N of them",
-        options.whole(1, 1_000_000),
-        alone=10,
-        metavar="N",
-    ),
+    "diagnose": Key(COSTS, alone=True, metavar=""),
+    "classes": Key(GAINS, options.whole(1, 1_000_000), alone=10, metavar="N"),
 }
 
 
@@ -59,20 +39,14 @@ class MeasureOptions:
 
     theta: float = option(0.5, panel=COUNTS, help="IoU threshold of a correct box.")
     tau: float = option(
-        0.5,
-        panel=COUNTS,
-        help="Score rank, 0 (lowest) to 1, or score from which predictions count for mF1.",
+        0.5, panel=COUNTS, help="Score rank, 0 to 1, or score, from which mF1 counts predictions."
     )
     tau_by: str = option("rank", panel=COUNTS, rare=True, help="What --tau is: rank or score.")
     tau_before_map: bool = option(
         False, panel=COUNTS, rare=True, help="Use --tau for soft mAP, too."
     )
     delta: float = option(
-        0.5,
-        panel=COUNTS,
-        rare=True,
-        help="Similarity from which an unmatched prediction is a false positive of its closest "
-        "class.",
+        0.5, panel=COUNTS, rare=True, help="Similarity from which errors count against a class."
     )
     rule: str = option(
         "algorithm",
@@ -111,25 +85,23 @@ class SemanticOptions(outputs.OutputOptions):
     no_scores: bool = option(
         False, panel=COUNTS, help="Count every prediction, regardless of its score."
     )
-    also: list[str] | None = option(
-        None,
-        metavar="NAME[=VALUE],...",
-        panel=EXTRAS,
-        help=f"{', '.join(ALSO)}; '--also help' explains them. Repeatable.",
-        callback=helping("--also", ALSO),
-        is_eager=True,
-    )
+    also: list[str] | None = options.also(ALSO)
     label: options.Label = None
     example_images: int = option(
-        20, min=1, max=1000, panel=FILES, rare=True, help="Number of images in examples.txt."
+        20, min=1, max=1000, panel=options.FILES, rare=True, help="Images in examples.txt."
     )
     detail: options.Detail = False
 
     @property
     def analyses(self) -> dict[str, Any]:
         """What is asked for beyond the evaluation."""
-        given = keyed("--also", self.also or (), ALSO)
+        given = options.keyed("--also", self.also or (), ALSO)
         return {name: values[-1] for name, values in given.items()}
+
+    @property
+    def diagnoses(self) -> bool:
+        """Whether tables of what errors mean are asked for."""
+        return "diagnose" in self.analyses
 
     @property
     def stem(self) -> str:
@@ -153,21 +125,9 @@ class SemanticOptions(outputs.OutputOptions):
         top = self.protocol.top(files.vocabulary)
         return files if top is None else replace(files, reading={**files.reading, "top": top})
 
-    @property
-    def kinds(self) -> tuple[str, ...]:
-        """How the names of files end that can be written."""
-        of_errors = () if self.no_scores else OF_ERRORS
-        return (".json", *outputs.TABLES, *of_errors, *CLASSES, *EXAMPLES)
-
-    @property
-    def written(self) -> dict[Path, str]:
-        """The files to write."""
-        return self.output_files(self.kinds, self.stem)
-
     def check_files(self, inputs: list[Path | None]) -> None:
         """Refuse files that cannot be written or read, before the work begins."""
-        self.check_scored(not self.no_scores)
-        self.check(self.kinds, inputs, self.stem)
+        self.check(KINDS, inputs, self.stem)
 
     def check_scored(self, scored: bool) -> None:
         """Refuse what shows the meaning of errors where there are no scores.
@@ -177,9 +137,8 @@ class SemanticOptions(outputs.OutputOptions):
         InputError
             With the first of the options.
         """
-        pages = [path for path in self.out or () if path.suffix.lower() in OF_ERRORS]
-        asked = [f"--out {path}" for path in pages]
-        asked += ["--also diagnose"] if "diagnose" in self.analyses else []
+        shown = [path for path in self.out or () if path.suffix.lower() in OF_ERRORS]
+        asked = ["--also diagnose"] * self.diagnoses + [f"--out {path}" for path in shown]
         if asked and not scored:
             this = "this or --no-scores" if self.no_scores else "this"
             raise InputError(f"{asked[0]}: shows what errors mean, by scores; leave {this} out")
@@ -195,6 +154,7 @@ def semantic(choices: SemanticOptions) -> None:
     from diaghoi.language.lexicon import using_wordnet
 
     tables, files = choices.tables, choices.files
+    choices.check_scored(not choices.no_scores)
     choices.protocol.check(files.vocabulary if files.dataset else None)
     choices.check_files([*files.inputs, *tables.inputs])
     with progress(choices.quiet) as bar, using_wordnet(choices.wordnet):
@@ -212,8 +172,10 @@ def semantic(choices: SemanticOptions) -> None:
         bar.start("writing")
         texts = _texts(choices, result, evaluated)
         used = [*read.files, choices.verb_table, choices.object_table]
-        remarks = choices.write(texts, _writers(result, meaning, used), choices.stem)
-    choices.show(texts, lambda: _show(choices, result), remarks, choices.written)
+        writers = _writers(result, meaning, used)
+        remarks = choices.write(texts, writers, choices.stem)
+    written = choices.output_files([*texts, *writers], choices.stem)
+    choices.show(texts, lambda: _show(choices, result), remarks, written)
 
 
 def _evaluated(
@@ -241,8 +203,8 @@ def _meaning(
     """Find out what errors mean, where that is asked for and there are scores."""
     from diaghoi.semantic.diagnosis import semantic_diagnosis
 
-    asked = "diagnose" in choices.analyses or set(OF_ERRORS) & set(choices.written.values())
-    if not asked or evaluated.score is None:
+    shown = set(OF_ERRORS) & set(choices.output_files(KINDS, choices.stem).values())
+    if evaluated.score is None or not (shown or choices.diagnoses):
         return None
     bar.start("finding out what errors mean")
     return semantic_diagnosis(evaluated)
@@ -294,10 +256,8 @@ def _writers(
         report = diagnosis.to_dict()
         report["notes"] = list(dict.fromkeys([*result["notes"], *report["notes"]]))
         report["semantic"] = result
-        similarities = meaning.similarities()
-        return write_html(
-            path, diagnosis, scenes, result=report, files=files, similarities=similarities
-        )
+        more: Any = {"result": report, "files": files, "similarities": meaning.similarities()}
+        return outputs.noting_letters(lambda: write_html(path, diagnosis, scenes, **more))
 
     def draw(path: Path) -> list[str]:
         return outputs.draw([result], path, "single", "confusions")
@@ -314,9 +274,9 @@ def _show(choices: SemanticOptions, result: dict[str, Any]) -> None:
         print_semantic(result, classes=classes, notes=False)
         outputs.print_notes(result["notes"])
     else:
-        left_out = () if "diagnose" in choices.analyses else ("diagnosis",)
-        shown = {key: value for key, value in result.items() if key not in left_out}
-        print_screen(shown, classes=classes)
+        left_out = () if choices.diagnoses else ("diagnosis",)
+        screen = {key: value for key, value in result.items() if key not in left_out}
+        print_screen(screen, classes=classes)
         outputs.print_number(result["notes"])
 
 
@@ -337,7 +297,7 @@ class AskOptions:
     limit: int | None = option(
         None, min=1, max=options.MOST_ROWS, metavar="N", help="The first N pairs only."
     )
-    asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
+    asking: asking.AskingOptions = without(asking.AskingOptions, "asks", "ask_again")
     reading: ReadingOptions = without(ReadingOptions, "force")
     output: outputs.OutputOptions = without(outputs.OutputOptions, "out")
 
@@ -349,96 +309,68 @@ def ask(choices: AskOptions) -> None:
     The probabilities of its words are the scores, where the endpoint gives them. Answers are stored
     as they arrive: an interrupted run resumes where it stopped.
     """
+    from diaghoi.formats import read
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.language.answer_file import AnswerFile
     from diaghoi.language.asking import PICTURE_REFUSED
     from diaghoi.language.endpoint import read_endpoint
-    from diaghoi.semantic.ask import PairAsker
+    from diaghoi.semantic.ask import PairAsker, pairs_of
 
-    out, quiet = choices.out, choices.output.quiet
+    settings, output = choices.asking, choices.output
     endpoint = read_endpoint(choices.model, "--model")
-    prices = choices.asking.prices
-    unit = asking.unit_of(choices.coordinates)
-    outputs.check_files([out, choices.output.json], [choices.pairs])
+    prices, unit = settings.prices, asking.unit_of(choices.coordinates)
+    outputs.check_files([choices.out, output.json], [choices.pairs])
     find = Pictures(choices.images).find
-    client = choices.asking.client(endpoint, single=PICTURE_REFUSED)
-    listed = _pairs(choices)
-    with AnswerFile(out) as answers:
+    client = settings.client(endpoint, single=PICTURE_REFUSED)
+    with progress(output.quiet) as bar:
+        bar.start("reading pairs")
+        _, scenes = read(choices.pairs, **choices.reading.words())
+    notes, pairs = [*scenes.notes], pairs_of(scenes)
+    with AnswerFile(choices.out) as answers:
         asker = PairAsker(
-            pairs=listed,
+            pairs=pairs,
             client=client,
             find=find,
             answers=answers,
             unit=unit,
             limit=choices.limit,
-            workers=choices.asking.concurrent,
+            workers=settings.concurrent,
         )
-        with progress(quiet) as bar:
+        with progress(output.quiet) as bar:
             bar.start("estimating")
             cost = asker.estimate()
-        spent = asking.price_of(cost.tokens_in, cost.tokens_out, prices)
-        if cost.outside and not quiet:
-            outputs.print_notes(
-                [
-                    f"{len(cost.outside)} pictures do not hold the boxes asked about: "
-                    f"{some_of(cost.outside)}; are these the pictures of the file?"
-                ]
+        price = asking.price_of(cost.tokens_in, cost.tokens_out, prices)
+        if cost.outside:
+            notes.append(
+                f"{len(cost.outside)} pictures do not hold the boxes asked about: "
+                f"{some_of(cost.outside)}; are these the pictures of the file?"
             )
-        if cost.pairs and not asking.goes_on(
-            [_in_words(asker, cost, spent)], choices.asking.yes, quiet
-        ):
+        outputs.print_notes(() if output.quiet else notes)
+        before = f" ({len(asker.before):,} are answered)" if asker.before else ""
+        tokens = asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)
+        told = f"{endpoint.model}: {cost.pairs:,} pairs to ask about{before}, {tokens}"
+        if cost.pairs and not asking.goes_on([told], settings.yes, output.quiet):
             return
-        with progress(quiet) as bar:
+        with progress(output.quiet) as bar:
             bar.start(f"asking {endpoint.model}", total=cost.pairs)
             asker.progress = bar.advance
             unasked = asker.run()
-        result = _ask_result(asker, cost, spent, unasked)
-    _present_answers(result, choices)
+        spent = {"tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out, "price": price}
+        result = {
+            "answers": str(answers.path),
+            **asker.recorded,
+            "scores": asker.scores,
+            "pairs": len(asker.asked),
+            "answered": asker.answered,
+            "answered_before": len(asker.before & set(asker.asked)),
+            "without_interaction": asker.without_interaction,
+            **asking.listed(unasked.problems, unasked.unanswered),
+            "estimate": {"pairs": cost.pairs, **spent},
+        }
+    _show_answers(result, output)
 
 
-def _pairs(choices: AskOptions) -> tuple[Pair, ...]:
-    from diaghoi.formats import read
-    from diaghoi.semantic.ask import pairs_of
-
-    with progress(choices.output.quiet) as bar:
-        bar.start("reading pairs")
-        _, scenes = read(choices.pairs, **choices.reading.words())
-    if scenes.notes and not choices.output.quiet:
-        outputs.print_notes(list(scenes.notes))
-    return pairs_of(scenes)
-
-
-def _in_words(asker: PairAsker, cost: Estimate, price: float | None) -> str:
-    """Say what asking takes."""
-    before = f" ({len(asker.before):,} are answered)" if asker.before else ""
-    return (
-        f"{asker.client.endpoint.model}: {cost.pairs:,} pairs to ask about{before}, "
-        f"{asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)}"
-    )
-
-
-def _ask_result(
-    asker: PairAsker, cost: Estimate, price: float | None, unasked: Unasked
-) -> dict[str, Any]:
-    return {
-        "answers": str(asker.answers.path),
-        **asker.recorded,
-        "scores": asker.scores,
-        "pairs": len(asker.asked),
-        "answered": asker.answered,
-        "answered_before": len(asker.before & set(asker.asked)),
-        "without_interaction": asker.without_interaction,
-        **asking.listed(unasked.problems, unasked.unanswered),
-        "estimate": {
-            "pairs": cost.pairs,
-            "tokens_in": cost.tokens_in,
-            "tokens_out": cost.tokens_out,
-            "price": price,
-        },
-    }
-
-
-def _present_answers(result: dict[str, Any], choices: AskOptions) -> None:
+def _show_answers(result: dict[str, Any], output: outputs.OutputOptions) -> None:
     from diaghoi.semantic.ask import UNSCORED
 
     now = result["answered"] - result["answered_before"]
@@ -446,10 +378,8 @@ def _present_answers(result: dict[str, Any], choices: AskOptions) -> None:
         f"{result['answers']}: {result['answered']:,} of {result['pairs']:,} pairs answered, "
         f"{now:,} now, {result['without_interaction']:,} without an interaction; {result['model']}"
     )
-    notes = []
-    if result["scores"] == UNSCORED:
-        notes.append(
-            f"{result['model']} gives no token probabilities, so that the answers have no scores: "
-            "'diaghoi semantic' counts them all, and has no mAP"
-        )
-    asking.show_answers(result, choices.output, told, notes)
+    unscored = (
+        f"{result['model']} gives no token probabilities, so that the answers have no scores: "
+        "'diaghoi semantic' counts them all, and has no mAP"
+    )
+    asking.show_answers(result, output, told, [unscored] * (result["scores"] == UNSCORED))

@@ -80,7 +80,7 @@ def print_screen(result: Result, console: Console | None = None, *, classes: int
     more = f"--detail, {diagnose}--out FOLDER"
     title = title_lines(result, width)
     below = [
-        *folded(_added(result), width, 2),
+        *folded(_changed(result), width, 2),
         *(folded(line, width, 1)[0] for line in table_lines(result)),
         *end_lines(result, more, width),
     ]
@@ -111,15 +111,15 @@ def _other_rules(result: Result) -> list[str]:
     return [f"mAP, exact matching, has {' and '.join(differs)}."] if differs else []
 
 
-def _added(result: Result) -> str:
-    """Say what similarity adds to soft mAP, by which formula, and what is not usual in that."""
+def _changed(result: Result) -> str:
+    """Say how similarity changes soft mAP, by which formula, and what is not usual in that."""
     formula, *rest = phrases_of(result["measure"]["signature"])
     usual = phrases_of(Measure().signature)
     how = "; ".join([formula, *(phrase for phrase in rest if phrase not in usual)])
     splits, gain = result["splits"], ""
     if result["measure"]["scores"] and "soft_map_exact" in splits:
         soft, exact = (splits[key]["full"] for key in ("soft_map", "soft_map_exact"))
-        gain = f" adds {percent(soft - exact, signed=True)} to soft mAP"
+        gain = f" changes soft mAP by {percent(soft - exact, signed=True)}"
     return f"Similarity{gain}: {how.replace('sigma', 'σ')}"
 
 

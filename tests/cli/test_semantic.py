@@ -102,7 +102,7 @@ def test_the_first_screen_has_the_numbers_and_what_to_beware_of(run, words, alon
     assert re.search(
         rf"Annotated triplets without prediction +{100 * result['gt_miss_rate']:.2f}", done.out
     )
-    assert "Similarity adds 0.00 to soft mAP: σ = 0.5 S_v + 0.5 S_o; IoU >= 0.6\n" in done.out
+    assert "Similarity changes soft mAP by 0.00: σ = 0.5 S_v + 0.5 S_o; IoU >= 0.6\n" in done.out
     assert "Similarity of verbs: verbs, verbs.csv; covers 5 of 117 verbs" in done.out
     line = next(line for line in lines if "|iou.5|" in line)
     assert "more: --detail, --also diagnose, --out FOLDER" in done.out
@@ -206,7 +206,7 @@ def test_classes_that_gain_by_similarity_are_listed_and_no_others(run, words, al
     result = json.loads((alone / "r.json").read_text())
     rows, splits = result["classes"], result["splits"]
     added = 100 * (splits["soft_map"]["full"] - splits["soft_map_exact"]["full"])
-    assert f"Similarity adds {added:+.2f} to soft mAP: " in done.out
+    assert f"Similarity changes soft mAP by {added:+.2f}: " in done.out
     gains = {row["name"]: 100 * (row["soft_ap"] - row["soft_ap_exact"]) for row in rows}
     first, *listed = done.out.partition("Gain most by similarity")[2].splitlines()
     assert first.split() == [*(",", "%", "Annotated", "Gain", "Soft", "AP", "AP", "Soft", "F1")]

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -11,21 +13,21 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.asking import AskingOptions, goes_on
 from diaghoi.cli.options import argument, option, options_class, with_options, without
-from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.progress import progress
 from diaghoi.cli.similarity.options import CombinationOptions
 from diaghoi.data.table import Table, percent
 from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 if TYPE_CHECKING:
-    from diaghoi.language.answer_store import AnswerStore
-    from diaghoi.semantic.tables.rater import RatingCost, RatingResult, RatingTask
+    from diaghoi.semantic.tables.rater import RatingResult, RatingTask
 
 similarity = typer.Typer(
     no_args_is_help=True, help="Inspect, merge, build and evaluate tables of similarity."
 )
 KINDS = (".json", ".txt")
 LINES = 24  # of the first screen
+WORDS = "words or synsets, one per line, or CSV: name, synset, definition."
 
 Ratings = Annotated[
     Path, typer.Argument(help="Table: CSV a,b,score or one column per rater; .npz.", readable=False)
@@ -33,21 +35,6 @@ Ratings = Annotated[
 Scale = Annotated[
     float | None, typer.Option(help="Highest possible score [1 or 4, inferred from the scores].")
 ]
-Terms = Annotated[
-    Path | None,
-    typer.Option(
-        help="Words or synsets, one per line, or CSV: name, synset, definition.", readable=False
-    ),
-]
-Candidates = Annotated[
-    Path | None,
-    typer.Option(help="Additional words, compared only with the first ones.", readable=False),
-]
-
-
-@similarity.callback()
-def _group() -> None:
-    """Tables of similarity between verbs, and between objects."""
 
 
 @options_class
@@ -64,28 +51,21 @@ class DescribingOptions(outputs.OutputOptions):
         writers: Mapping[str, outputs.Writer] | None = None,
     ) -> None:
         """Write a result, and print the tables that fit one screen, or in detail all of them."""
-        described = [*tables]
+        shown = [*tables]
 
         def text(number: int) -> str:
-            return outputs.plain_text(
-                lambda console: outputs.show_tables(described[:number], console)
-            )
+            return outputs.plain_text(partial(outputs.show_tables, shown[:number]))
 
         def show() -> None:
-            if self.detail:
-                outputs.show_tables(described)
-                outputs.print_notes(result["notes"])
-                return
-            numbers = range(len(described), 1, -1)
-            fitting = (number for number in numbers if text(number).count("\n") <= LINES)
+            numbers = range(len(shown), 0, -1)
+            fitting = (n for n in numbers if self.detail or text(n).count("\n") <= LINES)
             most = next(fitting, 1)
-            outputs.show_tables(described[:most])
-            if most < len(described):
-                more = number_of("more table", len(described) - most)
-                typer.echo(f"{more}: --detail", err=True)
-            outputs.print_number(result["notes"])
+            outputs.show_tables(shown[:most])
+            if most < len(shown):
+                typer.echo(f"{number_of('more table', len(shown) - most)}: --detail", err=True)
+            (outputs.print_notes if self.detail else outputs.print_number)(result["notes"])
 
-        texts = outputs.as_json(result) | {".txt": lambda: text(len(described))}
+        texts = outputs.as_json(result) | {".txt": partial(text, len(shown))}
         self.deliver(texts, show, (), writers, stem)
 
 
@@ -97,9 +77,7 @@ class AgreementOptions(DescribingOptions):
         help="CSV: one item per row and one column per person, or columns annotator and rating."
     )
     again: Path | None = option(
-        None,
-        help="The same items rated again by the same people, such as with pictures: how many "
-        "ratings changed, and by how much.",
+        None, help="The same items, rated again by the same people, such as with pictures."
     )
     metric: list[str] | None = option(
         None, help="Column with the scores of a metric; repeatable [score, similarity, shoe, ...]."
@@ -230,10 +208,7 @@ class SubsetOptions(DescribingOptions):
     table: Ratings
     human: Path = option(help="Ratings by people: CSV of pairs, one column per person.")
     objects: Path | None = option(None, help="Table of objects, if people compared interactions.")
-    combination: CombinationOptions = without(
-        CombinationOptions, "scale", "verb_synsets", "object_synsets"
-    )
-    scale: Scale = None
+    combination: CombinationOptions = without(CombinationOptions, "verb_synsets", "object_synsets")
     human_scale: float | None = option(
         None, help="Highest possible rating by people [1 or 4, inferred from the ratings]."
     )
@@ -250,12 +225,12 @@ def subset(choices: SubsetOptions) -> None:
 
     table, human, objects = choices.table, choices.human, choices.objects
     choices.check(KINDS, [table, human, objects], table.stem)
-    measure = choices.combination.measure()
+    scale = choices.combination.scale
     found = rater_subsets(
         read_human_scores(human, scale=choices.human_scale),
-        read_ratings(table, scale=choices.scale),
-        None if objects is None else read_ratings(objects, scale=choices.scale),
-        measure=measure,
+        read_ratings(table, scale=scale),
+        None if objects is None else read_ratings(objects, scale=scale),
+        measure=choices.combination.measure(),
     )
     result = found.to_dict()
     choices.present(result, subset_tables(result), table.stem)
@@ -269,10 +244,12 @@ class BuildOptions:
         help="The .csv or .npz file to write; with both verbs and objects, NAME_verbs and "
         "NAME_objects."
     )
-    verbs: Terms = None
-    objects: Terms = None
-    verb_candidates: Candidates = None
-    object_candidates: Candidates = None
+    verbs: Path | None = option(None, help=f"Verbs: {WORDS}")
+    objects: Path | None = option(None, help=f"Objects: {WORDS}")
+    verb_candidates: Path | None = option(None, help="More verbs, compared only with the first.")
+    object_candidates: Path | None = option(
+        None, help="More objects, compared only with the first."
+    )
     rater: list[str] | None = option(
         None,
         metavar="URL,MODEL[,VARIABLE]",
@@ -287,20 +264,10 @@ class BuildOptions:
         None,
         help="File that stores the answers as JSON lines [the name of --out with .answers.jsonl].",
     )
-    asking: AskingOptions = without(AskingOptions, "price", "temperature")
-    price: list[str] | None = option(
-        None,
-        metavar="IN,OUT",
-        rare=True,
-        help="Price of a million tokens: one for all raters, or one for each.",
-    )
+    asking: AskingOptions = without(AskingOptions, "temperature")
     batch: int = option(1, min=1, max=100, rare=True, help="Pairs per request.")
     check_zeros: int = option(
-        0,
-        min=0,
-        max=1_000_000,
-        help="Ask the other raters about this many random pairs that the first rated 0, and say "
-        "how many they rate above 0. The table stays the same.",
+        0, min=0, max=1_000_000, help="Ask others about so many pairs that the first rated 0."
     )
     seed: options.Seed = 0
     output: outputs.OutputOptions = without(outputs.OutputOptions, "out")
@@ -316,10 +283,8 @@ class BuildOptions:
     @property
     def words(self) -> dict[str, tuple[Path | None, Path | None]]:
         """The files of the words of each kind, and of those compared only with the first."""
-        return {
-            "verb": (self.verbs, self.verb_candidates),
-            "object": (self.objects, self.object_candidates),
-        }
+        verbs, objects = (self.verbs, self.verb_candidates), (self.objects, self.object_candidates)
+        return {"verb": verbs, "object": objects}
 
     @property
     def files(self) -> dict[str, Path]:
@@ -349,22 +314,23 @@ def build(choices: BuildOptions) -> None:
         _present(choices, _baseline(choices, choices.baseline, questions))
         return
 
-    from diaghoi.language.endpoint import read_endpoints, read_prices
+    from diaghoi.language.endpoint import read_endpoints
     from diaghoi.semantic.tables.rater import Raters, ZeroSample, estimate
 
     quiet, asking = choices.output.quiet, choices.asking
     zeros = ZeroSample(number=choices.check_zeros, seed=choices.seed)
     endpoints = read_endpoints(choices.rater or [], "--rater")
-    prices = read_prices(choices.price or [], len(endpoints))
+    prices = asking.prices_of(len(endpoints))
     with asking.answer_store(store) as answers:
         names = [each.model for each in endpoints]
         with progress(quiet) as bar:
             bar.start("estimating")
             costs = estimate(questions, names, answers, batch=choices.batch, zeros=zeros)
-        estimated = _estimated(costs, prices, answers)
-        rows = estimated["raters"]
-        unrated = any(row["pairs"] for row in rows)
-        if unrated and not goes_on(_in_words(rows), asking.yes, quiet):
+        rows = [
+            asdict(cost) | {"price": cost.price(prices[number]) if prices else None}
+            for number, cost in enumerate(costs)
+        ]
+        if any(cost.pairs for cost in costs) and not goes_on(_in_words(rows), asking.yes, quiet):
             return
         raters = Raters(
             clients=[asking.client(each) for each in endpoints],
@@ -375,9 +341,12 @@ def build(choices: BuildOptions) -> None:
             zeros=zeros,
         )
         with progress(quiet) as bar:
-            raters.progress = _reporter(bar)
-            found = [raters.rate(question) for question in questions]
-    _present(choices, _written(choices, found) | {"estimate": estimated})
+            raters.progress = lambda task, pairs: (
+                bar.advance(pairs) if task is None else bar.start(task, pairs)
+            )
+            rated = [raters.rate(question) for question in questions]
+    estimated = {"store": str(store), "raters": rows}
+    _present(choices, _written(choices, rated) | {"estimate": estimated})
 
 
 def _questions(choices: BuildOptions) -> list[RatingTask]:
@@ -417,29 +386,14 @@ def _baseline(
         terms = question.terms + question.candidates
         table = baseline(terms, method, load_lexicon(choices.wordnet))
         write_similarity(file, table)
-        tables.append(
-            {
-                "kind": question.kind,
-                "file": str(file),
-                "words": len(terms),
-                "pairs": table.pairs,
-                "name": table.name,
-                "source": table.source,
-            }
-        )
+        facts = (len(terms), table.pairs, table.name, table.source)
+        tables.append(_row(question.kind, file, *facts))
     return {"tables": tables, "zeros": [], "unread": [], "unanswered": []}
 
 
-def _estimated(
-    costs: Sequence[RatingCost], prices: Sequence[tuple[float, float]], store: AnswerStore
-) -> dict[str, Any]:
-    keys = ("rater", "pairs", "requests", "tokens_in", "tokens_out")
-    rows: list[dict[str, Any]] = [
-        {key: getattr(cost, key) for key in keys}
-        | {"price": cost.price(prices[number]) if prices else None}
-        for number, cost in enumerate(costs)
-    ]
-    return {"store": str(store.path), "raters": rows}
+def _row(kind: str, file: Path, words: int, pairs: int, name: str, source: str) -> dict[str, Any]:
+    row = {"kind": kind, "file": str(file), "words": words, "pairs": pairs}
+    return row | {"name": name, "source": source}
 
 
 def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -457,16 +411,6 @@ def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         yield f"together at most {sum(prices):,.2f}"
 
 
-def _reporter(bar: Progress) -> Any:
-    def show(task: str | None, pairs: int) -> None:
-        if task is None:
-            bar.advance(pairs)
-        else:
-            bar.start(task, pairs)
-
-    return show
-
-
 def _written(choices: BuildOptions, found: Sequence[RatingResult]) -> dict[str, Any]:
     from diaghoi.semantic.tables.merging import write_ratings
 
@@ -476,21 +420,13 @@ def _written(choices: BuildOptions, found: Sequence[RatingResult]) -> dict[str, 
         file = choices.files[kind]
         ratings = rated.ratings(file.stem)
         write_ratings(file, ratings)
-        tables.append(
-            {
-                "kind": kind,
-                "file": str(file),
-                "words": len(ratings.names),
-                "pairs": int((ratings.first != ratings.second).sum()),
-                "name": file.stem,
-                "source": f"rated by {', '.join(raters)}",
-            }
-        )
+        pairs = int((ratings.first != ratings.second).sum())
+        source = f"rated by {', '.join(raters)}"
+        tables.append(_row(kind, file, len(ratings.names), pairs, file.stem, source))
         zeros += [{"kind": kind, "first": raters[0], **row} for row in rated.zero_check]
-        unread += [{"rater": rater, "a": a, "b": b} for rater, a, b in rated.unread]
-        unanswered += [
-            {"rater": rater, "a": a, "b": b, "why": why} for rater, a, b, why in rated.unanswered
-        ]
+        unread += [dict(zip(("rater", "a", "b"), row, strict=True)) for row in rated.unread]
+        named = ("rater", "a", "b", "why")
+        unanswered += [dict(zip(named, row, strict=True)) for row in rated.unanswered]
     return {"tables": tables, "zeros": zeros, "unread": unread, "unanswered": unanswered}
 
 
