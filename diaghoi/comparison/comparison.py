@@ -22,7 +22,7 @@ from diaghoi.comparison.results import Result, classes_in, figure, leaving, text
 from diaghoi.comparison.slice_tables import slice_tables
 from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.study import StudyModel, check_models
-from diaghoi.comparison.tables import means_of, stages
+from diaghoi.comparison.tables import by_stage, means_of
 from diaghoi.data.frame import data_frame
 from diaghoi.data.table import Cell, Row, Table
 from diaghoi.data.vocabulary import printed_name
@@ -141,17 +141,14 @@ class Comparison(OneScreen):
             each other model :meth:`diaghoi.comparison.explained.ExplainedDifference.to_dict`, where
             it was asked for, and ``slices``, :meth:`diaghoi.comparison.slices.Slices.to_dict`.
         """
+        labels = [model.label for model in self.models]
         result: dict[str, Any] = {
             "diaghoi": __version__,
             "dataset": self.dataset,
             "protocol": {"name": self.protocol, "signature": self.signature},
             "images": self.images,
             "models": [model.to_dict() for model in self.models],
-            "groups": {
-                stage: [model.label for model in self.models if model.stage == stage]
-                for stage in stages(self.models)
-                if stage
-            },
+            "groups": {stage: of for stage, of in by_stage(self.models, labels).items() if stage},
             "tables": {table.key: self._table(table) for table in self.tables},
             "caveats": list(self.caveats),
             "notes": list(self.notes),

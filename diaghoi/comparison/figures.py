@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -59,10 +59,6 @@ HEADINGS = {
     "slice_parts": "Pair recall and F1 in slices",
 }
 """How the titles of the tables begin, by how their keys begin."""
-LEAST = {
-    "unit": "percentage points",
-    "best": "of ΔmAP the smallest of its column: the error costs least",
-}
 # Of a variant of a run: the title of each column, and its place in a result.
 VARIANT_FIGURES = (
     ("Pairs/image", "pairs", "per_image"),
@@ -202,14 +198,10 @@ def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
             "\nClasses without a true positive are left out, which raises the mean; models may "
             f"differ in them, so that none is marked as best: {of_each}."
         )
-        columns = _unmarked(columns)
+        # Those of two models need not be of the same classes.
+        columns = [(replace(column, better=None), value) for column, value in columns]
     title = f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}"
     return columns, _texts("map", caption, title)
-
-
-def _unmarked(columns: list[tuple[Column, Value]]) -> list[tuple[Column, Value]]:
-    """Mark no value as best where those of two models are not of the same things."""
-    return [(replace(column, better=None), value) for column, value in columns]
 
 
 def _numbers(result: Result, splits: Sequence[str]) -> str:
@@ -224,62 +216,67 @@ def _numbers(result: Result, splits: Sequence[str]) -> str:
 
 
 def _delta_map(results: Sequence[Result], split: str) -> Contents:
-    columns = [
-        (
-            Column(key=name, title=error_title(name), unit="points", better="lower"),
-            _at("oracles", name, "delta_map", split),
-        )
-        for name in _oracles(results)
-    ]
+    names = _oracles(results)
     classes = "" if split == "full" else f" ({split_title(split)})"
-    caption = "What mAP gains when all errors of one kind are repaired: what they cost."
-    caption += _published(results)
-    caption += _leaving(leaving(results, _oracles(results), split)) + _changed(results)
-    if means_found_classes(results[0]):
-        columns = _unmarked(columns)
-    title = f"{HEADINGS['delta_map']}{classes}"
-    return columns, _texts(f"delta_map_{split}", caption, title) | LEAST
-
-
-def _changed(results: Sequence[Result]) -> str:
-    if not means_found_classes(results[0]):
-        return ""
-    return f"\n{CHANGED}\nModels may differ in their classes, so that none is marked."
-
-
-def _published(results: Sequence[Result]) -> str:
-    """Say what the published rule of V-COCO calls an association."""
-    return f"\nBy the published rule: {PUBLISHED}." if by_person(results[0]) else ""
-
-
-def _leaving(gone: str) -> str:
-    if not gone:
-        return ""
-    return (
-        f"\nThe repair leaves classes without annotated triplets ({gone}): they leave the mean, "
-        "which is part of the gain."
+    return _costs(
+        results,
+        {name: _at("oracles", name, "delta_map", split) for name in names},
+        leaving(results, names, split),
+        "What mAP gains when all errors of one kind are repaired: what they cost."
+        f"{_published(results)}",
+        f"delta_map_{split}",
+        f"{HEADINGS['delta_map']}{classes}",
     )
 
 
 def _localised(results: Sequence[Result]) -> Contents:
     """Lay out what errors cost by the reading that the headline of a report goes by."""
-    columns = []
+    values = {}
     for name in _oracles(results):
         if name not in TOTALS:
-            column = Column(key=name, title=error_title(name), unit="points", better="lower")
             other = all(name in part(result, "localised") for result in results)
-            source = "localised" if other else "oracles"
-            columns.append((column, _at(source, name, "delta_map", "full")))
+            values[name] = _at("localised" if other else "oracles", name, "delta_map", "full")
     own = f"; {OWN_OBJECT}, not an association" if by_person(results[0]) else ""
-    caption = (
+    return _costs(
+        results,
+        values,
+        leaving(results, ["missed_gt"], counted="leave_mean_by_pair"),
         f"The same by the reading that a report begins with: {OWN_ATTEMPT}, and triplets of pairs "
-        f"that nothing localises are missed{own}."
+        f"that nothing localises are missed{own}.",
+        "localised",
     )
-    caption += _leaving(leaving(results, ["missed_gt"], counted="leave_mean_by_pair"))
-    caption += _changed(results)
+
+
+def _costs(
+    results: Sequence[Result],
+    values: Mapping[str, Value],
+    gone: str,
+    caption: str,
+    key: str,
+    title: str = "",
+) -> Contents:
+    """Lay out what errors cost, and say what else is in it."""
+    better: Better | None = "lower"
+    if gone:
+        caption += (
+            f"\nThe repair leaves classes without annotated triplets ({gone}): they leave the "
+            "mean, which is part of the gain."
+        )
     if means_found_classes(results[0]):
-        columns = _unmarked(columns)
-    return columns, _texts("localised", caption) | LEAST
+        better = None
+        caption += f"\n{CHANGED}\nModels may differ in their classes, so that none is marked."
+    return [
+        (Column(key=name, title=error_title(name), unit="points", better=better), value)
+        for name, value in values.items()
+    ], _texts(key, caption, title) | {
+        "unit": "percentage points",
+        "best": "of ΔmAP the smallest of its column: the error costs least",
+    }
+
+
+def _published(results: Sequence[Result]) -> str:
+    """Say what the published rule of V-COCO calls an association."""
+    return f"\nBy the published rule: {PUBLISHED}." if by_person(results[0]) else ""
 
 
 def _oracles(results: Sequence[Result]) -> list[str]:

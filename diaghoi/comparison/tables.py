@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from diaghoi.comparison.study import DESCRIPTIONS, STAGES, StudyModel
 from diaghoi.data.table import SHOWN, Cell, Column, Row, RowGroup, Table, shown
 
 Values = tuple[float | None, ...]
+T = TypeVar("T")
 
 
 def table_of(
@@ -77,12 +78,13 @@ def table_of(
     )
 
 
-def by_stage(models: Sequence[StudyModel], rows: Sequence[Row]) -> dict[str, list[Row]]:
-    """Group the rows of models by their stage, those without one last."""
-    groups: dict[str, list[Row]] = {stage: [] for stage in stages(models)}
-    for model, row in zip(models, rows, strict=True):
-        groups[model.stage].append(row)
-    return groups
+def by_stage(models: Sequence[StudyModel], each: Sequence[T]) -> dict[str, list[T]]:
+    """Group what there is of each model by stage: one-stage, two-stage, and those of none."""
+    groups: dict[str, list[T]] = {stage: [] for stage in (*STAGES, "")}
+    for model, of in zip(models, each, strict=True):
+        if model.stage in groups:  # multiple choice has groups of its own
+            groups[model.stage].append(of)
+    return {stage: of for stage, of in groups.items() if of}
 
 
 def model_rows(
@@ -159,11 +161,6 @@ def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int
     shown = [None if value is None else round(factor * value, decimals) for value in values]
     best = (max if column.better == "higher" else min)(each for each in shown if each is not None)
     return frozenset(number for number, value in enumerate(shown) if value == best)
-
-
-def stages(models: Sequence[StudyModel]) -> list[str]:
-    """List the stages of the models: ``one``, ``two``, and an empty string where none is given."""
-    return [stage for stage in (*STAGES, "") if any(model.stage == stage for model in models)]
 
 
 def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str, Values]:
