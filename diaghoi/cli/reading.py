@@ -239,7 +239,7 @@ class InputFiles:
     only_predicted: bool = False
 
     def __post_init__(self) -> None:
-        vocabulary_named(self.dataset or "hico-det")
+        vocabulary_named("hico-det" if self.dataset is None else self.dataset)
 
     @property
     def vocabulary(self) -> Vocabulary:

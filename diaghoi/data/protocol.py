@@ -521,15 +521,15 @@ def _changes(part: str) -> Iterator[dict[str, Any]]:
 
 def _of_keys(text: str, usual: Protocol | None) -> Protocol:
     """Read ``NAME,key=value,...``; the name may be left out where there is a usual one."""
-    first, *parts = (part.strip() for part in text.split(","))
-    if "=" in first:
-        parts, first = [first, *parts], HICO_DET.name if usual is None else usual.name
     kinds = get_type_hints(Protocol)
     settable = [key for key in kinds if key not in ("name", "groups")]
+    first, *parts = (part.strip() for part in text.split(","))
+    if "=" in first or _field(first) in settable:
+        parts, first = [first, *parts], HICO_DET.name if usual is None else usual.name
     changes: dict[str, Any] = {}
     for part in parts:
         key, equals, value = part.partition("=")
-        field = KEYS.get(key, key.replace("-", "_"))
+        field = _field(key)
         if field not in settable:
             names = [*KEYS, *(name.replace("_", "-") for name in settable)]
             raise InputError(
@@ -542,6 +542,10 @@ def _of_keys(text: str, usual: Protocol | None) -> Protocol:
             raise InputError(f"--protocol {part}: {key} is given twice; give one value")
         changes[field] = _value(part, value, kinds[field])
     return protocol(_named(first, usual), **changes)
+
+
+def _field(key: str) -> str:
+    return KEYS.get(key, key.replace("-", "_"))
 
 
 def _value(part: str, value: str, kind: Any) -> Any:
