@@ -365,7 +365,7 @@ Force = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Evaluate predictions even if they look numbered or measured in another way.",
+        help="Evaluate predictions even if they look misread.",
         rich_help_panel=READING,
     ),
 ]
@@ -445,7 +445,7 @@ StudyFile = Annotated[
 ]
 Labels = Annotated[
     str | None,
-    typer.Option(help="Names of the models, separated by commas [names of the files]."),
+    typer.Option(help="Names of the models, separated by commas [of the files]."),
 ]
 Label = Annotated[
     str | None,

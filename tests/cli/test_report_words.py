@@ -181,7 +181,7 @@ REFUSED = {
     "--also shortcuts,shortcuts=a.json": "--also shortcuts: is given twice; give one value",
     "--also shortcuts=a,b.json": "a,b.json: No such file or directory; check the path",
     "--also slices=": "--also slices: give a value: slices=FILE.csv",
-    "--also slices=a,b.txt": "--also slices=a,b.txt: give 'attributes' or a .csv file with a tag per",
+    "--also slices=a,b.txt": "--also slices=a,b.txt: give 'attributes' or a .csv file with",
     "--also slices=a,b.csv": "a,b.csv: No such file or directory; check the path",
     "--dataset ": "unknown data set ''",
     "--zero-shot XY": "unknown zero-shot split 'XY'",
