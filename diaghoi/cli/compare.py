@@ -51,8 +51,8 @@ class TableOptions(outputs.OutputOptions):
         None,
         metavar="NAME,...",
         panel=options.FILES,
-        help="Only these tables, by heading (pairs, 'dmap (rare)'), or 'compact', for a column of "
-        "a paper.",
+        help="Only these tables, by their headings (pairs, 'dmap (rare)'), or 'compact': one table "
+        "for a column of a paper. JSON holds all.",
     )
     detail: options.Detail = False
 
