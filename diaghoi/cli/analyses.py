@@ -195,7 +195,7 @@ class Analyses:
         if predictions.ranked or not predictions.scored:
             return
         asked = [f"--also {name}" for name in NEED_RANKS if name in self]
-        for option_ in [*(["--protocol top="] if top is not None else []), *asked]:
+        for option_ in [*([f"--protocol top={top}"] if top is not None else []), *asked]:
             raise InputError(
                 f"{option_}: the detector gives no scores, so that none of its predictions is "
                 "better than another; leave it out"

@@ -195,14 +195,14 @@ def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[st
         if name not in keys:
             name = next((word for word in name.split(",") if word.strip() not in keys), name)
             raise InputError(
-                f"{option} {name.strip()}: not known{close_matches(name.strip(), keys)}; give some "
-                f"of {', '.join(keys)}"
+                f"{option} {name.strip() or repr('')}: not known"
+                f"{close_matches(name.strip(), keys)}; give some of {', '.join(keys)}"
             )
         key = keys[name]
-        if not equals and key.alone is None:
-            raise InputError(f"{option} {name}: give a value: {name}={key.metavar}")
         if equals and not key.metavar:
             raise InputError(f"{option} {part.strip()}: {name} takes no value; leave it out")
+        if not value and (equals or key.alone is None):
+            raise InputError(f"{option} {name}: give a value: {name}={key.metavar}")
         try:
             values.setdefault(name, []).append(key.read(value) if equals else key.alone)
         except ValueError as error:
@@ -377,7 +377,7 @@ Force = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Evaluate predictions even if they look numbered or measured in another way.",
+        help="Evaluate predictions even if they look misread.",
         rich_help_panel=READING,
     ),
 ]
@@ -457,7 +457,7 @@ StudyFile = Annotated[
 ]
 Labels = Annotated[
     str | None,
-    typer.Option(help="Names of the models, separated by commas [names of the files]."),
+    typer.Option(help="Names of the models, separated by commas [of the files]."),
 ]
 Label = Annotated[
     str | None,

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import csv
 import json
+import signal
+import socket
+import subprocess
+import sys
+import urllib.request
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import pytest
 from PIL import Image
@@ -189,6 +194,46 @@ def test_a_page_with_pictures(report) -> None:
     assert page.lower().startswith("<!doctype html>")
     assert '["data:image/jpeg;base64,' in page or ', "data:image/jpeg;base64,' in page
     assert "Note: 11 of 12 pictures are not in images; their boxes are drawn in empty" in notes
+
+
+@pytest.mark.slow
+def test_open_shows_the_page_of_one_model(data, alone: Path) -> None:
+    words = ["report", data.predictions, "--annotations", data.annotations, "--open", "--json", "r"]
+    with subprocess.Popen(
+        [sys.executable, "-m", "diaghoi", *map(str, words), "--label", "mine"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    ) as program:
+        assert program.stdout is not None
+        *shown, address = until(program.stdout)
+        with urllib.request.urlopen(address, timeout=60) as answer:
+            page = answer.read().decode()
+        program.send_signal(signal.SIGINT)
+        out, err = program.communicate(timeout=60)
+    assert (program.returncode, out) == (0, "")
+    assert "Open this address in a browser here; Ctrl-C ends." in err
+    assert "If repaired alone" in "".join(shown)
+    assert "mine" in page
+    assert "Duplicate" in page
+    assert json.loads(Path("r").read_text())["label"] == "mine"
+
+
+def until(lines: IO[str]) -> list[str]:
+    """Read up to the address of the page."""
+    found = [lines.readline()]
+    while found[-1] and not found[-1].startswith("http://127.0.0.1:"):
+        found.append(lines.readline())
+    return found
+
+
+def test_a_port_that_is_taken_is_refused_before_the_work(report) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        done = report("--open", "--port", port)
+    assert (done.code, done.out) == (2, "")
+    assert f"--port {port}: cannot be used (Address already in use); give another" in done.err
 
 
 REFUSED = {
