@@ -29,7 +29,7 @@ label = "two-stage"
 file = "demo/two_stage.json"
 """
 COMMANDS = (
-    "demo --images 40 --out demo --quiet",
+    "demo --size 40 --out demo --quiet",
     "report demo/one_stage.pkl --annotations demo/annotations.pkl --out delta_map.pdf --quiet",
     "figures study.toml --out figures --column single --only delta_map --quiet",
     "compare study.toml --out tables.tex --quiet",

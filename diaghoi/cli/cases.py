@@ -43,10 +43,10 @@ CASES, TYPICAL, OUTCOMES, CORRUPTED = (
 OF_PREDICTIONS = ("images", "annotations", "image")
 OF_ERRORS = (*OF_PREDICTIONS, "pairs", "error", "hoi")
 TAKEN = {
-    CASES: (*OF_ERRORS, "top", "captions", "verb_similarity", "object_similarity", "kind"),
-    TYPICAL: (*OF_ERRORS, "repairs", "columns"),
-    OUTCOMES: (*OF_PREDICTIONS, "top", "outcomes", "threshold", "columns"),
-    CORRUPTED: ("corruption", "severity", "seed", "columns"),
+    CASES: (*OF_ERRORS, "most", "captions", "verb_similarity", "object_similarity", "kind"),
+    TYPICAL: (*OF_ERRORS, "repairs", "across"),
+    OUTCOMES: (*OF_PREDICTIONS, "most", "outcomes", "threshold", "across"),
+    CORRUPTED: ("corruption", "severity", "seed", "across"),
 }
 """The options that not everything takes."""
 CHOICE, LAYOUT, PICTURE = "Cases", "Figures", "Corrupted pictures"
@@ -80,7 +80,7 @@ class CaseOptions:
     image: list[str] | None = option(
         None, metavar="NAME", panel=CHOICE, help="Only this image; repeatable [all]."
     )
-    top: int | None = option(
+    most: int | None = option(
         None,
         min=1,
         max=10_000,
@@ -103,7 +103,7 @@ class CaseOptions:
     threshold: float | None = option(
         None, panel=LAYOUT, help="Least score of a pair [that of best F1]."
     )
-    columns: int | None = option(
+    across: int | None = option(
         None, min=1, max=10, rare=True, help="Pictures in a row [as many as are legible]."
     )
     column: options.Column = "single"
@@ -134,11 +134,11 @@ class CaseOptions:
                     f"{word.replace('_', '-')}: is for {' and '.join(takers)}, not for {shown}; "
                     "leave it out"
                 )
-        most = MOST_MODELS if shown == OUTCOMES else 1
-        if number > most:
-            raise InputError(f"{number} models: at most {most} for {shown}; give fewer")
-        if shown == OUTCOMES and (self.top or 0) > MOST_IMAGES:
-            raise InputError(f"--top {self.top}: at most {MOST_IMAGES} images fit a figure")
+        models = MOST_MODELS if shown == OUTCOMES else 1
+        if number > models:
+            raise InputError(f"{number} models: at most {models} for {shown}; give fewer")
+        if shown == OUTCOMES and (self.most or 0) > MOST_IMAGES:
+            raise InputError(f"--most {self.most}: at most {MOST_IMAGES} images fit a figure")
         if self.threshold is not None and isnan(self.threshold):
             raise InputError("--threshold nan: give a number")
         if shown != CORRUPTED and self.images is None:
@@ -202,7 +202,7 @@ class CaseOptions:
     @property
     def layout(self) -> dict[str, Any]:
         """How the pictures of a figure are laid out."""
-        return {"width": outputs.width_of(self.column), "columns": self.columns or 0}
+        return {"width": outputs.width_of(self.column), "columns": self.across or 0}
 
     def check(self, inputs: Sequence[Path | None]) -> None:
         """Refuse, before the work begins, what cannot be written or read."""
@@ -310,7 +310,7 @@ def _write_gallery(
         *model,
         choices.errors,
         hoi=_class(choices, diagnosis),
-        top=choices.top or 24,
+        top=choices.most or 24,
         similarities=similarities,
         kinds=choices.kinds,
         images=choices.image or (),
@@ -332,7 +332,7 @@ def _write_figure(choices: CaseOptions, models: Sequence[Model], pictures: Pictu
 
     more = {"images": choices.image or (), **choices.layout}
     if choices.shown == OUTCOMES:
-        more |= {"top": choices.top or 2, "threshold": choices.threshold}
+        more |= {"top": choices.most or 2, "threshold": choices.threshold}
         return outputs.noting_letters(lambda: write_outcomes(choices.out, models, pictures, **more))
     (model,) = models
     more |= {"hoi": _class(choices, model[0]), "repairs": choices.repairs}

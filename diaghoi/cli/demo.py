@@ -34,7 +34,7 @@ class DemoOptions:
     """What is simulated, and where to."""
 
     out: options.Folder = Path("demo")
-    images: int = option(
+    size: int = option(
         500,
         min=1,
         max=options.MOST_IMAGES,
@@ -65,7 +65,7 @@ def demo(choices: DemoOptions) -> None:
     with progress(quiet) as bar:
         bar.start("simulating annotations")
         if choices.annotations is None:
-            truth = simulate.annotations(choices.images, rng)
+            truth = simulate.annotations(choices.size, rng)
         else:
             truth = read_annotations(choices.annotations)
         out.mkdir(parents=True, exist_ok=True)

@@ -376,7 +376,7 @@ def test_demo(refuse, run, alone: Path) -> None:
     assert "file: cannot be the output folder: file is a file" in refuse("demo", "--out", "file")
     assert "nowhere: No such file" in refuse("demo", "--annotations", "nowhere")
     assert not (alone / "demo").exists()
-    for words in (("--seed", -1), ("--images", 0)):
+    for words in (("--seed", -1), ("--size", 0)):
         assert run("demo", *words).code == 2
 
 

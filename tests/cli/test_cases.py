@@ -238,7 +238,7 @@ def test_one_class_by_name_with_hyphens_or_number(run, files) -> None:
 
 def test_top_and_several_errors(run, data, images) -> None:
     words = ("--annotations", data.annotations, "--images", images, "--pairs", data.pairs)
-    more = ("--error", "duplicate", "--error", "action,association", "--top", 1, "--out", "out")
+    more = ("--error", "duplicate", "--error", "action,association", "--most", 1, "--out", "out")
     done = run(*CASES, data.predictions, *words, *more)
     assert re.fullmatch(
         r"out: 3 cases: duplicate 1 of \d+, action 1 of \d+, association 1 of \d+\n", done.out
@@ -585,7 +585,7 @@ def test_two_models_on_one_picture(run, models, alone) -> None:
 
 def test_images_are_chosen_where_models_differ(run, models, alone) -> None:
     both = (models["first"], models["second"])
-    words = ("--top", "1", "--out", "p.svg")
+    words = ("--most", "1", "--out", "p.svg")
     done = run(*CASES, *both, *models["words"], *words)
     assert done.code == 0
     assert "Images: one.jpg" in (alone / "p.svg").read_text(encoding="utf-8")
@@ -647,7 +647,7 @@ def test_a_grey_picture(run, images, alone) -> None:
     ("words", "message"),
     [
         (("--image", "tow.jpg", "--out", "p.png"), "(did you mean 'two.jpg'"),
-        (("--columns", "0", "--out", "p.png"), "--columns"),
+        (("--across", "0", "--out", "p.png"), "--across"),
         (("--column", "triple", "--out", "p.png"), "--column"),
     ],
 )
@@ -663,12 +663,18 @@ def test_wrong_options(run, models, alone, words, message) -> None:
     ("words", "message"),
     [
         (("--repairs", "--out", "o"), "--repairs: is for a figure of errors, not for a folder or"),
-        (("--top", 3, "--out", "p.pdf"), "--top: is for a folder or a page of cases and a figure"),
+        (
+            ("--most", 3, "--out", "p.pdf"),
+            "--most: is for a folder or a page of cases and a figure",
+        ),
         (("--threshold", 0.3, "--out", "p.pdf"), "(of several files, or with --outcomes), not for"),
         (("--error", "action", "--outcomes", "--out", "p.pdf"), "--error: is for a folder or a"),
         (("--no-captions", "--out", "p.pdf"), "--no-captions: is for a folder or a"),
         (("--verb-similarity", "v", "--out", "p.pdf"), "--verb-similarity: is for a folder or a"),
-        (("--top", 31, "--outcomes", "--out", "p.pdf"), "--top 31: at most 30 images fit a figure"),
+        (
+            ("--most", 31, "--outcomes", "--out", "p.pdf"),
+            "--most 31: at most 30 images fit a figure",
+        ),
         (
             ("--severity", 3, "--out", "p.pdf"),
             "--severity: is for a figure of a corrupted picture, ",
@@ -777,7 +783,7 @@ def street(shared: Path, alone: Path, save) -> tuple[Any, ...]:
 
 @pytest.mark.slow
 def test_real_pictures(run, street) -> None:
-    done = run(*CASES, *street, "--error", "object_box", "--top", 4, "--out", "out")
+    done = run(*CASES, *street, "--error", "object_box", "--most", 4, "--out", "out")
     assert done.code == 0
     assert done.out.startswith("out: 4 cases: object_box 4 of ")
     assert done.err == "Note: annotations: gt.json\n"

@@ -211,7 +211,7 @@ def test_convert_of_pairs_alone(run, data) -> None:
 
 
 def test_demo(run, alone: Path) -> None:
-    done = run("demo", "--out", "a", "--images", 8, "--seed", 3)
+    done = run("demo", "--out", "a", "--size", 8, "--seed", 3)
     names = sorted(path.name for path in (alone / "a").iterdir())
     assert names == [
         *("annotations.npz", "annotations.pkl", "delta_map.pdf", "delta_map.png"),
@@ -228,7 +228,7 @@ def test_demo(run, alone: Path) -> None:
 @pytest.mark.slow
 def test_demo_depends_on_its_seed_alone(run, alone: Path) -> None:
     for folder, seed in (("a", 3), ("b", 3), ("c", 4)):
-        assert run("demo", "--out", folder, "--images", 8, "--seed", seed, "-q").out == ""
+        assert run("demo", "--out", folder, "--size", 8, "--seed", seed, "-q").out == ""
     one, same, other = (
         json.loads((alone / folder / "one_stage.json").read_text()) for folder in "abc"
     )

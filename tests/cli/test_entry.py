@@ -149,7 +149,7 @@ def test_json_on_stdout_alone(program, data) -> None:
 
 @pytest.mark.slow
 def test_demo_as_a_program(program, alone: Path) -> None:
-    done = program("demo", "--images", 20)
+    done = program("demo", "--size", 20)
     assert done.code == 0
     assert (alone / "demo" / "delta_map.pdf").read_bytes().startswith(b"%PDF")
     assert "Try: diaghoi report demo/one_stage.pkl" in done.out

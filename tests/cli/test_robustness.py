@@ -437,7 +437,7 @@ def few_corruptions() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_corruptions")
 def test_the_demo_draws_the_whole_chapter(run, alone: Path) -> None:
-    done = run("demo", "--robustness", "--out", "d", "--images", 6)
+    done = run("demo", "--robustness", "--out", "d", "--size", 6)
     assert done.code == 0, done.err
     names = sorted(path.name for path in (alone / "d").iterdir())
     assert names == [

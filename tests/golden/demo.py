@@ -7,7 +7,7 @@ import random
 
 from golden.groups import Group, tables
 
-MAKE = "demo --out demo --images 60 --quiet"
+MAKE = "demo --out demo --size 60 --quiet"
 TRUTH = "--annotations demo/annotations.pkl"
 ONE = f"demo/one_stage.pkl {TRUTH}"
 TWO = f"demo/two_stage.pkl {TRUTH}"
@@ -133,7 +133,7 @@ SOME = [
 robustness = Group(
     files={"study.toml": STUDY},
     before=(
-        "demo --out robust --robustness --images 6 --quiet",
+        "demo --out robust --robustness --size 6 --quiet",
         *(
             f"convert robust/{model}_stage/{name} {model}_{name} --quiet"
             for model in ("one", "two")
