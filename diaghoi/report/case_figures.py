@@ -187,9 +187,7 @@ def write_corrupted(
     levels += ", ".join(map(str, severities))
     with paper():
         figure = corruption_panel(corrupted, severities, width=width, columns=columns)
-        save(
-            figure, path, caption=f"{picture.name} under {', '.join(corrupted)}; {levels}."
-        )
+        save(figure, path, caption=f"{picture.name} under {', '.join(corrupted)}; {levels}.")
     return []
 
 
