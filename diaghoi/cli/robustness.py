@@ -315,7 +315,8 @@ def _print_screen(console: Console, found: Robustness, errors: bool) -> None:
     models = number_of("model", len(overview.models))
     where = overview.subject.removesuffix(f", protocol {overview.protocol}")
     print_line(console, f"{models} on {where}, {found.profiles[0].scope.words}", style="bold")
-    print_line(console, found.summary)
+    if found.summary:
+        print_line(console, found.summary)
     for mark in (*found.caveats, *found.gaps)[:MARKS]:
         for line in folded(f"! {mark}", width, 2):
             print_line(console, line)
@@ -323,8 +324,10 @@ def _print_screen(console: Console, found: Robustness, errors: bool) -> None:
         console.print()
         print_table(console, table)
     console.print()
-    print_line(console, f"Greatest falls of mAP under {overview.protocol}", style="bold")
-    for label, line in worst(found.profiles, 2 if len(overview.models) < 3 else 1):
+    falls = worst(found.profiles, 2 if len(overview.models) < 3 else 1)
+    if falls:
+        print_line(console, f"Greatest falls of mAP under {overview.protocol}", style="bold")
+    for label, line in falls:
         print_line(console, f"{label}, {line}")
     signature = f"{short_signature(overview.protocol, overview.signature)}|diaghoi.{__version__}"
     for line in wrapped([signature, "more: --detail, --also errors, --out FOLDER"], width, GAP):
