@@ -21,7 +21,6 @@ from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.options import (
     Key,
     argument,
-    helping,
     keyed,
     option,
     options_class,
@@ -91,14 +90,7 @@ class RobustnessOptions(TableOptions):
         help="Any score of the report: map.full, pairs.recall, soft_map [official mAP, or role AP "
         "of scenario 2].",
     )
-    also: list[str] | None = option(
-        None,
-        metavar="NAME,...",
-        panel=options.EXTRAS,
-        help=f"{', '.join(ALSO)}; '--also help' explains them.",
-        callback=helping("--also", ALSO),
-        is_eager=True,
-    )
+    also: list[str] | None = options.also(ALSO)
     significance: bool = option(
         False,
         panel=options.SURE,
@@ -290,7 +282,7 @@ def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison)
     from diaghoi.robustness.sentences import sentences
 
     console = Console(highlight=False)
-    if not (choices.table or choices.detail):
+    if not (choices.table or choices.columns or choices.detail):
         _print_screen(console, found, choices.errors)
         outputs.print_number(found.notes)
         return

@@ -101,9 +101,11 @@ def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = 
         images=None,
         caveats=(),
         notes=(),
-        models=study.models,
+        models=(),
         tables=tuple(
-            Table(key=key, title=title, heads=(), columns=(), row_groups=())
+            Table(
+                key=key, title=title, heads=("Model",), columns=(Column(title=""),), row_groups=()
+            )
             for key, title in HEADINGS.items()
             if key not in left_out and (errors or not key.startswith(GROWTH))
         ),
