@@ -142,11 +142,12 @@ def other_protocol(result: Result, asked: Protocol) -> str:
     if "signature" not in saved:
         return ""
     decided = (CUT, RANKING, GROUPS)  # by the files
-    ours, theirs = asked.choices, choices_of(str(saved["signature"]))
+    signature = str(saved["signature"])
+    ours, theirs = asked.choices, choices_of(signature)
     alike = all(theirs.get(key, ours[key]) == ours[key] for key in ours if key not in decided)
     # Some choices have no other name than their value: the IoU, for instance.
     named = [{key for key, value in choices.items() if not value} for choices in (ours, theirs)]
-    return "" if alike and named[0] == named[1] else short_signature(asked.name, saved["signature"])
+    return "" if alike and named[0] == named[1] else short_signature(asked.name, signature)
 
 
 def notes_of(result: Result) -> tuple[str, ...]:
