@@ -21,7 +21,6 @@ from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.options import (
     Key,
     argument,
-    helping,
     keyed,
     option,
     options_class,
@@ -91,14 +90,7 @@ class RobustnessOptions(TableOptions):
         help="Any score of the report: map.full, pairs.recall, soft_map [official mAP, or role AP "
         "of scenario 2].",
     )
-    also: list[str] | None = option(
-        None,
-        metavar="NAME,...",
-        panel=options.EXTRAS,
-        help=f"{', '.join(ALSO)}; '--also help' explains them.",
-        callback=helping("--also", ALSO),
-        is_eager=True,
-    )
+    also: list[str] | None = options.also(ALSO)
     significance: bool = option(
         False,
         panel=options.SURE,
@@ -290,7 +282,7 @@ def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison)
     from diaghoi.robustness.sentences import sentences
 
     console = Console(highlight=False)
-    if not (choices.table or choices.detail):
+    if not (choices.table or choices.columns or choices.detail):
         _print_screen(console, found, choices.errors)
         outputs.print_number(found.notes)
         return
@@ -315,7 +307,8 @@ def _print_screen(console: Console, found: Robustness, errors: bool) -> None:
     models = number_of("model", len(overview.models))
     where = overview.subject.removesuffix(f", protocol {overview.protocol}")
     print_line(console, f"{models} on {where}, {found.profiles[0].scope.words}", style="bold")
-    print_line(console, found.summary)
+    if found.summary:
+        print_line(console, found.summary)
     for mark in (*found.caveats, *found.gaps)[:MARKS]:
         for line in folded(f"! {mark}", width, 2):
             print_line(console, line)
@@ -323,8 +316,10 @@ def _print_screen(console: Console, found: Robustness, errors: bool) -> None:
         console.print()
         print_table(console, table)
     console.print()
-    print_line(console, f"Greatest falls of mAP under {overview.protocol}", style="bold")
-    for label, line in worst(found.profiles, 2 if len(overview.models) < 3 else 1):
+    falls = worst(found.profiles, 2 if len(overview.models) < 3 else 1)
+    if falls:
+        print_line(console, f"Greatest falls of mAP under {overview.protocol}", style="bold")
+    for label, line in falls:
         print_line(console, f"{label}, {line}")
     signature = f"{short_signature(overview.protocol, overview.signature)}|diaghoi.{__version__}"
     for line in wrapped([signature, "more: --detail, --also errors, --out FOLDER"], width, GAP):

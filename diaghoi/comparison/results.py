@@ -139,13 +139,15 @@ def other_protocol(result: Result, asked: Protocol) -> str:
     saved = protocol if isinstance(protocol, Mapping) else {"name": protocol}
     if asked.name != saved.get("name"):
         return str(saved.get("name"))
-    theirs = choices_of(str(saved.get("signature", "")))
-    decided = (CUT, RANKING, GROUPS)  # by the files
-    if all(
-        theirs.get(key, ours) == ours for key, ours in asked.choices.items() if key not in decided
-    ):
+    if "signature" not in saved:
         return ""
-    return short_signature(asked.name, str(saved["signature"]))
+    decided = (CUT, RANKING, GROUPS)  # by the files
+    signature = str(saved["signature"])
+    ours, theirs = asked.choices, choices_of(signature)
+    alike = all(theirs.get(key, ours[key]) == ours[key] for key in ours if key not in decided)
+    # Some choices have no other name than their value: the IoU, for instance.
+    named = [{key for key, value in choices.items() if not value} for choices in (ours, theirs)]
+    return "" if alike and named[0] == named[1] else short_signature(asked.name, signature)
 
 
 def notes_of(result: Result) -> tuple[str, ...]:

@@ -101,9 +101,11 @@ def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = 
         images=None,
         caveats=(),
         notes=(),
-        models=study.models,
+        models=(),
         tables=tuple(
-            Table(key=key, title=title, heads=(), columns=(), row_groups=())
+            Table(
+                key=key, title=title, heads=("Model",), columns=(Column(title=""),), row_groups=()
+            )
             for key, title in HEADINGS.items()
             if key not in left_out and (errors or not key.startswith(GROWTH))
         ),
@@ -133,6 +135,7 @@ def overview_table(profiles: Sequence[Profile], metric: str) -> Table:
     result = _results(profiles)[0]
     plain = [replace(each, model=StudyModel(label=each.model.label)) for each in profiles]
     dearest = costliest(profiles)[:DEAREST]
+    names = f" {_abbreviations(dearest)}." if dearest else ""
     of_each = _by_corruption(dearest, _mri_of, better="higher", group="MRI of the costliest")
     return _table(
         plain,
@@ -141,7 +144,7 @@ def overview_table(profiles: Sequence[Profile], metric: str) -> Table:
         title="Clean scores, MRI and CRI",
         caption=f"Scores: {sourced_title(metric, result)}, %. MRI, %: mean under corruption. "
         "CRI: mean of the relative score, less where it varies with the severity; 1 if nothing is "
-        f"lost. {_abbreviations(dearest)}.{_remark(profiles)}",
+        f"lost.{names}{_remark(profiles)}",
     )
 
 

@@ -228,7 +228,7 @@ def test_figures_for_one_column_of_chosen_corruptions(evaluate, study: Path) -> 
         (("--out", "-.pdf"), "--out -.pdf: unknown suffix .pdf"),
         (("--column", "both"), "--column 'both': not known"),
         (("--table", "dmap"), "--table 'dmap': studies of robustness have robustness, corr"),
-        (("--table", "compact"), "'compact': there is no such table; give some of Robustness"),
+        (("--table", "compact"), "--table 'compact': studies of robustness have robustness, co"),
         (("--table", "growth_action"), "'growth_action': there is no such table"),
         (("--also", "error"), "--also error: not known (did you mean 'errors'?)"),
         (("--also", "errors=1"), "--also errors=1: errors takes no value; leave it out"),
