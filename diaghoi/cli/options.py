@@ -356,8 +356,7 @@ Pairs = Annotated[
 Dataset = Annotated[
     str | None,
     typer.Option(
-        help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes a data set [recognised "
-        "from the content].",
+        help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes one [recognised].",
         rich_help_panel=READING,
     ),
 ]
@@ -395,7 +394,7 @@ ProtocolSpec = Annotated[
     str | None,
     typer.Option(
         "--protocol",
-        metavar="NAME,KEY=VALUE,...",
+        metavar="NAME,...",
         help="How detectors are evaluated [as is usual on the data set], changed by iou=0.75, "
         "ap=area, rare=test, top=100; or the line that a report ends with. '--protocol help' lists "
         "the names.",
@@ -424,7 +423,7 @@ Resamples = Annotated[
     typer.Option(
         max=MOST_RESAMPLES,
         metavar="N",
-        help="Resamples and permutations of the images for the tests.",
+        help="Resamples of the images.",
         rich_help_panel=SURE,
     ),
 ]
@@ -433,7 +432,7 @@ Seed = Annotated[
     typer.Option(
         min=0,
         max=LARGEST_SEED,
-        help="Seed of the random number generator.",
+        help="Random seed.",
         rich_help_panel=SURE,
     ),
 ]

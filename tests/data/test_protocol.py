@@ -171,7 +171,7 @@ def test_a_short_signature_names_what_was_chosen(changes: dict[str, Any], short:
 NUMBERS: dict[str, list[Any]] = {
     "iou": [0.05, 1 / 3, 0.75, 1.0, 1e-7],
     "added_to_union": [0.0, 1e-6, 0.5, 3.0, 1e20],
-    **dict.fromkeys(("considered", "top", "top_of_class"), [None, 1, 100, 19_999]),
+    **{key: [None, 1, 100, 19_999] for key in ("considered", "top", "top_of_class")},
 }
 CHANGES: list[tuple[str, Any]] = [
     (field, value)
@@ -250,7 +250,7 @@ def test_a_line_with_groups_needs_the_same_groups(group: Group) -> None:
     for groups in ((), (Group("other", (1,)),)):
         if groups and groups[0].name == group.name:
             continue
-        with pytest.raises(InputError, match="has the groups .*; give the same ones with"):
+        with pytest.raises(InputError, match=r"has the groups .*; give the same ones with"):
             protocol(line(usual), groups=groups)
 
 
