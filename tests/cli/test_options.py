@@ -115,9 +115,12 @@ def test_a_dataclass_refuses(draw_with) -> None:
 
 COMMANDS = dict(commands(app))
 # Words for the same thing, of which a command takes several, or tells more in its help.
-TOLD = """--also --annotations --class --corruption --dataset --limit --metric --object-similarity --objects
-    --out --pairs --price --resamples --scale --seed --severity --significance --store --table
-    --threshold --top --verb-similarity""".split()
+TOLD = (
+    *("--also", "--annotations", "--class", "--corruption", "--dataset", "--limit", "--metric"),
+    *("--object-similarity", "--objects", "--out", "--pairs", "--price", "--resamples", "--scale"),
+    *("--seed", "--severity", "--significance", "--store", "--table", "--threshold", "--top"),
+    "--verb-similarity",
+)
 # Words for two things.
 TWO = {
     "--columns": "of tables, and of pictures in a figure of cases",
