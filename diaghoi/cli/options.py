@@ -344,7 +344,7 @@ Predictions = Annotated[
 Annotations = Annotated[
     Path | None,
     typer.Option(
-        help="Annotation file or its folder [searched for in the usual places].",
+        help="Annotation file or folder [found in the usual places].",
         readable=False,
         rich_help_panel=READING,
     ),

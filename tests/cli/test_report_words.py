@@ -163,7 +163,7 @@ REFUSED = {
     "--read origin=2": "--read origin=2: not known; give 0, 1",
     "--read origin=1,origin=1": "--read origin: is given twice; give one value",
     "--read origin=1 --read origin=0": "--read origin: is given twice; give one value",
-    "--read objects=coco90": "unknown object numbering 'coco90'",
+    "--read objects=coco90": "numbering 'coco90'",
     "--read format=lists": "unknown format 'lists' (did you mean 'pair-lists'?); known: ",
     "--read boxes=x": "boxes",
     "--read top=0": "--read top=0: give a whole number from 1 to 1,000,000,000",
