@@ -326,9 +326,12 @@ Memory = Annotated[
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
     if wanted:
-        for parameter in context.command.params:
-            vars(parameter)["hidden"] = False
+        rare = [vars(each) for each in context.command.params if vars(each).get("hidden")]
+        for each in rare:
+            each["hidden"] = False
         typer.echo(context.get_help())
+        for each in rare:
+            each["hidden"] = True
         raise typer.Exit
 
 
