@@ -338,9 +338,12 @@ Memory = Annotated[
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
     if wanted:
-        for parameter in context.command.params:
-            vars(parameter)["hidden"] = False
+        rare = [vars(each) for each in context.command.params if vars(each).get("hidden")]
+        for each in rare:
+            each["hidden"] = False
         typer.echo(context.get_help())
+        for each in rare:
+            each["hidden"] = True
         raise typer.Exit
 
 
@@ -356,7 +359,7 @@ Predictions = Annotated[
 Annotations = Annotated[
     Path | None,
     typer.Option(
-        help="Annotation file or its folder [searched for in the usual places].",
+        help="Annotation file or folder [found in the usual places].",
         readable=False,
         rich_help_panel=READING,
     ),
@@ -368,8 +371,7 @@ Pairs = Annotated[
 Dataset = Annotated[
     str | None,
     typer.Option(
-        help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes a data set [recognised "
-        "from the content].",
+        help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes one [recognised].",
         rich_help_panel=READING,
     ),
 ]
@@ -407,7 +409,7 @@ ProtocolSpec = Annotated[
     str | None,
     typer.Option(
         "--protocol",
-        metavar="NAME,KEY=VALUE,...",
+        metavar="NAME,...",
         help="How detectors are evaluated [as is usual on the data set], changed by iou=0.75, "
         "ap=area, rare=test, top=100; or the line that a report ends with. '--protocol help' lists "
         "the names.",
@@ -436,7 +438,7 @@ Resamples = Annotated[
     typer.Option(
         max=MOST_RESAMPLES,
         metavar="N",
-        help="Resamples and permutations of the images for the tests.",
+        help="Resamples of the images.",
         rich_help_panel=SURE,
     ),
 ]
@@ -445,7 +447,7 @@ Seed = Annotated[
     typer.Option(
         min=0,
         max=LARGEST_SEED,
-        help="Seed of the random number generator.",
+        help="Random seed.",
         rich_help_panel=SURE,
     ),
 ]

@@ -74,8 +74,7 @@ class ReadingOptions:
         None,
         metavar="KEY=VALUE,...",
         panel=options.READING,
-        help=f"How to read files, where that is not recognised: {', '.join(READ)}; "
-        "'--read help' explains them.",
+        help="How to read files, where that is not recognised; '--read help' lists the keys.",
         callback=options.helping("--read", READ),
         is_eager=True,
     )

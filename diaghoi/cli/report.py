@@ -275,7 +275,7 @@ def _writers(
     def drawing(figure: str) -> outputs.Writer:
         return lambda path: outputs.draw([result], path, choices.column, figure)
 
-    writers = {}
+    writers: dict[str, outputs.Writer] = {}
     for kind in choices.kinds:
         if kind == ".html":
             writers[kind] = page

@@ -512,8 +512,7 @@ def _changes(part: str) -> Iterator[dict[str, Any]]:
         elif kind is float:
             yield from ({key: value} for value in numbers)
         elif int in get_args(kind):
-            yield from ({key: int(value)} for value in re.findall(r"\d+", part))
-            yield {key: None}
+            yield from ({key: int(value) or None} for value in ("0", *re.findall(r"\d+", part)))
     yield from ({"iou": value, "strict": ">" in part} for value in numbers)
     for boxes in ("inclusive", "continuous"):
         yield from ({"boxes": boxes, "added_to_union": value} for value in (0.0, *numbers))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -12,7 +11,6 @@ from typing import Any
 import numpy as np
 import pytest
 from support.commands import Outcome
-from support.desk import lay_out
 
 import diaghoi
 from diaghoi.cli.analyses import ALSO
@@ -21,30 +19,6 @@ from diaghoi.cli.reading import READ
 HICO_DET = ("preds.pkl", "--annotations", "instances_test2015.json")
 V_COCO = ("vcoco_preds.pkl", "--annotations", "vcoco_test.json")
 OWN = ("office_preds.json", "--dataset", "office.toml")
-OFFICE = """
-name = "office"
-objects = ["person", "keyboard", "mug", "document", "phone"]
-verbs = ["type on", "drink from", "read", "hold"]
-numbers = { objects = 1, verbs = 1 }
-annotations = "office_test.json"
-"""
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write files of all data sets, and of a detector without scores."""
-    folder = tmp_path_factory.mktemp("desk")
-    lay_out(folder)
-    images = pickle.loads((folder / "preds.pkl").read_bytes())
-    for image in images:
-        image["hoi_prediction"] = [
-            {key: triplet[key] for key in ("subject_id", "object_id", "category_id")}
-            for triplet in image["hoi_prediction"][:12]
-        ]
-    (folder / "unscored.pkl").write_bytes(pickle.dumps(images))
-    (folder / "office.toml").write_text(OFFICE)
-    (folder / "groups.json").write_text('{"a | b (2)|x": ["ride bicycle"], "wheels": [1, 600]}')
-    return folder
 
 
 @pytest.fixture
@@ -100,7 +74,10 @@ def test_the_line_of_a_report_gives_the_same_numbers(report, name: str) -> None:
 
 @pytest.mark.parametrize("groups", ["--zero-shot RF-UC", "--groups groups.json"])
 @pytest.mark.parametrize("protocol", ["hico-det-520", "diag-hoi,iou=0.6", "upt"])
-def test_a_line_with_groups_goes_with_the_option_repeated(report, groups, protocol) -> None:
+def test_a_line_with_groups_goes_with_the_option_repeated(
+    report, desk: Path, groups, protocol
+) -> None:
+    (desk / "groups.json").write_text('{"a | b (2)|x": ["ride bicycle"], "wheels": [1, 600]}')
     words = (*HICO_DET, *groups.split(), "--json", "r.json")
     line, wanted = line_and_numbers(report(*words, "--protocol", protocol))
     assert line_and_numbers(report(*words, "--protocol", line)) == (line, wanted)
@@ -163,7 +140,7 @@ REFUSED = {
     "--read origin=2": "--read origin=2: not known; give 0, 1",
     "--read origin=1,origin=1": "--read origin: is given twice; give one value",
     "--read origin=1 --read origin=0": "--read origin: is given twice; give one value",
-    "--read objects=coco90": "unknown object numbering 'coco90'",
+    "--read objects=coco90": "numbering 'coco90'",
     "--read format=lists": "unknown format 'lists' (did you mean 'pair-lists'?); known: ",
     "--read boxes=x": "boxes",
     "--read top=0": "--read top=0: give a whole number from 1 to 1,000,000,000",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,20 +12,12 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 from support.commands import Outcome
-from support.desk import lay_out
 
 import diaghoi
 from diaghoi.data.table import percent
 from diaghoi.formats import write
 
 HICO_DET = ("--annotations", "instances_test2015.json")
-OFFICE = """
-name = "office"
-objects = ["person", "keyboard", "mug", "document", "phone"]
-verbs = ["type on", "drink from", "read", "hold"]
-numbers = { objects = 1, verbs = 1 }
-annotations = "office_test.json"
-"""
 REPORTS = {
     "hico-det": ("preds.pkl", *HICO_DET),
     "v-coco": ("vcoco_preds.pkl", "--annotations", "vcoco_test.json"),
@@ -38,24 +29,6 @@ REPORTS = {
     "groups": ("preds.pkl", *HICO_DET, "--zero-shot", "RF-UC", "--protocol", "iou=0.75,top=50"),
     "long label": ("few.pkl", *HICO_DET, "--label", "a name of many words " * 20),
 }
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write files of all data sets, of few images, and of a detector without scores."""
-    folder = tmp_path_factory.mktemp("desk")
-    lay_out(folder)
-    images = pickle.loads((folder / "preds.pkl").read_bytes())
-    (folder / "few.pkl").write_bytes(pickle.dumps(images[:5]))
-    (folder / "most.pkl").write_bytes(pickle.dumps(images[:15]))
-    for image in images:
-        image["hoi_prediction"] = [
-            {key: triplet[key] for key in ("subject_id", "object_id", "category_id")}
-            for triplet in image["hoi_prediction"][:12]
-        ]
-    (folder / "unscored.pkl").write_bytes(pickle.dumps(images))
-    (folder / "office.toml").write_text(OFFICE)
-    return folder
 
 
 @pytest.fixture
