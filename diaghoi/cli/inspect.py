@@ -93,7 +93,7 @@ def _inspect_file(choices: InspectOptions) -> None:
             raise InputError("--to-description: drafts a new description; leave --dataset out")
         write_draft(choices.to_description, [file, *filter(None, [annotations])])
         dataset = str(choices.to_description)
-        if not (choices.output.quiet or choices.output.printed):
+        if not (choices.output.quiet or choices.output.printed([".json"])):
             typer.echo(f"Wrote {dataset}: fill in the names of objects and verbs.")
     reading = choices.reading.words("top") | {"dataset": dataset}
     beside = {key: reading.pop(key) for key in choices.beside}
