@@ -134,7 +134,7 @@ def draw_answers(folder: Path) -> None:
         for command in (
             f"choice compare questions.json model-a.jsonl model-b.jsonl --out {CHOICE[0]}",
             f"choice score questions.json model-b.jsonl --out {CHOICE[1]}",
-            f"similarity agreement ratings.csv --figure {CHOICE[2]}",
+            f"similarity agreement ratings.csv --out {CHOICE[2]}",
         ):
             words = [sys.executable, "-m", "diaghoi", *command.split(), "--quiet"]
             subprocess.run(words, cwd=desk, check=True)

@@ -100,7 +100,7 @@ def test_errors_speak_of_parameters() -> None:
         ("nowhere.json", "preds.pkl", {}, r"^nowhere\.json: No such file"),
         ("gt.json", "nowhere.pkl", {}, r"^nowhere\.pkl: No such file"),
         ("gt.json", "preds.pkl", {"pairs": "nowhere"}, "^nowhere: No such file"),
-        ("gt.json", "preds.pkl", {"origin": 2}, "^`origin` 2: boxes are counted from 0 or"),
+        ("gt.json", "preds.pkl", {"origin": 2}, "^`origin=2`: boxes are counted from 0 or"),
         ("gt.json", "preds.pkl", {"instances": "gt.json"}, "^gt.json: `instances` is for"),
         ("gt.json", "preds.pkl", {"datset": 1}, r"`datset`: is no parameter \(did you mean 'dat"),
         ("gt.json", "preds.pkl", {"protocol": "hico"}, "protocol 'hico'"),
@@ -165,7 +165,11 @@ def test_force_goes_on() -> None:
 )
 def test_conformance_inputs_are_read_alike(truth: str, found: str, more: dict[str, str]) -> None:
     places = {name: SHARED / path for name, path in more.items()}
-    words = [word for name, path in places.items() for word in (f"--{name}", path)]
+    words = [
+        word
+        for name, path in places.items()
+        for word in (("--read", f"{name}={path}") if name == "instances" else (f"--{name}", path))
+    ]
     expected = by_command(SHARED / truth, SHARED / found, *words)
     mine = in_python(SHARED / truth, SHARED / found, **places)
     if isinstance(expected, str):
