@@ -142,7 +142,7 @@ def write_corrupted(
     seed: int = 0,
     width: float = SINGLE_COLUMN,
     columns: int = 0,
-    progress: Callable[[int], object] | None = None,
+    progress: Callable[[int], None] | None = None,
 ) -> list[str]:
     """Write a figure of a picture under corruptions, as ``diaghoi robustness corrupt`` makes them.
 

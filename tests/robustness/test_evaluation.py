@@ -365,7 +365,7 @@ def test_gaps_are_named_and_marked(folder: Path) -> None:
         ("B", "motion_blur")
     ]
     assert "the file is empty" in told["failed"][0]["error"]
-    notes = "\n".join(found.notes)
+    notes = "\n".join([*found.gaps, *found.notes])
     assert "A: 1 of 7 files are missing: Occlusion 5; the first is " in notes
     assert "B: without predictions on clean pictures CRI, drops and the growth of" in notes
     assert f"B, Motion blur 1: left out: {damaged}: the file is empty" in notes
