@@ -23,7 +23,7 @@ from diaghoi.comparison.results import (
     publishes_negatives,
 )
 from diaghoi.data.arrays.division import ratio
-from diaghoi.data.protocol import choices_of, phrases_of, short_signature
+from diaghoi.data.protocol import choices_of, phrases_of, short_signature, title_of
 from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
@@ -217,10 +217,14 @@ def _means(result: Result) -> list[str]:
         low, high = (percent(bound[key]["full"]) for key in ("worst", "best"))
         first += f" ({low} to {high} if scores ranked)"
     if own != next(iter(shown_means.values())):
-        others.append(f"{result['protocol']['name']} {own}")
+        others.append(f"{title_of(**_named(result))} {own}")
     if "unscored" in result:
         others.append(f"F1 {percent(result['detections']['full']['f1'])}")
     return [first, *others]
+
+
+def _named(result: Result) -> dict[str, str]:
+    return {key: result["protocol"][key] for key in ("name", "signature")}
 
 
 def _of_groups(result: Result, means: Result) -> dict[str, float | None]:
