@@ -11,8 +11,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -62,8 +62,7 @@ ANNOTATIONS, LABELS = "annotations", "image-labels"
 KEYS = {name: (ANNOTATIONS, LABELS)[: 1 + (name == "hico-det")] for name in VOCABULARIES}
 
 
-@dataclass(frozen=True)
-class LocatedFile:
+class LocatedFile(NamedTuple):
     """An annotation file that was found in a folder.
 
     Parameters
@@ -75,7 +74,7 @@ class LocatedFile:
     """
 
     path: Path
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
 
 
 def in_folder(path: Path, vocabulary: Vocabulary) -> LocatedFile:
@@ -87,15 +86,15 @@ def in_folder(path: Path, vocabulary: Vocabulary) -> LocatedFile:
         For a folder without a file of a usual name.
     """
     if not path.is_dir():
-        return LocatedFile(path=path)
+        return LocatedFile(path, [])
     if not vocabulary.known:
         raise InputError(f"{path}: is a folder; give the annotation file itself")
     file = _usual_file(path, FILES[vocabulary.name])
-    return LocatedFile(path=file, notes=[f"annotations: {file}"])
+    return LocatedFile(file, [f"annotations: {file}"])
 
 
-def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
-    """Find the annotation file of a data set.
+def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> LocatedFile:
+    """Find the annotation file of a data set, unless it or its folder is given.
 
     A described data set names its file. That of a known data set is searched for in
     ``DIAGHOI_DATA`` (a file or a folder), in ``diaghoi.toml``, and in the usual folders of the
@@ -107,6 +106,8 @@ def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
         If none is found; the message lists the places searched and how to get the file. Also if
         ``diaghoi.toml`` is not valid, or names a file that does not exist.
     """
+    if given is not None:
+        return in_folder(given, vocabulary)
     dataset = vocabulary.name
     if not vocabulary.known:
         if vocabulary.annotations is None:
@@ -114,13 +115,11 @@ def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
                 f"{dataset}: the description names no annotations; add 'annotations = \"FILE\"' to "
                 "it, or give them with --annotations FILE"
             )
-        return LocatedFile(
-            path=vocabulary.annotations, notes=[f"annotations: {vocabulary.annotations}"]
-        )
+        return LocatedFile(vocabulary.annotations, [f"annotations: {vocabulary.annotations}"])
     path, place, looked = _searched(dataset, ANNOTATIONS)
     if path is not None:
         passed = f", because there are none in {', '.join(looked)}" if looked else ""
-        return LocatedFile(path=path, notes=[f"annotations: {path}, from {place}{passed}"])
+        return LocatedFile(path, [f"annotations: {path}, from {place}{passed}"])
     raise InputError(
         f"no {dataset} annotations found; looked for {', '.join(FILES[dataset])} in "
         f"{', '.join((*looked, *FOLDERS[dataset]))}; {HOW_TO_GET[dataset]} and give it with "
