@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diaghoi.cli import options
-from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder, is_found
+from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
 from diaghoi.cli.options import Key, keyed, option, options_class
 from diaghoi.cli.progress import Progress
 from diaghoi.data.arrays.types import StrArray
@@ -438,8 +439,8 @@ def check_annotations(
         if vocabulary is not None:
             in_folder(path, vocabulary)
         return
-    known = map(vocabulary_named, VOCABULARIES) if vocabulary is None else [vocabulary]
-    if any(map(is_found, known)):
+    with suppress(InputError):
+        check_choice(find_annotations, vocabulary)
         return
     reading["dataset"] = vocabulary
     opened = open_file(predictions, most=FIRST, fitting=fitting, **reading)
