@@ -6,7 +6,7 @@ from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from diaghoi.cli import options
 from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
@@ -25,14 +25,10 @@ from diaghoi.diagnosis.inputs import naming_own_data as naming_own_data
 from diaghoi.diagnosis.inputs import read_inputs
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import open_file
-from diaghoi.formats.base import OwnDataError, Reading
+from diaghoi.formats.base import OwnDataError
 from diaghoi.formats.containers.content import FIRST
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 from diaghoi.formats.own_data import draft
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 
 _BINARY = options.choice_of("0", "1")
 _WHOLE = Key("", lambda value: int(_BINARY(value)), None, "0|1")
@@ -56,8 +52,6 @@ READ = {
     "image-id": Key("the image of a V-COCO file that does not name its one image", metavar="ID"),
 }
 """Keys of ``--read``: how files are read where their content does not show it."""
-OF_PREDICTIONS = ("format", "origin", "objects", "verbs", "classes", "boxes", "top", "image_id")
-"""Settings of reading that annotations do not have."""
 
 
 @options_class
@@ -108,15 +102,8 @@ class ReadingOptions:
         self, predictions: Path, annotations: Path | None, pairs: Path | None = None, **more: Any
     ) -> InputFiles:
         """Say how to read predictions, and their annotations and pairs."""
-        reading: Any = self.words()
-        return InputFiles(
-            predictions=predictions,
-            annotations=annotations,
-            pairs=pairs,
-            reading=reading,
-            force=self.force,
-            **more,
-        )
+        more |= {"reading": self.words(), "force": self.force}
+        return InputFiles(predictions=predictions, annotations=annotations, pairs=pairs, **more)
 
 
 def _word(key: str) -> str:
@@ -217,7 +204,7 @@ class InputFiles:
     predictions, annotations, pairs : pathlib.Path or None
         Files; annotations are those of the predictions' own file, or searched for, if they are not
         given.
-    reading : Reading
+    reading : dict
         How to read them; ``instances`` and ``ids`` are those of the annotations.
     force : bool
         Evaluate implausible predictions, too.
@@ -233,7 +220,7 @@ class InputFiles:
     predictions: Path
     annotations: Path | None
     pairs: Path | None = None
-    reading: Reading
+    reading: dict[str, Any]
     force: bool = False
     only_predicted: bool = False
 
@@ -247,8 +234,7 @@ class InputFiles:
     @property
     def dataset(self) -> str | None:
         """The name or description of the data set, if it is given."""
-        given = self.reading.get("dataset")
-        return given.name if isinstance(given, Vocabulary) else given
+        return cast(str | None, self.reading["dataset"])
 
     @property
     def inputs(self) -> list[Path | None]:
@@ -258,15 +244,10 @@ class InputFiles:
     @property
     def beside(self) -> list[Path | None]:
         """Those that are not the predictions."""
-        more = self.reading.get("instances"), self.reading.get("ids")
-        return [
-            self.annotations,
-            self.pairs,
-            *(None if path is None else Path(path) for path in more),
-        ]
+        return [self.annotations, self.pairs, self.reading["instances"], self.reading["ids"]]
 
     @property
-    def of_predictions(self) -> Reading:
+    def of_predictions(self) -> Any:
         """How to read the predictions: without the files of the annotations."""
         return self.reading | {"instances": None, "ids": None}
 
@@ -289,11 +270,9 @@ class InputFiles:
         files = [self.predictions]
 
         def find(vocabulary: Vocabulary, held: bool) -> LocatedFile:
-            if held and self.annotations is None:
-                note = f"annotations: those in {self.predictions}"
-                located = LocatedFile(self.predictions, [note])
-            else:
-                located = find_annotations(vocabulary, self.annotations)
+            own = LocatedFile(self.predictions, [f"annotations: those in {self.predictions}"])
+            mine = held and self.annotations is None
+            located = own if mine else find_annotations(vocabulary, self.annotations)
             check([*self.inputs, located.path])
             bar.start("reading annotations")
             files.append(located.path)
@@ -411,7 +390,7 @@ def check_annotations(
     find: Callable[[Vocabulary], object] = find_annotations,
     *,
     fitting: bool = True,
-    **reading: Unpack[Reading],
+    **reading: Any,
 ) -> None:
     """Refuse annotations that cannot be found before all predictions are read.
 
