@@ -25,10 +25,8 @@ from diaghoi.diagnosis.inputs import naming_own_data as naming_own_data
 from diaghoi.diagnosis.inputs import read_inputs
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import open_file
-from diaghoi.formats.base import OwnDataError
 from diaghoi.formats.containers.content import FIRST
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
-from diaghoi.formats.own_data import draft
 
 _BINARY = options.choice_of("0", "1")
 _WHOLE = Key("", lambda value: int(_BINARY(value)), None, "0|1")
@@ -194,6 +192,11 @@ class Inputs(NamedTuple):
         """The data set."""
         return self.annotations.vocabulary
 
+    def only(self, names: StrArray) -> Inputs:
+        """Leave the images of these names: see :func:`only_shared`."""
+        truth, found, coverage, note = only_shared(self.annotations, self.predictions, names)
+        return Inputs(truth, found, self.files, [*self.notes, note], coverage)
+
 
 @dataclass(frozen=True, kw_only=True)
 class InputFiles:
@@ -291,22 +294,9 @@ class InputFiles:
             find=find,
             **self.reading,
         )
-        files += [] if self.pairs is None else [self.pairs]
-        if not self.only_predicted:
-            return Inputs(truth, found, files, notes)
-        names = shared_images(truth.names, found.names)
-        kept, predicted, coverage, note = only_shared(truth, found, names)
-        return Inputs(kept, predicted, files, [*notes, note], coverage)
-
-
-def drafted(error: InputError) -> str:
-    """Draft the description that an error asks for; empty where it asks for none."""
-    if not isinstance(error, OwnDataError):
-        return ""
-    try:
-        return draft(error.files)
-    except (InputError, OSError, MemoryError):
-        return ""
+        files += filter(None, [self.pairs])
+        read = Inputs(truth, found, files, notes)
+        return read.only(shared_images(truth.names, found.names)) if self.only_predicted else read
 
 
 def only_shared(

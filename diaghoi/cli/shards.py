@@ -9,7 +9,7 @@ from pathlib import Path
 from diaghoi.cli.engines import EngineOptions
 from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.progress import Progress
-from diaghoi.cli.reading import InputFiles, Inputs, only_shared
+from diaghoi.cli.reading import InputFiles, Inputs
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -125,11 +125,7 @@ class Shards:
             bar.start("diagnosing files", total=len(files))
             found = diagnose_shards(settings, files, engine, progress=bar.advance)
         names = found.diagnosis.names
-        stand_in = found.empty.with_names(names)
         notes = [*found.warnings, *located.notes]
-        if not reading.only_predicted:
-            return Inputs(annotations, stand_in, [located.path], notes), found.diagnosis
+        read = Inputs(annotations, found.empty.with_names(names), [located.path], notes)
         # What the files hold beside these images was left out file by file.
-        kept, _, coverage, note = only_shared(annotations, stand_in, names)
-        read = Inputs(kept, stand_in, [located.path], [*notes, note], coverage)
-        return read, found.diagnosis
+        return read.only(names) if reading.only_predicted else read, found.diagnosis

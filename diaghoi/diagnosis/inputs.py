@@ -104,52 +104,39 @@ def read_inputs(
             raise InputError(f"--{name.replace('_', '-')}: is for files, but Scenes are given")
     if isinstance(annotations, SceneSource) and isinstance(predictions, SceneSource):
         return Inputs(annotations, predictions, [])
+    own, notes = None, list[str]()
     with naming_own_data(predictions, annotations, force or reading.get("dataset")):
-        truth, found, notes = _read(annotations, predictions, pairs, force, find, reading)
+        if isinstance(predictions, SceneSource):
+            found = predictions
+        else:
+            found, own = _predictions(annotations, predictions, pairs, force, reading)
+        if find is not None:
+            annotations, notes = find(found.vocabulary, own is not None)
+        if isinstance(annotations, SceneSource):
+            truth = annotations
+        elif own is not None and Path(annotations) == Path(predictions):  # type: ignore[arg-type]
+            truth = own
+        else:
+            truth = _annotations(annotations, found.vocabulary, force, reading)
+            notes += [] if own is None else _differing(truth.load(), own.load())
         found = alike(truth, found)
         if np.array_equal(truth.names, found.names):
             found = found.with_names(truth.names)  # keep the names in memory only once
         return Inputs(truth, found, [*check_plausible(truth, found, force=force), *notes])
 
 
-def _read(
-    annotations: Given | None,
-    predictions: Given,
-    pairs: Any,
-    force: bool,
-    find: Finder | None,
-    reading: Reading,
-) -> Inputs:
-    """Read what is not read yet; note how annotations in the file of predictions differ."""
-    own = None
-    notes: list[str] = []
-    if isinstance(predictions, SceneSource):
-        found = predictions
-    else:
-        found, own = _predictions(annotations, predictions, pairs, force, reading)
-    if find is not None:
-        annotations, notes = find(found.vocabulary, own is not None)
-    assert annotations is not None
-    if isinstance(annotations, SceneSource):
-        return Inputs(annotations, found, notes)
-    if own is not None and Path(annotations) == Path(predictions):  # type: ignore[arg-type]
-        return Inputs(own, found, notes)
+def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) -> SceneSource:
+    """Open annotations of the data set that predictions show, or that is given."""
     beside: Reading = {"instances": reading.get("instances"), "ids": reading.get("ids")}
-    with _refusing_results(annotations, "the annotations"):
-        truth = open_annotations(annotations, **beside | {"dataset": found.vocabulary})
+    with _refusing_results(path, "the annotations"):
+        truth = open_annotations(path, **beside | {"dataset": words})
         if reading.get("dataset") is None and not force:
             check_fit(truth)
-    if own is not None:
-        notes = [*notes, *_differing(truth.load(), own.load())]
-    return Inputs(truth, found, notes)
+    return truth
 
 
 def _predictions(
-    annotations: Given | None,
-    path: str | os.PathLike[str],
-    pairs: Any,
-    force: bool,
-    reading: Reading,
+    annotations: Given | None, path: Any, pairs: Any, force: bool, reading: Reading
 ) -> tuple[SceneSource, SceneSource | None]:
     """Open predictions of the data set that is given, or that they or the annotations show."""
     given = reading.get("dataset")
