@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -94,9 +94,8 @@ def read_inputs(
     check_reading(reading)
     files = {"predictions": predictions, "annotations": annotations, "pairs": pairs, **reading}
     scenes = {name for name, given in files.items() if isinstance(given, SceneSource)}
-    for name in ("predictions", "annotations", "pairs", "instances", "ids"):
-        if name not in scenes and files.get(name) is not None:
-            _check_readable(files[name])
+    names = ("predictions", "annotations", "pairs", "instances", "ids")
+    check_readable(files.get(name) for name in names if name not in scenes)
     owners = {"instances": {"annotations"}, "ids": {"annotations"}}
     owners |= {"dataset": {"annotations", "predictions"}}
     for name in ("pairs", *reading):
@@ -164,14 +163,26 @@ def _predictions(
         return open_both(path, pairs=pairs, fitting=fitting, **reading)
 
 
-def _check_readable(path: Any) -> None:
-    """Refuse a file that cannot be read, before others are."""
-    try:
-        ordinary(path)
-        if not os.access(path, os.R_OK):
-            raise PermissionError(13, os.strerror(13))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
+def check_readable(files: Iterable[Any]) -> None:
+    """Refuse files that cannot be read, before any of them is.
+
+    Parameters
+    ----------
+    files : iterable of path or None
+        None is passed over.
+
+    Raises
+    ------
+    InputError
+        For a file that does not exist, may not be read, or is a pipe or a device.
+    """
+    for path in filter(None, files):
+        try:
+            ordinary(path)
+            if not os.access(path, os.R_OK):
+                raise PermissionError(13, os.strerror(13))
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}; check the path") from None
 
 
 @contextmanager
