@@ -51,8 +51,8 @@ FOLDERS |= {"v-coco-thesis": FOLDERS["v-coco"], "hoi-a-verbs": FOLDERS["hoi-a"]}
 FILES |= {"hoi-a-verbs": FILES["hoi-a"]}
 VARIABLE, TOML = "DIAGHOI_DATA", "diaghoi.toml"
 ANNOTATIONS, LABELS = "annotations", "image-labels"
-# Only HICO-DET has image labels.
-KEYS = {name: (ANNOTATIONS, LABELS)[: 1 + (name == "hico-det")] for name in VOCABULARIES}
+NAMES = {name: {ANNOTATIONS: tuple(FILES[name])} for name in VOCABULARIES}
+NAMES["hico-det"][LABELS] = ("anno.mat",)  # only HICO-DET has image labels
 
 
 class LocatedFile(NamedTuple):
@@ -151,7 +151,7 @@ def image_labels(
     if given is not None:
         return _read_labels(given), []
     dataset = annotations.vocabulary.name
-    if LABELS not in KEYS.get(dataset, ()):
+    if LABELS not in NAMES.get(dataset, ()):
         return None, []
     path, place, _ = _searched(dataset, LABELS)
     if path is None:
@@ -182,7 +182,7 @@ def _searched(dataset: str, key: str) -> tuple[Path | None, str, list[str]]:
 
 def _places(dataset: str, key: str) -> Iterator[tuple[str, str | None, list[Path]]]:
     """Give each place to search: its name, the user's value there, and the paths to try."""
-    names, folders = _names(dataset, key), FOLDERS[dataset]
+    names, folders = NAMES[dataset][key], FOLDERS[dataset]
     variable = os.environ.get(VARIABLE)
     if variable:
         below = ("", *(folder.removeprefix("data/") for folder in folders))
@@ -192,10 +192,6 @@ def _places(dataset: str, key: str) -> Iterator[tuple[str, str | None, list[Path
     if file is not None:
         yield str(toml), str(file), [file]
     yield "a customary folder", None, [Path(folder, name) for folder in folders for name in names]
-
-
-def _names(dataset: str, key: str) -> tuple[str, ...]:
-    return tuple(FILES[dataset]) if key == ANNOTATIONS else ("anno.mat",)
 
 
 def _usual_file(folder: Path, names: Iterable[str]) -> Path:
@@ -214,11 +210,11 @@ def _named_in_toml(dataset: str, key: str) -> tuple[Path | None, Path | None]:
         return None, None
     toml = Path(os.path.relpath(nearest))
     tables = read_toml(toml)
-    check_keys(str(toml), tables, list(KEYS))
+    check_keys(str(toml), tables, list(NAMES))
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise InputError(f"{toml}: {name}: is {table!r:.60}; give a table: the line [{name}]")
-        check_keys(f"{toml}: [{name}]", table, KEYS[name])
+        check_keys(f"{toml}: [{name}]", table, tuple(NAMES[name]))
         for given in table:
             text_of(f"{toml}: [{name}]", table, given)
     value = tables.get(dataset, {}).get(key)
@@ -228,7 +224,7 @@ def _named_in_toml(dataset: str, key: str) -> tuple[Path | None, Path | None]:
     if not path.exists():
         raise InputError(f"{where}: {path}: no such file; correct the path: it starts from {TOML}")
     try:
-        return toml, _usual_file(path, _names(dataset, key)) if path.is_dir() else path
+        return toml, _usual_file(path, NAMES[dataset][key]) if path.is_dir() else path
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 

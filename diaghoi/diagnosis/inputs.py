@@ -176,7 +176,7 @@ def check_readable(files: Iterable[Any]) -> None:
     InputError
         For a file that does not exist, may not be read, or is a pipe or a device.
     """
-    for path in filter(None, files):
+    for path in (given for given in files if given is not None):
         try:
             ordinary(path)
             if not os.access(path, os.R_OK):
