@@ -7,12 +7,14 @@ import errno
 import io
 import os
 import sys
+from contextlib import suppress
 
 from diaghoi.cli.commands import app
-from diaghoi.cli.reading import drafted
 from diaghoi.cli.stopping import WORDS, stoppable
 from diaghoi.data.arrays.allocation import keep_freed_memory
 from diaghoi.exceptions import InputError, speaking_of_options
+from diaghoi.formats.base import OwnDataError
+from diaghoi.formats.own_data import draft as drafted
 
 # ASCII replacements of the other characters in reports, for terminals and log files without them.
 PLAIN = {"Δ": "d", "−": "-", "–": "-", "…": ".", "·": "-", "≤": "<=", "≥": ">="}
@@ -47,10 +49,13 @@ def _run() -> tuple[int, str, str]:
     """Run the command; return the exit code, the message for stderr, and a draft to follow it."""
     code, message, draft = 0, "", ""
     try:
-        code = _command()
+        app(prog_name="diaghoi")
+    except SystemExit as done:
+        code = done.code if isinstance(done.code, int) else 0
     except InputError as error:
         message = str(error)
-        draft = drafted(error)
+        with suppress(InputError, OSError, MemoryError):
+            draft = drafted(error.files) if isinstance(error, OwnDataError) else ""
     except BrokenPipeError:
         code = 1
     except OSError as error:
@@ -64,14 +69,6 @@ def _run() -> tuple[int, str, str]:
         code = 1
         message = "" if isinstance(lost, BrokenPipeError) else f"stdout: {lost.strerror or lost}"
     return (2, f"error: {message}", draft) if message else (code, "", "")
-
-
-def _command() -> int:
-    try:
-        app(prog_name="diaghoi")
-    except SystemExit as done:
-        return done.code if isinstance(done.code, int) else 0
-    return 0
 
 
 def _unwritten() -> OSError | None:

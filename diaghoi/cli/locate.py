@@ -10,9 +10,10 @@ A file ``diaghoi.toml`` in the working directory, or in one of its parents, may 
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 
@@ -24,7 +25,7 @@ from diaghoi.formats.containers.toml import check_keys, read_toml, text_of
 from diaghoi.formats.hico_det.image_labels import ImageLabels, read_image_labels
 
 # Folders below the working directory in which the code bases of the field keep a data set, and the
-# names of its annotation files; the first that exists is used.
+# names of its annotation files with the code bases that read them; the first that exists is used.
 FOLDERS = {
     "hico-det": ("data/hicodet", "hicodet", "data/hico_20160224_det/annotations"),
     "v-coco": ("data/vcoco", "vcoco", "data/v-coco/data/vcoco", "v-coco/data/vcoco"),
@@ -32,38 +33,29 @@ FOLDERS = {
     "hoi-a": ("data/hoia", "data/hoia/eval", "data/hoia/annotations", "hoia/annotations", "hoia"),
 }
 FILES = {
-    "hico-det": (
-        "instances_test2015.json",
-        "anno_bbox.mat",
-        "test_hico.json",
-        "gt_wo_nointer.pkl",
-    ),
-    "v-coco": ("vcoco_test.json", "test_vcoco.json"),
-    "swig-hoi": ("swig_test_1000.json",),
-    "hoi-a": ("test_hoia.json",),
+    "hico-det": {
+        "instances_test2015.json": "UPT and SCG code bases",
+        "anno_bbox.mat": "HICO-DET itself",
+        "test_hico.json": "QPIC, CDN",
+        "gt_wo_nointer.pkl": "CDN and the published diagnosis code",
+    },
+    "v-coco": {
+        "vcoco_test.json": "V-COCO itself, with its COCO instances file and .ids",
+        "test_vcoco.json": "QPIC, CDN",
+    },
+    "v-coco-thesis": {"test_vcoco.json": "QPIC, CDN"},
+    "swig-hoi": {"swig_test_1000.json": "SWIG-HOI itself"},
+    "hoi-a": {"test_hoia.json": "PPDM, AS-Net and HoiTransformer code bases"},
 }
 FOLDERS |= {"v-coco-thesis": FOLDERS["v-coco"], "hoi-a-verbs": FOLDERS["hoi-a"]}
-FILES |= {"v-coco-thesis": ("test_vcoco.json",), "hoi-a-verbs": FILES["hoi-a"]}
-HOW_TO_GET = {
-    "hico-det": "get instances_test2015.json (UPT and SCG code bases), test_hico.json (QPIC, CDN) "
-    "or anno_bbox.mat (HICO-DET itself)",
-    "v-coco": "get vcoco_test.json (V-COCO itself, with its COCO instances file and .ids) or "
-    "test_vcoco.json (QPIC, CDN)",
-    "swig-hoi": "get swig_test_1000.json (SWIG-HOI itself)",
-    "hoi-a": "get test_hoia.json (PPDM, AS-Net and HoiTransformer code bases)",
-}
-HOW_TO_GET |= {
-    "v-coco-thesis": "get test_vcoco.json (QPIC, CDN)",
-    "hoi-a-verbs": HOW_TO_GET["hoi-a"],
-}
+FILES |= {"hoi-a-verbs": FILES["hoi-a"]}
 VARIABLE, TOML = "DIAGHOI_DATA", "diaghoi.toml"
 ANNOTATIONS, LABELS = "annotations", "image-labels"
-# Only HICO-DET has image labels.
-KEYS = {name: (ANNOTATIONS, LABELS)[: 1 + (name == "hico-det")] for name in VOCABULARIES}
+NAMES = {name: {ANNOTATIONS: tuple(FILES[name])} for name in VOCABULARIES}
+NAMES["hico-det"][LABELS] = ("anno.mat",)  # only HICO-DET has image labels
 
 
-@dataclass(frozen=True)
-class LocatedFile:
+class LocatedFile(NamedTuple):
     """An annotation file that was found in a folder.
 
     Parameters
@@ -75,7 +67,7 @@ class LocatedFile:
     """
 
     path: Path
-    notes: list[str] = field(default_factory=list)
+    notes: list[str]
 
 
 def in_folder(path: Path, vocabulary: Vocabulary) -> LocatedFile:
@@ -87,15 +79,15 @@ def in_folder(path: Path, vocabulary: Vocabulary) -> LocatedFile:
         For a folder without a file of a usual name.
     """
     if not path.is_dir():
-        return LocatedFile(path=path)
+        return LocatedFile(path, [])
     if not vocabulary.known:
         raise InputError(f"{path}: is a folder; give the annotation file itself")
     file = _usual_file(path, FILES[vocabulary.name])
-    return LocatedFile(path=file, notes=[f"annotations: {file}"])
+    return LocatedFile(file, [f"annotations: {file}"])
 
 
-def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
-    """Find the annotation file of a data set.
+def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> LocatedFile:
+    """Find the annotation file of a data set, unless it or its folder is given.
 
     A described data set names its file. That of a known data set is searched for in
     ``DIAGHOI_DATA`` (a file or a folder), in ``diaghoi.toml``, and in the usual folders of the
@@ -107,6 +99,8 @@ def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
         If none is found; the message lists the places searched and how to get the file. Also if
         ``diaghoi.toml`` is not valid, or names a file that does not exist.
     """
+    if given is not None:
+        return in_folder(given, vocabulary)
     dataset = vocabulary.name
     if not vocabulary.known:
         if vocabulary.annotations is None:
@@ -114,28 +108,17 @@ def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
                 f"{dataset}: the description names no annotations; add 'annotations = \"FILE\"' to "
                 "it, or give them with --annotations FILE"
             )
-        return LocatedFile(
-            path=vocabulary.annotations, notes=[f"annotations: {vocabulary.annotations}"]
-        )
+        return LocatedFile(vocabulary.annotations, [f"annotations: {vocabulary.annotations}"])
     path, place, looked = _searched(dataset, ANNOTATIONS)
     if path is not None:
         passed = f", because there are none in {', '.join(looked)}" if looked else ""
-        return LocatedFile(path=path, notes=[f"annotations: {path}, from {place}{passed}"])
+        return LocatedFile(path, [f"annotations: {path}, from {place}{passed}"])
+    files = " or ".join(f"{file} ({source})" for file, source in FILES[dataset].items())
     raise InputError(
-        f"no {dataset} annotations found; looked for {', '.join(FILES[dataset])} in "
-        f"{', '.join((*looked, *FOLDERS[dataset]))}; {HOW_TO_GET[dataset]} and give it with "
-        f"--annotations FILE, or once for all in {TOML}, here or in a folder above: the line "
-        f'[{dataset}], and below it the line {ANNOTATIONS} = "FILE"'
+        f"no {dataset} annotations found in {', '.join((*looked, *FOLDERS[dataset]))}; get {files} "
+        f"and give it with --annotations FILE, or once for all in {TOML}, here or in a folder "
+        f'above: the line [{dataset}], and below it the line {ANNOTATIONS} = "FILE"'
     )
-
-
-def is_found(vocabulary: Vocabulary) -> bool:
-    """Whether the annotation file of a data set can be found."""
-    try:
-        find_annotations(vocabulary)
-    except InputError:
-        return False
-    return True
 
 
 def image_labels(
@@ -168,7 +151,7 @@ def image_labels(
     if given is not None:
         return _read_labels(given), []
     dataset = annotations.vocabulary.name
-    if LABELS not in KEYS.get(dataset, ()):
+    if LABELS not in NAMES.get(dataset, ()):
         return None, []
     path, place, _ = _searched(dataset, LABELS)
     if path is None:
@@ -199,25 +182,19 @@ def _searched(dataset: str, key: str) -> tuple[Path | None, str, list[str]]:
 
 def _places(dataset: str, key: str) -> Iterator[tuple[str, str | None, list[Path]]]:
     """Give each place to search: its name, the user's value there, and the paths to try."""
-    names = _names(dataset, key)
+    names, folders = NAMES[dataset][key], FOLDERS[dataset]
     variable = os.environ.get(VARIABLE)
     if variable:
-        root = Path(variable)
-        below = (root / folder.removeprefix("data/") for folder in FOLDERS[dataset])
-        paths = [folder / name for folder in (root, *below) for name in names]
-        yield VARIABLE, variable, [*([root] if key == ANNOTATIONS else []), *dict.fromkeys(paths)]
+        below = ("", *(folder.removeprefix("data/") for folder in folders))
+        paths = [Path(variable, folder, name) for folder in below for name in names]
+        yield VARIABLE, variable, [*([Path(variable)] if key == ANNOTATIONS else []), *paths]
     toml, file = _named_in_toml(dataset, key)
     if file is not None:
         yield str(toml), str(file), [file]
-    customary = [Path(folder) / name for folder in FOLDERS[dataset] for name in names]
-    yield "a customary folder", None, customary
+    yield "a customary folder", None, [Path(folder, name) for folder in folders for name in names]
 
 
-def _names(dataset: str, key: str) -> tuple[str, ...]:
-    return FILES[dataset] if key == ANNOTATIONS else ("anno.mat",)
-
-
-def _usual_file(folder: Path, names: tuple[str, ...]) -> Path:
+def _usual_file(folder: Path, names: Iterable[str]) -> Path:
     file = next((folder / name for name in names if (folder / name).is_file()), None)
     if file is None:
         raise InputError(f"{folder}: a folder without {' or '.join(names)}; give the file itself")
@@ -228,16 +205,16 @@ def _named_in_toml(dataset: str, key: str) -> tuple[Path | None, Path | None]:
     """Return the nearest ``diaghoi.toml``, and the file that it names."""
     here = Path.cwd()
     near = (folder / TOML for folder in (here, *here.parents))
-    nearest = next((path for path in near if os.path.lexists(path)), None)
+    nearest = next(filter(os.path.lexists, near), None)
     if nearest is None:
         return None, None
     toml = Path(os.path.relpath(nearest))
     tables = read_toml(toml)
-    check_keys(str(toml), tables, list(KEYS))
+    check_keys(str(toml), tables, list(NAMES))
     for name, table in tables.items():
         if not isinstance(table, dict):
             raise InputError(f"{toml}: {name}: is {table!r:.60}; give a table: the line [{name}]")
-        check_keys(f"{toml}: [{name}]", table, KEYS[name])
+        check_keys(f"{toml}: [{name}]", table, tuple(NAMES[name]))
         for given in table:
             text_of(f"{toml}: [{name}]", table, given)
     value = tables.get(dataset, {}).get(key)
@@ -247,35 +224,22 @@ def _named_in_toml(dataset: str, key: str) -> tuple[Path | None, Path | None]:
     if not path.exists():
         raise InputError(f"{where}: {path}: no such file; correct the path: it starts from {TOML}")
     try:
-        return toml, _usual_file(path, _names(dataset, key)) if path.is_dir() else path
+        return toml, _usual_file(path, NAMES[dataset][key]) if path.is_dir() else path
     except InputError as error:
         raise InputError(f"{where}: {error}") from None
 
 
 def _read_labels(path: Path) -> ImageLabels:
-    """Read the image-level labels of HICO; the error for another file identifies it.
-
-    Raises
-    ------
-    InputError
-        If the file is not HICO's ``anno.mat``.
-    """
+    """Read the image-level labels of HICO; the error for another file identifies it."""
     try:
         return read_image_labels(path)
     except InputError as error:
-        if not path.is_file() or path.stat().st_size == 0:
-            raise
-        with path.open("rb") as stream:
-            matlab = stream.read(6) == b"MATLAB"
-        try:
+        problem = str(error)
+        with suppress(InputError, OSError):
+            with path.open("rb") as stream:
+                if stream.read(6) != b"MATLAB":
+                    problem = f"{path}: not a MATLAB file; image labels are in HICO's anno.mat"
             found = recognise(path)
-        except InputError:
-            if matlab:
-                raise error from None
-            raise InputError(
-                f"{path}: not a MATLAB file; image labels are in HICO's anno.mat"
-            ) from None
-        raise InputError(
-            f"{path}: holds {found.kind} ({found.format}), not image labels; these are in HICO's "
-            "anno.mat"
-        ) from None
+            problem = f"{path}: holds {found.kind} ({found.format}), not image labels; these are "
+            problem += "in HICO's anno.mat"
+        raise InputError(problem) from None

@@ -2,42 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple
-
-import numpy as np
+from typing import Any, NamedTuple, cast
 
 from diaghoi.cli import options
-from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder, is_found
+from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
 from diaghoi.cli.options import Key, keyed, option, options_class
-from diaghoi.cli.outputs import check_inputs
 from diaghoi.cli.progress import Progress
-from diaghoi.comparison.results import refuse_result
 from diaghoi.data.arrays.types import StrArray
-from diaghoi.data.differences import differences
 from diaghoi.data.groups import UnclearBaseError, read_groups
 from diaghoi.data.groups import zero_shot as zero_shot_split
-from diaghoi.data.joining import alike, only_images, shared_images
+from diaghoi.data.joining import only_images, shared_images
 from diaghoi.data.pixels import LAYOUTS
 from diaghoi.data.protocol import Group, Protocol, spelt
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource, Source
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
-from diaghoi.diagnosis.plausibility import check_plausible
+from diaghoi.diagnosis.inputs import naming_own_data as naming_own_data
+from diaghoi.diagnosis.inputs import read_inputs
 from diaghoi.exceptions import InputError, number_of
-from diaghoi.formats import open_annotations, open_both, open_file, recognise
-from diaghoi.formats.base import OwnDataError, Reading, UnclearDataSetError
+from diaghoi.formats import open_file
 from diaghoi.formats.containers.content import FIRST
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
-from diaghoi.formats.own_data import draft
-from diaghoi.formats.reading import check_fit
-
-if TYPE_CHECKING:
-    from typing_extensions import Unpack
-
 
 _BINARY = options.choice_of("0", "1")
 _WHOLE = Key("", lambda value: int(_BINARY(value)), None, "0|1")
@@ -61,8 +50,6 @@ READ = {
     "image-id": Key("the image of a V-COCO file that does not name its one image", metavar="ID"),
 }
 """Keys of ``--read``: how files are read where their content does not show it."""
-OF_PREDICTIONS = ("format", "origin", "objects", "verbs", "classes", "boxes", "top", "image_id")
-"""Settings of reading that annotations do not have."""
 
 
 @options_class
@@ -113,15 +100,8 @@ class ReadingOptions:
         self, predictions: Path, annotations: Path | None, pairs: Path | None = None, **more: Any
     ) -> InputFiles:
         """Say how to read predictions, and their annotations and pairs."""
-        reading: Any = self.words()
-        return InputFiles(
-            predictions=predictions,
-            annotations=annotations,
-            pairs=pairs,
-            reading=reading,
-            force=self.force,
-            **more,
-        )
+        more |= {"reading": self.words(), "force": self.force}
+        return InputFiles(predictions=predictions, annotations=annotations, pairs=pairs, **more)
 
 
 def _word(key: str) -> str:
@@ -144,14 +124,23 @@ class ProtocolOptions:
         help='Report groups of classes, from a JSON file {"name": [classes], "base": 1}.',
     )
 
-    def made(self, vocabulary: Vocabulary) -> Protocol:
-        """Make the protocol for a data set."""
-        return self._made(vocabulary, [])
+    def made(self, vocabulary: Vocabulary, notes: list[str] | None = None) -> Protocol:
+        """Make the protocol for a data set; say in ``notes`` how groups were read."""
+        if self.zero_shot is not None and self.groups is not None:
+            raise InputError("--zero-shot and --groups: give only one of them")
+        groups: tuple[Group, ...] = ()
+        if self.zero_shot is not None:
+            groups = zero_shot_split(self.zero_shot, vocabulary)
+        elif self.groups is not None:
+            groups = read_groups(self.groups, vocabulary, [] if notes is None else notes)
+        usual = vocabulary.protocol
+        chosen = usual if self.protocol is None else self.protocol
+        return protocol_named(chosen, usual=usual, groups=groups or None)
 
     def notes(self, vocabulary: Vocabulary) -> list[str]:
         """Say how the groups of classes were read."""
         notes: list[str] = []
-        self._made(vocabulary, notes)
+        self.made(vocabulary, notes)
         return notes
 
     def top(self, vocabulary: Vocabulary) -> int | None:
@@ -170,18 +159,6 @@ class ProtocolOptions:
             # Its names are those of the data set, which the files may show.
             if vocabulary is not None:
                 raise
-
-    def _made(self, vocabulary: Vocabulary, notes: list[str]) -> Protocol:
-        if self.zero_shot is not None and self.groups is not None:
-            raise InputError("--zero-shot and --groups: give only one of them")
-        groups: tuple[Group, ...] = ()
-        if self.zero_shot is not None:
-            groups = zero_shot_split(self.zero_shot, vocabulary)
-        elif self.groups is not None:
-            groups = read_groups(self.groups, vocabulary, notes)
-        usual = vocabulary.protocol
-        chosen = usual if self.protocol is None else self.protocol
-        return protocol_named(chosen, usual=usual, groups=groups or None)
 
 
 class Inputs(NamedTuple):
@@ -215,6 +192,11 @@ class Inputs(NamedTuple):
         """The data set."""
         return self.annotations.vocabulary
 
+    def only(self, names: StrArray) -> Inputs:
+        """Leave the images of these names: see :func:`only_shared`."""
+        truth, found, coverage, note = only_shared(self.annotations, self.predictions, names)
+        return Inputs(truth, found, self.files, [*self.notes, note], coverage)
+
 
 @dataclass(frozen=True, kw_only=True)
 class InputFiles:
@@ -225,7 +207,7 @@ class InputFiles:
     predictions, annotations, pairs : pathlib.Path or None
         Files; annotations are those of the predictions' own file, or searched for, if they are not
         given.
-    reading : Reading
+    reading : dict
         How to read them; ``instances`` and ``ids`` are those of the annotations.
     force : bool
         Evaluate implausible predictions, too.
@@ -241,12 +223,9 @@ class InputFiles:
     predictions: Path
     annotations: Path | None
     pairs: Path | None = None
-    reading: Reading
+    reading: dict[str, Any]
     force: bool = False
     only_predicted: bool = False
-
-    def __post_init__(self) -> None:
-        vocabulary_named("hico-det" if self.dataset is None else self.dataset)
 
     @property
     def vocabulary(self) -> Vocabulary:
@@ -258,8 +237,7 @@ class InputFiles:
     @property
     def dataset(self) -> str | None:
         """The name or description of the data set, if it is given."""
-        given = self.reading.get("dataset")
-        return given.name if isinstance(given, Vocabulary) else given
+        return cast(str | None, self.reading["dataset"])
 
     @property
     def inputs(self) -> list[Path | None]:
@@ -269,17 +247,12 @@ class InputFiles:
     @property
     def beside(self) -> list[Path | None]:
         """Those that are not the predictions."""
-        more = self._beside["instances"], self._beside["ids"]
-        return [
-            self.annotations,
-            self.pairs,
-            *(None if path is None else Path(path) for path in more),
-        ]
+        return [self.annotations, self.pairs, self.reading["instances"], self.reading["ids"]]
 
     @property
-    def _beside(self) -> Reading:
-        """The files that belong to the annotations."""
-        return {"instances": self.reading.get("instances"), "ids": self.reading.get("ids")}
+    def of_predictions(self) -> Any:
+        """How to read the predictions: without the files of the annotations."""
+        return self.reading | {"instances": None, "ids": None}
 
     def read(self, bar: Progress, check: Callable[[list[Path | None]], Any]) -> Inputs:
         """Read predictions and annotations.
@@ -297,141 +270,33 @@ class InputFiles:
         InputError
             If they cannot be read or found.
         """
-        if self.force:
-            return self._read(bar, check)
-        with naming_own_data(self.predictions, self.annotations, self.dataset):
-            return self._read(bar, check)
+        files = [self.predictions]
 
-    def _read(self, bar: Progress, check: Callable[[list[Path | None]], Any]) -> Inputs:
+        def find(vocabulary: Vocabulary, held: bool) -> LocatedFile:
+            own = LocatedFile(self.predictions, [f"annotations: those in {self.predictions}"])
+            mine = held and self.annotations is None
+            located = own if mine else find_annotations(vocabulary, self.annotations)
+            check([*self.inputs, located.path])
+            bar.start("reading annotations")
+            files.append(located.path)
+            return located
+
         bar.start("reading predictions")
-        self._check()
-        found, own = self._predictions()
-        vocabulary = found.vocabulary
-        if self.annotations is not None:
-            located = in_folder(self.annotations, vocabulary)
-        elif own is not None:
-            located = LocatedFile(self.predictions, [f"annotations: those in {self.predictions}"])
-        else:
-            located = find_annotations(vocabulary)
-        check([*self.inputs, located.path])
-        bar.start("reading annotations")
-        if own is None or located.path != self.predictions:
-            truth = self._annotations(located.path, vocabulary)
-        else:
-            truth = own
-        notes = list(located.notes)
-        if own is not None and truth is not own:
-            notes += _differences(truth.load(), own.load())
-        found = alike(truth, found)
-        if np.array_equal(truth.names, found.names):
-            found = found.with_names(truth.names)  # keep the names in memory only once
-        files = [self.predictions, located.path, *([] if self.pairs is None else [self.pairs])]
-        notes = [*check_plausible(truth, found, force=self.force), *notes]
-        if not self.only_predicted:
-            return Inputs(truth, found, files, notes)
-        names = shared_images(truth.names, found.names)
-        kept, predicted, coverage, note = only_shared(truth, found, names)
-        return Inputs(kept, predicted, files, [*notes, note], coverage)
-
-    def _check(self) -> None:
-        """Refuse missing files before any is read."""
-        check_inputs(self.inputs)
         given = self.vocabulary if self.dataset else None
-        fitting, reading = not self.force, self.of_predictions
-        check_annotations(self.annotations, given, self.predictions, fitting=fitting, **reading)
-
-    @property
-    def of_predictions(self) -> Reading:
-        """How to read the predictions: without the files of the annotations."""
-        own = self.reading.copy()
-        own["instances"], own["ids"] = None, None
-        return own
-
-    def _predictions(self) -> tuple[SceneSource, SceneSource | None]:
-        given = self.annotations
-        if given is not None and given.is_dir():
-            given = None
-        try:
-            found = self._opened(self.vocabulary if self.dataset else None)
-        except UnclearDataSetError:
-            if given is None:
-                raise
-        else:
-            # An empty file names no data set.
-            if given is None or self.dataset or len(found[0].names):
-                return found
-        return self._opened(vocabulary_named(recognise(given).dataset))
-
-    def _opened(self, dataset: Vocabulary | None) -> tuple[SceneSource, SceneSource | None]:
-        own = self.of_predictions
-        own["dataset"] = dataset
-        try:
-            fitting = self.annotations is None and not self.force
-            return open_both(self.predictions, pairs=self.pairs, fitting=fitting, **own)
-        except InputError:
-            refuse_result(self.predictions, "the predictions")
-            raise
-
-    def _annotations(self, path: Path, vocabulary: Vocabulary) -> SceneSource:
-        reading = self._beside
-        reading["dataset"] = vocabulary
-        try:
-            truth = open_annotations(path, **reading)
-            if not (self.dataset or self.force):
-                check_fit(truth)
-            return truth
-        except InputError:
-            refuse_result(path, "the annotations")
-            raise
-
-
-@contextmanager
-def naming_own_data(
-    predictions: Path, annotations: Path | None, dataset: str | None
-) -> Iterator[None]:
-    """Blame the annotations for an error of a block where they fit no data set that is known.
-
-    Parameters
-    ----------
-    predictions : pathlib.Path
-        The file that the block reads.
-    annotations : pathlib.Path or None
-        Those given, a file or a folder; None for those that the predictions hold.
-    dataset : str or None
-        The data set that the user gave: then errors stay what they are.
-
-    Raises
-    ------
-    OwnDataError
-        With both files.
-    """
-    try:
-        yield
-    except InputError as error:
-        if dataset is not None:
-            raise
-        own = error if isinstance(error, OwnDataError) else None
-        path = predictions if annotations is None else annotations
-        try:
-            if own is None and path.is_file():
-                open_annotations(path)
-        except OwnDataError as problem:
-            own = problem
-        except InputError:  # the error of the block comes first
-            pass
-        if own is None:
-            raise
-        raise OwnDataError(own.problem, list(dict.fromkeys((predictions, path)))) from None
-
-
-def drafted(error: InputError) -> str:
-    """Draft the description that an error asks for; empty where it asks for none."""
-    if not isinstance(error, OwnDataError):
-        return ""
-    try:
-        return draft(error.files)
-    except (InputError, OSError, MemoryError):
-        return ""
+        with naming_own_data(self.predictions, None, self.force or given is not None):
+            fitting, reading = not self.force, self.of_predictions
+            check_annotations(self.annotations, given, self.predictions, fitting=fitting, **reading)
+        truth, found, notes = read_inputs(
+            self.annotations,
+            self.predictions,
+            pairs=self.pairs,
+            force=self.force,
+            find=find,
+            **self.reading,
+        )
+        files += filter(None, [self.pairs])
+        read = Inputs(truth, found, files, notes)
+        return read.only(shared_images(truth.names, found.names)) if self.only_predicted else read
 
 
 def only_shared(
@@ -498,15 +363,14 @@ def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary 
     InputError
         Of the first data set.
     """
-    first = None
+    errors = []
     for each in map(vocabulary_named, VOCABULARIES) if vocabulary is None else [vocabulary]:
         try:
             choice(each)
             return
         except InputError as error:
-            first = first or error
-    if first is not None:
-        raise first
+            errors.append(error)
+    raise errors[0]
 
 
 def check_annotations(
@@ -516,7 +380,7 @@ def check_annotations(
     find: Callable[[Vocabulary], object] = find_annotations,
     *,
     fitting: bool = True,
-    **reading: Unpack[Reading],
+    **reading: Any,
 ) -> None:
     """Refuse annotations that cannot be found before all predictions are read.
 
@@ -544,23 +408,10 @@ def check_annotations(
         if vocabulary is not None:
             in_folder(path, vocabulary)
         return
-    known = map(vocabulary_named, VOCABULARIES) if vocabulary is None else [vocabulary]
-    if any(map(is_found, known)):
+    with suppress(InputError):
+        check_choice(find_annotations, vocabulary)
         return
     reading["dataset"] = vocabulary
     opened = open_file(predictions, most=FIRST, fitting=fitting, **reading)
     if opened.annotations is None:
         find(opened.scenes.vocabulary)
-
-
-def _differences(given: Scenes, own: Scenes) -> list[str]:
-    """Note how the annotations given differ from those in the file of the predictions."""
-    found = differences(given, own)
-    if not any(found):
-        return []
-    return [
-        f"annotations: those given are used, not those in {own.source}, which differ: only given "
-        f"are {number_of('triplet', found.triplets)} and {number_of('image', found.images)}, only "
-        f"in the file {number_of('triplet', found.other_triplets)} and "
-        f"{number_of('image', found.other_images)}"
-    ]

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from diaghoi.cli.engines import EngineOptions
-from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
+from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.progress import Progress
-from diaghoi.cli.reading import InputFiles, Inputs, only_shared
+from diaghoi.cli.reading import InputFiles, Inputs
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -107,14 +107,10 @@ class Shards:
         from diaghoi.diagnosis.shards import ShardSettings, Truth, diagnose_shards, read_truth
 
         bar.start("reading annotations")
-        located = _annotations(reading)
-        instances, ids = (reading.reading.get(key) for key in ("instances", "ids"))
-        truth = Truth(
-            annotations=str(located.path.absolute()),
-            instances=None if instances is None else str(instances),
-            ids=None if ids is None else str(ids),
-            dataset=reading.dataset,
-        )
+        located = find_annotations(reading.vocabulary, reading.annotations)
+        instances, ids = (None if path is None else str(path) for path in reading.beside[2:])
+        annotated = str(located.path.absolute())
+        truth = Truth(annotations=annotated, instances=instances, ids=ids, dataset=reading.dataset)
         annotations = read_truth(truth)
         settings = ShardSettings(
             truth=truth,
@@ -129,17 +125,7 @@ class Shards:
             bar.start("diagnosing files", total=len(files))
             found = diagnose_shards(settings, files, engine, progress=bar.advance)
         names = found.diagnosis.names
-        stand_in = found.empty.with_names(names)
         notes = [*found.warnings, *located.notes]
-        if not reading.only_predicted:
-            return Inputs(annotations, stand_in, [located.path], notes), found.diagnosis
+        read = Inputs(annotations, found.empty.with_names(names), [located.path], notes)
         # What the files hold beside these images was left out file by file.
-        kept, _, coverage, note = only_shared(annotations, stand_in, names)
-        read = Inputs(kept, stand_in, [located.path], [*notes, note], coverage)
-        return read, found.diagnosis
-
-
-def _annotations(reading: InputFiles) -> LocatedFile:
-    if reading.annotations is None:
-        return find_annotations(reading.vocabulary)
-    return in_folder(reading.annotations, reading.vocabulary)
+        return read.only(names) if reading.only_predicted else read, found.diagnosis

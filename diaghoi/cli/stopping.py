@@ -5,7 +5,7 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -46,19 +46,12 @@ def stoppable() -> Iterator[list[signal.Signals]]:
     if threading.current_thread() is not threading.main_thread():
         yield came  # signals reach the main thread alone
         return
-    before = {each: signal.getsignal(each) for each in WORDS}
-    # A command started in the background with ignored signals (nohup) must keep ignoring them.
-    heeded = [each for each, handler in before.items() if handler is not signal.SIG_IGN]
-    for each in heeded:
-        signal.signal(each, stop)
-    try:
-        yield came
-    except BaseException:
-        if not came:
-            raise
-    finally:
-        for each in heeded:
-            signal.signal(each, before[each])
+    with _handled_by(stop):
+        try:
+            yield came
+        except BaseException:
+            if not came:
+                raise
 
 
 def wait_for_signal() -> None:
@@ -67,12 +60,19 @@ def wait_for_signal() -> None:
     Signals that are ignored, as under nohup, stay so.
     """
     came = threading.Event()
-    before = {each: signal.getsignal(each) for each in WORDS}
-    heeded = [each for each, handler in before.items() if handler is not signal.SIG_IGN]
-    for each in heeded:
-        signal.signal(each, lambda number, frame: came.set())
-    try:
+    with _handled_by(lambda number, frame: came.set()):
         came.wait()
+
+
+@contextmanager
+def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    """Handle the signals while the block runs, but those that are ignored, as under nohup."""
+    before = {each: signal.getsignal(each) for each in WORDS}
+    heeded = [each for each, usual in before.items() if usual is not signal.SIG_IGN]
+    for each in heeded:
+        signal.signal(each, handler)
+    try:
+        yield
     finally:
         for each in heeded:
             signal.signal(each, before[each])

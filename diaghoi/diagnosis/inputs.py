@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -16,6 +16,7 @@ from diaghoi.data.differences import differences
 from diaghoi.data.files import ordinary
 from diaghoi.data.joining import alike
 from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import open_annotations, open_both, recognise
@@ -37,6 +38,8 @@ SEMANTIC = frozenset({"soft_map", "mf1", "measure", "similarity", "class_set"})
 """Keys of a semantic evaluation."""
 Given = SceneSource | str | os.PathLike[str]
 """Scenes, or the path of their file."""
+Finder = Callable[[Vocabulary, bool], tuple[str | os.PathLike[str], list[str]]]
+"""From a data set, and whether predictions hold annotations, to an annotation file and notes."""
 
 
 class Inputs(NamedTuple):
@@ -56,11 +59,12 @@ class Inputs(NamedTuple):
 
 
 def read_inputs(
-    annotations: Given,
+    annotations: Given | None,
     predictions: Given,
     *,
     pairs: str | os.PathLike[str] | None = None,
     force: bool = False,
+    find: Finder | None = None,
     **reading: Unpack[Reading],
 ) -> Inputs:
     """Read annotations and predictions of one data set, and check them as the commands do.
@@ -75,6 +79,9 @@ def read_inputs(
     force : bool
         Whether to go on with predictions that would make all numbers meaningless, and with files
         that do not fit the data set that they were taken for.
+    find : callable, optional
+        Finds the annotation file where ``annotations`` is a folder or None:
+        ``data set, whether the predictions hold annotations -> path, notes``.
     **reading
         How to read the files: :class:`diaghoi.formats.Reading`. ``instances`` and ``ids`` belong to
         the annotations, ``dataset`` to both files, all others to the predictions.
@@ -85,99 +92,133 @@ def read_inputs(
         Where a file cannot be read, fits no data set that is known, or means nothing.
     """
     check_reading(reading)
-    files = {"annotations": annotations, "predictions": predictions, "pairs": pairs, **reading}
-    read = {name for name, given in files.items() if isinstance(given, str | os.PathLike)}
-    for name in ("annotations", "predictions", "pairs", "instances", "ids"):
-        if name in read:
-            _check_readable(files[name])
-    owners = {"instances": {"annotations"}, "ids": {"annotations"}, "dataset": {*files}}
+    files = {"predictions": predictions, "annotations": annotations, "pairs": pairs, **reading}
+    scenes = {name for name, given in files.items() if isinstance(given, SceneSource)}
+    names = ("predictions", "annotations", "pairs", "instances", "ids")
+    check_readable(files.get(name) for name in names if name not in scenes)
+    owners = {"instances": {"annotations"}, "ids": {"annotations"}}
+    owners |= {"dataset": {"annotations", "predictions"}}
     for name in ("pairs", *reading):
-        owner = owners.get(name, {"predictions"})
-        if files[name] is not None and not owner & read & {"annotations", "predictions"}:
+        if files[name] is not None and owners.get(name, {"predictions"}) <= scenes:
             raise InputError(f"--{name.replace('_', '-')}: is for files, but Scenes are given")
     if isinstance(annotations, SceneSource) and isinstance(predictions, SceneSource):
         return Inputs(annotations, predictions, [])
-    try:
-        truth, found, notes = _read(annotations, predictions, pairs, force, reading)
-    except InputError as error:
-        if reading.get("dataset") is None and not force:
-            _name_own_data(error, annotations, predictions)
-        raise
-    found = alike(truth, found)
-    if np.array_equal(truth.names, found.names):
-        found = found.with_names(truth.names)  # keep the names in memory only once
-    return Inputs(truth, found, [*check_plausible(truth, found, force=force), *notes])
+    own, notes = None, list[str]()
+    with naming_own_data(predictions, annotations, force or reading.get("dataset")):
+        if isinstance(predictions, SceneSource):
+            found = predictions
+        else:
+            found, own = _predictions(annotations, predictions, pairs, force, reading)
+        if find is not None:
+            annotations, notes = find(found.vocabulary, own is not None)
+        if isinstance(annotations, SceneSource):
+            truth = annotations
+        elif own is not None and Path(annotations) == Path(predictions):  # type: ignore[arg-type]
+            truth = own
+        else:
+            truth = _annotations(annotations, found.vocabulary, force, reading)
+            notes += [] if own is None else _differing(truth.load(), own.load())
+        found = alike(truth, found)
+        if np.array_equal(truth.names, found.names):
+            found = found.with_names(truth.names)  # keep the names in memory only once
+        return Inputs(truth, found, [*check_plausible(truth, found, force=force), *notes])
 
 
-def _read(
-    annotations: Given, predictions: Given, pairs: Any, force: bool, reading: Reading
-) -> Inputs:
-    """Read what is not read yet; note how annotations in the file of predictions differ."""
+def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) -> SceneSource:
+    """Open annotations of the data set that predictions show, or that is given."""
     beside: Reading = {"instances": reading.get("instances"), "ids": reading.get("ids")}
-    own = None
-    if isinstance(predictions, SceneSource):
-        found = predictions
-    else:
-        found, own = _predictions(annotations, predictions, pairs, reading)
-    if isinstance(annotations, SceneSource):
-        return Inputs(annotations, found, [])
-    if own is not None and Path(annotations) == Path(predictions):  # type: ignore[arg-type]
-        return Inputs(own, found, [])
-    with _refusing_results(annotations, "the annotations"):
-        truth = open_annotations(annotations, **beside | {"dataset": found.vocabulary})
+    with _refusing_results(path, "the annotations"):
+        truth = open_annotations(path, **beside | {"dataset": words})
         if reading.get("dataset") is None and not force:
             check_fit(truth)
-    return Inputs(truth, found, [] if own is None else _differing(truth.load(), own.load()))
+    return truth
 
 
 def _predictions(
-    annotations: Given, path: str | os.PathLike[str], pairs: Any, reading: Reading
+    annotations: Given | None, path: Any, pairs: Any, force: bool, reading: Reading
 ) -> tuple[SceneSource, SceneSource | None]:
     """Open predictions of the data set that is given, or that they or the annotations show."""
     given = reading.get("dataset")
     words = None if given is None else vocabulary(given)
     if isinstance(annotations, SceneSource):
         words = annotations.vocabulary if words is None else words
-    elif words is not None and not words.known:
+    elif words is not None and not words.known and annotations is not None:
         words = replace(words, annotations=Path(annotations))
+    fitting = annotations is None and not force
+    shown = None  # the file that shows the data set where predictions do not
+    if isinstance(annotations, str | os.PathLike) and words is None:
+        shown = None if Path(annotations).is_dir() else annotations
     reading = reading | {"dataset": words, "instances": None, "ids": None}
     with _refusing_results(path, "the predictions"):
         try:
-            found = open_both(path, pairs=pairs, fitting=False, **reading)
+            found = open_both(path, pairs=pairs, fitting=fitting, **reading)
         except UnclearDataSetError:
-            if words is not None:
+            if shown is None:
                 raise
         else:
             # An empty file names no data set.
-            if words is not None or len(found[0].names):
+            if shown is None or len(found[0].names):
                 return found
-        assert not isinstance(annotations, SceneSource)
-        reading = reading | {"dataset": recognise(annotations).dataset}
-        return open_both(path, pairs=pairs, fitting=False, **reading)
+        reading = reading | {"dataset": recognise(shown).dataset}
+        return open_both(path, pairs=pairs, fitting=fitting, **reading)
 
 
-def _check_readable(path: Any) -> None:
-    """Refuse a file that cannot be read, before others are."""
+def check_readable(files: Iterable[Any]) -> None:
+    """Refuse files that cannot be read, before any of them is.
+
+    Parameters
+    ----------
+    files : iterable of path or None
+        None is passed over.
+
+    Raises
+    ------
+    InputError
+        For a file that does not exist, may not be read, or is a pipe or a device.
+    """
+    for path in (given for given in files if given is not None):
+        try:
+            ordinary(path)
+            if not os.access(path, os.R_OK):
+                raise PermissionError(13, os.strerror(13))
+        except OSError as error:
+            raise InputError(f"{path}: {error.strerror or error}; check the path") from None
+
+
+@contextmanager
+def naming_own_data(predictions: Given, annotations: Given | None, known: object) -> Iterator[None]:
+    """Blame the annotations for an error of a block where they fit no data set that is known.
+
+    Parameters
+    ----------
+    predictions, annotations : path or Scenes
+        What the block reads; None for annotations that the file of predictions holds.
+    known : object
+        True, or the data set, where it is given or need not fit: then errors stay what they are.
+
+    Raises
+    ------
+    OwnDataError
+        With both files.
+    """
     try:
-        ordinary(path)
-        if not os.access(path, os.R_OK):
-            raise PermissionError(13, os.strerror(13))
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
-
-
-def _name_own_data(error: InputError, annotations: Given, predictions: Given) -> None:
-    """Blame the annotations for an error where they fit no data set that is known."""
-    paths = [Path(each) for each in (predictions, annotations) if not isinstance(each, SceneSource)]
-    try:
-        if not isinstance(error, OwnDataError) and not isinstance(annotations, SceneSource):
-            open_annotations(annotations)
-    except OwnDataError as problem:
-        error = problem
-    except InputError:  # the first error comes first
-        pass
-    if isinstance(error, OwnDataError):
-        raise OwnDataError(error.problem, list(dict.fromkeys(paths))) from None
+        yield
+    except InputError as error:
+        if known:
+            raise
+        own = error if isinstance(error, OwnDataError) else None
+        path = predictions if annotations is None else annotations
+        try:
+            if own is None and not isinstance(path, SceneSource) and Path(path).is_file():
+                open_annotations(path)
+        except OwnDataError as problem:
+            own = problem
+        except InputError:  # the error of the block comes first
+            pass
+        if own is None:
+            raise
+        paths = [Path(file) for file in (predictions, path) if not isinstance(file, SceneSource)]
+        raise OwnDataError(own.problem, list(dict.fromkeys(paths))) from None
 
 
 def _differing(given: Scenes, own: Scenes) -> list[str]:

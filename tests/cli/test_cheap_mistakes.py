@@ -194,6 +194,6 @@ def test_annotations_that_cannot_be_found(run, found, monkeypatch, words) -> Non
     if words == ("figures",):
         assert "study.toml: annotations: missing; add 'annotations = \"FILE\"'" in done.err
     else:
-        assert "no hico-det annotations found; looked for" in done.err
+        assert "no hico-det annotations found in data/hicodet," in done.err
     read = run("report", "long.pkl", *GIVEN)
     assert "long.pkl: not a readable pickle (cut off)" in read.err

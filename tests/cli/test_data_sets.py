@@ -292,7 +292,7 @@ def test_where_annotations_of_swig_hoi_are_looked_for(
     done = run("report", swig[0])
     assert done.code == 2
     assert done.err == (
-        "diaghoi: error: no swig-hoi annotations found; looked for swig_test_1000.json in "
+        "diaghoi: error: no swig-hoi annotations found in "
         "data/swig_hoi, data/swig_hoi/annotations, swig_hoi; get swig_test_1000.json (SWIG-HOI "
         "itself) and give it with --annotations FILE, or once for all in diaghoi.toml, here or in "
         'a folder above: the line [swig-hoi], and below it the line annotations = "FILE"\n'

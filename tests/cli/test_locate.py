@@ -168,11 +168,11 @@ def test_nothing_found(run, data) -> None:
     done = run("report", data.predictions)
     assert (done.code, done.out) == (2, "")
     assert done.err == (
-        "diaghoi: error: no hico-det annotations found; looked for instances_test2015.json, "
-        "anno_bbox.mat, test_hico.json, gt_wo_nointer.pkl in data/hicodet, hicodet, "
-        "data/hico_20160224_det/annotations; get instances_test2015.json (UPT and SCG code bases), "
-        "test_hico.json (QPIC, CDN) or anno_bbox.mat (HICO-DET itself) and give it with "
-        "--annotations FILE, or once for all in diaghoi.toml, here or in a folder above: the line "
+        "diaghoi: error: no hico-det annotations found in data/hicodet, hicodet, "
+        "data/hico_20160224_det/annotations; get instances_test2015.json (UPT and SCG code bases) "
+        "or anno_bbox.mat (HICO-DET itself) or test_hico.json (QPIC, CDN) or gt_wo_nointer.pkl "
+        "(CDN and the published diagnosis code) and give it with --annotations FILE, or once for "
+        "all in diaghoi.toml, here or in a folder above: the line "
         '[hico-det], and below it the line annotations = "FILE"\n'
     )
     put(data.annotations, "FILE")
