@@ -224,9 +224,6 @@ class Format:
         ``content -> problem``: what shows that the file is of no known data set; empty if nothing.
     single : bool
         Whether the format belongs to that data set only; others also hold described data sets.
-    rows : tuple of str
-        Keys of the lists of an image that are read by column, through
-        :class:`diaghoi.formats.columns.records.RecordTable` alone: those of a pickle are packed.
     """
 
     name: str
@@ -240,7 +237,6 @@ class Format:
     evidence: Callable[[Content], tuple[str, ...]] = lambda content: ()
     misfit: Callable[[Content], str] = lambda content: ""
     single: bool = False
-    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

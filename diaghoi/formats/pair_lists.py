@@ -133,7 +133,6 @@ FORMAT = Format(
     recognise=_recognise,
     read=_read,
     dataset=_dataset,
-    rows=("box_pairs",),
 )
 
 

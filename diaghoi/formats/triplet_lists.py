@@ -68,7 +68,6 @@ FORMAT = Format(
     recognise=_recognise,
     read=_read,
     dataset=lambda content: content.benchmark,
-    rows=("annotations", "hoi_annotation", "predictions", "hoi_prediction"),
 )
 
 

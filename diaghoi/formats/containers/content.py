@@ -20,7 +20,6 @@ from diaghoi.formats.containers.archive import entries
 from diaghoi.formats.containers.literals import load_literal
 from diaghoi.formats.containers.matlab import variables
 from diaghoi.formats.containers.npz import members
-from diaghoi.formats.containers.pickled_images import Keys
 from diaghoi.formats.containers.pickles import collector_off, load_first, load_pickle
 from diaghoi.formats.containers.safe_types import AHEAD
 from diaghoi.formats.containers.torch_zip import is_torch, load_torch
@@ -152,9 +151,7 @@ def begins(name: Any, *starts: str) -> bool:
     return isinstance(name, str) and name.startswith(starts)
 
 
-def load(
-    path: str | os.PathLike[str], *, most: int | None = None, packed: Keys | None = None
-) -> Content:
+def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
     """Detect the container of a file from its content, and load it.
 
     Parameters
@@ -164,9 +161,6 @@ def load(
     most : int, optional
         Of a longer pickle, or JSON list, only the images in about so many of its first bytes are
         loaded; in other containers everything is.
-    packed : callable, optional
-        Which lists of rows are packed in a pickle, as of
-        :func:`diaghoi.formats.containers.pickles.load_pickle`.
 
     Raises
     ------
@@ -193,7 +187,7 @@ def load(
             return Content(path, "json" if json_text else "pickle", first, cut=True)
     if json_text:
         return Content(path, "json", *_json(path))
-    return Content(path, "pickle", _pickle(path, packed))
+    return Content(path, "pickle", _pickle(path))
 
 
 def _matrix(path: Path) -> tuple[int, int] | None:
@@ -245,9 +239,9 @@ def _archive(path: Path) -> Content:
     return Content(path, "npz", arrays, unpacked=size)
 
 
-def _pickle(path: Path, packed: Keys | None) -> Any:
+def _pickle(path: Path) -> Any:
     with path.open("rb", buffering=AHEAD) as stream:
-        value = load_pickle(stream, str(path), packed=packed)
+        value = load_pickle(stream, str(path))
         if stream.read(1):
             raise InputError(
                 f"{path}: has more data after the first pickle; write all images as one list with "

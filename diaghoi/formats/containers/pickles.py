@@ -24,7 +24,6 @@ from typing import Any, BinaryIO, Protocol
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.numpy_scalars import HEAD, plain_numbers
 from diaghoi.formats.containers.opcodes import check_opcodes, first_opcodes
-from diaghoi.formats.containers.pickled_images import Keys, Memo, NotInPartsError, Top
 from diaghoi.formats.containers.safe_types import ALLOWED, Inert, Limit, NewCacheTemplate
 
 # How pickles of a list or dict start, in all protocols.
@@ -131,9 +130,7 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
     return None
 
 
-def load_pickle(
-    stream: BinaryIO, file: str, beside: Beside | None = None, packed: Keys | None = None
-) -> Any:
+def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> Any:
     """Read one pickle with the restricted unpickler.
 
     Parameters
@@ -144,9 +141,6 @@ def load_pickle(
         Name of the file, for messages.
     beside : Beside, optional
         Data beside the pickle that it may refer to; by default it must not.
-    packed : callable, optional
-        In a list of images, which lists of rows are packed
-        (:mod:`diaghoi.formats.containers.packed_rows`) where that is possible.
 
     Returns
     -------
@@ -167,18 +161,15 @@ def load_pickle(
                 return _Restricted(stream, file, beside).load()
             start = stream.tell()
             memo = _memo_of_head(stream, file)
-            first = next((value for value in memo.values() if type(value) is dict), None)
-            if packed is not None and first is not None and packed([first]):
-                memo = {}  # the columns of packed rows are of the types that the numbers have
             replaced = plain_numbers(stream, memo)
             if replaced is not stream:
                 # Where the pickle refers to a part of what is replaced, it is loaded as it is.
                 with suppress(Exception):
-                    value = _load(replaced, file, packed)
+                    value = _load(replaced, file)
                     stream.seek(start + replaced.tell())
                     return value
                 stream.seek(start)
-            return _load(stream, file, packed)
+            return _load(stream, file)
     except InputError:
         raise
     except EOFError as error:
@@ -212,36 +203,7 @@ def _memo_of_head(stream: BinaryIO, file: str) -> Mapping[int, Any]:
     return unpickler.memo.copy()
 
 
-def _load(stream: BinaryIO, file: str, packed: Keys | None) -> Any:
+def _load(stream: BinaryIO, file: str) -> Any:
     """Check and load a pickle."""
     check_opcodes(stream, file)
-    if packed is not None:
-        with suppress(NotInPartsError):
-            return _load_in_parts(stream, file, packed)
     return _Restricted(stream, file, None).load()
-
-
-def _load_in_parts(stream: BinaryIO, file: str, packed: Keys) -> list[Any]:
-    """Load a list of images whose rows are packed part by part.
-
-    Raises
-    ------
-    NotInPartsError
-        For whatever goes wrong; the stream is rewound, and loading the whole pickle says what.
-    """
-    start = stream.tell()
-    try:
-        size = stream.seek(0, os.SEEK_END) - start
-        stream.seek(start)
-        top = Top(stream, packed, size)
-        unpickler = _Restricted(top.stream, file, top)
-        top.images.memo = Memo(unpickler)
-        if unpickler.load() is not top.images:
-            raise NotInPartsError
-        images: list[Any] = top.images.all()
-        top.images.memo = None  # it holds the unpickler, which holds the list
-        stream.seek(top.place)
-    except Exception as error:
-        stream.seek(start)
-        raise NotInPartsError from error
-    return images
