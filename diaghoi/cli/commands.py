@@ -1,29 +1,71 @@
-"""The commands."""
+"""The commands, their help, and hints for command lines in the style of other tools."""
 
 from __future__ import annotations
 
-from typing import Annotated
+from importlib import import_module
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand, TyperGroup
 
 from diaghoi._version import __version__
-from diaghoi.cli.choice.score import choice
-from diaghoi.cli.compare import compare
-from diaghoi.cli.config import config
-from diaghoi.cli.convert import convert
-from diaghoi.cli.dataset import dataset
-from diaghoi.cli.demo import demo
-from diaghoi.cli.figures import figures
-from diaghoi.cli.gallery import gallery
-from diaghoi.cli.inspect import inspect
-from diaghoi.cli.options import sparing
-from diaghoi.cli.panel import panel
-from diaghoi.cli.report import report
-from diaghoi.cli.robustness import corrupt, robustness
-from diaghoi.cli.semantic import ask, semantic
-from diaghoi.cli.serve import serve
-from diaghoi.cli.similarity.commands import similarity
-from diaghoi.cli.usage import Commands, HintingCommand
+
+# Recent versions of Typer bundle click, older ones use the installed one: this works for both.
+UsageError: Any = typer.BadParameter.__mro__[1]
+
+ANNOTATIONS = "the annotations are given with --annotations FILE"
+SEVERAL = "one file of predictions is taken; 'diaghoi compare' takes several"
+# Prefixes of options for annotations in other tools.
+ALIASES = ("--gt", "--ground", "--anno", "--ann", "--truth", "--target")
+
+
+class Command(TyperCommand):
+    """A command whose help has headings, and rare options in ``--help-all`` alone.
+
+    The hint to --annotations is for options in the style of other tools.
+    """
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        """Write the options under their headings, ordered by the first option of each."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for parameter in self.get_params(ctx):
+            record = parameter.get_help_record(ctx)
+            if record is not None:
+                usual = "Options" if parameter.param_type_name == "option" else "Arguments"
+                title = getattr(parameter, "rich_help_panel", None) or usual
+                sections.setdefault(title, []).append(record)
+        last = sections.pop("Options", [])
+        for title, records in [*sections.items(), ("Options", last)]:
+            if records:
+                with formatter.section(title):
+                    formatter.write_dl(records)
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """Parse, and add the hint to the error of the parser."""
+        given = set(args)
+        try:
+            return super().parse_args(ctx, args)
+        except UsageError as error:
+            option = getattr(error, "option_name", "")
+            message = str(getattr(error, "message", ""))
+            takes = any("--annotations" in parameter.opts for parameter in self.params)
+            if takes and (option.startswith(ALIASES) or "unexpected extra argument" in message):
+                hint = SEVERAL if "--annotations" in given else ANNOTATIONS
+                error.message = f"{message.rstrip('.')}; {hint}."
+                error.possibilities = None
+            raise
+
+
+class Commands(TyperGroup):
+    """Commands of which some have two words: ``semantic ask``, beside ``semantic FILE``."""
+
+    def resolve_command(self, ctx: Any, args: list[str]) -> Any:
+        """Find the command of the first words, the longest first."""
+        both = " ".join(args[:2])
+        if len(args) > 1 and both in self.commands:
+            args = [both, *args[2:]]
+        return super().resolve_command(ctx, args)
+
 
 app = typer.Typer(
     cls=Commands,
@@ -51,26 +93,30 @@ def root(
     """Diagnose human-object interaction detectors: which errors they make and what each costs."""
 
 
-app.command(cls=HintingCommand)(sparing(report))
-app.command(cls=HintingCommand, short_help="Compare detectors side by side in tables.")(
-    sparing(compare)
-)
-app.command(cls=HintingCommand, short_help="Explore detectors in a browser.")(sparing(serve))
-app.command(cls=HintingCommand)(sparing(inspect))
-app.command()(sparing(convert))
-app.command()(sparing(demo))
-app.command(short_help="Draw the figures of a study, for a paper.")(sparing(figures))
-app.command(cls=HintingCommand, short_help="Draw the worst cases of each error.")(sparing(gallery))
-app.add_typer(panel, name="panel", short_help="Lay out pictures of cases for a paper.")
-app.command(short_help="Evaluate detectors on corrupted pictures.")(sparing(robustness))
-app.command(cls=HintingCommand, short_help="Evaluate with credit for similar classes.")(
-    sparing(semantic)
-)
-app.command(name="semantic ask", short_help="Ask a model what people do with objects.")(
-    sparing(ask)
-)
-app.command(short_help="Apply the 20 corruptions of RoHOI to pictures.")(corrupt)
-app.add_typer(dataset, name="dataset")
-app.add_typer(similarity, name="similarity")
-app.add_typer(choice, name="choice", short_help="Ask and score multiple-choice questions.")
-app.add_typer(config, name="config")
+def _add(place: str, name: str, short_help: str | None = None) -> None:
+    module, _, function = place.partition(":")
+    try:
+        found: Any = getattr(import_module(f"diaghoi.cli.{module}"), function)
+    except (ImportError, AttributeError, NameError) as error:  # TRANSITION: until all are there
+        del error
+        return
+    hidden = " " in name
+    if isinstance(found, typer.Typer):
+        app.add_typer(found, name=name, short_help=short_help)
+    else:
+        app.command(name=name, cls=Command, short_help=short_help, hidden=hidden)(found)
+
+
+_add("report:report", "report")
+_add("compare:compare", "compare", "Compare detectors side by side in tables.")
+_add("figures:figures", "figures", "Draw the figures of a study, for a paper.")
+_add("cases:cases", "figures cases", "Draw cases of errors on their pictures.")
+_add("inspect:inspect", "inspect")
+_add("convert:convert", "convert")
+_add("semantic:semantic", "semantic", "Evaluate with credit for similar classes.")
+_add("semantic:ask", "semantic ask", "Ask a model what people do with objects.")
+_add("similarity:similarity", "similarity")
+_add("robustness:robustness", "robustness", "Evaluate detectors on corrupted pictures.")
+_add("robustness:corrupt", "robustness corrupt", "Apply the 20 corruptions of RoHOI to pictures.")
+_add("choice:choice", "choice", "Ask and score multiple-choice questions.")
+_add("demo:demo", "demo")

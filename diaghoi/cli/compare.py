@@ -2,53 +2,32 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any
 
-import typer
-
-from diaghoi.cli import options, outputs, priors, variants
-from diaghoi.cli.comparison_page import ComparisonPage
-from diaghoi.cli.comparison_tables import (
-    ALL,
-    Compact,
-    Format,
-    Only,
-    Out,
-    Selection,
-    selection,
-    show_comparison,
-    table_format,
-    write_comparison,
-)
+from diaghoi.cli import options, outputs
+from diaghoi.cli.analyses import EXPLAIN, Analyses, SignificanceOptions, with_tests
 from diaghoi.cli.locate import find_annotations, in_folder
-from diaghoi.cli.present import print_notes, print_number, print_written
+from diaghoi.cli.options import argument, helping, option, options_class, with_options
+from diaghoi.cli.page import SHOWN, ComparisonPage, PageOptions
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import check_annotations, only_shared
-from diaghoi.cli.significance import (
-    Significance,
-    SignificanceOptions,
-    significance_options,
-    with_tests,
-)
+from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_annotations, only_shared
 from diaghoi.cli.similarity.options import tables_of_study
-from diaghoi.cli.slices import SliceOptions, SlicesOption, slice_options
-from diaghoi.cli.variants import check_ranked
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.explained import ExplainedDifference, explained
 from diaghoi.comparison.joint import AnyComparison, JointComparison
 from diaghoi.comparison.results import is_semantic, read_result, read_semantic
-from diaghoi.comparison.selection import has_overview
+from diaghoi.comparison.selection import check_table_names, chosen, compact, has_overview
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import Model, Study, check_models, read_studies
 from diaghoi.data.arrays.types import StrArray
 from diaghoi.data.joining import alike, shared_images
-from diaghoi.data.protocol import HICO_DET, Protocol, choices_of
-from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.data.protocol import CUT, GROUPS, RANKING, choices_of, short_signature
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
@@ -56,216 +35,293 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
+from diaghoi.formats.datasets import vocabulary as vocabulary_named
 from diaghoi.statistics.significance import compare_each
 
 Reader = Callable[[Path], dict[str, Any] | None]
+KINDS = (".json", *outputs.TABLES, ".html", *outputs.FIGURES)
+COMPACT = "compact"
 
-Files = Annotated[
-    list[Path],
-    typer.Argument(
+
+@options_class
+class TableOptions(outputs.OutputOptions):
+    """Which tables of a comparison are shown, and where they go."""
+
+    table: list[str] | None = option(
+        None,
+        metavar="NAME,...",
+        panel=options.FILES,
+        help="Only these tables, by their headings (pairs, 'dmap (rare)'), or 'compact': one table "
+        "for a column of a paper. JSON holds all.",
+    )
+    detail: options.Detail = False
+
+    @property
+    def tables(self) -> list[str]:
+        """The names of the tables asked for."""
+        # Headings may be given as they are printed, with the unit behind a comma.
+        given = [re.sub(r",\s*(%|percentage points)", "", name) for name in self.table or ()]
+        return [part.strip() for name in given for part in name.split(",")]
+
+    def check_tables(self) -> None:
+        """Refuse tables that no comparison has."""
+        if COMPACT in self.tables and len(self.tables) > 1:
+            raise InputError("--table compact: is a table of its own; leave the others out")
+        check_table_names([name for name in self.tables if name != COMPACT])
+
+    def selected(self, comparison: AnyComparison) -> AnyComparison:
+        """Select the tables of a comparison that are asked for; all where none is.
+
+        Raises
+        ------
+        InputError
+            For a table that this comparison does not have.
+        """
+        if self.tables == [COMPACT]:
+            return compact(comparison)
+        return chosen(comparison, self.tables) if self.tables else comparison
+
+    def texts(self, comparison: AnyComparison) -> dict[str, outputs.Text]:
+        """Make the text files of a comparison, by their suffixes."""
+        from diaghoi.report.comparison import to_text
+        from diaghoi.report.latex import to_latex
+        from diaghoi.report.markdown import to_markdown
+        from diaghoi.report.spreadsheet import to_csv
+
+        writers: dict[str, Callable[[AnyComparison], str]] = {
+            ".txt": to_text,
+            ".md": to_markdown,
+            ".tex": to_latex,
+            ".csv": to_csv,
+        }
+        shown = self.selected(comparison)
+        return outputs.as_json(comparison.to_dict()) | {
+            kind: lambda to=to: to(shown) for kind, to in writers.items()
+        }
+
+    def show_tables(self, comparison: AnyComparison) -> None:
+        """Print one screen of a comparison, or in detail all of it, or the tables asked for."""
+        from diaghoi.report.comparison import print_comparison, print_overview
+
+        if self.detail or self.table or not all(map(has_overview, comparison.parts)):
+            print_comparison(self.selected(comparison), notes=False)
+            outputs.print_notes([*comparison.caveats, *comparison.notes])
+        else:
+            print_overview(comparison)
+            outputs.print_number(comparison.notes)
+
+
+@options_class
+class CompareOptions(TableOptions):
+    """Which detectors are compared, how, and what is written."""
+
+    models: list[Path] = argument(
+        metavar="FILES...",
         help="Predictions, saved diagnoses or results of 'report --json', all of them results of "
         "'semantic --json', or one .toml file that lists them.",
-        readable=False,
-    ),
-]
+    )
+    labels: options.Labels = None
+    stage: str | None = option(
+        None, rare=True, help="one or two, for each model, separated by commas."
+    )
+    backbone: str | None = option(
+        None, rare=True, help="Backbones of the models, separated by commas."
+    )
+    annotations: options.Annotations = None
+    pairs: str | None = option(
+        None, panel=options.READING, help="Pair files of the models, separated by commas."
+    )
+    reading: ReadingOptions
+    only_predicted_images: options.OnlyPredicted = False
+    evaluation: ProtocolOptions
+    also: list[str] | None = option(
+        None,
+        metavar="NAME[=VALUE],...",
+        panel=options.EXTRAS,
+        help=f"{', '.join(EXPLAIN)}; '--also help' explains them. Repeatable.",
+        callback=helping("--also", EXPLAIN),
+        is_eager=True,
+    )
+    tests: SignificanceOptions
+    page: PageOptions
+    column: options.Column = "double"
 
-Stage = Annotated[str | None, typer.Option(help="one or two, for each model, separated by commas.")]
-Backbone = Annotated[str | None, typer.Option(help="Backbones of the models, separated by commas.")]
-Explain = Annotated[
-    bool,
-    typer.Option(
-        "--explain",
-        help="Split the difference of each model to the first into what true positives and false "
-        "positives of each kind changed, and count the annotated triplets that only one finds.",
-        rich_help_panel=options.EXTRAS,
-    ),
-]
-Html = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write an HTML page that explores the models: errors, classes, curves and cases side "
-        "by side.",
-        readable=False,
-        rich_help_panel=options.FILES,
-    ),
-]
-PageImages = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder with the pictures, to draw the cases of --html on.",
-        readable=False,
-        rich_help_panel=options.FILES,
-    ),
-]
-Pairs = Annotated[
-    str | None,
-    typer.Option(
-        help="Pair files of the models, separated by commas.", rich_help_panel=options.READING
-    ),
-]
+    @property
+    def analyses(self) -> Analyses:
+        """What is asked for beyond the usual tables."""
+        return Analyses(self.also, EXPLAIN)
+
+    @property
+    def written(self) -> dict[Path, str]:
+        """The files to write."""
+        return self.output_files(KINDS, "comparison")
+
+    @property
+    def shows_page(self) -> bool:
+        """Whether there is a page."""
+        return self.page.open or ".html" in self.written.values()
+
+    @property
+    def follows_triplets(self) -> str:
+        """The first option given that needs single predictions; empty where none is."""
+        needs = {
+            "--only-predicted-images takes images out": self.only_predicted_images,
+            "--also explain follows single predictions": "explain" in self.analyses,
+            "--significance tests predictions image by image": self.tests.significance,
+            "--also slices places single predictions": "slices" in self.analyses,
+        }
+        return next((why for why, needed in needs.items() if needed), "")
+
+    def check_files(self, inputs: Sequence[Path | None]) -> None:
+        """Refuse files that cannot be written or read."""
+        self.check(KINDS, inputs, "comparison")
+
+    def studies(self, read: Reader) -> list[Study]:
+        """Read the studies, or make one from the files and the lists that describe them.
+
+        What is given on the command line takes the place of what a study says.
+        """
+        words = self.reading.words()
+        given = {name: words.pop(name) for name in ("dataset", "instances", "ids")}
+        given |= {"annotations": self.annotations, "protocol": self.evaluation.protocol}
+        reading = {name: value for name, value in words.items() if value is not None}
+        given = {name: value for name, value in given.items() if value is not None}
+        given |= {"reading": reading} if reading else {}
+        lists = {
+            f"--{name}": getattr(self, name) for name in ("labels", "stage", "backbone", "pairs")
+        }
+        return studies_of(self.models, lists, given, read)
 
 
-def compare(
-    files: Files,
-    labels: options.Labels = None,
-    stage: Stage = None,
-    backbone: Backbone = None,
-    annotations: options.Annotations = None,
-    pairs: Pairs = None,
-    only_predicted_images: options.OnlyPredicted = False,
-    dataset: options.Dataset = None,
-    protocol: options.ProtocolName = None,
-    ap: options.Ap = None,
-    instances: options.Instances = None,
-    ids: options.Ids = None,
-    only: Only = None,
-    compact: Compact = False,
-    format: Format = None,
-    out: Out = None,
-    json: options.Json = None,
-    html: Html = None,
-    images: PageImages = None,
-    pair_nms: variants.PairNms = None,
-    detection_threshold: variants.Threshold = None,
-    shortcuts: priors.Shortcuts = False,
-    prior_annotations: priors.PriorAnnotations = None,
-    explain: Explain = False,
-    slices: SlicesOption = None,
-    significance: Significance = False,
-    resamples: options.Resamples = 1000,
-    confidence: options.Confidence = 0.95,
-    seed: options.Seed = 0,
-    force: options.Force = False,
-    detail: options.Detail = False,
-    quiet: options.Quiet = False,
-) -> None:
+@with_options
+def compare(choices: CompareOptions) -> None:
     """Compare detectors: mAP, errors and their costs, pairs, negatives, actions.
 
     Results of 'semantic --json', and the models of a study that names tables of similarity, are
     compared by soft mAP, mF1 and miss rates.
     """
-    kind = table_format(format, out)
-    selected = selection(only, compact)
-    lists = {"--labels": labels, "--stage": stage, "--backbone": backbone, "--pairs": pairs}
-    given: dict[str, Any] = {
-        "annotations": annotations,
-        "instances": instances,
-        "ids": ids,
-        "dataset": dataset,
-        "protocol": protocol,
-    }
-    given = {key: value for key, value in given.items() if value is not None}
-    written = [out, json, html]
-    outputs.check_files(written, [*files, prior_annotations])
-    page = ComparisonPage(wanted=html is not None, images=images)
-    page.check(html)
-    asked = variants.VariantOptions(pair_nms, detection_threshold)
-    against = priors.PriorOptions(shortcuts, prior_annotations)
-
+    choices.check_tables()
+    analyses = choices.analyses
+    choices.check_files([*choices.models, *analyses.files])
+    choices.page.check(choices.shows_page)
+    analyses.check()
     reader = results_reader()
-    runs = []
-    for study in studies_of(files, lists, given, reader(dataset)):
-        sliced = slice_options(slices, None, seed, confidence)
-        choices = Choices(
-            study.protocol, ap, asked, against, explain, sliced, only_predicted_images
+    studies = choices.studies(reader(choices.reading.dataset))
+    if choices.page.open and len(studies) > 1:
+        raise InputError(f"{choices.models[0]}: lists studies on several data sets; give one")
+    for study in studies:
+        _check(choices, study, reader(study.dataset))
+    shown = SHOWN if choices.page.open else None
+    page = ComparisonPage(wanted=choices.shows_page, shown=shown)
+    with progress(choices.quiet) as bar:
+        parts = tuple(
+            _compared(choices, study, reader(study.dataset), page, bar) for study in studies
         )
-        choices.check()
-        inputs = [path for model in study.models for path in (model.file, model.pairs)]
-        inputs += [study.annotations, study.instances, study.ids, *study.tables.values()]
-        inputs += [] if sliced is None else sliced.files
-        outputs.check_files(written, inputs)
-        tests = significance_options(significance, resamples, confidence, seed, len(study.models))
-        read = reader(study.dataset)
-        if explain and len(study.models) < 2:
-            raise InputError("--explain: is between models; give at least two")
-        if _is_semantic(study, read):
-            _check_semantic(choices, tests, selected)
-        check_readable(study, read, choices, tests)
-        runs.append((study, read, choices, tests))
-    with progress(quiet) as bar:
-        parts = tuple(compared_study(*run, page, bar, written, force=force) for run in runs)
-    comparison: AnyComparison = parts[0] if len(parts) == 1 else JointComparison(parts=parts)
-    selected.of(comparison)  # refuses unknown tables before anything is written
-    drawn = page.write(html, comparison)
-    write_comparison(comparison, kind, out, json, selected)
-    whole = detail or selected != ALL or not all(map(has_overview, comparison.parts))
-    if whole or quiet or any(each is not None for each in (format, out)) or json == outputs.STDOUT:
-        show_comparison(comparison, kind, out, json, quiet, selected)
-    else:
-        from diaghoi.report.comparison import print_overview
-
-        print_overview(comparison)
-        print_number(comparison.notes)
-    if not quiet:
-        print_notes(drawn)
-        print_written([path for path in (html, out, json) if path not in (None, outputs.STDOUT)])
+        comparison: AnyComparison = parts[0] if len(parts) == 1 else JointComparison(parts=parts)
+        texts = choices.texts(comparison)  # refuses unknown tables before anything is written
+        writers: dict[str, outputs.Writer] = {
+            ".html": lambda path: page.write(path, comparison, choices.page.pictures)
+        }
+        for kind in outputs.FIGURES:
+            writers[kind] = lambda path: outputs.draw(page.results, path, choices.column)
+        remarks = choices.write(texts, writers, "comparison")
+        served = None
+        if choices.page.open:
+            bar.start("collecting the page")
+            served = page.page(comparison)
+    choices.show(texts, lambda: choices.show_tables(comparison), remarks, choices.written)
+    if served is not None:
+        choices.page.serve(served, choices.quiet)
 
 
-class Choices(NamedTuple):
-    """How predictions are diagnosed: the name of the protocol, a change to it, and variants.
-
-    With ``explain``, differences to the first model are explained; ``slices`` says what to slice
-    the models by; with ``only_predicted``, only the images that all files hold are evaluated.
-    """
-
-    protocol: str | None
-    ap: str | None
-    variants: variants.VariantOptions
-    priors: priors.PriorOptions
-    explain: bool
-    slices: SliceOptions | None = None
-    only_predicted: bool = False
-
-    def made(self, vocabulary: Vocabulary) -> Protocol:
-        """Make the protocol for a data set."""
-        return protocol_named(self.protocol or vocabulary.protocol, average_precision=self.ap)
-
-    def check(self) -> None:
-        """Refuse invalid choices before anything is read."""
-        protocol_named(self.protocol or HICO_DET, average_precision=self.ap)
-        self.variants.check()
-        self.priors.check()
-        if self.slices is not None:
-            self.slices.check()
-
-    def check_saved(self, file: Path, result: Mapping[str, Any]) -> None:
-        """Refuse a saved result under other choices.
-
-        Raises
-        ------
-        InputError
-            With the option.
-        """
-        given = result.get("protocol")
-        saved = given if isinstance(given, Mapping) else {"name": given}
-        kind = choices_of(str(saved.get("signature"))).get("AP")
-        for key, asked, found in (
-            ("protocol", self.protocol, saved.get("name")),
-            ("ap", self.ap, kind),
-        ):
-            if asked not in (None, found):
-                raise other_choice(file, result, key, asked, found)
-        lacking = [
-            name for name in self.variants.asked if name not in (result.get("variants") or {})
-        ]
-        if self.priors.asked and "shortcuts" not in result:
-            lacking.append("--shortcuts")
-        for name in lacking:
+def _check(choices: CompareOptions, study: Study, read: Reader) -> None:
+    """Refuse what is wrong with a study before any predictions are read."""
+    evaluation = _evaluation(choices, study)
+    evaluation.check(study.vocabulary)
+    inputs = [path for model in study.models for path in (model.file, model.pairs)]
+    inputs += [study.annotations, study.instances, study.ids, *study.tables.values()]
+    choices.check_files([*inputs, *choices.analyses.files])
+    choices.tests.check(len(study.models))
+    if "explain" in choices.analyses and len(study.models) < 2:
+        raise InputError("--also explain: is between models; give at least two")
+    if _is_semantic(study, read):
+        _check_semantic(choices)
+    predicted = None
+    for model in study.models:
+        result = read(model.file)
+        if result is None:
+            predicted = predicted or model.file
+        elif choices.follows_triplets:
             raise InputError(
-                f"{file}: was saved without {name}; give the predictions instead, or write it "
-                "again with the same options of 'diaghoi report'"
+                f"{model.file}: is a saved result, but {choices.follows_triplets}; give the "
+                "prediction file"
             )
+        else:
+            _check_saved(choices, study, model, result)
+    if predicted is not None:
+        check_annotations(study.annotations, study.vocabulary, predicted, **study.reading)
 
 
-def other_choice(
-    file: Path, result: Mapping[str, Any], key: str, asked: str, found: Any
+def _evaluation(choices: CompareOptions, study: Study) -> ProtocolOptions:
+    """Return how the models of a study are evaluated."""
+    return replace(choices.evaluation, protocol=study.protocol)
+
+
+def _check_saved(
+    choices: CompareOptions, study: Study, model: Model, result: Mapping[str, Any]
+) -> None:
+    """Refuse options that contradict a saved result."""
+    if model.pairs is not None:
+        raise InputError(
+            f"{model.pairs}: {model.file} is a saved result, which includes its pairs; leave the "
+            "pair file out"
+        )
+    asked = None if study.vocabulary is None else study.vocabulary.name
+    if asked not in (None, result.get("dataset")):
+        raise _other_choice(model.file, result, "dataset", str(asked), result.get("dataset"))
+    if study.protocol is not None:
+        _check_protocol(_evaluation(choices, study), model.file, result, study.vocabulary)
+    analyses = choices.analyses
+    lacking = [name for name in analyses.variants if name not in (result.get("variants") or {})]
+    if "shortcuts" in analyses and "shortcuts" not in result:
+        lacking.append("--also shortcuts")
+    for name in lacking:
+        raise InputError(
+            f"{model.file}: was saved without {name}; give the predictions instead, or write it "
+            "again with the same options of 'diaghoi report'"
+        )
+
+
+def _check_protocol(
+    evaluation: ProtocolOptions, file: Path, result: Mapping[str, Any], known: Vocabulary | None
+) -> None:
+    """Refuse a result that was saved under another protocol than what is asked for."""
+    protocol = result.get("protocol")
+    saved = protocol if isinstance(protocol, Mapping) else {"name": protocol}
+    asked = evaluation.made(known or vocabulary_named("hico-det"))
+    decided = (CUT, RANKING, GROUPS)  # by the files
+    theirs = choices_of(str(saved.get("signature", "")))
+    same = all(
+        theirs.get(choice, value) == value
+        for choice, value in asked.choices.items()
+        if choice not in decided
+    )
+    if asked.name != saved.get("name") or not same:
+        line = saved.get("name")
+        if asked.name == line:
+            line = short_signature(str(line), str(saved["signature"]))
+        raise _other_choice(file, result, "protocol", str(evaluation.protocol), line)
+
+
+def _other_choice(
+    file: Path, result: Mapping[str, Any], key: str, asked: str, saved: Any
 ) -> InputError:
     """Say that a result was saved under another choice than what is asked for."""
     command, instead = "report", "give the predictions instead, or "
     if is_semantic(result):
         command, instead = "semantic", ""
     return InputError(
-        f"{file}: was saved under {key} {found}, not {asked}; {instead}write it again with "
+        f"{file}: was saved under {key} {saved}, not {asked}; {instead}write it again with "
         f"'diaghoi {command} --{key} {asked}'"
     )
 
@@ -292,9 +348,9 @@ def studies_of(
         return [replace(_study(files, lists, read), **given)]
     if len(files) > 1:
         raise InputError(f"{file}: give a study alone; list the other files in it")
-    for option, value in lists.items():
+    for name, value in lists.items():
         if value is not None:
-            raise InputError(f"{option}: {file} sets this for each model; change it there")
+            raise InputError(f"{name}: {file} sets this for each model; change it there")
     studies = read_studies(file)
     if len(studies) > 1 and given:
         raise InputError(
@@ -345,57 +401,21 @@ def _is_semantic(study: Study, read: Reader) -> bool:
     return bool(study.tables or semantic)
 
 
-def _check_semantic(
-    choices: Choices, tests: SignificanceOptions | None, selected: Selection
-) -> None:
+def _check_semantic(choices: CompareOptions) -> None:
     """Refuse what the comparison by meaning does not have."""
-    if selected != ALL:
-        raise InputError("--only, --compact: semantic results have one table; leave this out")
-    asked = choices.variants.asked or choices.priors.asked or choices.explain or choices.slices
-    if choices.ap is not None or asked or tests is not None:
+    if choices.table:
+        raise InputError("--table: semantic results have one table; leave this out")
+    if choices.page.open:
+        raise InputError("--open: shows mAP and errors, and these models are compared by meaning")
+    if choices.analyses or choices.tests.significance:
         raise InputError(
-            "--ap, --pair-nms, --detection-threshold, --shortcuts, --explain, --slices, "
-            "--significance: are for mAP, and semantic results have soft mAP; leave this out"
+            "--also, --significance: are for mAP, and semantic results have soft mAP; leave this "
+            "out"
         )
 
 
-def check_readable(
-    study: Study, read: Reader, choices: Choices, tests: SignificanceOptions | None
-) -> None:
-    """Refuse what is wrong with single models before any predictions are read."""
-    predicted = None
-    for model in study.models:
-        result = read(model.file)
-        if result is None:
-            predicted = predicted or model.file
-        elif tests is not None or choices.explain or choices.slices or choices.only_predicted:
-            why = "--slices places single predictions"
-            if choices.only_predicted:
-                why = "--only-predicted-images takes images out"
-            if choices.explain:
-                why = "--explain follows single predictions"
-            if tests is not None:
-                why = "--significance tests predictions image by image"
-            raise InputError(
-                f"{model.file}: is a saved result, but {why}; give the prediction file"
-            )
-        else:
-            _check_saved(study, model, result)
-            choices.check_saved(model.file, result)
-    if predicted is not None:
-        check_annotations(study.annotations, study.vocabulary, predicted)
-
-
-def compared_study(
-    study: Study,
-    read: Reader,
-    choices: Choices,
-    tests: SignificanceOptions | None,
-    page: ComparisonPage,
-    bar: Progress,
-    written: Sequence[Path | None],
-    *,
-    force: bool,
+def _compared(
+    choices: CompareOptions, study: Study, read: Reader, page: ComparisonPage, bar: Progress
 ) -> Comparison:
     """Evaluate the models of a study, or read their saved results, and compare them."""
     from diaghoi.semantic.run_evaluation import evaluate
@@ -407,6 +427,7 @@ def compared_study(
     diagnoses: list[Diagnosis] = []
     results: list[dict[str, Any]] = []
     located: list[str] = []
+    analyses, tests = choices.analyses, choices.tests
     tables = tables_of_study(study)
     similarity = None if tables is None else tables.read(bar)
     for model in study.models:
@@ -415,10 +436,11 @@ def compared_study(
             bar.start(f"reading {model.label}")
             predictions = study.open_predictions(model)
             if whole is None:
-                whole, located = _annotations(study, predictions.vocabulary, written)
-                training = choices.priors.read(whole.vocabulary, bar)
-                names = _shared_names(study, whole, bar) if choices.only_predicted else None
-            predictions, notes = _plausible(choices, model, whole, predictions, force=force)
+                whole, located = _annotations(choices, study, predictions.vocabulary)
+                training = analyses.training(whole.vocabulary, bar)
+                only = choices.only_predicted_images
+                names = _shared_names(study, whole, bar) if only else None
+            predictions, notes = _plausible(choices, model, whole, predictions)
             truth, coverage = whole, None
             if names is not None:
                 truth, predictions, coverage, note = only_shared(whole, predictions, names)
@@ -433,10 +455,17 @@ def compared_study(
                     progress=bar.advance,
                 ).to_dict()
             else:
-                diagnosis, result = _diagnosed(choices, model, truth, predictions, training, bar)
+                made = _evaluation(choices, study).made(truth.vocabulary)
+                diagnosis = diagnose(
+                    truth, predictions, made, label=model.label, progress=bar.advance
+                )
+                bar.start(f"repairing each error of {model.label}")
+                result = diagnosis.to_dict()
+                sources = truth, predictions
+                analyses.add_to_model(result, diagnosis, sources, training, bar)
                 result |= {} if coverage is None else {"coverage": coverage}
                 page.add(diagnosis, (truth, predictions.load()), result, bar)
-                if tests is not None or choices.explain or choices.slices or page.wanted:
+                if choices.follows_triplets or page.wanted:
                     # Without the boxes, as all diagnoses are in memory together.
                     diagnoses.append(replace(diagnosis, scenes=()))
                 del diagnosis
@@ -449,17 +478,17 @@ def compared_study(
         comparison = compare_semantic(results, study.models)
     else:
         comparison = compared(*results, models=study.models)
-    if choices.slices is not None and truth is not None:
-        sliced = choices.slices.of(diagnoses, truth, bar)
+    if truth is not None and (sliced := analyses.slices(diagnoses, truth, tests, bar)):
         comparison = comparison.with_slices(sliced)
-    if tests is not None:
+    if tests.significance:
         first, *others = diagnoses
-        tested = compare_each(first, others, **tests._asdict(), progress=bar.advance)
+        tested = compare_each(first, others, **tests.settings, progress=bar.advance)
         comparison = with_tests(comparison, tested, tests, bar)
-    if choices.explain:
+    if "explain" in analyses:
         comparison = comparison.explain(_differences(diagnoses, tests, bar))
     comparison = replace(comparison, notes=(*located, *comparison.notes))
     # The page shows single images anyway.
+    page.results += results
     page.explain(study, comparison, lambda: _differences(diagnoses, None, bar, of_images=False))
     return comparison
 
@@ -474,18 +503,19 @@ def _differences(
     """Explain the difference of each model to the first, with tests where they are asked for."""
     found = []
     for diagnosis in diagnoses[1:]:
-        total = 2 * tests.resamples if tests else None
+        tested = tests is not None and tests.significance
+        total = 2 * tests.resamples if tests and tested else None
         bar.start(f"explaining the difference of {diagnosis.label}", total=total)
         found.append(
-            explained(diagnoses[0], diagnosis, **tests._asdict(), progress=bar.advance)
-            if tests
+            explained(diagnoses[0], diagnosis, **tests.settings, progress=bar.advance)
+            if tests and tested
             else explained(diagnoses[0], diagnosis, of_images=of_images)
         )
     return found
 
 
 def _annotations(
-    study: Study, vocabulary: Vocabulary, written: Sequence[Path | None]
+    choices: CompareOptions, study: Study, vocabulary: Vocabulary
 ) -> tuple[Scenes, list[str]]:
     """Read the annotations, and return notes on where they were found.
 
@@ -493,7 +523,7 @@ def _annotations(
     """
     given = study.annotations
     located = find_annotations(vocabulary) if given is None else in_folder(given, vocabulary)
-    outputs.check_files(written, [located.path])
+    choices.check_files([located.path])
     truth = read_annotations(
         located.path, dataset=vocabulary, instances=study.instances, ids=study.ids
     )
@@ -510,49 +540,12 @@ def _shared_names(study: Study, truth: Scenes, bar: Progress) -> StrArray:
 
 
 def _plausible(
-    choices: Choices,
-    model: Model,
-    truth: Scenes,
-    predictions: SceneSource,
-    *,
-    force: bool,
+    choices: CompareOptions, model: Model, truth: Scenes, predictions: SceneSource
 ) -> tuple[SceneSource, list[str]]:
     """Name the images of predictions as the annotations do; refuse what cannot be evaluated."""
-    wanted, found = truth.vocabulary.name, predictions.vocabulary.name
-    if wanted != found:
-        raise InputError(f"{model.file}: is for {found}, but the annotations are for {wanted}")
-    asked = {"--pair-nms": bool(choices.variants.pair_nms), "--shortcuts": choices.priors.asked}
-    check_ranked(predictions, asked)
+    wanted, read = truth.vocabulary.name, predictions.vocabulary.name
+    if wanted != read:
+        raise InputError(f"{model.file}: is for {read}, but the annotations are for {wanted}")
+    choices.analyses.check_ranked(predictions)
     predictions = alike(truth, predictions)
-    return predictions, check_plausible(truth, predictions, force=force)
-
-
-def _diagnosed(
-    choices: Choices,
-    model: Model,
-    truth: Scenes,
-    predictions: SceneSource,
-    training: Scenes | None,
-    bar: Progress,
-) -> tuple[Diagnosis, dict[str, Any]]:
-    chosen = choices.made(truth.vocabulary)
-    diagnosis = diagnose(truth, predictions, chosen, label=model.label, progress=bar.advance)
-    bar.start(f"repairing each error of {model.label}")
-    result = diagnosis.to_dict()
-    if choices.variants.asked:
-        choices.variants.add(result, diagnosis, (truth, predictions.load()), bar)
-    if choices.priors.asked:
-        choices.priors.add(result, diagnosis, training, bar)
-    return diagnosis, result
-
-
-def _check_saved(study: Study, model: Model, result: Mapping[str, Any]) -> None:
-    """Refuse options that contradict a saved result."""
-    if model.pairs is not None:
-        raise InputError(
-            f"{model.pairs}: {model.file} is a saved result, which includes its pairs; leave the "
-            "pair file out"
-        )
-    asked = None if study.vocabulary is None else study.vocabulary.name
-    if asked not in (None, result.get("dataset")):
-        raise other_choice(model.file, result, "dataset", str(asked), result.get("dataset"))
+    return predictions, check_plausible(truth, predictions, force=choices.reading.force)

@@ -1,13 +1,13 @@
-"""Where a command does its work: the options, and the engine that they ask for."""
+"""Where a command does its work: in processes on this machine, or on a Dask cluster."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
-import typer
-
+from diaghoi.cli import options
+from diaghoi.cli.options import option, options_class
 from diaghoi.cli.progress import Progress
 from diaghoi.data.arrays.threads import cores
 from diaghoi.exceptions import InputError, close_matches
@@ -17,55 +17,60 @@ if TYPE_CHECKING:
 
 ENGINES = ("local", "dask")
 
-EngineName = Annotated[
-    str, typer.Option("--engine", help="local: processes on this machine; dask: a Dask cluster.")
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS", help="A running Dask scheduler [start a cluster on this machine]."
-    ),
-]
 
+@options_class
+class EngineOptions:
+    """Where the work is done."""
 
-def check_engine(engine: str, scheduler: str | None) -> None:
-    """Refuse an unknown engine, and a scheduler of another.
+    engine: str | None = option(
+        None,
+        panel=options.SHARDS,
+        rare=True,
+        help="local: processes on this machine [the default]; dask: a Dask cluster.",
+    )
+    scheduler: str | None = option(
+        None,
+        metavar="ADDRESS",
+        panel=options.SHARDS,
+        rare=True,
+        help="A running Dask scheduler [start a cluster on this machine].",
+    )
+    workers: options.Workers = None
 
-    Raises
-    ------
-    InputError
-        With the option.
-    """
-    if engine not in ENGINES:
-        raise InputError(
-            f"--engine '{engine}'{close_matches(engine, ENGINES)}: give one of {', '.join(ENGINES)}"
-        )
-    if scheduler is not None and engine != "dask":
-        raise InputError("--scheduler: is for a Dask cluster; add --engine dask")
+    @property
+    def asked(self) -> bool:
+        """Whether the user says anything about the work."""
+        return any(value is not None for value in vars(self).values())
 
+    def check(self) -> None:
+        """Refuse an unknown engine, and a scheduler of another.
 
-@contextmanager
-def started(
-    name: str, scheduler: str | None, workers: int | None, bar: Progress
-) -> Iterator[Engine]:
-    """Start the workers, and end them.
+        Raises
+        ------
+        InputError
+            With the option.
+        """
+        if self.engine not in (None, *ENGINES):
+            raise InputError(
+                f"--engine '{self.engine}'{close_matches(str(self.engine), ENGINES)}: give one of "
+                f"{', '.join(ENGINES)}"
+            )
+        if self.scheduler is not None and self.engine != "dask":
+            raise InputError("--scheduler: is for a Dask cluster; add --engine dask")
 
-    Parameters
-    ----------
-    name, scheduler, workers
-        The options.
-    bar : Progress
-        Shows what is waited for.
-    """
-    number = workers or cores()
-    if name == "local":
-        from diaghoi.engines.engine import LocalEngine
+    @contextmanager
+    def started(self, bar: Progress) -> Iterator[Engine]:
+        """Start the workers, and end them; the bar shows what is waited for."""
+        number = self.workers or cores()
+        if self.engine in (None, "local"):
+            from diaghoi.engines.engine import LocalEngine
 
-        with LocalEngine(number) as local:
-            yield local
-        return
-    from diaghoi.engines.cluster import DaskEngine
+            with LocalEngine(number) as local:
+                yield local
+            return
+        from diaghoi.engines.cluster import DaskEngine
 
-    bar.start("starting the cluster" if scheduler is None else f"connecting to {scheduler}")
-    with DaskEngine(scheduler, number) as cluster:
-        yield cluster
+        address = self.scheduler
+        bar.start("starting the cluster" if address is None else f"connecting to {address}")
+        with DaskEngine(address, number) as cluster:
+            yield cluster

@@ -7,9 +7,14 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from diaghoi.cli.settings import setting_of, settings_file
+import numpy as np
+
+from diaghoi.cli.settings import CHANGE, setting_of, settings_file
+from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
+from diaghoi.formats import recognise
+from diaghoi.formats.hico_det.image_labels import ImageLabels, read_image_labels
 
 # Folders below the working directory in which the code bases of the field keep a data set, and the
 # names of its annotation files; the first that exists is used.
@@ -149,3 +154,77 @@ def _places(dataset: str) -> Iterator[tuple[str, str | None, list[Path]]]:
 
 def _files_in(folder: str | Path, dataset: str) -> list[Path]:
     return [Path(folder) / name for name in FILES[dataset]]
+
+
+def image_labels(
+    given: Path | None, annotations: SceneSource, predictions: SceneSource
+) -> tuple[ImageLabels | None, list[str]]:
+    """Read the image labels given, or those of the settings if they fit.
+
+    Settings apply to every report of this user, including those on other images; for those images
+    Known Object falls back to the boxes, with a note.
+
+    Parameters
+    ----------
+    given : pathlib.Path or None
+        HICO's ``anno.mat``.
+    annotations, predictions : Scenes or another source of them
+        Whose images are labelled.
+
+    Returns
+    -------
+    labels : ImageLabels or None
+        None where there are none.
+    notes : list of str
+        What was used, and why.
+
+    Raises
+    ------
+    InputError
+        For another file; the message says what the file holds.
+    """
+    if given is not None:
+        return _read_labels(given), []
+    key = f"{annotations.vocabulary.name}.image-labels"
+    setting = setting_of(key)
+    if setting is None:
+        return None, []
+    try:
+        labels = _read_labels(setting)
+    except InputError as error:
+        raise InputError(f"{error}; it is the setting {key}: {CHANGE.format(key=key)}") from None
+    if all(np.isin(scenes.names, labels.names).all() for scenes in (annotations, predictions)):
+        return labels, [f"image labels: {setting}, from the settings"]
+    return None, [
+        f"{setting}, from the settings, does not label all of these images: Known Object goes by "
+        "the box annotations"
+    ]
+
+
+def _read_labels(path: Path) -> ImageLabels:
+    """Read the image-level labels of HICO; the error for another file identifies it.
+
+    Raises
+    ------
+    InputError
+        If the file is not HICO's ``anno.mat``.
+    """
+    try:
+        return read_image_labels(path)
+    except InputError as error:
+        if not path.is_file() or path.stat().st_size == 0:
+            raise
+        with path.open("rb") as stream:
+            matlab = stream.read(6) == b"MATLAB"
+        try:
+            found = recognise(path)
+        except InputError:
+            if matlab:
+                raise error from None
+            raise InputError(
+                f"{path}: not a MATLAB file; image labels are in HICO's anno.mat"
+            ) from None
+        raise InputError(
+            f"{path}: holds {found.kind} ({found.format}), not image labels; these are in HICO's "
+            "anno.mat"
+        ) from None

@@ -10,18 +10,18 @@ base class come last.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Collection, Iterator
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, TypeVar, get_args, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_hints
 
 import typer
 
 from diaghoi.data.arrays.budget import DEFAULT, MOST, VARIABLE, allowing
-from diaghoi.data.pixels import LAYOUTS
-from diaghoi.data.protocol import PROTOCOLS, AveragePrecision
+from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches, number_of
 
@@ -62,6 +62,9 @@ def option(
     min: float | None = None,
     max: float | None = None,
     metavar: str | None = None,
+    rare: bool = False,
+    callback: Callable[..., Any] | None = None,
+    is_eager: bool = False,
 ) -> Any:
     """Declare an option as the field of a dataclass.
 
@@ -79,8 +82,23 @@ def option(
         Bounds of a number.
     metavar : str, optional
         Stands for the value in the help.
+    rare : bool
+        Listed by ``--help-all`` alone.
+    callback : callable, optional
+        Checks the value.
+    is_eager : bool
+        Whether the callback comes before others, and before what is required.
     """
-    given = {"help": help, "rich_help_panel": panel, "min": min, "max": max, "metavar": metavar}
+    given = {
+        "help": help,
+        "rich_help_panel": panel,
+        "min": min,
+        "max": max,
+        "metavar": metavar,
+        "hidden": rare,
+        "callback": callback,
+        "is_eager": is_eager,
+    }
     return field(default=default, metadata={"kind": typer.Option, "names": names, "given": given})
 
 
@@ -98,6 +116,8 @@ def without(block: Callable[[], object], *names: str) -> Any:
 def with_options(command: Callable[[Any], None]) -> Callable[..., None]:
     """Give a command of one dataclass the parameters that Typer reads: the fields of that one.
 
+    Each command also has ``--memory``, which holds while the command runs, and ``--help-all``.
+
     Raises
     ------
     InputError
@@ -106,25 +126,142 @@ def with_options(command: Callable[[Any], None]) -> Callable[..., None]:
     (block,) = (kind for name, kind in get_type_hints(command).items() if name != "return")
 
     @wraps(command)
-    def run(**given: Any) -> None:
-        command(_filled(block, given))
-
-    return _showing(run, list(_parameters(block)))
-
-
-def sparing(command: Callable[..., None]) -> Callable[..., None]:
-    """Give a command the option ``--memory``, which holds while it runs."""
-
-    @wraps(command)
-    def run(*, memory: int | None = None, **given: Any) -> None:
+    def run(*, memory: int | None = None, help_all: bool = False, **given: Any) -> None:
         with nullcontext() if memory is None else allowing(memory):
-            command(**given)
+            command(_filled(block, given))
 
-    signature = inspect.signature(command, eval_str=True)
-    memory = inspect.Parameter(
-        "memory", inspect.Parameter.KEYWORD_ONLY, default=None, annotation=Memory
+    more = {"memory": (None, Memory), "help_all": (False, HelpAll)}
+    return _showing(
+        run,
+        [
+            *_parameters(block),
+            *(
+                inspect.Parameter(
+                    name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+                )
+                for name, (default, kind) in more.items()
+            ),
+        ],
     )
-    return _showing(run, [*signature.parameters.values(), memory])
+
+
+class Key(NamedTuple):
+    """A key of an option that takes ``KEY=VALUE,...``.
+
+    Parameters
+    ----------
+    help : str
+        Its line in the list of keys.
+    read : callable
+        Reads the value, or raises :class:`ValueError` with what to give.
+    alone : object
+        The value of a key without one; None where a key needs one.
+    metavar : str
+        Stands for the value in the list of keys; empty for a key that takes none.
+    """
+
+    help: str
+    read: Callable[[str], Any] = str
+    alone: Any = None
+    metavar: str = "VALUE"
+
+
+def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[str, list[Any]]:
+    """Read the values of an option like ``--read objects=coco91,origin=1``.
+
+    Parameters
+    ----------
+    option : str
+        Its name, for messages.
+    given : iterable of str
+        Pairs with commas between; a comma that no key follows belongs to the value.
+    keys : mapping
+        The keys that there are.
+
+    Returns
+    -------
+    dict
+        By key, its values in their order.
+
+    Raises
+    ------
+    InputError
+        For an unknown key, and a value that a key cannot have.
+    """
+    following = re.compile(rf",\s*(?=(?:{'|'.join(map(re.escape, keys))})\s*(?:=|,|$))")
+    values: dict[str, list[Any]] = {}
+    for part in (part for text in given for part in following.split(text)):
+        name, equals, value = (word.strip() for word in part.partition("="))
+        if name not in keys:
+            name = next((word for word in name.split(",") if word.strip() not in keys), name)
+            raise InputError(
+                f"{option} {name.strip()}: not known{close_matches(name.strip(), keys)}; give some "
+                f"of {', '.join(keys)}"
+            )
+        key = keys[name]
+        if not equals and key.alone is None:
+            raise InputError(f"{option} {name}: give a value: {name}={key.metavar}")
+        if equals and not key.metavar:
+            raise InputError(f"{option} {part.strip()}: {name} takes no value; leave it out")
+        try:
+            values.setdefault(name, []).append(key.read(value) if equals else key.alone)
+        except ValueError as error:
+            raise InputError(f"{option} {name}={value}: {error}") from None
+    return values
+
+
+def list_of_keys(keys: Mapping[str, Key]) -> str:
+    """List the keys of an option, a line each."""
+    heads = {
+        name: f"{name}={key.metavar}"
+        if key.alone is None
+        else name + (f"[={key.metavar}]" if key.metavar else "")
+        for name, key in keys.items()
+    }
+    width = max(map(len, heads.values()))
+    return "\n".join(f"{heads[name]:{width}}  {key.help}" for name, key in keys.items())
+
+
+def helping(option: str, keys: Mapping[str, Key]) -> Callable[[Any], Any]:
+    """Make the callback of an option that lists its keys for the value ``help``."""
+
+    def callback(given: list[str] | None) -> list[str] | None:
+        if given and "help" in given:
+            typer.echo(f"{option} KEY[=VALUE],...; the keys are:\n{list_of_keys(keys)}")
+            raise typer.Exit
+        return given
+
+    return callback
+
+
+def choice_of(*names: str) -> Callable[[str], str]:
+    """Read one of some names."""
+
+    def read(value: str) -> str:
+        if value not in names:
+            raise ValueError(f"not known{close_matches(value, names)}; give {', '.join(names)}")
+        return value
+
+    return read
+
+
+def whole(least: int, most: int) -> Callable[[str], int]:
+    """Read a whole number between two."""
+
+    def read(value: str) -> int:
+        if not re.fullmatch(r"[+-]?\d{1,19}", value) or not least <= int(value) <= most:
+            raise ValueError(f"give a whole number from {least:,} to {most:,}")
+        return int(value)
+
+    return read
+
+
+def number(value: str) -> float:
+    """Read a number."""
+    try:
+        return float(value)
+    except ValueError:
+        raise ValueError("give a number") from None
 
 
 def _showing(run: Callable[..., None], parameters: list[inspect.Parameter]) -> Callable[..., None]:
@@ -182,10 +319,25 @@ Memory = Annotated[
         metavar="MB",
         help=f"What a single image, or compressed arrays, may take of memory [{DEFAULT}; "
         f"{VARIABLE} of the environment].",
-        rich_help_panel=READING,
+        hidden=True,
     ),
 ]
 
+
+def _show_all(context: typer.Context, wanted: bool) -> None:
+    if wanted:
+        for parameter in context.command.params:
+            vars(parameter)["hidden"] = False
+        typer.echo(context.get_help())
+        raise typer.Exit
+
+
+HelpAll = Annotated[
+    bool,
+    typer.Option(
+        "--help-all", callback=_show_all, is_eager=True, help="Show rare options, too, and exit."
+    ),
+]
 Predictions = Annotated[
     Path, typer.Argument(help="Prediction file (or folder of .mat files).", readable=False)
 ]
@@ -194,9 +346,13 @@ Annotations = Annotated[
     typer.Option(
         help="Annotation file or its folder [searched for in the usual places].",
         readable=False,
+        rich_help_panel=READING,
     ),
 ]
-Pairs = Annotated[Path | None, typer.Option(help="File of predicted pairs.", readable=False)]
+Pairs = Annotated[
+    Path | None,
+    typer.Option(help="File of predicted pairs.", readable=False, rich_help_panel=READING),
+]
 Dataset = Annotated[
     str | None,
     typer.Option(
@@ -205,77 +361,11 @@ Dataset = Annotated[
         rich_help_panel=READING,
     ),
 ]
-ProtocolName = Annotated[
-    str | None,
+Force = Annotated[
+    bool,
     typer.Option(
-        help=f"One of {', '.join(PROTOCOLS)} [that of the data set].",
-        rich_help_panel=COUNTS,
-    ),
-]
-Ap = Annotated[
-    str | None,
-    typer.Option(
-        metavar="KIND",
-        help=f"How average precision is taken: {', '.join(get_args(AveragePrecision))} [that of "
-        "the protocol].",
-        rich_help_panel=COUNTS,
-    ),
-]
-Format = Annotated[
-    str | None,
-    typer.Option(
-        help="Format of the predictions [recognised from the content].",
-        rich_help_panel=READING,
-    ),
-]
-Origin = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        max=1,
-        help="Whether coordinates of predicted boxes start at 0 or 1.",
-        rich_help_panel=READING,
-    ),
-]
-Objects = Annotated[
-    str | None,
-    typer.Option(
-        help="Object numbering of the predictions: coco80, coco91, hico80, coco80-1 or coco91-0.",
-        rich_help_panel=READING,
-    ),
-]
-Verbs = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        max=1,
-        help="Triplets of the predictions are numbered by verb, from 0 or 1.",
-        rich_help_panel=READING,
-    ),
-]
-Classes = Annotated[
-    int | None,
-    typer.Option(
-        min=0,
-        max=1,
-        help="Triplets of the predictions are numbered by HOI class, from 0 or 1.",
-        rich_help_panel=READING,
-    ),
-]
-Boxes = Annotated[
-    str | None,
-    typer.Option(
-        help=f"What the numbers of predicted boxes are: {', '.join(LAYOUTS)} [xyxy or xywh, "
-        "determined from the boxes].",
-        rich_help_panel=READING,
-    ),
-]
-Top = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=MOST_ROWS,
-        help="Triplets kept per image, best first [dense arrays: 100; others: all].",
+        "--force",
+        help="Evaluate predictions even if they look numbered or measured in another way.",
         rich_help_panel=READING,
     ),
 ]
@@ -284,44 +374,50 @@ OnlyPredicted = Annotated[
     typer.Option(
         "--only-predicted-images",
         help="Evaluate only the images that annotations and all predictions hold.",
+        rich_help_panel=READING,
+        hidden=True,
+    ),
+]
+
+
+def _protocol_help(given: str | None) -> str | None:
+    if given == "help":
+        typer.echo(
+            f"--protocol NAME,KEY=VALUE,...; the names are:\n{chr(10).join(PROTOCOLS)}\n"
+            "The usual keys are iou, ap (11-point, area, 101-point), rare (train, test) and top "
+            "(triplets of an image)."
+        )
+        raise typer.Exit
+    return given
+
+
+ProtocolSpec = Annotated[
+    str | None,
+    typer.Option(
+        "--protocol",
+        metavar="NAME,KEY=VALUE,...",
+        help="How detectors are evaluated [as is usual on the data set], changed by iou=0.75, "
+        "ap=area, rare=test, top=100; or the line that a report ends with. '--protocol help' lists "
+        "the names.",
+        callback=_protocol_help,
+        is_eager=True,
         rich_help_panel=COUNTS,
     ),
 ]
-Instances = Annotated[
-    Path | None,
-    typer.Option(
-        help="COCO instances of V-COCO annotations [beside vcoco_test.json].",
-        readable=False,
-        rich_help_panel=READING,
-    ),
-]
-Ids = Annotated[
-    Path | None,
-    typer.Option(
-        help="Image ids of the split of V-COCO annotations [vcoco_test.ids beside the file].",
-        readable=False,
-        rich_help_panel=READING,
-    ),
-]
-ImageId = Annotated[
-    str | None,
-    typer.Option(
-        help="Image of a V-COCO prediction file that holds one image and does not name it.",
-        rich_help_panel=READING,
-    ),
-]
 Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
-Folder = Annotated[Path, typer.Option(help="Folder to write to.", readable=False)]
-Json = Annotated[
+PageImages = Annotated[
     Path | None,
     typer.Option(
-        help="Write all results to this JSON file; - for stdout.",
+        "--images",
+        help="Folder with the pictures, to draw cases on.",
         readable=False,
         rich_help_panel=FILES,
     ),
 ]
+Folder = Annotated[Path, typer.Option(help="Folder to write to.", readable=False)]
 Confidence = Annotated[
-    float, typer.Option(help="Confidence level of the intervals.", rich_help_panel=SURE)
+    float,
+    typer.Option(help="Confidence level of the intervals.", rich_help_panel=SURE, hidden=True),
 ]
 Resamples = Annotated[
     int,
@@ -355,14 +451,6 @@ Label = Annotated[
     str | None,
     typer.Option(
         help="Name of the model in tables, figures and files [name of the prediction file].",
-        rich_help_panel=FILES,
-    ),
-]
-ClassTable = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write the numbers of each HOI class to this .csv or .json file.",
-        readable=False,
         rich_help_panel=FILES,
     ),
 ]
@@ -417,6 +505,8 @@ Column = Annotated[
     typer.Option(
         callback=check_column,
         help="Width of figures: a single (3.25 in) or a double (6.875 in) column.",
+        rich_help_panel=FILES,
+        hidden=True,
     ),
 ]
 WordNet = Annotated[
@@ -428,20 +518,19 @@ WordNet = Annotated[
     ),
 ]
 Workers = Annotated[
-    int | None, typer.Option(min=1, max=1024, help="Processes on this machine [one per core].")
-]
-Force = Annotated[
-    bool,
-    typer.Option(
-        "--force",
-        help="Evaluate predictions even if they look numbered or measured in another way.",
-        rich_help_panel=READING,
-    ),
+    int | None,
+    typer.Option(min=1, max=1024, help="Processes on this machine [one per core].", hidden=True),
 ]
 Detail = Annotated[
-    bool, typer.Option("--detail", help="Print all tables and notes, not one screen of them.")
+    bool,
+    typer.Option(
+        "--detail", help="Print all tables and notes, not one screen.", rich_help_panel=FILES
+    ),
 ]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="Print nothing but errors.")]
+Quiet = Annotated[
+    bool,
+    typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=FILES),
+]
 
 
 def split_list(option: str, value: str | None, number: int) -> list[str]:

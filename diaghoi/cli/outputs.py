@@ -4,38 +4,309 @@ from __future__ import annotations
 
 import errno
 import os
-from collections.abc import Callable, Iterable, Mapping
+import warnings
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import typer
 
 from diaghoi.cli import options
-from diaghoi.cli.options import options_class
+from diaghoi.cli.options import option, options_class
 from diaghoi.data.files import ordinary
-from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import check_link, leftovers_of, remove_leftovers
-from diaghoi.report.json import to_json, write_json
+from diaghoi.exceptions import InputError, number_of, printable
+from diaghoi.formats.containers.atomic import (
+    check_link,
+    leftovers_of,
+    remove_leftovers,
+    replacing,
+)
+from diaghoi.report.json import to_json
 
-STDOUT = Path("-")
+STDOUT = "-"
+FIGURES = (".pdf", ".svg", ".png")
+TABLES = (".csv", ".md", ".tex", ".txt")
+Text = Callable[[], str]
+"""Makes what a text file holds."""
+Writer = Callable[[Path], Sequence[str]]
+"""Writes a file, and returns notes on it."""
 
 
 @options_class
-class ResultOptions:
-    """Where the result of a command goes."""
+class OutputOptions:
+    """Where the result of a command goes, and what is printed."""
 
-    json: options.Json = None
+    out: list[Path] | None = option(
+        None,
+        metavar="PATH",
+        panel=options.FILES,
+        help="Write to this file: its suffix says what. A folder gets all files. -.csv and so on "
+        "print on stdout. Repeatable.",
+    )
+    json: Path | None = option(
+        None,
+        panel=options.FILES,
+        help="Write all results to this JSON file; - for stdout.",
+    )
     quiet: options.Quiet = False
 
-    def deliver(self, result: Mapping[str, Any], show: Callable[[], None]) -> None:
-        """Write a result as JSON where that is asked for, and show it unless it is on stdout."""
-        if self.json == STDOUT:
-            typer.echo(to_json(result))
-            return
-        if self.json is not None:
-            write_json(self.json, result)
-        if not self.quiet:
+    def printed(self, kinds: Iterable[str]) -> str:
+        """Return the kind of what is printed on stdout instead of the usual screen, or nothing."""
+        if self.json is not None and str(self.json) == STDOUT:
+            return ".json"
+        names = [str(path).lower() for path in self.out or ()]
+        return next((kind for kind in kinds if f"{STDOUT}{kind}" in names), "")
+
+    def output_files(self, kinds: Collection[str], stem: str = "") -> dict[Path, str]:
+        """Name all files, with the suffix that says what they hold.
+
+        Parameters
+        ----------
+        kinds : collection of str
+            How the names of files that the command writes end: ``.csv``, ``classes.csv``.
+        stem : str
+            Of the names of files in a folder.
+
+        Raises
+        ------
+        InputError
+            For another suffix.
+        """
+        files = []
+        if self.json is not None and str(self.json) != STDOUT:
+            files.append((self.json, ".json"))
+        for path in self.out or ():
+            if _is_folder(path):
+                files += [(path / _name(stem, kind), kind) for kind in _in_folder(kinds)]
+                continue
+            kind = _kind(path, kinds)
+            if not kind:
+                raise InputError(
+                    f"--out {path}: unknown suffix {path.suffix}; give one of {', '.join(kinds)}, "
+                    "or a folder"
+                )
+            if str(path).lower() != f"{STDOUT}{kind}":
+                files.append((path, kind))
+            elif kind in (".html", *FIGURES):
+                raise InputError(f"--out {path}: cannot be printed; give the name of a file")
+        paths = [path for path, _ in files]
+        if twice := next((path for path in paths if paths.count(path) > 1), None):
+            raise InputError(f"{twice}: would be written twice; give two names")
+        return dict(files)
+
+    def check(self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = "") -> None:
+        """Refuse, before the work begins, files that cannot be written or read.
+
+        Raises
+        ------
+        InputError
+            With what is wrong.
+        """
+        inputs = list(inputs)
+        files = self.output_files(kinds, stem)
+        folders = set(filter(_is_folder, self.out or ()))
+        for folder in folders:
+            if not is_name(stem or "report"):
+                raise InputError(
+                    f"--label '{stem}': names the files in --out, so it must be a name without "
+                    "'/'; give another label"
+                )
+            check_folder(folder)
+        new = {folder for folder in folders if not folder.is_dir()}
+        check_outputs([path for path in files if path.parent not in new], inputs)
+        if ".html" in files.values():
+            check_page()
+        check_inputs(inputs)
+
+    def write(
+        self,
+        texts: Mapping[str, Text],
+        writers: Mapping[str, Writer] | None = None,
+        stem: str = "",
+    ) -> list[str]:
+        """Write all files, and return notes on them.
+
+        Parameters
+        ----------
+        texts : mapping
+            By suffix, makes the text of a file.
+        writers : mapping, optional
+            By suffix, writes another file.
+        stem : str
+            As for :meth:`check`.
+        """
+        writers = writers or {}
+        notes: list[str] = []
+        for path, kind in self.output_files([*texts, *writers], stem).items():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            if kind in texts:
+                write_text(path, texts[kind]())
+            else:
+                notes += writers[kind](path)
+        return notes
+
+    def show(
+        self,
+        texts: Mapping[str, Text],
+        show: Callable[[], None],
+        notes: Iterable[str] = (),
+        files: Iterable[Path] = (),
+    ) -> None:
+        """Print a result on stdout, as one of its texts where that is asked for; notes on stderr.
+
+        Parameters
+        ----------
+        texts : mapping
+            As for :meth:`write`.
+        show : callable
+            Prints the usual screen.
+        notes : iterable of str
+            Printed in any case but ``--quiet``.
+        files : iterable of Path
+            Named on stderr where they exist.
+        """
+        if kind := self.printed(texts):
+            typer.echo(texts[kind]().removesuffix("\n"))
+        elif not self.quiet:
             show()
+        if self.quiet:
+            return
+        print_notes(notes)
+        written = [str(path) for path in files if path.exists()]
+        if written:
+            typer.echo(f"Wrote {printable(', '.join(written))}", err=True)
+
+    def deliver(
+        self,
+        texts: Mapping[str, Text],
+        show: Callable[[], None],
+        notes: Iterable[str] = (),
+        writers: Mapping[str, Writer] | None = None,
+        stem: str = "",
+    ) -> None:
+        """Write all files of a result, and print it: :meth:`write`, then :meth:`show`."""
+        remarks = self.write(texts, writers, stem)
+        files = self.output_files([*texts, *(writers or ())], stem)
+        self.show(texts, show, [*notes, *remarks], files)
+
+
+def as_json(result: Mapping[str, Any]) -> dict[str, Text]:
+    """Name the text of a JSON file for :meth:`OutputOptions.deliver`."""
+    return {".json": lambda: to_json(result) + "\n"}
+
+
+def _is_folder(path: Path) -> bool:
+    return path.is_dir() or not path.suffix
+
+
+def _kind(path: Path, kinds: Iterable[str]) -> str:
+    """Return the longest ending of a name among some; empty where it has none of them."""
+    return max((kind for kind in kinds if path.name.lower().endswith(kind)), key=len, default="")
+
+
+def _name(stem: str, kind: str) -> str:
+    return f"{stem or 'report'}{'' if kind.startswith('.') else '_'}{kind}"
+
+
+def _in_folder(kinds: Collection[str]) -> list[str]:
+    """List the kinds of files that a folder gets: without jinja2 no page."""
+    try:
+        check_page()
+    except InputError:
+        return [kind for kind in kinds if kind != ".html"]
+    return list(kinds)
+
+
+def check_page() -> None:
+    """Refuse to write a page where jinja2 is missing."""
+    from diaghoi.report.pages import check_installed
+
+    check_installed()
+
+
+def write_text(path: Path, text: str) -> None:
+    """Write a text file; it appears whole or not at all."""
+    with replacing(path) as temporary:
+        # Names in results need not be Unicode.
+        temporary.write_bytes(text.encode("utf-8", errors="replace"))
+
+
+def plain_text(show: Callable[[Any], object]) -> str:
+    """Print on a console of 80 columns without colours, and return the text."""
+    from io import StringIO
+
+    from rich.console import Console
+
+    text = StringIO()
+    show(Console(file=text, width=80, highlight=False, color_system=None))
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+
+
+def print_number(notes: Sequence[str]) -> None:
+    """Say on stderr how many notes there are."""
+    if notes:
+        typer.echo(f"{number_of('note', len(notes))}: --detail", err=True)
+
+
+def print_notes(notes: Iterable[str]) -> None:
+    """Print notes on stderr."""
+    for note in notes:
+        typer.echo(f"Note: {printable(note)}", err=True)
+
+
+def show_tables(tables: Iterable[Any]) -> None:
+    """Print tables on stdout."""
+    from rich.console import Console
+
+    from diaghoi.report.terminal import print_table
+
+    console = Console(highlight=False)
+    for row, table in enumerate(tables):
+        if row:
+            console.print()
+        print_table(console, table)
+
+
+def width_of(column: str) -> float:
+    """Return the width in inches of a ``single`` or ``double`` column."""
+    from diaghoi import plots
+
+    return plots.SINGLE_COLUMN if column == "single" else plots.DOUBLE_COLUMN
+
+
+def draw(
+    results: Sequence[Mapping[str, Any]],
+    path: Path,
+    column: str = "double",
+    name: str = "delta_map",
+) -> list[str]:
+    """Draw a figure of results as ``diaghoi figures`` does; return notes on it."""
+    from diaghoi import plots
+
+    def drawn() -> list[str]:
+        try:
+            figure = plots.figure_of(plots.FIGURES[name], results, width_of(column))
+        except plots.NotApplicable as reason:
+            return [f"{path}: not drawn: {reason}"]
+        plots.save(figure, path, caption=plots.caption(results))
+        return []
+
+    return noting_letters(drawn)
+
+
+def noting_letters(draw: Callable[[], list[str]]) -> list[str]:
+    """Draw, and return the notes, with one on letters that the font does not have."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        notes = draw()
+    if lacks_letters(caught):
+        notes.append("the font has not all letters of the names; boxes stand for them")
+    return notes
+
+
+def lacks_letters(caught: Iterable[warnings.WarningMessage]) -> bool:
+    """Whether Matplotlib warned about letters missing in the font."""
+    return any("missing from font" in str(warning.message) for warning in caught)
 
 
 def is_name(name: str) -> bool:
@@ -76,7 +347,7 @@ def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -
     read = {os.path.realpath(path) for path in inputs if path is not None}
     written: set[str] = set()
     for path in files:
-        if path is None or path == STDOUT:
+        if path is None or str(path) == STDOUT:
             continue
         target = os.path.realpath(path)
         if target in read:
@@ -89,7 +360,8 @@ def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -
             raise InputError(f"{path}: cannot be written: it is a folder; give the name of a file")
         if path.exists() and not path.is_file():
             raise InputError(
-                f"{path}: cannot be written: it is not an ordinary file; for stdout give --json -"
+                f"{path}: cannot be written: it is not an ordinary file; for stdout give "
+                "-.csv, -.json and so on"
             )
         folder = Path(target).parent if path.is_symlink() else path.parent
         if not folder.is_dir():

@@ -12,13 +12,18 @@ import numpy as np
 
 from diaghoi.cli import options
 from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder, is_found
-from diaghoi.cli.options import options_class
+from diaghoi.cli.options import Key, keyed, option, options_class
 from diaghoi.cli.outputs import check_inputs
 from diaghoi.cli.progress import Progress
 from diaghoi.comparison.results import refuse_result
 from diaghoi.data.arrays.types import StrArray
 from diaghoi.data.differences import differences
+from diaghoi.data.groups import UnclearBaseError, read_groups
+from diaghoi.data.groups import zero_shot as zero_shot_split
 from diaghoi.data.joining import alike, only_images, shared_images
+from diaghoi.data.pixels import LAYOUTS
+from diaghoi.data.protocol import Group, Protocol
+from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource, Source
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.diagnosis.plausibility import check_plausible
@@ -34,34 +39,71 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 
+_BINARY = options.choice_of("0", "1")
+_WHOLE = Key("", lambda value: int(_BINARY(value)), None, "0|1")
+READ = {
+    "format": Key("the format of the predictions", metavar="NAME"),
+    "origin": _WHOLE._replace(help="where coordinates of predicted boxes start"),
+    "objects": Key(
+        "how objects are numbered: coco80, coco91, hico80, coco80-1 or coco91-0",
+        metavar="NUMBERING",
+    ),
+    "verbs": _WHOLE._replace(help="triplets are numbered by verb, from here"),
+    "classes": _WHOLE._replace(help="triplets are numbered by HOI class, from here"),
+    "boxes": Key(f"what the numbers of a box are: {', '.join(LAYOUTS)}", metavar="LAYOUT"),
+    "top": Key(
+        "triplets kept of each image of dense arrays, best first",
+        options.whole(1, options.MOST_ROWS),
+        metavar="N",
+    ),
+    "instances": Key("COCO instances that belong to vcoco_test.json", Path, metavar="FILE"),
+    "ids": Key("image ids that belong to vcoco_test.json", Path, metavar="FILE"),
+    "image-id": Key("the image of a V-COCO file that does not name its one image", metavar="ID"),
+}
+"""Keys of ``--read``: how files are read where their content does not show it."""
 OF_PREDICTIONS = ("format", "origin", "objects", "verbs", "classes", "boxes", "top", "image_id")
-"""Options of reading that annotations do not have."""
+"""Settings of reading that annotations do not have."""
 
 
 @options_class
 class ReadingOptions:
-    """How the files of a command are read: the options of the same names."""
+    """How the files of a command are read."""
 
     dataset: options.Dataset = None
-    format: options.Format = None
-    origin: options.Origin = None
-    objects: options.Objects = None
-    verbs: options.Verbs = None
-    classes: options.Classes = None
-    boxes: options.Boxes = None
-    top: options.Top = None
-    instances: options.Instances = None
-    ids: options.Ids = None
-    image_id: options.ImageId = None
+    read: list[str] | None = option(
+        None,
+        metavar="KEY=VALUE,...",
+        panel=options.READING,
+        help=f"How to read files, where that is not recognised: {', '.join(READ)}; "
+        "'--read help' explains them.",
+        callback=options.helping("--read", READ),
+        is_eager=True,
+    )
     force: options.Force = False
 
+    def __post_init__(self) -> None:
+        self.words()
+
     def words(self, *left_out: str) -> dict[str, Any]:
-        """Give them as keyword arguments of the readers, but ``--force`` and some others."""
-        values = vars(self).items()
-        return {name: value for name, value in values if name not in ("force", *left_out)}
+        """Give them as keyword arguments of the readers, but some that must not be given.
+
+        Raises
+        ------
+        InputError
+            For a key that is unknown, is given twice, or must not be given.
+        """
+        values = keyed("--read", self.read or (), READ)
+        words: dict[str, Any] = {"dataset": self.dataset} | dict.fromkeys(map(_word, READ))
+        for name, (value, *more) in values.items():
+            if more:
+                raise InputError(f"--read {name}: is given twice; give one value")
+            if _word(name) in left_out:
+                raise InputError(f"--read {name}: does not apply to this command; leave it out")
+            words[_word(name)] = value
+        return {name: value for name, value in words.items() if name not in left_out}
 
     def files(
-        self, predictions: Path, annotations: Path | None, pairs: Path | None = None
+        self, predictions: Path, annotations: Path | None, pairs: Path | None = None, **more: Any
     ) -> InputFiles:
         """Say how to read predictions, and their annotations and pairs."""
         reading: Any = self.words()
@@ -71,7 +113,65 @@ class ReadingOptions:
             pairs=pairs,
             reading=reading,
             force=self.force,
+            **more,
         )
+
+
+def _word(key: str) -> str:
+    return key.replace("-", "_")
+
+
+@options_class
+class ProtocolOptions:
+    """How detectors are evaluated."""
+
+    protocol: options.ProtocolSpec = None
+    zero_shot: str | None = option(
+        None,
+        panel=options.COUNTS,
+        help="Report the unseen and seen classes of RF-UC, NF-UC, UO, UV or uc0 to uc4.",
+    )
+    groups: Path | None = option(
+        None,
+        panel=options.COUNTS,
+        help='Report groups of classes, from a JSON file {"name": [classes], "base": 1}.',
+    )
+
+    def made(self, vocabulary: Vocabulary) -> Protocol:
+        """Make the protocol for a data set."""
+        return self._made(vocabulary, [])
+
+    def notes(self, vocabulary: Vocabulary) -> list[str]:
+        """Say how the groups of classes were read."""
+        notes: list[str] = []
+        self._made(vocabulary, notes)
+        return notes
+
+    def top(self, vocabulary: Vocabulary) -> int | None:
+        """Return how many triplets of an image count, where the user changes that."""
+        usual = vocabulary.protocol
+        chosen = protocol_named(self.protocol or usual, usual=usual)
+        return None if chosen.top == protocol_named(chosen.name, usual=usual).top else chosen.top
+
+    def check(self, vocabulary: Vocabulary | None) -> None:
+        """Refuse what suits no data set, or not the one that is given, before files are read."""
+        try:
+            check_choice(self.made, vocabulary)
+        except UnclearBaseError:
+            # Its names are those of the data set, which the files may show.
+            if vocabulary is not None:
+                raise
+
+    def _made(self, vocabulary: Vocabulary, notes: list[str]) -> Protocol:
+        if self.zero_shot is not None and self.groups is not None:
+            raise InputError("--zero-shot and --groups: give only one of them")
+        groups: tuple[Group, ...] = ()
+        if self.zero_shot is not None:
+            groups = zero_shot_split(self.zero_shot, vocabulary)
+        elif self.groups is not None:
+            groups = read_groups(self.groups, vocabulary, notes)
+        usual = vocabulary.protocol
+        return protocol_named(self.protocol or usual, usual=usual, groups=groups or None)
 
 
 class Inputs(NamedTuple):

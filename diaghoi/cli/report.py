@@ -1,352 +1,132 @@
-"""``diaghoi report``: the main job."""
+"""``diaghoi report``: the diagnosis of one detector."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
-from typing import Annotated, Any, NamedTuple
+from typing import Any, NamedTuple
 
-import numpy as np
-import typer
-
-from diaghoi.cli import options, outputs, priors, shards, variants
-from diaghoi.cli.extras import Extras
-from diaghoi.cli.labels import read_labels
-from diaghoi.cli.present import print_notes, print_result, print_written
+from diaghoi.cli import options, outputs
+from diaghoi.cli.analyses import AnalysisOptions
+from diaghoi.cli.engines import EngineOptions
+from diaghoi.cli.locate import image_labels
+from diaghoi.cli.options import argument, option, options_class, with_options
+from diaghoi.cli.page import SHOWN, PageOptions
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import InputFiles, Inputs, check_choice
-from diaghoi.cli.report_files import ReportFiles
-from diaghoi.cli.settings import CHANGE, setting_of
-from diaghoi.cli.slices import SlicesOption, slice_options
-from diaghoi.data.groups import UnclearBaseError, read_groups
-from diaghoi.data.groups import zero_shot as zero_shot_split
-from diaghoi.data.protocol import Group, Protocol
-from diaghoi.data.protocol import protocol as protocol_named
-from diaghoi.data.scenes import SceneSource
-from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.cli.reading import InputFiles, Inputs, ProtocolOptions, ReadingOptions
+from diaghoi.cli.shards import Shards
+from diaghoi.comparison.comparison import compare
+from diaghoi.comparison.slices import Slices
 from diaghoi.diagnosis import diagnose as diagnosing
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.exceptions import InputError
+from diaghoi.diagnosis.tables import CLASS_COLUMNS, IMAGE_COLUMNS
+from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.containers.locations import is_remote
 from diaghoi.formats.hico_det.image_labels import ImageLabels
-from diaghoi.report.json import to_json
 
-Predictions = Annotated[
-    str,
-    typer.Argument(
+TABLES = {"classes": CLASS_COLUMNS, "images": IMAGE_COLUMNS}
+OF_ROWS = [f"{table}{kind}" for kind in (".csv", ".json") for table in TABLES]
+KINDS = (".json", ".txt", ".html", *outputs.FIGURES, ".csv", ".md", ".tex", *OF_ROWS)
+
+
+@options_class
+class ReportOptions(outputs.OutputOptions):
+    """Which predictions are diagnosed, how, and what is written."""
+
+    predictions: str = argument(
         help="Prediction file (or folder of .mat files); in quotes, a pattern of several."
-    ),
-]
-Figure = Annotated[
-    Path | None,
-    typer.Option(
-        help="Draw ΔmAP per error to this .pdf, .svg or .png file.",
-        readable=False,
-        rich_help_panel=options.FILES,
-    ),
-]
-Column = Annotated[
-    str,
-    typer.Option(
-        callback=options.check_column,
-        help="Width of figures: a single (3.25 in) or a double (6.875 in) column.",
-        rich_help_panel=options.FILES,
-    ),
-]
-Out = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write LABEL.txt, .json and .pdf into this folder.",
-        readable=False,
-        rich_help_panel=options.FILES,
-    ),
-]
-Iou = Annotated[
-    float | None, typer.Option(help="IoU threshold [0.5].", rich_help_panel=options.COUNTS)
-]
-Rare = Annotated[
-    str | None,
-    typer.Option(
-        help="Count the instances of rare classes in the 'train' or the 'test' set [train].",
-        rich_help_panel=options.COUNTS,
-    ),
-]
-ZeroShot = Annotated[
-    str | None,
-    typer.Option(
-        help="Report the unseen and seen classes of RF-UC, NF-UC, UO, UV or uc0 to uc4.",
-        rich_help_panel=options.COUNTS,
-    ),
-]
-Groups = Annotated[
-    Path | None,
-    typer.Option(
-        help='Report groups of classes, from a JSON file {"name": [classes], "base": 1}.',
-        readable=False,
-        rich_help_panel=options.COUNTS,
-    ),
-]
-Labels = Annotated[
-    Path | None,
-    typer.Option(
-        help="HICO's anno.mat, for the Known Object setting.",
-        readable=False,
-        rich_help_panel=options.COUNTS,
-    ),
-]
-Html = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write an HTML page with sortable tables and the worst cases.",
-        readable=False,
-        rich_help_panel=options.FILES,
-    ),
-]
-PageImages = Annotated[
-    Path | None,
-    typer.Option(
-        help="Folder with the pictures, to draw the worst cases of --html on.",
-        readable=False,
-        rich_help_panel=options.FILES,
-    ),
-]
-ImageTable = Annotated[
-    Path | None,
-    typer.Option(
-        help="Write the numbers of each image to this .csv or .json file.",
-        readable=False,
-        rich_help_panel=options.FILES,
-    ),
-]
-Sort = Annotated[
-    str | None,
-    typer.Option(
+    )
+    annotations: options.Annotations = None
+    pairs: options.Pairs = None
+    reading: ReadingOptions
+    only_predicted_images: options.OnlyPredicted = False
+    protocol: ProtocolOptions
+    image_labels: Path | None = option(
+        None, panel=options.COUNTS, help="HICO's anno.mat, for the Known Object setting."
+    )
+    extras: AnalysisOptions
+    label: options.Label = None
+    page: PageOptions
+    column: options.Column = "double"
+    sort: str | None = option(
+        None,
         metavar="COLUMN",
-        help="Sort these tables by a column, highest first; -COLUMN: lowest first.",
-        rich_help_panel=options.FILES,
-    ),
-]
-Interval = Annotated[
-    str,
-    typer.Option(
-        help="Type of the intervals: centred, percentile or bca.",
-        rich_help_panel=options.SURE,
-    ),
-]
-Attribution = Annotated[
-    bool,
-    typer.Option(
-        "--attribution",
-        help="Divide the loss of mAP among the errors (Shapley values).",
-        rich_help_panel=options.EXTRAS,
-    ),
-]
-Causes = Annotated[
-    bool,
-    typer.Option(
-        "--causes",
-        help="Count false positives by patterns that incomplete annotations show.",
-        rich_help_panel=options.EXTRAS,
-    ),
-]
-Calibration = Annotated[
-    bool,
-    typer.Option(
-        "--calibration",
-        help="Measure how well scores are calibrated.",
-        rich_help_panel=options.EXTRAS,
-    ),
-]
-ScoreThreshold = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SCORE",
-        help="Give precision, recall and F1 of predictions with at least this score.",
-        rich_help_panel=options.EXTRAS,
-    ),
-]
-OperatingPoints = Annotated[
-    bool,
-    typer.Option(
-        "--operating-points",
-        help="Give precision, recall, F1 and errors over the score threshold, and the best F1.",
-        rich_help_panel=options.EXTRAS,
-    ),
-]
-Rosetta = Annotated[
-    bool,
-    typer.Option(
-        "--rosetta",
-        help="Show the mAP that the evaluators of other code bases print (HICO-DET).",
-        rich_help_panel=options.EXTRAS,
-    ),
-]
+        panel=options.FILES,
+        rare=True,
+        help="Sort classes.csv and images.csv by a column, highest first; -COLUMN: lowest first.",
+    )
+    detail: options.Detail = False
+    engines: EngineOptions
 
+    @property
+    def shards(self) -> Shards:
+        """The prediction files, where there are several."""
+        return Shards(predictions=self.predictions, engines=self.engines)
 
-def report(
-    predictions: Predictions,
-    annotations: options.Annotations = None,
-    pairs: options.Pairs = None,
-    dataset: options.Dataset = None,
-    protocol: options.ProtocolName = None,
-    json: options.Json = None,
-    figure: Figure = None,
-    column: Column = "double",
-    out: Out = None,
-    label: options.Label = None,
-    format: options.Format = None,
-    origin: options.Origin = None,
-    objects: options.Objects = None,
-    verbs: options.Verbs = None,
-    classes: options.Classes = None,
-    boxes: options.Boxes = None,
-    top: options.Top = None,
-    instances: options.Instances = None,
-    ids: options.Ids = None,
-    image_id: options.ImageId = None,
-    only_predicted_images: options.OnlyPredicted = False,
-    iou: Iou = None,
-    ap: options.Ap = None,
-    rare: Rare = None,
-    zero_shot: ZeroShot = None,
-    groups: Groups = None,
-    image_labels: Labels = None,
-    html: Html = None,
-    images: PageImages = None,
-    class_table: options.ClassTable = None,
-    image_table: ImageTable = None,
-    sort: Sort = None,
-    pair_nms: variants.PairNms = None,
-    detection_threshold: variants.Threshold = None,
-    score_threshold: ScoreThreshold = None,
-    bootstrap: options.Bootstrap = None,
-    confidence: options.Confidence = 0.95,
-    interval: Interval = "centred",
-    seed: options.Seed = 0,
-    attribution: Attribution = False,
-    causes: Causes = False,
-    calibration: Calibration = False,
-    operating_points: OperatingPoints = False,
-    shortcuts: priors.Shortcuts = False,
-    prior_annotations: priors.PriorAnnotations = None,
-    slices: SlicesOption = None,
-    rosetta: Rosetta = False,
-    engine: shards.EngineName = None,
-    scheduler: shards.Scheduler = None,
-    workers: shards.Workers = None,
-    force: options.Force = False,
-    detail: options.Detail = False,
-    quiet: options.Quiet = False,
-) -> None:
-    """Diagnose a detector: mAP, errors and what each error costs."""
-    several = shards.ShardOptions(
-        predictions=predictions, engine=engine, scheduler=scheduler, workers=workers
-    )
-    reading = InputFiles(
-        predictions=Path(predictions),
-        annotations=annotations,
-        pairs=pairs,
-        force=force,
-        only_predicted=only_predicted_images,
-        reading={
-            "dataset": dataset,
-            "format": format,
-            "origin": origin,
-            "objects": objects,
-            "verbs": verbs,
-            "classes": classes,
-            "boxes": boxes,
-            "top": top,
-            "instances": instances,
-            "ids": ids,
-            "image_id": image_id,
-        },
-    )
-    files = ReportFiles(
-        label=several.label if label is None else label,
-        json=json,
-        figure=figure,
-        out=out,
-        html=html,
-        images=images,
-        class_table=class_table,
-        image_table=image_table,
-        column=column,
-        sort=sort,
-    )
-    extras = Extras(
-        variants=variants.VariantOptions(pair_nms, detection_threshold),
-        score_threshold=score_threshold,
-        resamples=bootstrap,
-        confidence=confidence,
-        interval=interval,
-        seed=seed,
-        attribution=attribution,
-        causes=causes,
-        calibration=calibration,
-        rosetta=rosetta,
-        operating_points=operating_points,
-        priors=priors.PriorOptions(shortcuts, prior_annotations),
-        slices=slice_options(slices, bootstrap, seed, confidence),
-    )
-    changes = {"top": top, "iou": iou, "rare": rare, "average_precision": ap}
-    choices = _Choices(protocol, changes, zero_shot, groups)
-    choices.check(reading)
-    extras.check(reading)
-    tags = [] if extras.slices is None else extras.slices.files
-    beside = [image_labels, prior_annotations, *tags]
-    with progress(quiet) as bar:
-        if several.asked:
-            refused = {"--pairs": pairs is not None, **files.of_boxes, **extras.of_boxes}
-            found = several.check(refused)
-            local = [Path(each) for each in found if not is_remote(each)]
-            files.check([*reading.beside, *local, *beside])
-            diagnosed = _of_several(
-                several, found, reading, choices, image_labels, extras, files, bar
+    @property
+    def stem(self) -> str:
+        """The name of the detector, and of files in a folder."""
+        return self.shards.label if self.label is None else self.label
+
+    @property
+    def kinds(self) -> tuple[str, ...]:
+        """How the names of files end that can be written."""
+        attributed = "attribution" in self.extras.analyses
+        return (*KINDS, *(f"attribution{kind}" for kind in outputs.FIGURES if attributed))
+
+    @property
+    def files(self) -> InputFiles:
+        """The input files, and how they are read."""
+        only = self.only_predicted_images
+        files = self.reading.files(
+            Path(self.predictions), self.annotations, self.pairs, only_predicted=only
+        )
+        top = self.protocol.top(files.vocabulary)
+        if top is None:
+            return files
+        return replace(files, reading={**files.reading, "top": top})
+
+    def of_boxes(self) -> list[str]:
+        """List the options given that need the boxes of all images."""
+        pages = [kind for kind in self.written.values() if kind == ".html"]
+        given = {"--pairs": self.pairs, "--out .html": pages, "--open": self.page.open}
+        return [*(name for name, value in given.items() if value), *self.extras.analyses.of_boxes]
+
+    @property
+    def written(self) -> dict[Path, str]:
+        """The files to write."""
+        return self.output_files(self.kinds, self.stem)
+
+    def check_files(self, inputs: list[Path | None]) -> None:
+        """Refuse files that cannot be written or read, before the work begins."""
+        self.check(self.kinds, inputs, self.stem)
+        self.page.check(".html" in self.written.values())
+        self._check_sort()
+
+    def _check_sort(self) -> None:
+        """Refuse a column that none of the tables has."""
+        if self.sort is None:
+            return
+        tables = [table for table in TABLES if self._tables(table)]
+        if not tables:
+            raise InputError("--sort: is for classes.csv and images.csv; add --out classes.csv")
+        column = self.sort.removeprefix("-")
+        columns = dict.fromkeys(name for table in tables for name in TABLES[table])
+        if column not in columns:
+            raise InputError(
+                f"--sort: unknown column '{column}'{close_matches(column, columns)}; known: "
+                f"{', '.join(columns)}"
             )
-        else:
-            files.check([*reading.inputs, *beside])
-            diagnosed = _of_one(reading, choices, image_labels, extras, files, bar)
-        result, notes = _reported(diagnosed, extras, files, bar)
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif not quiet:
-        print_result(result, detail=detail)
-        print_notes(notes)
-    if not quiet:
-        print_written(files.written(result))
+
+    def _tables(self, table: str) -> bool:
+        return any(
+            kind.startswith(table) for kind in (*self.written.values(), self.printed(self.kinds))
+        )
 
 
-class _Choices(NamedTuple):
-    """The protocol: its name, changes to it, and groups of classes to report."""
-
-    protocol: str | None
-    changes: dict[str, Any]
-    zero_shot: str | None
-    groups: Path | None
-
-    def check(self, reading: InputFiles) -> None:
-        """Refuse invalid settings before anything is read."""
-        try:
-            check_choice(self.made, reading.vocabulary if reading.dataset else None)
-        except UnclearBaseError:
-            # Its names are those of the data set, which the files may show.
-            if reading.dataset:
-                raise
-
-    def made(self, vocabulary: Vocabulary) -> Protocol:
-        """Make the protocol for a data set."""
-        groups = _groups(self.zero_shot, self.groups, vocabulary, [])
-        return protocol_named(self.protocol or vocabulary.protocol, groups=groups, **self.changes)
-
-    def notes(self, vocabulary: Vocabulary) -> list[str]:
-        """Say how the groups of classes were read."""
-        notes: list[str] = []
-        _groups(self.zero_shot, self.groups, vocabulary, notes)
-        return notes
-
-
-class _Diagnosed(NamedTuple):
+class Diagnosed(NamedTuple):
     """A diagnosis, what was read for it, and what to know of its image labels."""
 
     diagnosis: Diagnosis
@@ -355,106 +135,155 @@ class _Diagnosed(NamedTuple):
     notes: list[str]
 
 
-def _of_one(
-    reading: InputFiles,
-    choices: _Choices,
-    image_labels: Path | None,
-    extras: Extras,
-    files: ReportFiles,
-    bar: Progress,
-) -> _Diagnosed:
+@with_options
+def report(choices: ReportOptions) -> None:
+    """Diagnose a detector: mAP, errors and what each error costs."""
+    files, extras = choices.files, choices.extras
+    choices.protocol.check(files.vocabulary if files.dataset else None)
+    extras.check(files)
+    beside = [choices.image_labels, *extras.analyses.files]
+    with progress(choices.quiet) as bar:
+        if choices.shards.asked:
+            several = choices.shards.check(choices.of_boxes())
+            local = [Path(name) for name in several if not is_remote(name)]
+            choices.check_files([*files.beside, *local, *beside])
+            diagnosed = _of_several(choices, several, bar)
+        else:
+            choices.check_files([*files.inputs, *beside])
+            diagnosed = _of_one(choices, bar)
+        diagnosis, read, labels, notes = diagnosed
+        bar.start("repairing each error")
+        result = diagnosis.to_dict()
+        if read.coverage is not None:
+            result["coverage"] = read.coverage
+        result["notes"] = [*read.notes, *notes, *result["notes"]]
+        sliced = extras.add(result, diagnosis, read, labels, bar)
+        bar.start("writing" if choices.page.images is None else "drawing the worst cases")
+        texts = _texts(choices, result, diagnosis)
+        remarks = choices.write(texts, _writers(choices, result, diagnosed, sliced), choices.stem)
+        page = _page(diagnosis, read, result, sliced) if choices.page.open else None
+    choices.show(texts, lambda: _show(choices, result), remarks, choices.written)
+    if page is not None:
+        choices.page.serve(page, choices.quiet)
+
+
+def _of_one(choices: ReportOptions, bar: Progress) -> Diagnosed:
     """Read and diagnose a prediction file."""
-    read = reading.read(bar, files.check)
-    extras.check_ranked(read.predictions, choices.changes["top"])
-    chosen = choices.made(read.vocabulary)
-    labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
-    notes += choices.notes(read.vocabulary)
+    read = choices.files.read(bar, choices.check_files)
+    chosen = choices.protocol.made(read.vocabulary)
+    labels, notes = _labels(choices, read)
     bar.start("matching", total=len(read.annotations))
     diagnosis = diagnosing.diagnose(
         read.annotations,
         read.predictions,
         chosen,
-        label=files.label,
+        label=choices.stem,
         image_labels=labels,
-        also=extras.families(read.vocabulary),
+        also=choices.extras.families(read.vocabulary),
         progress=bar.advance,
     )
-    return _Diagnosed(diagnosis, read, labels, notes)
+    return Diagnosed(diagnosis, read, labels, notes)
 
 
-def _of_several(
-    several: shards.ShardOptions,
-    found: list[str],
-    reading: InputFiles,
-    choices: _Choices,
-    image_labels: Path | None,
-    extras: Extras,
-    files: ReportFiles,
-    bar: Progress,
-) -> _Diagnosed:
+def _of_several(choices: ReportOptions, files: list[str], bar: Progress) -> Diagnosed:
     """Diagnose prediction files of different images."""
-    read, diagnosis = several.diagnose(
-        found, reading, choices.made, extras.families, files.label, bar
+    families = choices.extras.families
+    read, diagnosis = choices.shards.diagnose(
+        files, choices.files, choices.protocol.made, families, choices.stem, bar
     )
-    extras.check_ranked(read.predictions, choices.changes["top"])
-    labels, notes = _image_labels(image_labels, read.annotations, read.predictions)
-    notes += choices.notes(read.vocabulary)
+    labels, notes = _labels(choices, read)
     if labels is not None:
         diagnosis = replace(
             diagnosis,
             known_objects=labels.objects(read.predictions),
             known_object_source="image labels",
         )
-    return _Diagnosed(diagnosis, read, labels, notes)
+    return Diagnosed(diagnosis, read, labels, notes)
 
 
-def _reported(
-    diagnosed: _Diagnosed, extras: Extras, files: ReportFiles, bar: Progress
-) -> tuple[dict[str, Any], list[str]]:
-    """Add what is asked for, and write the files; return the result, and notes on figures."""
-    diagnosis, read, labels, notes = diagnosed
-    bar.start("repairing each error")
-    result = diagnosis.to_dict()
-    if read.coverage is not None:
-        result["coverage"] = read.coverage
-    result["notes"] = [*read.notes, *notes, *result["notes"]]
-    sliced = extras.add(result, diagnosis, read, labels, bar)
-    bar.start("writing" if files.images is None else "drawing the worst cases")
-    return result, files.write(result, diagnosis, read, sliced)
+def _labels(choices: ReportOptions, read: Inputs) -> tuple[ImageLabels | None, list[str]]:
+    """Read the image labels, with notes on these and on groups of classes."""
+    top = choices.protocol.top(read.vocabulary)
+    choices.extras.analyses.check_ranked(read.predictions, top)
+    labels, notes = image_labels(choices.image_labels, read.annotations, read.predictions)
+    return labels, [*notes, *choices.protocol.notes(read.vocabulary)]
 
 
-def _groups(
-    name: str | None, file: Path | None, vocabulary: Vocabulary, notes: list[str]
-) -> tuple[Group, ...]:
-    """Collect the groups of classes to report; add to ``notes`` what they showed."""
-    if name is not None and file is not None:
-        raise InputError("--zero-shot and --groups: give only one of them")
-    if name is not None:
-        return zero_shot_split(name, vocabulary)
-    return () if file is None else read_groups(file, vocabulary, notes)
+def _show(choices: ReportOptions, result: dict[str, Any]) -> None:
+    """Print one screen of a report, or in detail all of it and its notes."""
+    from diaghoi.report.text import print_report, print_screen
+
+    if choices.detail:
+        print_report(result, notes=False)
+        outputs.print_notes(result["notes"])
+    else:
+        print_screen(result)
+        outputs.print_number(result["notes"])
 
 
-def _image_labels(
-    given: Path | None, annotations: SceneSource, predictions: SceneSource
-) -> tuple[ImageLabels | None, list[str]]:
-    """Read the image labels given, or those of the settings if they fit.
+def _texts(
+    choices: ReportOptions, result: dict[str, Any], diagnosis: Diagnosis
+) -> dict[str, outputs.Text]:
+    """Make the text files of a report: tables for papers are those of a comparison of one."""
+    from diaghoi.report.columns import table_text
+    from diaghoi.report.latex import to_latex
+    from diaghoi.report.markdown import to_markdown
+    from diaghoi.report.spreadsheet import to_csv
+    from diaghoi.report.text import print_report
 
-    Settings apply to every report of this user, including those on other images; for those images
-    Known Object falls back to the boxes, with a note.
-    """
-    if given is not None:
-        return read_labels(given), []
-    key = f"{annotations.vocabulary.name}.image-labels"
-    setting = setting_of(key)
-    if setting is None:
-        return None, []
-    try:
-        labels = read_labels(setting)
-    except InputError as error:
-        raise InputError(f"{error}; it is the setting {key}: {CHANGE.format(key=key)}") from None
-    if all(np.isin(each.names, labels.names).all() for each in (annotations, predictions)):
-        return labels, [f"image labels: {setting}, from the settings"]
-    return None, [
-        f"{setting}, from the settings, does not label all of these images: Known Object goes by "
-        "the box annotations"
-    ]
+    def rows(kind: str) -> str:
+        table, suffix = kind.split(".")
+        columns = getattr(diagnosis, table)
+        sort = None if choices.sort is None else choices.sort.removeprefix("-")
+        sort = sort if sort in columns else None
+        return table_text(columns, suffix, sort=sort, descending=sort == choices.sort)
+
+    tables = {".csv": to_csv, ".md": to_markdown, ".tex": to_latex}
+    return {
+        **outputs.as_json(result),
+        ".txt": lambda: outputs.plain_text(lambda console: print_report(result, console)),
+        **{kind: partial(_table, to, result) for kind, to in tables.items()},
+        **{kind: partial(rows, kind) for kind in OF_ROWS},
+    }
+
+
+def _table(to: Callable[[Any], str], result: dict[str, Any]) -> str:
+    return to(compare(result))
+
+
+def _writers(
+    choices: ReportOptions, result: dict[str, Any], diagnosed: Diagnosed, slices: Slices | None
+) -> dict[str, outputs.Writer]:
+    """Make the page and the figures of a report."""
+    from diaghoi.report.html import write_html
+
+    def page(path: Path) -> list[str]:
+        diagnosis, read, *_ = diagnosed
+        return outputs.noting_letters(
+            lambda: write_html(
+                path,
+                diagnosis,
+                read.scenes,
+                result=result,
+                files=read.files,
+                pictures=choices.page.pictures,
+                slices=slices,
+            )
+        )
+
+    def drawing(figure: str) -> outputs.Writer:
+        return lambda path: outputs.draw([result], path, choices.column, figure)
+
+    writers: dict[str, outputs.Writer] = {".html": page}
+    for kind in choices.kinds:
+        if kind.endswith(outputs.FIGURES):
+            writers[kind] = drawing("waterfall" if kind.startswith("attribution") else "delta_map")
+    return writers
+
+
+def _page(diagnosis: Diagnosis, read: Inputs, result: dict[str, Any], slices: Slices | None) -> Any:
+    """Collect the page that a server shows, with all images."""
+    from diaghoi.report.html import Page, page_model
+
+    model = page_model(diagnosis, read.scenes, result=result, shown=SHOWN)
+    return Page.of([model], files=read.files, slices=slices, every_image=True)

@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated
 
-import typer
-
-from diaghoi.cli import options
-from diaghoi.cli.engines import check_engine, started
+from diaghoi.cli.engines import EngineOptions
 from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
 from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import InputFiles, Inputs, only_shared
@@ -22,56 +18,26 @@ from diaghoi.formats.containers.locations import is_remote, matching
 
 WILDCARDS = frozenset("*?[")
 
-EngineName = Annotated[
-    str | None,
-    typer.Option(
-        "--engine",
-        help="Diagnose several files, each of other images: local, in processes on this machine; "
-        "dask, on a Dask cluster.",
-        rich_help_panel=options.SHARDS,
-    ),
-]
-Scheduler = Annotated[
-    str | None,
-    typer.Option(
-        metavar="ADDRESS",
-        help="A running Dask scheduler [start a cluster on this machine].",
-        rich_help_panel=options.SHARDS,
-    ),
-]
-Workers = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=1024,
-        help="Processes on this machine [one per core].",
-        rich_help_panel=options.SHARDS,
-    ),
-]
-
 
 @dataclass(frozen=True, kw_only=True)
-class ShardOptions:
-    """Which files are diagnosed, and where.
+class Shards:
+    """Prediction files of different images, and where they are diagnosed.
 
     Parameters
     ----------
     predictions : str
         A path, a pattern or an address.
-    engine, scheduler, workers
-        The options.
+    engines : EngineOptions
+        Where the work is done.
     """
 
     predictions: str
-    engine: str | None
-    scheduler: str | None
-    workers: int | None
+    engines: EngineOptions
 
     @property
     def asked(self) -> bool:
         """Whether there may be several files."""
-        given = any(each is not None for each in (self.engine, self.scheduler, self.workers))
-        return given or is_remote(self.predictions) or self._is_pattern
+        return self.engines.asked or is_remote(self.predictions) or self._is_pattern
 
     @property
     def label(self) -> str:
@@ -83,26 +49,25 @@ class ShardOptions:
     def _is_pattern(self) -> bool:
         return not Path(self.predictions).exists() and not WILDCARDS.isdisjoint(self.predictions)
 
-    def check(self, refused: Mapping[str, bool]) -> list[str]:
+    def check(self, refused: Sequence[str]) -> list[str]:
         """List the files; refuse what can be seen to go wrong before one is read.
 
         Parameters
         ----------
-        refused : mapping
-            By option, whether what needs all boxes in one place is asked for.
+        refused : sequence of str
+            Options that are given and need all boxes in one place.
 
         Raises
         ------
         InputError
             With the option, or where no file matches.
         """
-        check_engine(self.engine or "local", self.scheduler)
-        for option, given in refused.items():
-            if given:
-                raise InputError(
-                    f"{option}: needs the boxes of all images, which several files on several "
-                    "workers do not give; report on one file"
-                )
+        self.engines.check()
+        if refused:
+            raise InputError(
+                f"{refused[0]}: needs the boxes of all images, which several files on several "
+                "workers do not give; report on one file"
+            )
         files = matching(self.predictions)
         if not files:
             raise InputError(f"{self.predictions}: no such file; check the path or the pattern")
@@ -160,7 +125,7 @@ class ShardOptions:
             force=reading.force,
             shared_only=reading.only_predicted,
         )
-        with started(self.engine or "local", self.scheduler, self.workers, bar) as engine:
+        with self.engines.started(bar) as engine:
             bar.start("diagnosing files", total=len(files))
             found = diagnose_shards(settings, files, engine, progress=bar.advance)
         names = found.diagnosis.names

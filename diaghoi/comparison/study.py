@@ -34,7 +34,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.formats import open_predictions, read_annotations
+from diaghoi.formats import Reading, open_predictions, read_annotations
 from diaghoi.formats.containers.locations import is_remote
 from diaghoi.formats.containers.toml import check_keys, read_toml, text_of
 from diaghoi.formats.datasets import vocabulary
@@ -141,10 +141,13 @@ class Study(StudyData):
         In the order in which they are shown.
     tables : mapping of str to pathlib.Path
         The tables of similarity by their keys, where meaning counts; else empty.
+    reading : Reading
+        How predictions are read, where their content does not show it.
     """
 
     models: tuple[Model, ...]
     tables: Mapping[str, Path] = field(default_factory=dict)
+    reading: Reading = field(default_factory=Reading)
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -170,7 +173,8 @@ class Study(StudyData):
     def open_predictions(self, model: Model) -> SceneSource:
         """Open the predictions of one of the models; see :func:`diaghoi.open_predictions`."""
         try:
-            return open_predictions(model.file, pairs=model.pairs, dataset=self.vocabulary)
+            reading: Reading = {**self.reading, "dataset": self.vocabulary}
+            return open_predictions(model.file, pairs=model.pairs, **reading)
         except InputError:
             refuse_result(model.file, "the predictions")
             raise

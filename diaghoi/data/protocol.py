@@ -6,8 +6,10 @@ choices, so that two numbers are only compared when they mean the same.
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple, get_args, get_type_hints
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 
@@ -34,8 +36,10 @@ ELEVEN_LEVELS: FloatArray = np.arange(11) * np.float64(0.1)
 """The recall levels of 11-point AP, as the official evaluators build them: the fourth is
 0.30000000000000004, which a recall of exactly 3/10 does not reach. Their figures need the same."""
 AveragePrecision = Literal["11-point", "area", "101-point"]
-SEPARATOR = " | "
-"""What stands between the choices of a signature."""
+SEPARATOR, BAR = " | ", "|"
+"""What stands between the choices of a signature, and of its short form."""
+KEYS = {"ap": "average_precision"}
+"""Short names of choices."""
 CUT, AS_GIVEN = "triplets", "as given"
 """The choice on which the format of a file decides, and what it is for files that are not cut."""
 RANKING, BY_SCORE, AS_ONE = "predictions of a class", "ranked by score", "all of one rank"
@@ -423,8 +427,14 @@ def choices_of(signature: str) -> dict[str, str]:
     return {choice: value for choice, _, value in parts}
 
 
+VERSION = "diaghoi."
+"""How the part of a line begins that names the version of the package."""
+
+
 def short_signature(name: str, signature: str) -> str:
     """Shorten a signature to one line for a paper: ``hico-det-520|11pt|zero|iou.5|rare.train``.
+
+    :func:`protocol` reads the line back.
 
     Parameters
     ----------
@@ -434,9 +444,13 @@ def short_signature(name: str, signature: str) -> str:
         As from :attr:`Protocol.signature`; of the other choices only those appear, in full words,
         that differ from what the name stands for.
     """
+    return BAR.join((name, *_short_parts(name, choices_of(signature))))
+
+
+def _short_parts(name: str, choices: Mapping[str, str]) -> list[str]:
+    """Shorten each choice that a line spells out."""
     usual = PROTOCOLS.get(name, Protocol(name=name, classes="all")).choices
-    choices = choices_of(signature)
-    parts = [name]
+    parts = []
     for choice, value in choices.items():
         if choice == "AP":
             parts.append(value.replace("-point", "pt"))
@@ -456,8 +470,97 @@ def short_signature(name: str, signature: str) -> str:
         elif choice != CUT and (choice not in usual or usual[choice] != value):
             parts.append(f"{choice}: {value}" if value else choice)
     gone = usual.keys() - choices.keys() if name in PROTOCOLS else ()
-    parts += sorted(f"not {choice}" for choice in gone if not choice.startswith("IoU "))
-    return "|".join(parts)
+    return parts + sorted(f"not {choice}" for choice in gone if not choice.startswith("IoU "))
+
+
+def _of_line(line: str, usual: Protocol | None) -> Protocol:
+    """Read a line of :func:`short_signature` back; groups are those of the data."""
+    name, *given = line.split(BAR)
+    parts = {part for part in given if not part.startswith((VERSION, f"{GROUPS}: "))}
+    chosen = _named(name, usual)
+    while amiss := _amiss(chosen, parts):
+        nearer = [replace(chosen, **change) for part in amiss for change in _changes(part)]
+        chosen = min(nearer, key=lambda protocol: len(_amiss(protocol, parts)))
+        if len(_amiss(chosen, parts)) >= len(amiss):
+            strange = [part for part in given if part in amiss]
+            problem = f"'{strange[0]}' is no choice of it" if strange else "is not the whole line"
+            raise InputError(f"--protocol {line}: {problem}; copy a line that a report ends with")
+    return chosen
+
+
+def _amiss(protocol: Protocol, parts: set[str]) -> set[str]:
+    """Return what only the line of a protocol has, or only these parts."""
+    return {*_short_parts(protocol.name, protocol.choices)} ^ parts
+
+
+def _changes(part: str) -> Iterator[dict[str, Any]]:
+    """List the changes of a protocol that may set a part of a line right."""
+    numbers = [float(text) for text in re.findall(r"\d*\.?\d+(?:e-?\d+)?", part)]
+    for key, kind in get_type_hints(Protocol).items():
+        if kind is bool:
+            yield from ({key: value} for value in (True, False))
+        elif get_origin(kind) is Literal:
+            yield from ({key: value} for value in get_args(kind))
+        elif kind is float:
+            yield from ({key: value} for value in numbers)
+        elif int in get_args(kind):
+            yield from ({key: int(value)} for value in re.findall(r"\d+", part))
+            yield {key: None}
+    yield from ({"iou": value, "strict": ">" in part} for value in numbers)
+
+
+def _of_keys(text: str, usual: Protocol | None) -> Protocol:
+    """Read ``NAME,key=value,...``; the name may be left out where there is a usual one."""
+    first, *parts = (part.strip() for part in text.split(","))
+    if "=" in first:
+        parts, first = [first, *parts], HICO_DET.name if usual is None else usual.name
+    kinds = get_type_hints(Protocol)
+    settable = [key for key in kinds if key not in ("name", "groups")]
+    changes: dict[str, Any] = {}
+    for part in parts:
+        key, equals, value = part.partition("=")
+        field = KEYS.get(key, key.replace("-", "_"))
+        if field not in settable:
+            names = [*KEYS, *(name.replace("_", "-") for name in settable)]
+            raise InputError(
+                f"--protocol {part}: {key} is not known{close_matches(key, names)}; give ap, iou, "
+                "rare, top or another choice of a protocol"
+            )
+        if not equals:
+            raise InputError(f"--protocol {part}: give a value: {key}=VALUE")
+        if field in changes:
+            raise InputError(f"--protocol {part}: {key} is given twice; give one value")
+        changes[field] = _value(part, value, kinds[field])
+    return protocol(_named(first, usual), **changes)
+
+
+def _value(part: str, value: str, kind: Any) -> Any:
+    """Read the value of a field of :class:`Protocol`."""
+    if get_origin(kind) is Literal or kind is bool:
+        allowed = {
+            str(one).replace(" ", "-").lower(): one for one in get_args(kind) or (True, False)
+        }
+        spelt = value.replace(" ", "-").lower()
+        spelt = spelt.replace("pt", "-point") if spelt.endswith("pt") else spelt
+        if spelt not in allowed:
+            raise InputError(f"--protocol {part}: give one of {', '.join(allowed)}")
+        return allowed[spelt]
+    try:
+        return float(value) if kind is float else int(value)
+    except ValueError:
+        number = "a number" if kind is float else "a whole number"
+        raise InputError(f"--protocol {part}: give {number}") from None
+
+
+def _named(name: str, usual: Protocol | None) -> Protocol:
+    if usual is not None and name == usual.name:
+        return usual
+    if name not in PROTOCOLS:
+        raise InputError(
+            f"unknown protocol '{name}'{close_matches(name, PROTOCOLS)}; "
+            f"known: {', '.join(PROTOCOLS)}"
+        )
+    return PROTOCOLS[name]
 
 
 def phrases_of(signature: str) -> list[str]:
@@ -465,13 +568,17 @@ def phrases_of(signature: str) -> list[str]:
     return signature.split(SEPARATOR)
 
 
-def protocol(name: str | Protocol, **changes: Any) -> Protocol:
+def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: Any) -> Protocol:
     """Return a protocol by name, with some choices changed.
 
     Parameters
     ----------
     name : str or Protocol
-        One of ``PROTOCOLS``, or a protocol of your own.
+        One of ``PROTOCOLS``, also with choices behind it, ``hico-det-520,iou=0.75,ap=area``; the
+        line that a report ends with, ``hico-det-520|11pt|zero|iou.75|rare.train``; or a protocol of
+        your own.
+    usual : Protocol, optional
+        That of the data set, which a text may name, or change without a name: ``iou=0.75``.
     **changes
         Fields of :class:`Protocol` to set; None leaves a field as it is.
 
@@ -482,12 +589,16 @@ def protocol(name: str | Protocol, **changes: Any) -> Protocol:
         is added to the union, or fewer than one triplet per image.
     """
     if isinstance(name, str):
-        if name not in PROTOCOLS:
+        text = name
+        name = (_of_line if BAR in text else _of_keys)(text, usual)
+        listed = [part for part in text.split(BAR) if part.startswith(f"{GROUPS}: ")]
+        groups = changes.get("groups") or name.groups
+        made = replace(name, groups=groups).choices.get(GROUPS)
+        if listed and listed != [f"{GROUPS}: {made}"]:
             raise InputError(
-                f"unknown protocol '{name}'{close_matches(name, PROTOCOLS)}; "
-                f"known: {', '.join(PROTOCOLS)}"
+                f"--protocol {text}: has {listed[0]}; give these classes with --zero-shot or "
+                "--groups, too"
             )
-        name = PROTOCOLS[name]
     rare = changes.get("rare")
     if rare not in (None, "train", "test"):
         raise InputError(

@@ -41,14 +41,33 @@ def write_table(
         For another suffix, an unknown column, and a file that cannot be written.
     """
     check_table_file(path)
-    if sort is not None:
-        table = sorted_table(table, sort, descending=descending)
-    columns = [_cells(column) for column in table.values()]
-    write = csv_text if Path(path).suffix.lower() == ".csv" else _json
-    text = write(list(table), list(zip(*columns, strict=True)))
+    text = table_text(table, Path(path).suffix[1:].lower(), sort=sort, descending=descending)
     with replacing(path) as temporary:
         # Names of images need not be Unicode.
         temporary.write_bytes(text.encode("utf-8", errors="replace"))
+
+
+def table_text(
+    table: Columns, kind: str, *, sort: str | None = None, descending: bool = False
+) -> str:
+    """Write a table as text.
+
+    Parameters
+    ----------
+    table, sort, descending
+        As for :func:`write_table`.
+    kind : {"csv", "json"}
+        How.
+
+    Raises
+    ------
+    InputError
+        For an unknown column.
+    """
+    if sort is not None:
+        table = sorted_table(table, sort, descending=descending)
+    columns = [_cells(column) for column in table.values()]
+    return (csv_text if kind == "csv" else _json)(list(table), list(zip(*columns, strict=True)))
 
 
 def check_table_file(path: str | PathLike[str]) -> None:

@@ -18,13 +18,13 @@ REPORT = {
         "folder: a folder without instances_test2015.json",
     ),
     "pairs": ((*GIVEN, "--pairs", "no.pkl"), "no.pkl: No such file or directory"),
-    "instances": ((*GIVEN, "--instances", "no.json"), "no.json: No such file or directory"),
+    "instances": ((*GIVEN, "--read", "instances=no.json"), "no.json: No such file or directory"),
     "image labels": ((*GIVEN, "--image-labels", "no.mat"), "no.mat: No such file or directory"),
     "data set": ((*GIVEN, "--dataset", "hico"), "unknown data set 'hico'"),
     "protocol": ((*GIVEN, "--protocol", "x"), "unknown protocol 'x'"),
-    "format": ((*GIVEN, "--format", "x"), "unknown format 'x'"),
-    "objects": ((*GIVEN, "--objects", "coco90"), "unknown object numbering 'coco90' for --objects"),
-    "boxes": ((*GIVEN, "--boxes", "polar"), "--boxes 'polar': give one of xyxy, xywh"),
+    "format": ((*GIVEN, "--read", "format=x"), "unknown format 'x'"),
+    "objects": ((*GIVEN, "--read", "objects=coco90"), "unknown object numbering 'coco90'"),
+    "boxes": ((*GIVEN, "--read", "boxes=polar"), "boxes='polar': give one of xyxy"),
     "split": ((*GIVEN, "--zero-shot", "RF"), "unknown zero-shot split 'RF'"),
     "group": ((*GIVEN, "--groups", "groups.json"), "groups.json: group 'hard': "),
     "group of a data set": (
@@ -34,18 +34,21 @@ REPORT = {
     "no groups": ((*GIVEN, "--groups", "no.json"), "no.json: No such file or directory"),
     "resamples": ((*GIVEN, "--bootstrap", "99"), "--bootstrap 99: too few for intervals"),
     "data set without other evaluators": (
-        (*GIVEN, "--rosetta", "--dataset", "swig-hoi"),
-        "--rosetta: compares the evaluators that code bases have for HICO-DET",
+        (*GIVEN, "--also", "rosetta", "--dataset", "swig-hoi"),
+        "--also rosetta: compares the evaluators that code bases have for HICO-DET",
     ),
     "column": (
-        (*GIVEN, "--class-table", "c.csv", "--sort", "recall"),
+        (*GIVEN, "--out", "classes.csv", "--sort", "recall"),
         "--sort: unknown column 'recall'",
     ),
-    "table": ((*GIVEN, "--class-table", "c.txt"), "c.txt: "),
-    "page": ((*GIVEN, "--html", "c.txt"), "--html c.txt: give a file that ends with .html"),
-    "figure": ((*GIVEN, "--figure", "c.gif"), "c.gif: cannot be drawn: the ending"),
+    "file": ((*GIVEN, "--out", "c.gif"), "--out c.gif: unknown suffix .gif; give one of .json"),
+    "analysis": ((*GIVEN, "--also", "cause"), "--also cause: not known (did you mean 'causes'?)"),
+    "value": (
+        (*GIVEN, "--also", "pair-nms=2"),
+        "--also pair-nms: the IoU must lie between 0 and 1",
+    ),
     "folder of the output": ((*GIVEN, "--json", "no/r.json"), "the folder no does not exist"),
-    "output folder": ((*GIVEN, "--out", "gt.pkl"), "gt.pkl: cannot be the output folder"),
+    "output folder": ((*GIVEN, "--out", "gt.pkl/x"), "gt.pkl/x: cannot be the output folder"),
 }
 COMMANDS = {
     **{
@@ -79,23 +82,34 @@ COMMANDS = {
     ),
     "inspect: annotations": (("inspect", BAD, "--annotations", "no.json"), "no.json: No such file"),
     "inspect: pairs": (("inspect", BAD, "--pairs", "no.pkl"), "no.pkl: No such file"),
-    "inspect: format": (("inspect", BAD, "--format", "x"), "unknown format 'x'"),
+    "inspect: format": (("inspect", BAD, "--read", "format=x"), "unknown format 'x'"),
     "inspect: data set": (("inspect", BAD, "--dataset", "x"), "unknown data set 'x'"),
     "inspect: output": (("inspect", BAD, "--json", "no/i.json"), "the folder no does not exist"),
-    "convert: format": (("convert", BAD, "n.npz", "--format", "x"), "unknown format 'x'"),
+    "convert: format": (("convert", BAD, "n.npz", "--read", "format=x"), "unknown format 'x'"),
     "convert: data set": (("convert", BAD, "n.npz", "--dataset", "x"), "unknown data set 'x'"),
     "convert: pairs": (("convert", BAD, "n.npz", "--pairs", "no.pkl"), "no.pkl: No such file"),
     "convert: output": (("convert", BAD, "n.pkl"), "n.pkl: the package's own format is .npz"),
-    "gallery: class": (
-        ("gallery", BAD, *GIVEN, "--images", "folder", "--out", "o", "--class", "ride dragon"),
+    "figures cases: class": (
+        (
+            "figures",
+            "cases",
+            BAD,
+            *GIVEN,
+            "--images",
+            "folder",
+            "--out",
+            "o",
+            "--class",
+            "ride dragon",
+        ),
         "--class: unknown class 'ride dragon'",
     ),
-    "gallery: annotations": (
-        ("gallery", BAD, "--annotations", "no.json", "--images", "folder", "--out", "o"),
+    "figures cases: annotations": (
+        ("figures", "cases", BAD, "--annotations", "no.json", "--images", "folder", "--out", "o"),
         "no.json: No such file",
     ),
-    "gallery: pictures": (
-        ("gallery", BAD, *GIVEN, "--images", "nowhere", "--out", "o"),
+    "figures cases: pictures": (
+        ("figures", "cases", BAD, *GIVEN, "--images", "nowhere", "--out", "o"),
         "nowhere: ",
     ),
 }
@@ -130,12 +144,23 @@ def test_mistakes_are_said_before_the_predictions_are_read(run, case: str) -> No
 
 def test_without_the_mistakes_the_predictions_are_read(run) -> None:
     for words in (
-        ("report", BAD, *GIVEN, "--out", "o", "--bootstrap", "100", "--class-table", "c.csv"),
+        ("report", BAD, *GIVEN, "--out", "o", "--bootstrap", "100", "--out", "classes.csv"),
         ("compare", BAD, *GIVEN),
         ("figures", "study.toml", "--out", "o", "--class", "ride bicycle"),
         ("inspect", BAD, *GIVEN),
         ("convert", BAD, "n.npz"),
-        ("gallery", BAD, *GIVEN, "--images", "folder", "--out", "o", "--class", "ride-bicycle"),
+        (
+            "figures",
+            "cases",
+            BAD,
+            *GIVEN,
+            "--images",
+            "folder",
+            "--out",
+            "o",
+            "--class",
+            "ride-bicycle",
+        ),
     ):
         done = run(*words)
         assert done.code == 2
@@ -145,8 +170,8 @@ def test_without_the_mistakes_the_predictions_are_read(run) -> None:
 def test_a_missing_package(run, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     for words in (
-        ("report", BAD, *GIVEN, "--html", "page.html"),
-        ("gallery", BAD, *GIVEN, "--images", "folder", "--out", "page.html"),
+        ("report", BAD, *GIVEN, "--out", "page.html"),
+        ("figures", "cases", BAD, *GIVEN, "--images", "folder", "--out", "page.html"),
     ):
         done = run(*words)
         assert (done.code, done.out) == (2, "")

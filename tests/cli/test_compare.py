@@ -78,8 +78,8 @@ def test_average_precision_is_taken_as_asked_for(run, detectors: Path) -> None:
     words = ("--annotations", detectors / "gt.npz", "--json", "-")
     file, found = detectors / "one.npz", {}
     for kind in ("11-point", "area", "101-point"):
-        done = json.loads(run("compare", file, "--ap", kind, *words).out)
-        result = json.loads(run("report", file, "--ap", kind, *words).out)
+        done = json.loads(run("compare", file, "--protocol", f"ap={kind}", *words).out)
+        result = json.loads(run("report", file, "--protocol", f"ap={kind}", *words).out)
         assert done["protocol"] == result["protocol"]
         assert f"AP: {kind}" in done["protocol"]["signature"]
         found[kind] = done["tables"]["map"]["models"]["one"]["map.full"]
@@ -96,7 +96,7 @@ def test_average_precision_is_taken_as_asked_for(run, detectors: Path) -> None:
 def test_variants_of_each_model(run, detectors: Path, alone: Path) -> None:
     """Tables 5 and 6 of the Diag-HOI paper, over models."""
     truth = ("--annotations", detectors / "gt.npz")
-    asked = ("--pair-nms", "0.5", "--detection-threshold", "0.3")
+    asked = ("--also", "pair-nms=0.5", "--also", "detection-threshold=0.3")
     files = [detectors / f"{name}.npz" for name in ("one", "two")]
     done = run("compare", *files, *truth, *asked, "--json", "all.json", "--detail")
     assert done.code == 0, done.err
@@ -114,11 +114,14 @@ def test_variants_of_each_model(run, detectors: Path, alone: Path) -> None:
                 for figure in ("per_image", "recall", "precision"):
                     assert mine[f"{at}pairs.{figure}"] == values["pairs"][figure]
                 assert mine[f"{at}map.full"] == values["map"]["full"]
-    only = run("compare", *files, *truth, *asked, "--only", "with pair nms 0.5").out
+    only = run("compare", *files, *truth, *asked, "--table", "with pair nms 0.5").out
     assert only.count("Pairs/image") == 2
 
-    assert run("report", files[0], *truth, "--pair-nms", "0.5", "--json", "s.json", "-q").code == 0
-    mixed = run("compare", "s.json", files[1], *truth, "--pair-nms", "0.5", "--json", "-").out
+    assert (
+        run("report", files[0], *truth, "--also", "pair-nms=0.5", "--json", "s.json", "-q").code
+        == 0
+    )
+    mixed = run("compare", "s.json", files[1], *truth, "--also", "pair-nms=0.5", "--json", "-").out
     assert json.loads(mixed)["tables"]["with_pair_nms_0.5"] == tables["with_pair_nms_0.5"]
     refused = run("compare", "s.json", files[1], *truth, *asked)
     assert refused.code == 2
@@ -143,8 +146,8 @@ def test_a_threshold_of_pair_scores_is_called_that(
 ) -> None:
     if suffix == "html":
         pytest.importorskip("jinja2")
-    truth = ("--annotations", detectors / "gt.npz", "--detection-threshold", "0.3")
-    output = ("--html", "x.html") if suffix == "html" else ("--out", f"x.{suffix}")
+    truth = ("--annotations", detectors / "gt.npz", "--also", "detection-threshold=0.3")
+    output = ("--out", "x.html") if suffix == "html" else ("--out", f"x.{suffix}")
     output = output if suffix != "txt" else ()
     done = run("compare", *without_box_scores, *truth, *output)
     assert done.code == 0, done.err
@@ -164,7 +167,7 @@ def test_detectors_whose_threshold_is_not_of_the_same_scores(
     run, detectors: Path, without_box_scores: list[Path]
 ) -> None:
     files = without_box_scores[0], detectors / "two.npz"
-    truth = ("--annotations", detectors / "gt.npz", "--detection-threshold", "0.3")
+    truth = ("--annotations", detectors / "gt.npz", "--also", "detection-threshold=0.3")
     text = run("compare", *files, *truth).out
     assert "\nWith detection threshold 0.3, %\n" in text
     assert "No detection scores in the file, so that pair scores decide: one." in " ".join(
@@ -176,9 +179,9 @@ def test_detectors_whose_threshold_is_not_of_the_same_scores(
 
 
 def test_a_variant_of_no_detector(run, put) -> None:
-    done = run("compare", put("a.json"), "--pair-nms", "2")
+    done = run("compare", put("a.json"), "--also", "pair-nms=2")
     assert done.code == 2
-    assert "--pair-nms: the IoU must lie between 0 and 1, not 2" in done.err
+    assert "--also pair-nms: the IoU must lie between 0 and 1, not 2" in done.err
 
 
 def test_saved_diagnoses_are_compared_as_their_predictions(run, detectors, alone) -> None:
@@ -210,11 +213,11 @@ def test_a_page_of_predictions_shows_cases_side_by_side(run, detectors: Path, al
     files = [detectors / name for name in ("one.npz", "two.npz")]
     words = (*files, "--annotations", detectors / "gt.npz")
     plain = run("compare", *words, "--json", "a.json")
-    done = run("compare", *words, "--json", "b.json", "--html", "c.html")
+    done = run("compare", *words, "--json", "b.json", "--out", "c.html")
     assert done.code == 0
     assert done.out == plain.out  # the page changes nothing else
     assert (alone / "a.json").read_bytes() == (alone / "b.json").read_bytes()
-    assert done.err.endswith("Wrote c.html, b.json\n")
+    assert done.err.endswith("Wrote b.json, c.html\n")
     data = page_data_of((alone / "c.html").read_text(encoding="utf-8"))
     assert [each["rows"] for each in data["models"]] == [True, True]
     assert [each is not None for each in data["cases"]["models"]] == [True, True]
@@ -224,7 +227,7 @@ def test_a_page_of_predictions_shows_cases_side_by_side(run, detectors: Path, al
 def test_a_page_of_saved_results_shows_what_they_hold(run, put, alone: Path) -> None:
     pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
     files = put("a"), put("b")
-    done = run("compare", *files, "--labels", "x,y", "--html", "c.html")
+    done = run("compare", *files, "--labels", "x,y", "--out", "c.html")
     assert done.code == 0, done.err
     data = page_data_of((alone / "c.html").read_text(encoding="utf-8"))
     assert [(each["label"], each["rows"]) for each in data["models"]] == [
@@ -236,9 +239,8 @@ def test_a_page_of_saved_results_shows_what_they_hold(run, put, alone: Path) -> 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--html", "c.txt"), "--html c.txt: give a file that ends with .html"),
-        (("--images", "."), "--images: draws the cases of a page on pictures; add --html"),
-        (("--html", "c.html", "--images", "no"), "no: no such folder; give the folder with the"),
+        (("--images", "."), "--images: draws the cases of a page on pictures; add --open or --out"),
+        (("--out", "c.html", "--images", "no"), "no: no such folder; give the folder with the"),
     ],
 )
 def test_a_page_that_cannot_be_made(run, put, words: tuple[str, ...], message: str) -> None:
@@ -353,9 +355,9 @@ def test_what_a_study_says_of_its_models_is_shown(run, put, alone: Path) -> None
         '[[model]]\nfile = "b.json"\nbackbone = "R50"\nclassifier = "MLP & GNN"\n'
     )
     heads = {
-        "text": ("Model", "Venue", "Backbone", "Detector", "Classifier"),
-        "markdown": ("| Model | Venue | Backbone | Detector | Classifier |", "MLP \\& GNN"),
-        "latex": ("Model & Venue & Backbone & Detector & Classifier &", r"MLP \& GNN"),
+        "txt": ("Model", "Venue", "Backbone", "Detector", "Classifier"),
+        "md": ("| Model | Venue | Backbone | Detector | Classifier |", "MLP \\& GNN"),
+        "tex": ("Model & Venue & Backbone & Detector & Classifier &", r"MLP \& GNN"),
         "csv": (
             "model,stage,venue,backbone,detector,classifier,column",
             "a,,CVPR 2022,,DETR,,",
@@ -363,7 +365,7 @@ def test_what_a_study_says_of_its_models_is_shown(run, put, alone: Path) -> None
         ),
     }
     for kind, texts in heads.items():
-        out = run("compare", "study.toml", "--format", kind).out
+        out = run("compare", "study.toml", "--out", f"-.{kind}").out
         assert not [text for text in texts if text not in out]
     first, second = json.loads(run("compare", "study.toml", "--json", "-").out)["models"]
     assert (first["venue"], first["detector"], first["classifier"]) == ("CVPR 2022", "DETR", None)
@@ -389,42 +391,22 @@ def test_pairs_belong_to_models(run, data, found, save) -> None:
 
 
 @pytest.mark.parametrize(
-    ("format", "start"),
-    [
-        ("text", "1 model on"),
-        ("markdown", "Models on HICO-DET"),
-        ("latex", r"\begin{table"),
-        ("csv", "topic,dataset,"),
-        ("json", "{\n"),
-    ],
-)
-def test_formats(run, put, alone: Path, format: str, start: str) -> None:
-    a = put("a.json")
-    on_stdout = run("compare", a, "--format", format)
-    assert on_stdout.out.startswith(start)
-    in_file = run("compare", a, "--format", format, "--out", "tables")
-    assert (in_file.code, in_file.out) == (0, "")
-    # Files hold the notes, which stdout leaves to stderr.
-    written = (alone / "tables").read_text("utf-8")
-    assert written.replace("\nNote: a note\n", "\n") == on_stdout.out.replace(
-        "\nNote: a note\n", "\n"
-    ).replace("\r\n", "\n")
-
-
-@pytest.mark.parametrize(
     ("name", "start"),
     [
         ("t.md", "Models on"),
         ("t.TEX", r"\begin{table"),
-        ("t.csv", "topic,"),
-        ("t.json", "{"),
-        ("t.txt", "1 model"),
-        ("t", "1 model"),
+        ("t.csv", "topic,dataset,"),
+        ("t.json", "{\n"),
+        ("t.txt", "1 model on"),
     ],
 )
 def test_the_ending_of_the_file_tells_its_format(run, put, alone, name: str, start: str) -> None:
-    assert run("compare", put("a.json"), "--out", name).code == 0
-    assert (alone / name).read_text("utf-8").startswith(start)
+    a = put("a.json")
+    in_file = run("compare", a, "--out", name)
+    assert (in_file.code, in_file.out) == (0, run("compare", a).out)
+    written = (alone / name).read_bytes().decode("utf-8")
+    assert written.startswith(start)
+    assert run("compare", a, "--out", f"-{Path(name).suffix}").out == written
 
 
 def headings(text: str) -> list[str]:
@@ -432,8 +414,8 @@ def headings(text: str) -> list[str]:
 
 
 def test_tables_are_chosen_by_their_headings(run, put, alone: Path) -> None:
-    chosen = ("--only", "Official mAP, %, pairs", "--only", "dmap (rare)")
-    done = run("compare", put("a.json"), *chosen, "--format", "markdown")
+    chosen = ("--table", "Official mAP, %, pairs", "--table", "dmap (rare)")
+    done = run("compare", put("a.json"), *chosen, "--out", "-.md")
     assert headings(done.out) == [
         *("### Official mAP, %", "### ΔmAP (Rare), percentage points", "### Pairs, %")
     ]
@@ -446,16 +428,18 @@ def test_tables_are_chosen_by_their_headings(run, put, alone: Path) -> None:
     assert headings((alone / "t.md").read_text("utf-8")) == headings(done.out)
 
 
-@pytest.mark.parametrize("format", ["text", "markdown", "latex", "csv"])
+@pytest.mark.parametrize("format", ["txt", "md", "tex", "csv"])
 def test_one_compact_table(run, put, format: str) -> None:
-    done = run("compare", put("a.json"), put("b.json"), "--compact", "--format", format)
+    done = run(
+        "compare", put("a.json"), put("b.json"), "--table", "compact", "--out", f"-.{format}"
+    )
     assert done.code == 0
     assert "Negatives" not in done.out
     if format == "csv":
         assert len(done.out.splitlines()) == 1 + 2 * 8
     else:
         assert "mAP: official mAP, Default, Full." in done.out
-    if format == "text":
+    if format == "txt":
         rows = [line.split() for line in done.out.splitlines()]
         assert ["a", "31.00*", "−0.12*", "0.00*", "0.00*", "5.00*"] in [row[:6] for row in rows]
 
@@ -463,13 +447,13 @@ def test_one_compact_table(run, put, format: str) -> None:
 def test_closing_lines_name_the_models_that_they_hold_for(run, put) -> None:
     signature = example()["protocol"]["signature"]
     cut = {"name": "hico-det-520", "signature": f"{signature} | triplets: top 100 an image"}
-    done = run("compare", put("a.json"), put("b.json", protocol=cut), "--only", "map")
+    done = run("compare", put("a.json"), put("b.json", protocol=cut), "--table", "map")
     assert "triplets: as given (a); top 100 an image (b)\n" in done.out
 
 
 def test_out_and_json_together(run, put, alone: Path) -> None:
     done = run("compare", put("a.json"), "--out", "t.csv", "--json", "t.json")
-    assert (done.code, done.out) == (0, "")
+    assert done.code == 0
     result = json.loads((alone / "t.json").read_text("utf-8"))
     rows = list(csv.DictReader(io.StringIO((alone / "t.csv").read_text("utf-8"))))
     assert len(rows) == sum(len(table["columns"]) for table in result["tables"].values())
@@ -480,19 +464,19 @@ def test_json_beside_the_tables(run, put, alone: Path) -> None:
     assert done.out.startswith("1 model on HICO-DET")
     same = run("compare", put("a.json"), "--json", "-").out
     assert (alone / "t.json").read_text("utf-8") == same
-    assert run("compare", put("a.json"), "--format", "json").out == same
+    assert run("compare", put("a.json"), "--out", "-.json").out == same
 
 
 def test_quiet(run, put, alone: Path) -> None:
     done = run("compare", put("a.json"), "--quiet")
     assert (done.code, done.out, done.err) == (0, "", "")
-    done = run("compare", put("a.json"), "--quiet", "--format", "csv")
+    done = run("compare", put("a.json"), "--quiet", "--out", "-.csv")
     assert done.out.startswith("topic,")
     assert done.err == ""
 
 
 def test_letters_of_labels_stay_in_latex(run, put) -> None:
-    done = run("compare", put("a.json"), "--labels", "日 é", "--format", "latex")
+    done = run("compare", put("a.json"), "--labels", "日 é", "--out", "-.tex")
     assert "\n日 \\'{e} & " in done.out
 
 
@@ -529,16 +513,16 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
             ("a.json", "--pairs", "b.json"),
             "b.json: a.json is a saved result, which includes",
         ),
-        (("a.json", "--format", "latx"), "--format 'latx' (did you mean 'latex'?): give one of"),
+        (("a.json", "--out", "t.latx"), "--out t.latx: unknown suffix .latx; give one of .json"),
         (("a.json", "--protocol", "hico"), "unknown protocol 'hico'"),
         (
             ("a.json", "--protocol", "diag-hoi"),
             "a.json: was saved under protocol hico-det-520, not diag-hoi; give the predictions",
         ),
-        (("a.json", "--ap", "COCO"), "average precision is one of 11-point, area, 101-point, not"),
+        (("a.json", "--protocol", "ap=COCO"), "--protocol ap=COCO: give one of 11-point, area"),
         (
-            ("a.json", "--ap", "area"),
-            "a.json: was saved under ap 11-point, not area; give the predictions instead, or",
+            ("a.json", "--protocol", "hico-det-520,ap=area"),
+            "a.json: was saved under protocol hico-det-520|11pt|iou.5|",
         ),
         (
             ("a.json", "--dataset", "v-coco"),
@@ -556,9 +540,18 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         (("a.json", "--out", "t.tex", "--json", "t.tex"), "t.tex: would be written twice"),
         (("study.toml", "a.json"), "study.toml: give a study alone; list the other files in it"),
         (("study.toml", "--labels", "x"), "--labels: study.toml sets this for each model; change"),
-        (("none.json", "--only", "pears"), "--only 'pears': there is no such table (did you mean"),
-        (("a.json", "--only", "dmap (unseen)"), "give some of Official mAP, mAP under hico-det-52"),
-        (("a.json", "--only", "map", "--compact"), "--only and --compact: give only one of them"),
+        (
+            ("none.json", "--table", "pears"),
+            "--table 'pears': there is no such table (did you mean",
+        ),
+        (
+            ("a.json", "--table", "dmap (unseen)"),
+            "give some of Official mAP, mAP under hico-det-52",
+        ),
+        (
+            ("a.json", "--table", "map", "--table", "compact"),
+            "--table compact: is a table of its own; leave the others out",
+        ),
         (("none.toml",), "none.toml: No such file or directory"),
     ],
 )
@@ -586,7 +579,7 @@ def test_located_annotations_are_not_overwritten(
     truth.write_bytes((detectors / "gt.npz").read_bytes())
     before = truth.read_bytes()
     monkeypatch.setenv("DIAGHOI_DATA", str(truth))
-    done = run("compare", detectors / "one.npz", "--out", truth, "--format", "text")
+    done = run("compare", detectors / "one.npz", "--json", truth)
     assert done.code == 2
     assert "would overwrite an input file" in done.err
     assert truth.read_bytes() == before
@@ -637,8 +630,8 @@ def test_the_program(program, put, alone: Path) -> None:
 
 def test_a_difference_is_explained(run, detectors: Path) -> None:
     files = [detectors / f"{name}.npz" for name in ("one", "two")]
-    words = (*files, "--annotations", detectors / "gt.npz", "--explain")
-    done = run("compare", *words, "--labels", "A,B", "--only", "difference,annotated")
+    words = (*files, "--annotations", detectors / "gt.npz", "--also", "explain")
+    done = run("compare", *words, "--labels", "A,B", "--table", "difference,annotated")
     assert done.code == 0
     assert "Difference in mAP to A, points" in done.out
     assert "Annotated triplets found" in done.out
@@ -656,14 +649,22 @@ def test_a_difference_is_explained(run, detectors: Path) -> None:
 
 def test_where_a_difference_lies_is_listed_and_tested(run, detectors: Path) -> None:
     files = [detectors / f"{name}.npz" for name in ("one", "two", "one")]
-    words = (*files, "--labels", "A,B,C", "--annotations", detectors / "gt.npz", "--explain")
+    words = (
+        *files,
+        "--labels",
+        "A,B,C",
+        "--annotations",
+        detectors / "gt.npz",
+        "--also",
+        "explain",
+    )
     tested = ("--significance", "--resamples", 20)
-    done = run("compare", *words, *tested, "--only", "shares", "--format", "latex")
+    done = run("compare", *words, *tested, "--table", "shares", "--out", "-.tex")
     assert done.code == 0
     for label, second in (("shares", "B"), ("shares-2", "C")):
         assert f"\\label{{tab:diaghoi-{label}}}" in done.out
         assert f"Where the difference lies: {second} minus A, points" in done.out
-    assert "tested together)" in done.err
+    assert "tested together)" in done.out
     saved = json.loads(run("compare", *words, *tested, "--json", "-").out)
     for found in saved["explained"]:
         shares = found["shares"]
@@ -675,19 +676,22 @@ def test_where_a_difference_lies_is_listed_and_tested(run, detectors: Path) -> N
 
 
 def test_what_cannot_be_explained(run, detectors: Path, put) -> None:
-    words = (detectors / "one.npz", "--annotations", detectors / "gt.npz", "--explain")
+    words = (detectors / "one.npz", "--annotations", detectors / "gt.npz", "--also", "explain")
     one = run("compare", *words)
-    assert (one.code, "--explain: is between models; give at least two" in one.err) == (2, True)
+    assert (one.code, "--also explain: is between models; give at least two" in one.err) == (
+        2,
+        True,
+    )
     put("a.json")
     done = run("compare", "a.json", *words)
     assert done.code == 2
-    assert "a.json: is a saved result, but --explain follows single predictions" in done.err
+    assert "a.json: is a saved result, but --also explain follows single predictions" in done.err
 
 
 def test_lift_over_priors(run, detectors: Path) -> None:
     files = [detectors / "one.npz", detectors / "two.npz"]
-    words = ("--annotations", detectors / "gt.npz", "--shortcuts")
-    done = run("compare", *files, *words, "--json", "x.json", "--only", "shortcuts")
+    words = ("--annotations", detectors / "gt.npz", "--also", "shortcuts")
+    done = run("compare", *files, *words, "--json", "x.json", "--table", "shortcuts")
     assert done.code == 0, done.err
     table = json.loads(Path("x.json").read_text())["tables"]["shortcuts"]["models"]
     for figures in table.values():
@@ -696,11 +700,11 @@ def test_lift_over_priors(run, detectors: Path) -> None:
     for file in files:
         report = ("report", file, *words, "--json", f"{file.stem}.json", "--quiet")
         assert run(*report).code == 0
-    done = run("compare", "one.json", "two.json", "--json", "y.json", "--only", "shortcuts")
+    done = run("compare", "one.json", "two.json", "--json", "y.json", "--table", "shortcuts")
     assert json.loads(Path("y.json").read_text())["tables"]["shortcuts"]["models"] == table
 
 
 def test_a_saved_result_without_priors(run, put) -> None:
-    done = run("compare", put("a.json"), put("b.json"), "--shortcuts")
+    done = run("compare", put("a.json"), put("b.json"), "--also", "shortcuts")
     assert done.code == 2
-    assert "a.json: was saved without --shortcuts; give the predictions" in done.err
+    assert "a.json: was saved without --also shortcuts; give the predictions" in done.err

@@ -1,4 +1,4 @@
-"""``diaghoi serve``: a program that runs until it is told to end."""
+"""``--open``: a program that serves a page until it is told to end."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def test_it_serves_until_it_is_told_to_end(data, alone: Path, number: signal.Sig
         file = "{data.columnar}"
         """
     )
-    words = [sys.executable, "-m", "diaghoi", "serve", "study.toml"]
+    words = [sys.executable, "-m", "diaghoi", "compare", "study.toml", "--open"]
     with subprocess.Popen(
         words,
         stdout=subprocess.PIPE,
@@ -39,7 +39,8 @@ def test_it_serves_until_it_is_told_to_end(data, alone: Path, number: signal.Sig
         preexec_fn=lambda: signal.signal(number, signal.SIG_DFL),
     ) as program:
         assert program.stdout is not None
-        address = program.stdout.readline().strip()
+        lines = iter(program.stdout.readline, "")
+        address = next(line.strip() for line in lines if line.startswith("http"))
         assert address.startswith("http://127.0.0.1:")
         with urllib.request.urlopen(address, timeout=60) as answer:
             assert "one and two on HICO-DET" in answer.read().decode()
@@ -68,24 +69,25 @@ def test_what_is_wrong_is_said_before_anything_is_served(run, data, words, messa
     if words[0] == "--port" and os.geteuid() == 0:
         pytest.skip("root may listen on any port")
     files = words if not words[0].startswith("-") else (data.predictions, *words)
-    done = run("serve", *files, "--annotations", data.annotations)
-    assert done.code == 2
-    assert message in done.err
-    assert done.out == ""
+    for command in ("report", "compare"):
+        done = run(command, *files, "--annotations", data.annotations, "--open")
+        assert done.code == 2
+        assert message in done.err
+        assert done.out == ""
 
 
 def test_what_is_compared_by_meaning_is_refused(run, alone: Path) -> None:
     keys = ("soft_map", "mf1", "measure", "similarity", "class_set")
     (alone / "s.json").write_text("{" + ", ".join(f'"{key}": {{}}' for key in keys) + "}")
-    done = run("serve", "s.json")
+    done = run("compare", "s.json", "--open")
     assert done.code == 2
-    assert "serve: shows mAP and errors" in done.err
+    assert "--open: shows mAP and errors" in done.err
 
 
 def test_studies_on_several_data_sets_are_refused(run, alone: Path) -> None:
     for name in ("a", "b"):
         (alone / f"{name}.toml").write_text('[[model]]\nlabel = "m"\nfile = "m.pkl"\n')
     (alone / "all.toml").write_text('studies = ["a.toml", "b.toml"]\n')
-    done = run("serve", "all.toml")
+    done = run("compare", "all.toml", "--open")
     assert done.code == 2
-    assert "all.toml: lists studies on several data sets; give one of them" in done.err
+    assert "all.toml: lists studies on several data sets; give one" in done.err

@@ -87,17 +87,17 @@ def test_nothing_is_best_that_the_tests_do_not_tell_from_all_others(compare) -> 
     assert found["differences"][0]["p_holm"] > 0.05
     assert not stars.search(done.out)
     assert {*map(tuple, found["tables"]["map"]["best"].values())} == {()}
-    for kind, mark in (("markdown", "**"), ("latex", r"\textbf")):
-        for layout in ((), ("--compact",)):
-            words = ("--format", kind, *layout)
+    for kind, mark in ((".md", "**"), (".tex", r"\textbf")):
+        for layout in ((), ("--table", "compact")):
+            words = ("--out", f"-{kind}", *layout)
             assert mark in compare(*words, models=("one", "few")).out
             assert mark not in compare(*FAST, *words, models=("one", "few")).out
-    assert "Bold" not in compare(*FAST, "--format", "markdown", models=("one", "few")).out
+    assert "Bold" not in compare(*FAST, "--out", "-.md", models=("one", "few")).out
 
 
 def test_the_best_that_tests_tell_from_all_others_keeps_its_mark(compare) -> None:
     told = "Bold: best of its column, told from all others by the tests."
-    done = compare(*FAST, "--format", "markdown", "--json", "x.json")
+    done = compare(*FAST, "--out", "-.md", "--json", "x.json")
     tables = json.loads(Path("x.json").read_text())["tables"]
     assert tables["map"]["best"]["map.full"] == ["one"]
     assert tables["map"]["best"]["map.rare"] == []  # not tested
@@ -117,7 +117,7 @@ def test_the_best_that_tests_tell_from_all_others_keeps_its_mark(compare) -> Non
 def test_latex_with_marks_compiles(compare, tmp_path: Path) -> None:
     if shutil.which("pdflatex") is None:
         pytest.skip("pdflatex is not installed")
-    words = ("--significance", "--resamples", "200", "--format", "latex")
+    words = ("--significance", "--resamples", "200", "--out", "-.tex")
     assert compare(*words, "--out", tmp_path / "tables.tex").code == 0
     assert r"\dag{}" in (tmp_path / "tables.tex").read_text()
     (tmp_path / "x.tex").write_text(
@@ -139,7 +139,7 @@ def test_too_few_exchanges_are_told_and_enough_are_marked_in_latex(compare) -> N
     few = compare("--significance", "--resamples", "199", "--detail")
     assert f"Note: 199 exchanges are {words} {however}" in few.err
     assert DIFFERS not in few.out
-    enough = compare("--significance", "--resamples", "200", "--format", "latex")
+    enough = compare("--significance", "--resamples", "200", "--out", "-.tex")
     assert "exchanges" not in enough.err
     assert r"\dag{}" in enough.out
     none = compare("--significance", "--resamples", "1", "--out", "x.txt")

@@ -1,14 +1,23 @@
-"""The page of ``diaghoi compare --html`` and ``diaghoi serve``: what it needs of each model."""
+"""Pages: what they need of each model, and the server of ``--open``."""
 
 from __future__ import annotations
 
+import os
+import sys
+import threading
+import webbrowser
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import typer
+
+from diaghoi.cli import options
+from diaghoi.cli.options import option, options_class
+from diaghoi.cli.outputs import check_page
 from diaghoi.cli.progress import Progress
-from diaghoi.cli.report_files import check_page
+from diaghoi.cli.stopping import wait_for_signal
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.explained import ExplainedDifference
 from diaghoi.comparison.joint import AnyComparison
@@ -21,6 +30,74 @@ from diaghoi.formats.pictures.folder import Pictures
 if TYPE_CHECKING:
     from diaghoi.report.html import Page, PageModel
 
+SHOWN = 40
+"""Predictions of an image that a server draws: twice as many as in a page that is a file."""
+
+
+@options_class
+class PageOptions:
+    """How a page is shown."""
+
+    images: options.PageImages = None
+    open: bool = option(
+        False,
+        panel=options.FILES,
+        help="Explore the models in a browser: an address on this machine, until Ctrl-C.",
+    )
+    port: int = option(
+        0, min=0, max=65535, panel=options.FILES, rare=True, help="Port of --open [any free one]."
+    )
+
+    @property
+    def pictures(self) -> Pictures | None:
+        """The folder of pictures, where it is given."""
+        return None if self.images is None else Pictures(self.images)
+
+    def check(self, written: bool) -> None:
+        """Check what a page needs before the work begins.
+
+        Parameters
+        ----------
+        written : bool
+            Whether a page is also written to a file.
+
+        Raises
+        ------
+        InputError
+            Where jinja2 is missing, and for pictures that nothing is drawn on.
+        """
+        if self.open:
+            check_page()
+        if self.images is not None:
+            if not (self.open or written):
+                raise InputError(
+                    "--images: draws the cases of a page on pictures; add --open or --out FILE.html"
+                )
+            Pictures(self.images)
+
+    def serve(self, page: Page, quiet: bool) -> None:
+        """Show a page at an address that nobody else on this machine can guess, until Ctrl-C."""
+        from diaghoi.report.html.server import PageServer
+
+        with PageServer(page, self.pictures, self.port) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            typer.echo(server.address)
+            if not quiet:
+                typer.echo("Open this address in a browser here; Ctrl-C ends.", err=True)
+            sys.stdout.flush()
+            if sys.stdout.isatty() and _has_screen():
+                webbrowser.open(server.address)
+            wait_for_signal()
+            server.shutdown()
+
+
+def _has_screen() -> bool:
+    """Whether a browser has a window: in a terminal, a browser of text would take it over."""
+    return sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))
+
+
+SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
+
 
 @dataclass(kw_only=True)
 class ComparisonPage:
@@ -30,8 +107,6 @@ class ComparisonPage:
     ----------
     wanted : bool
         Whether there is a page at all; else nothing is collected.
-    images : pathlib.Path or None
-        The folder of pictures.
     shown : int or None
         Predictions of an image that can be drawn; None for the number of a page that is a file.
     models : list of PageModel
@@ -40,29 +115,16 @@ class ComparisonPage:
         What was read.
     explained : list of Comparison
         The comparison of each study, with what the differences are made of where that is known.
+    results : list of dict
+        Those of the models, for figures.
     """
 
     wanted: bool
-    images: Path | None = None
     shown: int | None = None
     models: list[PageModel] = field(default_factory=list)
     files: list[Path] = field(default_factory=list)
     explained: list[Comparison] = field(default_factory=list)
-
-    def check(self, path: Path | None) -> None:
-        """Check the page and the folder of pictures before the work begins.
-
-        Raises
-        ------
-        InputError
-            With what is wrong.
-        """
-        if path is not None:
-            check_page(path)
-        if self.images is not None:
-            if not self.wanted:
-                raise InputError("--images: draws the cases of a page on pictures; add --html")
-            Pictures(self.images)
+    results: list[dict[str, Any]] = field(default_factory=list)
 
     def add(
         self,
@@ -144,10 +206,8 @@ class ComparisonPage:
         """Return the models, where one page can explore them together: those of one study."""
         return self.models if len(self.explained) == 1 else []
 
-    def write(self, path: Path | None, comparison: AnyComparison) -> list[str]:
-        """Write the page, if it is wanted; return notes on the pictures."""
-        if path is None:
-            return []
+    def write(self, path: Path, comparison: AnyComparison, pictures: Pictures | None) -> list[str]:
+        """Write the page to a file; return notes on the pictures."""
         from diaghoi.report.html import write_comparison_html
 
         return write_comparison_html(
@@ -155,5 +215,5 @@ class ComparisonPage:
             self._explained(comparison),
             self.shown_models(),
             files=self.files,
-            pictures=None if self.images is None else Pictures(self.images),
+            pictures=pictures,
         )
