@@ -18,18 +18,33 @@ class InputError(ValueError):
     Parameters
     ----------
     message : str
-        The text. It calls parameters by their options, ``--image-id``; where no command runs, it
-        becomes ```image_id```, the name of the parameter.
+        The text. It calls parameters by their options, ``--image-labels``; where no command runs,
+        it becomes ```image_labels```, the name of the parameter, and ``--read objects=coco91`` is
+        ```objects="coco91"```.
     """
 
     def __init__(self, message: str) -> None:
         if not _commands:
-            message = _OPTION.sub(lambda found: f"`{found[1].replace('-', '_')}`", message)
+            message = _OPTION.sub(_parameter, message)
         super().__init__(short(printable(message), LONGEST_MESSAGE))
 
 
-# An option in a message; those of commands alone stay.
-_OPTION = re.compile(r"(?<![^\s(])--(?!json\b|to-description\b)([a-z][a-z-]*)")
+# An option in a message, or a key of one; those of commands alone stay.
+_OPTION = re.compile(
+    r"(?<![^\s(])--(?!json\b|to-description\b)(?:(?:read|also) (?=[a-z]))?([a-z][a-z-]*)"
+    r"(?:=([\w.-]*\w))?"
+)
+
+
+def _parameter(option: re.Match[str]) -> str:
+    """Write a parameter for its option: numbers and placeholders in capitals are not quoted."""
+    name, value = option[1].replace("-", "_"), option[2]
+    if value is None:
+        return f"`{name}`"
+    bare = value.lstrip("-").isdigit() or value.isupper()
+    return f"`{name}={value}`" if bare else f'`{name}="{value}"`'
+
+
 _commands: list[None] = []
 
 

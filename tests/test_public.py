@@ -179,5 +179,9 @@ def test_diagnoses_and_results_are_compared_alike(diagnoses: list[Diagnosis]) ->
 
 
 def test_errors_speak_of_parameters() -> None:
-    error = InputError("p.npz: give --image-id 3 (see --pairs), not what --json writes to a--b")
-    assert str(error) == ("p.npz: give `image_id` 3 (see `pairs`), not what --json writes to a--b")
+    error = InputError(
+        "p: give --read top=3 (see --pairs) or --read objects=hico80, not what --json writes to a--b"
+    )
+    assert str(error) == (
+        'p: give `top=3` (see `pairs`) or `objects="hico80"`, not what --json writes to a--b'
+    )

@@ -92,13 +92,13 @@ def pixel_shift(true: FloatArray, found: FloatArray) -> list[str]:
     weight /= weight.sum(axis=0)
     shift = (weight * off[known]).sum(axis=0)
     error = np.sqrt((weight**2 * (off[known] - shift) ** 2).sum(axis=0))
-    for pixels, reading in ((1, "--origin 1"), (-1, "--origin 0")):
+    for pixels, reading in ((1, "origin=1"), (-1, "origin=0")):
         near = np.abs(shift - pixels) < np.maximum(PIXEL, 2 * error)
         mean, sure = pixels * shift.mean(), ERRORS * np.sqrt((error**2).sum()) / 4
         if near.all() and abs(mean - 1) < PIXEL and mean > sure:
             return [
                 f"boxes that overlap annotated ones well are shifted by {shift.round(2).tolist()} "
-                f"pixels (weighted mean): read them with {reading}"
+                f"pixels (weighted mean): read them with --read {reading}"
             ]
     return []
 

@@ -94,7 +94,7 @@ def _other_readings(annotations: Scenes, predictions: Scenes) -> Iterator[tuple[
     image, box = predictions.box_image, predictions.box_xyxy
     write = "write x1, y1, x2, y2 in pixels of the original image"
     # V-COCO's official layout has no other boxes.
-    option = "" if annotations.vocabulary.agents is not None else "give --boxes {}, or "
+    option = "" if annotations.vocabulary.agents is not None else "give --read boxes={}, or "
     # They may have been read as corners, or as left, top, width and height; then a note says so.
     numbers_as = {
         "xyxy": box,

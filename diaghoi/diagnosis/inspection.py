@@ -132,7 +132,11 @@ def _class_warnings(scenes: Scenes) -> list[str]:
             f"{int(unknown.sum())} of {len(unknown)} triplets have an object and a verb that form "
             f"no HOI class, the first is {vocabulary.verbs[scenes.triplet_verb[first]]} {named}; "
             "they are left out of the evaluation"
-            + ("; many of them hint at another numbering (--objects)" if scenes.ranked else "")
+            + (
+                "; many of them hint at another numbering (--read objects=NUMBERING)"
+                if scenes.ranked
+                else ""
+            )
         )
     subject = scenes.box_label[scenes.pair_human]
     meets = (

@@ -50,12 +50,13 @@ def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scene
     if found is None:
         return [
             f"only {int(agreeing.sum())} of {len(agreeing)} predicted objects that come close to "
-            f"an annotated one {have}: the categories may be numbered differently (--objects)"
+            f"an annotated one {have}: the categories may be numbered differently "
+            "(--read objects=NUMBERING)"
         ]
     return [
         f"{100 * agreeing.mean():.1f} % of {len(agreeing)} predicted objects that come close to an "
         f"annotated one, and that {numbering} and {found.name} number differently, {have}; read as "
-        f"{found.name}, {100 * found.share:.1f} % would: give --objects {found.name}"
+        f"{found.name}, {100 * found.share:.1f} % would: give --read objects={found.name}"
     ]
 
 

@@ -139,7 +139,7 @@ def one_based_warnings(scenes: Scenes) -> list[str]:
         return []
     return [
         f"boxes look one-based: no left or top edge lies below 1, {int((corner == 1).sum())} "
-        "lie at exactly 1; read them with --origin 1"
+        "lie at exactly 1; read them with --read origin=1"
     ]
 
 
@@ -255,7 +255,7 @@ def _no_people(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     )
     text = (
         f"the subject of {int(theirs.sum())} of {len(theirs)} pairs is not a person: {what}, or "
-        "give --objects"
+        "give --read objects=NUMBERING"
     )
     return [Doubt(text, True)]
 

@@ -201,7 +201,7 @@ class Format:
     Parameters
     ----------
     name : str
-        As in ``--format``.
+        As in ``--read format=NAME``.
     title : str
         Description for people.
     kinds : tuple of str
@@ -246,7 +246,7 @@ class Recognised:
     Parameters
     ----------
     format : str
-        Name of the format, as in ``--format``.
+        Name of the format, as in ``--read format=NAME``.
     kind : str
         ``annotations``, ``predictions`` or ``pairs``.
     title : str

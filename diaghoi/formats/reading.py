@@ -380,9 +380,9 @@ def _expect(kind: Kind, found: Recognised, scenes: SceneSource) -> None:
 def _check_options(content: Content, chosen: Format, options: Options) -> None:
     """Refuse options that the format does not support."""
     belongs = {
-        "instances": (vcoco_annotations.FORMAT, "--instances"),
-        "ids": (vcoco_annotations.FORMAT, "--ids"),
-        "image_id": (vcoco_results.FORMAT, "--image-id"),
+        "instances": (vcoco_annotations.FORMAT, "--read instances"),
+        "ids": (vcoco_annotations.FORMAT, "--read ids"),
+        "image_id": (vcoco_results.FORMAT, "--read image-id"),
     }
     for key, (owner, option) in belongs.items():
         if getattr(options, key) is not None and chosen is not owner:
@@ -408,16 +408,18 @@ def check_reading(reading: Reading) -> None:
         check_numbering(objects, of_any if given is None else tuple(numberings(given)))
     if format is not None:
         check_format(format)
-    for option, first, what in (
-        ("--origin", reading.get("origin"), "boxes"),
-        ("--verbs", reading.get("verbs"), "verbs"),
-        ("--classes", reading.get("classes"), "HOI classes"),
+    for key, first, what in (
+        ("origin", reading.get("origin"), "boxes"),
+        ("verbs", reading.get("verbs"), "verbs"),
+        ("classes", reading.get("classes"), "HOI classes"),
     ):
         if first not in (None, 0, 1):
-            raise InputError(f"{option} {first}: {what} are counted from 0 or from 1")
+            raise InputError(f"--read {key}={first}: {what} are counted from 0 or from 1")
     boxes = reading.get("boxes")
     if boxes not in (None, *LAYOUTS):
-        raise InputError(f"--boxes {boxes!r:.40}: give one of {', '.join(LAYOUTS)}")
+        raise InputError(
+            f"--read boxes: {boxes!r:.40} is not known; give one of {', '.join(LAYOUTS)}"
+        )
     top = reading.get("top")
     if top is not None and top < 1:
-        raise InputError(f"--top {top}: the number of triplets per image must be at least 1")
+        raise InputError(f"--read top={top}: the number of triplets per image must be at least 1")

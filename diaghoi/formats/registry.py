@@ -212,7 +212,7 @@ def matching(content: Content) -> tuple[Format, Kind]:
     if isinstance(content.value, dict) and {"images", "categories"} <= content.value.keys():
         raise InputError(
             f"{content.file}: holds boxes as COCO lists them, without interactions; if it belongs "
-            "to V-COCO, give it with --instances, and vcoco_test.json with --annotations"
+            "to V-COCO, give it with --read instances=FILE, and vcoco_test.json with --annotations"
         )
     raise InputError(
         f"{content.file}: not a known format: {_outline(content)}; known formats: "
@@ -235,7 +235,7 @@ def forced(content: Content, name: str) -> tuple[Format, Kind]:
         return formats[name], kind
     try:
         found, kind = matching(content)
-        looks = f"it looks like {found.name} ({kind}); leave --format out"
+        looks = f"it looks like {found.name} ({kind}); leave --read format out"
     except InputError:
         looks = f"nor in any other known one: {_outline(content)}"
     raise InputError(f"{content.file}: is not in the format {name}; {looks}")

@@ -26,7 +26,7 @@ VERBS_OF_V_COCO = (
 
 
 def cause_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
-    """Make the tables that ``report --causes`` adds.
+    """Make the tables that ``report --also causes`` adds.
 
     Parameters
     ----------

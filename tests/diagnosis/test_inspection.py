@@ -113,7 +113,7 @@ def test_boxes_counted_from_one() -> None:
     boxes = [(PERSON, (1, 1, 20, 20)), (BICYCLE, (5, 1, 20, 20))] * 12
     assert warned(predicted(boxes=boxes)) == (
         "boxes look one-based: no left or top edge lies below 1, 36 lie at exactly 1; read them "
-        "with --origin 1"
+        "with --read origin=1"
     )
 
 
@@ -127,7 +127,7 @@ def test_shifted_boxes(truth, by: int, origin: int) -> None:
     )
     assert inspect(moved(scored, by), truth).warnings[-1] == (
         "boxes that overlap annotated ones well are shifted by "
-        f"{[float(by)] * 4} pixels (weighted mean): read them with --origin {origin}"
+        f"{[float(by)] * 4} pixels (weighted mean): read them with --read origin={origin}"
     )
 
 
@@ -144,7 +144,7 @@ def test_triplets_that_are_no_class() -> None:
     assert warned(predicted((0, 1, RIDE, 0.5, 0.5), (0, 1, EAT, 0.4, 0.4))) == (
         "1 of 2 triplets have an object and a verb that form no HOI class, the first is eat "
         "bicycle; they are left out of the evaluation; many of them hint at another numbering "
-        "(--objects)"
+        "(--read objects=NUMBERING)"
     )
     assert "the first is ride nothing;" in warned(predicted((0, -1, RIDE, 0.5, 0.5)))
 

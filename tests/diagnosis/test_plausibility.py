@@ -92,17 +92,29 @@ def mirrored(found: Scenes) -> np.ndarray:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (widths, ("read as left, top, width, height, ", " would: give --boxes xywh")),
-        (centred, ("read as centre x, centre y, width, height, ", ": give --boxes cxcywh, or")),
-        (read_as_sized, ("read as centre x, centre y, width, height, ", ": give --boxes cxcywh")),
-        (lambda found: found.box_xyxy[:, [1, 0, 3, 2]], ("read as y1, x1, y2, x2, ", "--boxes yx")),
+        (widths, ("read as left, top, width, height, ", " would: give --read boxes=xywh")),
+        (
+            centred,
+            ("read as centre x, centre y, width, height, ", ": give --read boxes=cxcywh, or"),
+        ),
+        (
+            read_as_sized,
+            ("read as centre x, centre y, width, height, ", ": give --read boxes=cxcywh"),
+        ),
+        (
+            lambda found: found.box_xyxy[:, [1, 0, 3, 2]],
+            ("read as y1, x1, y2, x2, ", "--read boxes=yx"),
+        ),
         (
             lambda found: widths(found)[:, [1, 0, 3, 2]],
-            ("read as y1, x1, height, width, ", "give --boxes yxhw, or write x1, y1, x2, y2 in"),
+            (
+                "read as y1, x1, height, width, ",
+                "give --read boxes=yxhw, or write x1, y1, x2, y2 in",
+            ),
         ),
         (
             lambda found: centred(found)[:, [1, 0, 3, 2]],
-            ("read as centre y, centre x, height, width, ", "give --boxes cycxhw, or"),
+            ("read as centre y, centre x, height, width, ", "give --read boxes=cycxhw, or"),
         ),
         (lambda found: found.box_xyxy[:, [0, 2, 1, 3]], ("read as x1, x2, y1, y2, ", "xxyy, or")),
         (mirrored, ("mirrored from left to right, ", ": mirror them back")),
@@ -188,7 +200,7 @@ def test_objects_numbered_otherwise(truth, found, people_too: bool) -> None:
     message = warned(truth, replace(found, box_label=label))
     assert message.startswith("only ")
     assert "have its category (most often '" in message
-    assert message.endswith("the categories may be numbered differently (--objects)")
+    assert message.endswith("may be numbered differently (--read objects=NUMBERING)")
 
 
 def misread(found: Scenes, true: str, read: str) -> Scenes:
@@ -214,7 +226,9 @@ def test_the_numbering_that_explains_the_categories(truth, found, true: str, rea
     """Also where it leaves many as they are: bicycle .. fire hydrant of coco80 and coco91-0."""
     message = warned(truth, misread(found, true, read))
     assert f"annotated one, and that {read} and {true} number differently, have its" in message
-    share = re.search(rf"'\); read as {true}, (\d+\.\d) % would: give --objects {true}$", message)
+    share = re.search(
+        rf"'\); read as {true}, (\d+\.\d) % would: give --read objects={true}$", message
+    )
     assert share is not None
     assert 50 <= float(share[1]) <= 100
 
@@ -227,11 +241,13 @@ def test_a_right_numbering_is_not_doubted(truth, found, numbering: str) -> None:
 def test_no_numbering_explains_categories_in_any_order(truth, found) -> None:
     order = np.concatenate([[0], 1 + np.random.default_rng(0).permutation(79)])
     other = replace(found, box_label=order[found.box_label], numbering="coco80")
-    assert warned(truth, other).endswith("the categories may be numbered differently (--objects)")
+    assert warned(truth, other).endswith("may be numbered differently (--read objects=NUMBERING)")
 
 
 def test_boxes_counted_from_one(truth, found) -> None:
-    assert "read them with --origin 1" in warned(truth, replace(found, box_xyxy=found.box_xyxy + 1))
+    assert "read them with --read origin=1" in warned(
+        truth, replace(found, box_xyxy=found.box_xyxy + 1)
+    )
 
 
 def test_a_shift_by_one_pixel(truth) -> None:
@@ -242,7 +258,7 @@ def test_a_shift_by_one_pixel(truth) -> None:
     )
     assert warned(truth, exact) == (
         "boxes that overlap annotated ones well are shifted by [-1.0, -1.0, -1.0, -1.0] pixels "
-        "(weighted mean): read them with --origin 0"
+        "(weighted mean): read them with --read origin=0"
     )
 
 
@@ -260,7 +276,7 @@ def test_a_shift_by_one_pixel_under_jitter(truth) -> None:
     score = np.linspace(0, 1, len(truth.triplet_pair))
     near = replace(truth, box_xyxy=truth.box_xyxy + jitter, triplet_score=score)
     assert doubts(truth, near) == []
-    assert warned(truth, replace(near, box_xyxy=near.box_xyxy + 1)).endswith("with --origin 1")
+    assert warned(truth, replace(near, box_xyxy=near.box_xyxy + 1)).endswith("with --read origin=1")
 
 
 def test_clipped_scores(truth, found) -> None:
@@ -327,7 +343,7 @@ def test_what_makes_figures_meaningless_is_refused_unless_forced(truth, found) -
     (note,) = check_plausible(truth, pixels, force=True)
     assert "so they look divided by the image size" in note
     shifted = replace(found, box_xyxy=found.box_xyxy + 1)
-    assert "--origin 1" in check_plausible(truth, shifted, force=False)[0]
+    assert "--read origin=1" in check_plausible(truth, shifted, force=False)[0]
 
 
 @pytest.mark.parametrize("shift", [1, -1])

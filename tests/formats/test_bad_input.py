@@ -64,7 +64,7 @@ BAD = {
     "unknown object": (
         box(1, category_id=80),
         "predictions[1].category_id: unknown object category 80; hico-det objects are numbered 0 "
-        "to 79 as coco80; if the file numbers them differently, give `objects`",
+        "to 79 as coco80; if the file numbers them differently, give `objects=",
     ),
     "negative object": (box(1, category_id=-1), "unknown object category -1"),
     "object in halves": (box(1, category_id=1.5), "category_id: 1.5 is not a whole number"),
@@ -317,10 +317,12 @@ def test_annotations_without_images(saved):
 
 def test_options(saved, predictions):
     path = saved(predictions)
-    assert message(read, path, origin=2) == "`origin` 2: boxes are counted from 0 or from 1"
-    assert message(read, path, top=0).startswith("`top` 0: the number of triplets")
+    assert message(read, path, origin=2) == "`origin=2`: boxes are counted from 0 or from 1"
+    assert message(read, path, top=0).startswith("`top=0`: the number of triplets")
     assert message(read, path, dataset="hico").startswith("unknown data set 'hico' (did you mean")
-    assert message(read, path, objects="coco").startswith("unknown object numbering 'coco' for `ob")
+    assert message(read, path, objects="coco").startswith(
+        "`objects`: unknown numbering 'coco'; known: "
+    )
 
 
 @pytest.mark.parametrize("key", ["subject_id", "object_id", "category_id"])

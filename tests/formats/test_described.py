@@ -149,7 +149,7 @@ def test_numbers_that_files_do_not_have(describe: Describe, tmp_path: Path) -> N
         f"{path}: image 'a.jpg': hoi_annotation[0].category_id: unknown verb 4; verbs of zoo are "
         "numbered 1 to 6"
     )
-    with pytest.raises(InputError, match="unknown object numbering 'coco80' for `objects`; known"):
+    with pytest.raises(InputError, match="`objects`: unknown numbering 'coco80'; known"):
         read_annotations(path, dataset=str(describe(NUMBERS)), objects="coco80")
 
 

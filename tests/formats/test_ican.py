@@ -188,7 +188,7 @@ def test_objects_in_doubt(save: Save) -> None:
         for order in ("hico80",) * 9 + ("coco80",) * 5
     ]
     rows += [pair(HUMAN, THING, number(BICYCLE), of_classes(DOG, {HOLD: 0.5}))] * 6
-    with pytest.raises(InputError, match=r"give `objects` coco80 or `objects` hico80$"):
+    with pytest.raises(InputError, match=r"give `objects=\"coco80\"` or `objects=\"hico80\"`$"):
         read_predictions(save({1: rows}))
     assert read_predictions(save({1: rows}), objects="coco80").box_label[1] != DOG
 

@@ -85,7 +85,7 @@ def test_classes_are_found_by_their_objects(tmp_path: Path, origin: int) -> None
 def test_what_the_user_gives_counts_whatever_the_file_shows(tmp_path: Path) -> None:
     found = read(tmp_path, images(CLASSES, 1), verbs=0)
     assert (found.scenes.triplet_class < 0).all()
-    with pytest.raises(InputError, match="`verbs` 2: verbs are counted from 0 or from 1"):
+    with pytest.raises(InputError, match="`verbs=2`: verbs are counted from 0 or from 1"):
         read(tmp_path, images(CLASSES), verbs=2)
 
 
@@ -107,7 +107,7 @@ def test_a_file_in_doubt_is_refused_with_both_readings(tmp_path: Path) -> None:
         read(tmp_path, mixed)
     text = str(caught.value)
     assert "cannot determine how triplets are numbered: as verbs from 0, " in text
-    assert text.endswith("give `verbs` 0 or `verbs` 1")
+    assert text.endswith("give `verbs=0` or `verbs=1`")
     assert read(tmp_path, mixed, verbs=1).recognised.numbering["triplets"] == "verbs from 1"
 
 
@@ -169,7 +169,9 @@ def test_boxes_as_sizes_are_found(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="ends before it begins"):
         read(tmp_path, sizes, boxes="xyxy")
     assert read(tmp_path, value, boxes="xywh").scenes.box_xyxy[0].tolist() == [10, 20, 60, 100]
-    with pytest.raises(InputError, match="`boxes` 'polar': give one of xyxy, xywh, cx"):
+    with pytest.raises(
+        InputError, match="`boxes`: 'polar' is not known; give one of xyxy, xywh, cx"
+    ):
         read(tmp_path, value, boxes="polar")
 
 

@@ -138,7 +138,8 @@ def test_a_label_of_no_numbering(saved: Saved, bad: int) -> None:
         read_predictions(saved([image]))
     assert str(error.value).endswith(
         "image 'one.jpg': predictions[2].category_id: unknown object category 89; hico-det objects "
-        "are numbered 0 to 79 as coco80; if the file numbers them differently, give `objects`"
+        "are numbered 0 to 79 as coco80; if the file numbers them differently, give "
+        "`objects=NUMBERING`"
     )
 
 
@@ -146,8 +147,8 @@ def test_a_label_that_may_mean_no_object_shows_nothing(saved: Saved) -> None:
     (image,) = listed([CHAIR, SINK], "coco91-0")
     message = (
         "predictions[2].category_id: unknown object category 80; hico-det objects are numbered 0 "
-        "to 79 as coco80; if the file numbers them differently, give `objects` (coco91-0 has all "
-        "its labels)"
+        "to 79 as coco80; if the file numbers them differently, give "
+        '`objects="coco91-0"`, which has all its labels'
     )
     with pytest.raises(InputError) as error:
         read_predictions(saved([image]))
@@ -158,7 +159,9 @@ def test_a_label_that_may_mean_no_object_shows_nothing(saved: Saved) -> None:
 
 def test_a_numbering_that_was_given_wrongly(saved: Saved) -> None:
     path = saved(listed(EVERY, "coco80-1"))
-    with pytest.raises(InputError, match=r"category 12; .* as coco91; .* \(coco80-1 has all its l"):
+    with pytest.raises(
+        InputError, match=r"category 12; .* as coco91; .* `objects=\"coco80-1\"`, which"
+    ):
         read_predictions(path, objects="coco91")
 
 
@@ -183,7 +186,7 @@ def test_pair_files_are_numbered_like_the_triplets(saved: Saved, numbering: str)
 def test_a_pair_file_alone_that_shows_another_numbering(saved: Saved) -> None:
     triplets = saved(listed([CHAIR], "coco91-0"))
     listing = saved(pairs([CHAIR, TOOTHBRUSH], "coco91-0"), "pairs.pkl")
-    with pytest.raises(InputError, match=r"o_label: unknown .* 89; .* \(coco91-0 has all its lab"):
+    with pytest.raises(InputError, match=r"o_label: unknown .* 89; .* `objects=\"coco91-0\"`, whi"):
         read_predictions(triplets, pairs=listing)
     scenes = read_predictions(triplets, pairs=listing, objects="coco91-0")
     assert scenes.pair_label[scenes.listed].tolist() == [CHAIR, TOOTHBRUSH]
@@ -214,7 +217,7 @@ def test_a_later_batch_that_shows_another_numbering(tmp_path: Path) -> None:
     batch = [single([TOOTHBRUSH], "coco91-0")]
     writer = PredictionWriter(tmp_path / "out.npz")
     writer.update(["a"], [single([CHAIR], "coco91-0")])
-    message = r"image 'b': labels\[1\]: unknown .* 89; .* as coco80; .* \(coco91-0 has all its "
+    message = r"image 'b': labels\[1\]: unknown .* 89; .* as coco80; .* `objects=\"coco91-0\"`, "
     with pytest.raises(InputError, match=message):
         writer.update(["b"], batch)
     with PredictionWriter(tmp_path / "new.npz", objects="coco91-0") as writer:

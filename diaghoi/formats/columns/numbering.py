@@ -255,7 +255,7 @@ def check_numbering(given: str, known: Collection[str]) -> None:
     """
     if given not in known:
         raise InputError(
-            f"unknown object numbering {given!r} for --objects; known: {', '.join(known)}"
+            f"--read objects: unknown numbering {given!r:.40}; known: {', '.join(known)}"
         )
 
 
@@ -335,7 +335,8 @@ def find_numbering(
     known = (f"{n} in {' and '.join(_with_person(tables, n, vocabulary))}" for n in people)
     raise InputError(
         f"{file}: cannot determine how objects are numbered: the human boxes of the pairs have "
-        f"labels {kinds}, but a person is {', '.join(known)}; give the numbering with --objects"
+        f"labels {kinds}, but a person is {', '.join(known)}; give "
+        f"--read objects=NUMBERING, one of {', '.join(tables)}"
     )
 
 
@@ -381,10 +382,11 @@ def check_labels(
         bad = int(np.argmax(wrong))
         known = f"{vocabulary.name} objects are numbered {min(table)} to {max(table)}"
         if vocabulary.conventions is None:
-            known += f" as {numbering}; if the file numbers them differently, give --objects"
             same = _with_person(tables, _number(table, vocabulary.person), vocabulary)
             fits = _having(labels, same, tables)
-            known += f" ({fits[0]} has all its labels)" if fits else ""
+            other = f"{fits[0]}, which has all its labels" if fits else "NUMBERING"
+            known += f" as {numbering}; if the file numbers them differently, give --read objects="
+            known += other
         elif not vocabulary.known:
             known += "; if the file numbers them differently, fix the description"
         problem = f"unknown object category {int(labels[bad])}; {known}"

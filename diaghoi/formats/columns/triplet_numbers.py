@@ -85,7 +85,7 @@ class TripletNumbers(NamedTuple):
         """The option that asks for it."""
         if self.listed is not None:
             return f"{'numbers' if self.of == 'verb' else 'classes'} in the description"
-        return f"--{'verbs' if self.of == 'verb' else 'classes'} {self.origin}"
+        return f"--read {'verbs' if self.of == 'verb' else 'classes'}={self.origin}"
 
     def classes(self, numbers: IntArray, labels: IntArray, vocabulary: Vocabulary) -> IntArray:
         """HOI class of each triplet under this reading; -1 for none.

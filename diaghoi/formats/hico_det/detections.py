@@ -122,7 +122,7 @@ def file_orders(given: str | None) -> dict[str, dict[int, int]]:
     """
     known = ("coco80", "hico80")
     if given is not None and given not in known:
-        raise InputError(f"--objects {given}: these files are numbered as coco80 or hico80")
+        raise InputError(f"--read objects={given}: these files are numbered as coco80 or hico80")
     return {
         name: {number + 1: position for number, position in object_numberings()[name].items()}
         for name in (known if given is None else (given,))
@@ -145,7 +145,7 @@ def _numbering(
     bad = wrong[name]
     if bad is None:
         return orders[name]
-    hint = f"; the files fit {fits}: give --objects {fits}" if fits else ""
+    hint = f"; the files fit {fits}: give --read objects={fits}" if fits else ""
     object_name = vocabulary.objects[orders[name][bad]]
     raise InputError(
         f"{folder}: detections_{bad:02d}.mat: all_boxes: has {rows[bad]} rows, but "

@@ -111,7 +111,7 @@ def find_objects(
     raise InputError(
         f"{file}: cannot determine how objects are numbered: in COCO's order the highest score is "
         f"one of the object in {percent(own)} of the best pairs, in HICO's order in "
-        f"{percent(other)}; give --objects {_OWN} or --objects {_OTHER}"
+        f"{percent(other)}; give --read objects={_OWN} or --read objects={_OTHER}"
     )
 
 

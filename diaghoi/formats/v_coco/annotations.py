@@ -59,9 +59,9 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
     beside = companions(content.path)
     instances, split = options.instances or beside[0], options.ids or beside[1]
     if instances is None:
-        raise _lost(content.path, INSTANCES, _INSTANCES_IN, "--instances")
+        raise _lost(content.path, INSTANCES, _INSTANCES_IN, "--read instances=FILE")
     if split is None:
-        raise _lost(content.path, f"{content.path.stem}.ids", _IDS_IN, "--ids")
+        raise _lost(content.path, f"{content.path.stem}.ids", _IDS_IN, "--read ids=FILE")
     actions = _actions(content)
     ids = _split(split)
     annotated = np.unique(actions[0].images)

@@ -117,7 +117,7 @@ def _lists(path: str | os.PathLike[str]) -> tuple[list[dict[str, Any]], list[dic
     if not (isinstance(value, dict) and all(isinstance(value.get(key), list) for key in keys)):
         raise InputError(
             f"{path}: is not a COCO instances file (lists {', '.join(keys)}); give "
-            "instances_vcoco_all_2014.json with --instances"
+            "instances_vcoco_all_2014.json with --read instances=FILE"
         )
     return value["images"], value["annotations"]
 

@@ -96,7 +96,7 @@ def _images(
         if given is None:
             raise InputError(
                 f"{file}: the dicts have no 'image_id', as QPIC writes them for a single image; "
-                "say which image it is with --image-id"
+                "say which image it is with --read image-id=ID"
             )
         ids = [given] * len(ids)
     elif without:
@@ -107,8 +107,8 @@ def _images(
         )
     elif given is not None:
         raise InputError(
-            f"{file}: the dicts name their images (the first is {shown(ids[0])}); leave --image-id "
-            "out"
+            f"{file}: the dicts name their images (the first is {shown(ids[0])}); leave --read "
+            "image-id out"
         )
     return _numbered(file, ids)
 

@@ -83,7 +83,7 @@ def test_options(tmp_path):
     ids = tmp_path / "a" / "far" / "vcoco_test.ids"
     with pytest.raises(InputError, match=r"instances_vcoco_all_2014\.json belongs to this file"):
         read_annotations(path)
-    with pytest.raises(InputError, match=r"vcoco_test\.ids belongs .* give it with `ids`"):
+    with pytest.raises(InputError, match=r"vcoco_test\.ids belongs .* give it with `ids=FILE`"):
         read_annotations(path, instances=instances)
     assert len(read_annotations(path, instances=str(instances), ids=ids)) == 2
     with pytest.raises(InputError, match="No such file or directory; check the path"):

@@ -334,7 +334,7 @@ def test_the_image_of_a_single_file(saved):
         read_predictions(path)
     assert str(error.value) == (
         f"{path}: the dicts have no 'image_id', as QPIC writes them for a single image; say which "
-        "image it is with `image_id`"
+        "image it is with `image_id=ID`"
     )
     for given_id in (7, "7", "COCO_val2014_000000000007.jpg"):
         assert read_predictions(path, image_id=given_id).names.tolist() == ["7"]
