@@ -1,11 +1,11 @@
 """Diagnose human-object interaction detectors: which errors they make, and what each one costs.
 
 >>> import diaghoi
->>> annotations = diaghoi.read_annotations("instances_test2015.json")  # doctest: +SKIP
->>> predictions = diaghoi.read_predictions("preds.pkl", pairs="pairs.pkl")  # doctest: +SKIP
->>> diagnosis = diaghoi.diagnose(annotations, predictions)  # doctest: +SKIP
->>> diagnosis.mean_ap["full"], diagnosis.errors["association"]  # doctest: +SKIP
->>> diagnosis.plot("waterfall")  # doctest: +SKIP
+>>> one = diaghoi.diagnose("instances_test2015.json", "preds.pkl")  # doctest: +SKIP
+>>> print(one)  # one screen, in percent; a notebook shows it, too  # doctest: +SKIP
+>>> one.mean_ap["full"], one.delta_map["association"]  # fractions  # doctest: +SKIP
+>>> one.plot("delta_map", column="single", path="delta_map.pdf")  # doctest: +SKIP
+>>> print(diaghoi.compare(one, other))  # doctest: +SKIP
 """
 
 import sys as _sys
@@ -24,7 +24,6 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.accumulator import Accumulator
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.diagnosis.methods import WORK as _WORK
 from diaghoi.exceptions import InputError
 from diaghoi.formats import (
     open_annotations,
@@ -69,40 +68,19 @@ _LATER = {
     "plots": "diaghoi.plots",
     "simulate": "diaghoi.simulate",
 }
-# What the methods of a diagnosis do in rooms above it.
-_METHODS = {
-    "save": "diaghoi.diagnosis.saved:save",
-    "load": "diaghoi.diagnosis.saved:load",
-    "bootstrap": "diaghoi.statistics.bootstrap:bootstrap",
-    "shortcuts": "diaghoi.diagnosis.shortcuts:shortcuts",
-    "operating_points": "diaghoi.statistics.operating_points:operating_points",
-    "plot": "diaghoi.plots.registry:plot",
-    "to_frame": "diaghoi.cases.frames:to_frame",
-}
-
-
-def _found(place: str) -> _Any:
-    module, _, name = place.partition(":")
-    found = _import_module(module)
-    return getattr(found, name) if name else found
 
 
 def __getattr__(name: str) -> _Any:
     if name not in _LATER:
         raise AttributeError(f"module 'diaghoi' has no attribute '{name}'")
-    return _found(_LATER[name])
+    module, _, member = _LATER[name].partition(":")
+    found = _import_module(module)
+    return getattr(found, member) if member else found
 
 
 def __dir__() -> list[str]:
     return sorted(__all__)
 
-
-_WORK.update(
-    {
-        name: lambda *given, _place=place, **settings: _found(_place)(*given, **settings)
-        for name, place in _METHODS.items()
-    }
-)
 
 # The classes know nothing of their presentation, so a notebook learns how to show them here.
 if (_shell := getattr(_sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:

@@ -31,7 +31,7 @@ class InputError(ValueError):
 
 # An option in a message, or a key of one; those of commands alone stay.
 _OPTION = re.compile(
-    r"(?<![^\s(])--(?!json\b|to-description\b)(?:(?:read|also) (?=[a-z]))?([a-z][a-z-]*)"
+    r"(?<![^\s(])--(?!json\b|to-description\b)(?:read (?=[a-z]))?([a-z][a-z-]*)"
     r"(?:=([\w.-]*\w))?"
 )
 

@@ -1,12 +1,17 @@
 """How Sphinx builds the site; ``make docs`` does it."""
 
 import re
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
+import typer.main
+from typer.cli import get_docs_for_click
+
 import diaghoi
+from diaghoi.cli import commands
+from diaghoi.cli.analyses import ALSO, EXPLAIN
+from diaghoi.cli.options import list_of_keys
+from diaghoi.cli.reading import READ
 
 HERE = Path(__file__).parent
 CITED = (HERE.parent / "CITATION.cff").read_text(encoding="utf-8")
@@ -50,14 +55,26 @@ exclude_patterns = ["README.md"]
 
 
 def list_commands(app: Any) -> None:
-    """Write the page of all commands and options, from the code."""
+    """Write the page of all commands and options, from the code, also the rare ones."""
     page = HERE / "generated" / "commands.md"
     page.parent.mkdir(exist_ok=True)
-    words = ["diaghoi.cli.commands", "utils", "docs", "--name", "diaghoi", "--title", "Commands"]
-    command = [sys.executable, "-m", "typer", *words]
-    text = subprocess.run(command, capture_output=True, encoding="utf-8", check=True).stdout
+    command = typer.main.get_command(commands.app)
+    show_rare_options(command)
+    context = command.make_context("diaghoi", ["report"], resilient_parsing=True)
+    text = get_docs_for_click(obj=command, ctx=context, name="diaghoi", title="Commands")
     # The lists of commands repeat, cut short, what stands below each heading.
-    page.write_text(re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+\n", "", text), encoding="utf-8")
+    text = re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+\n", "", text)
+    for option, keys in {"--read": READ, "--also": ALSO | EXPLAIN}.items():
+        text += f"\n## Keys of `{option}`\n\n```text\n{list_of_keys(keys)}\n```\n"
+    page.write_text(f"{text.strip()}\n", encoding="utf-8")
+
+
+def show_rare_options(command: Any) -> None:
+    """Show the options of a command, and of those below it, that only --help-all lists."""
+    for parameter in command.params:
+        parameter.hidden = False
+    for part in getattr(command, "commands", {}).values():
+        show_rare_options(part)
 
 
 def setup(app: Any) -> None:

@@ -132,9 +132,9 @@ def draw_answers(folder: Path) -> None:
         ]
         (desk / "ratings.csv").write_text("\n".join(["item,ann,bob,eve", *rows]))
         for command in (
-            f"choice compare questions.json model-a.jsonl model-b.jsonl --figure {CHOICE[0]}",
-            f"choice score questions.json model-b.jsonl --figure {CHOICE[1]}",
-            f"similarity agreement ratings.csv --figure {CHOICE[2]}",
+            f"choice compare questions.json model-a.jsonl model-b.jsonl --out {CHOICE[0]}",
+            f"choice score questions.json model-b.jsonl --out {CHOICE[1]}",
+            f"similarity agreement ratings.csv --out {CHOICE[2]}",
         ):
             words = [sys.executable, "-m", "diaghoi", *command.split(), "--quiet"]
             subprocess.run(words, cwd=desk, check=True)

@@ -84,7 +84,7 @@ def _photograph(path: Path, browser: str) -> None:
         page = Path(temporary, "page.html")
         for command in (
             "demo --out demo --quiet",
-            f"report demo/one_stage.npz --annotations demo/annotations.npz --html {page} --quiet",
+            f"report demo/one_stage.npz --annotations demo/annotations.npz --out {page} --quiet",
         ):
             words = [sys.executable, "-m", "diaghoi", *command.split()]
             subprocess.run(words, cwd=temporary, check=True)

@@ -23,7 +23,7 @@ def main() -> None:
     predictions = simulate.detect(annotations, simulate.ONE_STAGE, rng)
 
     benchmark = diaghoi.protocol("hico-det-520")
-    # On the command line: --iou 0.75 --rare test
+    # On the command line: --protocol hico-det-520,iou=0.75,rare=test
     strict = diaghoi.protocol("hico-det-520", iou=0.75, rare="test")
     # Any other choice, under a new name.
     area = replace(strict, name="strict-area", average_precision="area", top=50)

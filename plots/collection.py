@@ -15,7 +15,8 @@ from diaghoi.data.groups import find_class
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
-from diaghoi.diagnosis.saved import is_saved, load
+from diaghoi.diagnosis.inputs import is_saved
+from diaghoi.diagnosis.saved import load
 from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
@@ -253,7 +254,7 @@ def _data(kind: FigureKind, source: Source) -> Any:
         if kind.name != "confusions":
             raise NotApplicable("a result of 'diaghoi semantic' has the confusions alone")
         if "diagnosis" not in source.result:
-            raise NotApplicable("needs a result of 'diaghoi semantic --diagnose --json'")
+            raise NotApplicable("needs a result of 'diaghoi semantic --also diagnose --json'")
     elif kind.needs == "diagnoses":
         diagnosis_of(source)
     return kind.data(source)

@@ -17,9 +17,9 @@ from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
 
-from diaghoi.comparison.results import VERSION
 from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.inputs import VERSION
 from diaghoi.exceptions import InputError
 from diaghoi.oracles.localised import PUBLISHED
 from diaghoi.plots.captions import protocol_of

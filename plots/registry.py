@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+import os
+from collections.abc import Callable, Mapping
+from typing import Any, cast
 
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.plots.figure import FigureKind
+from diaghoi.plots.captions import caption
+from diaghoi.plots.figure import FigureKind, figure_of
 from diaghoi.plots.figures.action_ap import ACTION_AP, action_ap
 from diaghoi.plots.figures.calibration import CALIBRATION, calibration
 from diaghoi.plots.figures.causes import ANNOTATION_CAUSES, annotation_causes
@@ -36,6 +39,7 @@ from diaghoi.plots.figures.pair_recall import PAIR_RECALL, pair_recall
 from diaghoi.plots.figures.slices import SLICES, slices
 from diaghoi.plots.figures.transitions import TRANSITIONS
 from diaghoi.plots.figures.waterfall import WATERFALL, waterfall
+from diaghoi.plots.style import DOUBLE_COLUMN, SINGLE_COLUMN, check_suffix, save
 
 FIGURES: dict[str, FigureKind] = {
     kind.name: kind
@@ -87,17 +91,42 @@ FUNCTIONS: dict[str, Callable[..., Axes]] = {
 """What draws into one axes, by name."""
 
 
-def plot(diagnosis: Diagnosis, figure: str, ax: Axes | None = None, **settings: Any) -> Axes:
+COLUMNS = {"single": SINGLE_COLUMN, "double": DOUBLE_COLUMN}
+
+
+def plot(
+    diagnosis: Diagnosis,
+    figure: str,
+    ax: Axes | None = None,
+    *,
+    column: str | None = None,
+    path: str | os.PathLike[str] | None = None,
+    **settings: Any,
+) -> Axes:
     """Draw a figure of one detector; see :meth:`diaghoi.Diagnosis.plot`.
 
     Raises
     ------
     InputError
-        For an unknown figure, or one that the diagnosis does not allow.
+        For an unknown figure, column or ending of the path, and for a figure that the diagnosis
+        does not allow.
     """
-    if figure not in FUNCTIONS:
-        raise InputError(
-            f"figure: '{figure}' is not known{close_matches(figure, FUNCTIONS)}; give one of "
-            f"{', '.join(FUNCTIONS)}"
-        )
-    return FUNCTIONS[figure](diagnosis, ax, **settings)
+    kinds: Mapping[str, Any] = FUNCTIONS if column is None else FIGURES
+    for name, choice, known in (("column", column, COLUMNS), ("figure", figure, kinds)):
+        if choice is not None and choice not in known:
+            raise InputError(
+                f"{name}: '{choice}' is not known{close_matches(choice, known)}; give one of "
+                f"{', '.join(known)}"
+            )
+    if column is not None:
+        for name in (*([] if ax is None else ["ax"]), *settings):
+            raise InputError(f"{name}: is not for a figure as wide as a column; leave one of both")
+    if path is not None:
+        check_suffix(path)
+    if column is None:
+        ax = FUNCTIONS[figure](diagnosis, ax, **settings)
+    else:
+        ax = figure_of(FIGURES[figure], [diagnosis], COLUMNS[column]).axes[0]
+    if path is not None:
+        save(cast("Figure", ax.get_figure(root=True)), path, caption=caption([diagnosis.to_dict()]))
+    return ax

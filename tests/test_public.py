@@ -180,8 +180,8 @@ def test_diagnoses_and_results_are_compared_alike(diagnoses: list[Diagnosis]) ->
 
 def test_errors_speak_of_parameters() -> None:
     error = InputError(
-        "p: give --read top=3 (see --pairs) or --read objects=hico80, not what --json writes to a--b"
+        "p: give --read top=3 (--pairs) or --read objects=hico80, not what --json writes to a--b"
     )
     assert str(error) == (
-        'p: give `top=3` (see `pairs`) or `objects="hico80"`, not what --json writes to a--b'
+        'p: give `top=3` (`pairs`) or `objects="hico80"`, not what --json writes to a--b'
     )

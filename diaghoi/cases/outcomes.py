@@ -15,6 +15,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.ledger import Ledger
+from diaghoi.exceptions import InputError
 
 RIGHT, FALSE, MISSED = "right", "false", "missed"
 OUTCOMES = (RIGHT, FALSE, MISSED)
@@ -128,6 +129,65 @@ def telling(
         better, worse = (np.lexsort((total, each, crowded)) for each in (-more, more))
         chosen = np.array(list(dict.fromkeys(np.stack([better, worse], axis=1).ravel().tolist())))
     return [images[place] for place in chosen[:top].tolist()]
+
+
+def shared_outcomes(
+    models: Sequence[tuple[Diagnosis, Scenes, Scenes]],
+    images: Sequence[str],
+    *,
+    threshold: float | None = None,
+    top: int | None = None,
+) -> tuple[list[float], list[list[ImageOutcomes]]]:
+    """Collect what each of some detectors finds, invents and misses on the same images.
+
+    Parameters
+    ----------
+    models : sequence of (Diagnosis, Scenes, Scenes)
+        Diagnoses of the same images, each with the annotations and predictions that it is of.
+    images : sequence of str
+        Names of images that they have.
+    threshold : float, optional
+        Least score of the predictions that count; by default that of the best F1 of each detector,
+        or all predictions where none is right.
+    top : int, optional
+        Only this many of the images: see :func:`telling`.
+
+    Returns
+    -------
+    thresholds : list of float
+        Of each detector.
+    outcomes : list of lists of ImageOutcomes
+        Of each detector, in the order of the images.
+
+    Raises
+    ------
+    InputError
+        As :func:`image_outcomes`, and for diagnoses of other images.
+    """
+    first = models[0][0]
+    for other, *_ in models[1:]:
+        if set(other.names.tolist()) != set(first.names.tolist()):
+            raise InputError(
+                f"{other.label}: has other images than {first.label}; give models on the same "
+                "annotations"
+            )
+    least = [_least(model[0]) if threshold is None else threshold for model in models]
+    if top is not None:
+        counts = []
+        for (diagnosis, *_), score in zip(models, least, strict=True):
+            place = {name: row for row, name in enumerate(diagnosis.names.tolist())}
+            rows = [place[name] for name in images]
+            counts.append(outcome_counts(diagnosis, score)[rows].tolist())
+        images = telling(counts, images, top)
+    shown = (
+        image_outcomes(*each, images, score) for each, score in zip(models, least, strict=True)
+    )
+    return least, list(shown)
+
+
+def _least(diagnosis: Diagnosis) -> float:
+    best = diagnosis.best_threshold
+    return -np.inf if best is None else best
 
 
 def image_outcomes(

@@ -17,13 +17,16 @@ def typical_cases(
     predictions: Scenes,
     errors: Sequence[str],
     *,
+    hoi: int | None = None,
     images: Sequence[str] = (),
 ) -> list[Case]:
     """Choose one case of each error: the first of the class that has the error most often.
 
+    With a class, it is the first of this one.
+
     Parameters
     ----------
-    diagnosis, annotations, predictions, images
+    diagnosis, annotations, predictions, hoi, images
         As for :func:`diaghoi.cases.cases.worst_cases`, which also says which case of a class comes
         first.
     errors : sequence of str
@@ -45,8 +48,8 @@ def typical_cases(
     for error in errors:
         classes = ledger.annotation_class if error == MISSED else ledger.row_class
         mine = classes[rows_with(ledger, error, images=on)]
-        hoi = int(np.bincount(mine).argmax()) if len(mine) else None
+        most = int(np.bincount(mine).argmax()) if hoi is None and len(mine) else hoi
         cases += worst_cases(
-            diagnosis, annotations, predictions, error, hoi=hoi, top=1, images=images
+            diagnosis, annotations, predictions, error, hoi=most, top=1, images=images
         )
     return cases

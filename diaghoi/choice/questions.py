@@ -170,7 +170,7 @@ def read_questions(
         for image, value in content.value.items()
         for name, each in _by_name(f"{path}: image {image!r}", value).items()
     ]
-    given = vocabulary(dataset) if isinstance(dataset, str) else dataset or _recognised(found)
+    given = _recognised(found) if dataset is None else vocabulary(dataset)
     classes = Classes(dataset="questions", known=None) if given is None else classes_of(given)
     return Questions(file=str(path), questions=tuple(found), classes=classes, vocabulary=given)
 

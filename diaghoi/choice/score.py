@@ -21,15 +21,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from scipy.sparse import csr_array
 
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.classes import Interaction
 from diaghoi.data.arrays.division import ratios
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 METRICS = ("instance_f1", "macro_f1", "micro_f1", "exact_match")
 FIGURES = (
@@ -152,6 +154,8 @@ class Tally:
     @cached_property
     def _by_image(self) -> csr_array:
         """(6, N) sums of the questions of each image."""
+        from scipy.sparse import csr_array
+
         of = (np.ones(len(self.image)), self.instance, self.exact, self.right, self.picked)
         rows = np.stack([*of, self.hit]).astype(np.float64)
         sums = [np.bincount(self.image, weights=row, minlength=self.images) for row in rows]
@@ -169,6 +173,8 @@ class Tally:
 
     def _matrix(self, values: FloatArray) -> csr_array:
         """(K, N) sums of the rows of each class and image."""
+        from scipy.sparse import csr_array
+
         shape = (len(self.classes), self.images)
         return csr_array((values, (self.row_class, self.image[self.row_question])), shape=shape)
 

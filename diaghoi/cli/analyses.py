@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, cast, get_args
 
 from diaghoi.cli import options
-from diaghoi.cli.options import Key, helping, keyed, number, option, options_class
+from diaghoi.cli.options import Key, keyed, number, option, options_class
 from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import InputFiles, Inputs
 from diaghoi.comparison.comparison import Comparison
@@ -42,6 +42,12 @@ MANY = 1000
 CONFUSIONS = 5  # the most costly ones of verbs, and of objects
 
 
+def _sliced_by(value: str) -> str:
+    if value != ATTRIBUTES and not value.lower().endswith(".csv"):
+        raise ValueError(f"give '{ATTRIBUTES}' or a .csv file with a tag per image")
+    return value
+
+
 def _flag(help: str) -> Key:
     return Key(help, alone=True, metavar="")
 
@@ -59,6 +65,7 @@ OF_MODELS = {
     "slices": Key(
         "numbers in parts of the annotations: by number, size, overlap and so on of people and "
         "objects, or by the tags of images in a CSV file",
+        _sliced_by,
         alone=ATTRIBUTES,
         metavar="FILE.csv",
     ),
@@ -163,14 +170,10 @@ class Analyses:
         Raises
         ------
         InputError
-            For a file that is no table of tags, and columns of one name.
+            For a file that is no table of tags, and columns of one name in two files.
         """
         tags: dict[str, Own] = {}
         for file in self._tag_files:
-            if file.suffix.lower() != ".csv":
-                raise InputError(
-                    f"--also slices={file}: give '{ATTRIBUTES}' or a .csv file with a tag per image"
-                )
             for attribute, tag in read_tags(file).items():
                 if attribute in tags:
                     raise InputError(f"{file}: '{attribute}' is also a column of another file")
@@ -192,7 +195,7 @@ class Analyses:
         if predictions.ranked or not predictions.scored:
             return
         asked = [f"--also {name}" for name in NEED_RANKS if name in self]
-        for option_ in [*(["--protocol top="] if top is not None else []), *asked]:
+        for option_ in [*([f"--protocol top={top}"] if top is not None else []), *asked]:
             raise InputError(
                 f"{option_}: the detector gives no scores, so that none of its predictions is "
                 "better than another; leave it out"
@@ -409,14 +412,7 @@ def _too_few(comparisons: int, tests: SignificanceOptions) -> list[str]:
 class AnalysisOptions:
     """Analyses beyond the diagnosis of a detector."""
 
-    also: list[str] | None = option(
-        None,
-        metavar="NAME[=VALUE],...",
-        panel=options.EXTRAS,
-        help=f"{', '.join(ALSO)}; '--also help' explains them. Repeatable.",
-        callback=helping("--also", ALSO),
-        is_eager=True,
-    )
+    also: list[str] | None = options.also(ALSO)
     sure: IntervalOptions
 
     @property

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diaghoi.cli.options import option, options_class
-from diaghoi.cli.outputs import ResultOptions
-from diaghoi.cli.present import print_notes
+from diaghoi.cli.outputs import OutputOptions, as_json
 from diaghoi.exceptions import InputError, close_matches, some_of
 
 if TYPE_CHECKING:
@@ -29,15 +28,14 @@ Model = Annotated[
     ),
 ]
 Coordinates = Annotated[
-    str,
-    typer.Option(
-        help="How the model writes boxes: in pixels, or in thousandths of the picture's sides."
-    ),
+    str, typer.Option(help="How the model writes boxes: pixels, or thousandths of the sides.")
 ]
 Yes = Annotated[
     bool, typer.Option("--yes", help="Start after the estimate, without asking for confirmation.")
 ]
-Concurrent = Annotated[int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.")]
+Concurrent = Annotated[
+    int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.", hidden=True)
+]
 
 
 @options_class
@@ -46,31 +44,27 @@ class AskingOptions:
 
     concurrent: Concurrent = 8
     yes: Yes = False
-    price: str | None = option(None, metavar="IN,OUT", help="Price of a million tokens in and out.")
-    tries: int = option(6, min=1, max=1000, help="Attempts per request.")
+    price: list[str] | None = option(
+        None,
+        metavar="IN,OUT",
+        rare=True,
+        help="Price of a million tokens in and out: one for all models, or one for each.",
+    )
+    tries: int = option(6, min=1, max=1000, rare=True, help="Attempts per request.")
     asks: int = option(
-        3, min=1, max=1000, help="How often to ask a question until a reply is valid."
+        3, min=1, max=1000, rare=True, help="How often to ask a question until a reply is valid."
     )
     timeout: float = option(
-        300.0,
-        min=0.1,
-        max=86_400.0,
-        help="Seconds that a request may take in total, with its reply.",
+        300.0, min=0.1, max=86_400.0, rare=True, help="Seconds for a request and its reply."
     )
     pause: float = option(
-        1.0,
-        min=0.0,
-        max=600.0,
-        help="Seconds before the second attempt, doubled with each further one.",
+        1.0, min=0.0, max=600.0, rare=True, help="Seconds before the second attempt, then doubled."
     )
     max_tokens: int = option(
-        1024,
-        min=0,
-        max=10_000_000,
-        help="Longest reply in tokens, reasoning included; 0: no limit.",
+        1024, min=0, max=10_000_000, rare=True, help="Longest reply, with reasoning; 0: no limit."
     )
     temperature: float = option(
-        0.0, max=10.0, help="Sampling temperature; if negative, the server's default."
+        0.0, max=10.0, rare=True, help="Sampling temperature; if negative, the server's default."
     )
     ask_again: bool = option(
         False, help="Repeat the questions without a valid reply in earlier runs."
@@ -78,10 +72,14 @@ class AskingOptions:
 
     @property
     def prices(self) -> list[tuple[float, float]]:
-        """The price of a million tokens in and out; empty if it is not given."""
+        """The price of a million tokens in and out of one model; empty if it is not given."""
+        return self.prices_of(1)
+
+    def prices_of(self, models: int) -> list[tuple[float, float]]:
+        """Read the prices of a million tokens in and out; empty if none is given."""
         from diaghoi.language.endpoint import read_prices
 
-        return read_prices([] if self.price is None else [self.price], 1)
+        return read_prices(self.price or [], models)
 
     def client(self, endpoint: Endpoint, **more: Any) -> Client:
         """Make the client of a model."""
@@ -181,12 +179,11 @@ def without_answers(result: Mapping[str, Any]) -> list[str]:
 
 
 def show_answers(
-    result: Mapping[str, Any], choices: ResultOptions, told: str, notes: Sequence[str]
+    result: Mapping[str, Any], choices: OutputOptions, told: str, notes: Sequence[str]
 ) -> None:
     """Deliver the result of a run, else print a line, and notes."""
-    choices.deliver(result, lambda: typer.echo(told))
-    if not choices.quiet:
-        print_notes([*notes, *without_answers(result)])
+    notes = [*notes, *without_answers(result)]
+    choices.deliver(as_json(result), lambda: typer.echo(told), notes)
 
 
 def _leaving(requests: int) -> None:

@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
-from importlib import import_module
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from diaghoi._version import __version__
+from diaghoi.cli.cases import cases
+from diaghoi.cli.choice import choice
+from diaghoi.cli.compare import compare
+from diaghoi.cli.demo import demo
+from diaghoi.cli.figures import figures
+from diaghoi.cli.inspect import convert, inspect
+from diaghoi.cli.report import report
+from diaghoi.cli.robustness import corrupt, robustness
+from diaghoi.cli.semantic import ask, semantic
+from diaghoi.cli.similarity.commands import similarity
 
 # Recent versions of Typer bundle click, older ones use the installed one: this works for both.
 UsageError: Any = typer.BadParameter.__mro__[1]
@@ -93,30 +102,26 @@ def root(
     """Diagnose human-object interaction detectors: which errors they make and what each costs."""
 
 
-def _add(place: str, name: str, short_help: str | None = None) -> None:
-    module, _, function = place.partition(":")
-    try:
-        found: Any = getattr(import_module(f"diaghoi.cli.{module}"), function)
-    except (ImportError, AttributeError, NameError) as error:  # TRANSITION: until all are there
-        del error
-        return
-    hidden = " " in name
-    if isinstance(found, typer.Typer):
-        app.add_typer(found, name=name, short_help=short_help)
+COMMANDS: dict[str, tuple[Any, str | None]] = {
+    "report": (report, None),
+    "compare": (compare, "Compare detectors side by side in tables."),
+    "figures": (figures, "Draw the figures of a study, for a paper."),
+    "figures cases": (cases, None),
+    "inspect": (inspect, None),
+    "convert": (convert, None),
+    "semantic": (semantic, "Evaluate with credit for similar classes."),
+    "semantic ask": (ask, None),
+    "similarity": (similarity, None),
+    "robustness": (robustness, "Evaluate detectors on corrupted pictures."),
+    "robustness corrupt": (corrupt, None),
+    "choice": (choice, None),
+    "demo": (demo, None),
+}
+"""What each command does, and its line in the list of commands, which has those of one word."""
+for name, (run, line) in COMMANDS.items():
+    if isinstance(run, typer.Typer):
+        for part in run.registered_commands:
+            part.cls = Command
+        app.add_typer(run, name=name)
     else:
-        app.command(name=name, cls=Command, short_help=short_help, hidden=hidden)(found)
-
-
-_add("report:report", "report")
-_add("compare:compare", "compare", "Compare detectors side by side in tables.")
-_add("figures:figures", "figures", "Draw the figures of a study, for a paper.")
-_add("cases:cases", "figures cases", "Draw cases of errors on their pictures.")
-_add("inspect:inspect", "inspect")
-_add("convert:convert", "convert")
-_add("semantic:semantic", "semantic", "Evaluate with credit for similar classes.")
-_add("semantic:ask", "semantic ask", "Ask a model what people do with objects.")
-_add("similarity:similarity", "similarity")
-_add("robustness:robustness", "robustness", "Evaluate detectors on corrupted pictures.")
-_add("robustness:corrupt", "robustness corrupt", "Apply the 20 corruptions of RoHOI to pictures.")
-_add("choice:choice", "choice", "Ask and score multiple-choice questions.")
-_add("demo:demo", "demo")
+        app.command(name=name, cls=Command, short_help=line, hidden=" " in name)(run)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
@@ -12,7 +11,7 @@ from typing import Any
 from diaghoi.cli import options, outputs
 from diaghoi.cli.analyses import EXPLAIN, Analyses, SignificanceOptions, with_tests
 from diaghoi.cli.locate import find_annotations, in_folder
-from diaghoi.cli.options import argument, helping, option, options_class, with_options
+from diaghoi.cli.options import argument, option, options_class, with_options
 from diaghoi.cli.page import SHOWN, ComparisonPage, PageOptions
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_annotations, only_shared
@@ -21,13 +20,12 @@ from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.explained import ExplainedDifference, explained
 from diaghoi.comparison.joint import AnyComparison, JointComparison
-from diaghoi.comparison.results import is_semantic, read_result, read_semantic
-from diaghoi.comparison.selection import check_table_names, chosen, compact, has_overview
+from diaghoi.comparison.results import is_semantic, other_protocol, read_result, read_semantic
+from diaghoi.comparison.selection import check_table_names, has_overview, selected
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import Model, Study, check_models, read_studies
 from diaghoi.data.arrays.types import StrArray
 from diaghoi.data.joining import alike, shared_images
-from diaghoi.data.protocol import CUT, GROUPS, RANKING, choices_of, short_signature
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
@@ -40,7 +38,6 @@ from diaghoi.statistics.significance import compare_each
 
 Reader = Callable[[Path], dict[str, Any] | None]
 KINDS = (".json", *outputs.TABLES, ".html", *outputs.FIGURES)
-COMPACT = "compact"
 
 
 @options_class
@@ -51,35 +48,24 @@ class TableOptions(outputs.OutputOptions):
         None,
         metavar="NAME,...",
         panel=options.FILES,
-        help="Only these tables, by their headings (pairs, 'dmap (rare)'), or 'compact': one table "
-        "for a column of a paper. JSON holds all.",
+        help="Only these tables, by their headings (pairs, 'dmap (rare)'); overview; compact: for "
+        "a column of a paper; NAME-by-data-set: data sets side by side. JSON holds all.",
+    )
+    columns: list[str] | None = option(
+        None,
+        metavar="NAME,...",
+        panel=options.FILES,
+        help="Only these columns, in this order (mAP, rare, dmap.association, pairs.recall).",
     )
     detail: options.Detail = False
 
-    @property
-    def tables(self) -> list[str]:
-        """The names of the tables asked for."""
-        # Headings may be given as they are printed, with the unit behind a comma.
-        given = [re.sub(r",\s*(%|percentage points)", "", name) for name in self.table or ()]
-        return [part.strip() for name in given for part in name.split(",")]
-
     def check_tables(self) -> None:
         """Refuse tables that no comparison has."""
-        if COMPACT in self.tables and len(self.tables) > 1:
-            raise InputError("--table compact: is a table of its own; leave the others out")
-        check_table_names([name for name in self.tables if name != COMPACT])
+        check_table_names(self.table or ())
 
     def selected(self, comparison: AnyComparison) -> AnyComparison:
-        """Select the tables of a comparison that are asked for; all where none is.
-
-        Raises
-        ------
-        InputError
-            For a table that this comparison does not have.
-        """
-        if self.tables == [COMPACT]:
-            return compact(comparison)
-        return chosen(comparison, self.tables) if self.tables else comparison
+        """Select the tables and columns of a comparison that are asked for; all where none is."""
+        return selected(comparison, self.table or (), self.columns or ())
 
     def texts(self, comparison: AnyComparison) -> dict[str, outputs.Text]:
         """Make the text files of a comparison, by their suffixes."""
@@ -103,7 +89,12 @@ class TableOptions(outputs.OutputOptions):
         """Print one screen of a comparison, or in detail all of it, or the tables asked for."""
         from diaghoi.report.comparison import print_comparison, print_overview
 
-        if self.detail or self.table or not all(map(has_overview, comparison.parts)):
+        if (
+            self.detail
+            or self.table
+            or self.columns
+            or not all(map(has_overview, comparison.parts))
+        ):
             print_comparison(self.selected(comparison), notes=False)
             outputs.print_notes([*comparison.caveats, *comparison.notes])
         else:
@@ -134,14 +125,7 @@ class CompareOptions(TableOptions):
     reading: ReadingOptions
     only_predicted_images: options.OnlyPredicted = False
     evaluation: ProtocolOptions
-    also: list[str] | None = option(
-        None,
-        metavar="NAME[=VALUE],...",
-        panel=options.EXTRAS,
-        help=f"{', '.join(EXPLAIN)}; '--also help' explains them. Repeatable.",
-        callback=helping("--also", EXPLAIN),
-        is_eager=True,
-    )
+    also: list[str] | None = options.also(EXPLAIN)
     tests: SignificanceOptions
     page: PageOptions
     column: options.Column = "double"
@@ -181,12 +165,9 @@ class CompareOptions(TableOptions):
 
         What is given on the command line takes the place of what a study says.
         """
-        words = self.reading.words()
-        given = {name: words.pop(name) for name in ("dataset", "instances", "ids")}
-        given |= {"annotations": self.annotations, "protocol": self.evaluation.protocol}
-        reading = {name: value for name, value in words.items() if value is not None}
-        given = {name: value for name, value in given.items() if value is not None}
-        given |= {"reading": reading} if reading else {}
+        given = self.reading.of_study(
+            annotations=self.annotations, protocol=self.evaluation.protocol
+        )
         lists = {
             f"--{name}": getattr(self, name) for name in ("labels", "stage", "backbone", "pairs")
         }
@@ -296,20 +277,8 @@ def _check_protocol(
     evaluation: ProtocolOptions, file: Path, result: Mapping[str, Any], known: Vocabulary | None
 ) -> None:
     """Refuse a result that was saved under another protocol than what is asked for."""
-    protocol = result.get("protocol")
-    saved = protocol if isinstance(protocol, Mapping) else {"name": protocol}
-    asked = evaluation.made(known or vocabulary_named("hico-det"))
-    decided = (CUT, RANKING, GROUPS)  # by the files
-    theirs = choices_of(str(saved.get("signature", "")))
-    same = all(
-        theirs.get(choice, value) == value
-        for choice, value in asked.choices.items()
-        if choice not in decided
-    )
-    if asked.name != saved.get("name") or not same:
-        line = saved.get("name")
-        if asked.name == line:
-            line = short_signature(str(line), str(saved["signature"]))
+    line = other_protocol(result, evaluation.made(known or vocabulary_named("hico-det")))
+    if line:
         raise _other_choice(file, result, "protocol", str(evaluation.protocol), line)
 
 
@@ -403,8 +372,8 @@ def _is_semantic(study: Study, read: Reader) -> bool:
 
 def _check_semantic(choices: CompareOptions) -> None:
     """Refuse what the comparison by meaning does not have."""
-    if choices.table:
-        raise InputError("--table: semantic results have one table; leave this out")
+    if choices.table or choices.columns:
+        raise InputError("--table, --columns: semantic results have one table; leave this out")
     if choices.page.open:
         raise InputError("--open: shows mAP and errors, and these models are compared by meaning")
     if choices.analyses or choices.tests.significance:

@@ -1,28 +1,25 @@
-"""``diaghoi demo``: from nothing to tables, JSON and a figure."""
+"""``diaghoi demo``: from nothing to reports, JSON and a figure."""
 
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import typer
 
+from diaghoi import simulate
 from diaghoi.cli import options
+from diaghoi.cli.compare import compare
 from diaghoi.cli.options import option, options_class, with_options
 from diaghoi.cli.outputs import check_folder
-from diaghoi.cli.present import draw, print_result, write_text
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.robustness import robustness as evaluate_robustness
+from diaghoi.cli.report import report
+from diaghoi.cli.robustness import FIGURES, robustness
 from diaghoi.data.scenes import Scenes
-from diaghoi.diagnosis import diagnose as diagnosing
 from diaghoi.formats import read_annotations, write, write_pair_lists, write_triplet_lists
-from diaghoi.report.json import write_json
-
-if TYPE_CHECKING:
-    import numpy as np
-
 
 IMAGES = 100  # that are taken of the annotations, or the files would fill the disk
+DETECTORS = {each.name: each for each in (simulate.ONE_STAGE, simulate.TWO_STAGE)}
 MODEL = """
 [[model]]
 label = "{label}"
@@ -37,7 +34,7 @@ class DemoOptions:
     """What is simulated, and where to."""
 
     out: options.Folder = Path("demo")
-    images: int = option(
+    size: int = option(
         500,
         min=1,
         max=options.MOST_IMAGES,
@@ -59,99 +56,67 @@ def demo(choices: DemoOptions) -> None:
 
     The folder then holds the annotations and the predictions in the formats of the field (.pkl) and
     in the package's own (.npz), and for each detector its report as text and JSON, and one figure.
-    With --robustness it holds a study of both under 20 corruptions x 5 severities, its tables,
-    figures and JSON.
+    With --robustness it holds a study of both under 20 corruptions x 5 severities, its figures and
+    JSON.
     """
-    import numpy as np
-
-    from diaghoi import simulate
-
-    out, seed = choices.out, choices.seed
+    out, quiet = choices.out, choices.quiet
     check_folder(out)
-    rng = np.random.default_rng(seed)
-    with progress(choices.quiet) as bar:
+    rng = np.random.default_rng(choices.seed)
+    with progress(quiet) as bar:
         bar.start("simulating annotations")
         if choices.annotations is None:
-            truth = simulate.annotations(choices.images, rng)
+            truth = simulate.annotations(choices.size, rng)
         else:
             truth = read_annotations(choices.annotations)
+        out.mkdir(parents=True, exist_ok=True)
         if choices.robustness:
-            study = _write_robustness_study(out, truth, seed, bar)
+            _write_study(out, truth, choices.seed, bar)
         else:
-            results = _reports(out, truth, rng, bar)
+            _write_detectors(out, truth, rng, bar)
     if choices.robustness:
-        json, cache = out / "robustness.json", out / "cache"
-        evaluate_robustness(study=study, json=json, figures=out, cache=cache, quiet=choices.quiet)
-    if choices.quiet:
-        return
-    if choices.robustness:
-        command = f"robustness {study} --cache {out / 'cache'} --errors"
-        typer.echo(f"\n{_closing(out, command)}")
-        return
-    for result in results:
-        print_result(result)
-        typer.echo()
-    predictions, pairs = out / "one_stage.pkl", out / "one_stage_pairs.pkl"
-    command = f"report {predictions} --annotations {out / 'annotations.pkl'} --pairs {pairs}"
-    typer.echo(_closing(out, command))
+        study, cache = out / "study.toml", out / "cache"
+        files = [out / "robustness.json", *(out / f"robustness_{name}.pdf" for name in FIGURES)]
+        robustness(study=study, cache=cache, out=files, quiet=quiet)
+        typer.echo("", nl=not quiet)
+        command = f"robustness {study} --cache {cache} --detail"
+    else:
+        annotations = out / "annotations.npz"
+        for label in DETECTORS:
+            file = out / f"{label}.npz"
+            files = [file.with_suffix(".json"), file.with_suffix(".txt")]
+            report(predictions=str(file), annotations=annotations, out=files, quiet=quiet)
+            typer.echo("", nl=not quiet)
+        results = [out / f"{label}.json" for label in DETECTORS]
+        figures = [out / "delta_map.pdf", out / "delta_map.png"]
+        compare(models=results, out=figures, quiet=True)
+        files = [out / f"{name}.pkl" for name in ("one_stage", "annotations", "one_stage_pairs")]
+        command = "report {} --annotations {} --pairs {}".format(*files)
+    if not quiet:
+        names = sorted(path.name for path in out.iterdir() if not path.name.startswith("."))
+        typer.echo(f"{out} holds {', '.join(names)}.\nTry: diaghoi {command}")
 
 
-def _closing(out: Path, command: str) -> str:
-    names = ", ".join(sorted(path.name for path in out.iterdir() if not path.name.startswith(".")))
-    return f"{out} holds {names}.\nTry: diaghoi {command}"
-
-
-def _reports(
-    out: Path, truth: Scenes, rng: np.random.Generator, bar: Progress
-) -> list[dict[str, Any]]:
-    """Write annotations, predictions, reports and the figure."""
-    from diaghoi import simulate
-
-    out.mkdir(parents=True, exist_ok=True)
-    _write_annotations(out, truth)
-    results = []
-    detectors = {"one_stage": simulate.ONE_STAGE, "two_stage": simulate.TWO_STAGE}
-    for label, detector in detectors.items():
+def _write_detectors(folder: Path, truth: Scenes, rng: np.random.Generator, bar: Progress) -> None:
+    """Write annotations, and the predictions of two detectors."""
+    write_triplet_lists(folder / "annotations.pkl", truth)
+    write(folder / "annotations.npz", truth)
+    for label, detector in DETECTORS.items():
         bar.start(f"simulating {label}")
         found = simulate.detect(truth, detector, rng)
-        results.append(_report(out, label, truth, found, bar))
-    bar.start("drawing")
-    for suffix in ("pdf", "png"):
-        draw(results, out / f"delta_map.{suffix}")
-    return results
+        write_triplet_lists(folder / f"{label}.pkl", found)
+        write_pair_lists(folder / f"{label}_pairs.pkl", found)
+        write(folder / f"{label}.npz", found)
 
 
-def _write_annotations(out: Path, truth: Scenes) -> None:
-    write_triplet_lists(out / "annotations.pkl", truth)
-    write(out / "annotations.npz", truth)
-
-
-def _report(out: Path, label: str, truth: Scenes, found: Scenes, bar: Progress) -> dict[str, Any]:
-    bar.start(f"writing {label}")
-    write_triplet_lists(out / f"{label}.pkl", found)
-    write_pair_lists(out / f"{label}_pairs.pkl", found)
-    write(out / f"{label}.npz", found)
-    bar.start(f"diagnosing {label}", total=len(truth))
-    result = diagnosing.diagnose(truth, found, label=label, progress=bar.advance).to_dict()
-    write_json(out / f"{label}.json", result)
-    write_text(out / f"{label}.txt", result)
-    return result
-
-
-def _write_robustness_study(folder: Path, truth: Scenes, seed: int, bar: Progress) -> Path:
-    """Simulate two detectors under every corruption and severity; return the description."""
-    import numpy as np
-
-    from diaghoi import simulate
+def _write_study(folder: Path, truth: Scenes, seed: int, bar: Progress) -> None:
+    """Simulate two detectors under every corruption and severity, and describe the study."""
     from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES
     from diaghoi.robustness.simulated import under_corruption
 
-    folder.mkdir(parents=True, exist_ok=True)
     truth = truth.between(0, min(IMAGES, len(truth)))
     write(folder / "annotations.npz", truth)
     text = 'annotations = "annotations.npz"\n'
-    for stage, detector in (("one", simulate.ONE_STAGE), ("two", simulate.TWO_STAGE)):
-        label = detector.name
+    for label, detector in DETECTORS.items():
         (folder / label).mkdir(exist_ok=True)
         conditions = [(name, each) for name in CORRUPTIONS for each in SEVERITIES]
         bar.start(f"simulating {label} under corruption", total=1 + len(conditions))
@@ -163,7 +128,5 @@ def _write_robustness_study(folder: Path, truth: Scenes, seed: int, bar: Progres
             found = simulate.detect(truth, worse, np.random.default_rng([seed, number]))
             write(folder / label / f"{name}_{severity}.npz", found)
             bar.advance(1)
-        text += MODEL.format(label=label, stage=stage)
-    study = folder / "study.toml"
-    study.write_text(text, encoding="utf-8")
-    return study
+        text += MODEL.format(label=label, stage=label.partition("_")[0])
+    (folder / "study.toml").write_text(text, encoding="utf-8")

@@ -1,12 +1,12 @@
-"""``diaghoi inspect``: identify a file, and report what looks wrong with it."""
+"""``diaghoi inspect`` and ``diaghoi convert``: identify a file, and write it in the own format."""
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from pathlib import Path
 from shlex import quote
 from typing import Any
 
-import numpy as np
 import typer
 
 from diaghoi.cli import options, outputs
@@ -14,160 +14,223 @@ from diaghoi.cli.locate import in_folder
 from diaghoi.cli.options import argument, option, options_class, with_options, without
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import ReadingOptions, naming_own_data
-from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.protocol import phrases_of
+from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.diagnosis import inspection
-from diaghoi.exceptions import InputError, printable
-from diaghoi.formats import open_file, read_annotations, read_predictions
+from diaghoi.exceptions import InputError, number_of, printable, some_of
+from diaghoi.formats import open_file, read, read_annotations, read_predictions, write
 from diaghoi.formats.containers.content import FIRST
+from diaghoi.formats.datasets import vocabulary as vocabulary_named
 from diaghoi.formats.own_data import write_draft
 from diaghoi.formats.reading import check_fit
 
-# Rows from which on files of the package are sampled, and the images that are read of these, in
-# runs of neighbours.
-ROWS, IMAGES, RUN = 2_000_000, 2000, 100
-
 
 @options_class
-class InspectOptions(outputs.ResultOptions):
+class InspectOptions:
     """Which file is inspected, and how it is read."""
 
-    file: Path = argument(help="Predictions, pairs or annotations.")
-    annotations: Path | None = option(
-        None, help="Annotations of the same images, to compare predictions with."
-    )
+    file: Path = argument(help="Predictions, pairs, annotations, or the .toml of a data set.")
+    annotations: Path | None = option(None, help="Annotations of the same images or data set.")
     pairs: options.Pairs = None
-    reading: ReadingOptions = without(ReadingOptions, "top", "force")
+    reading: ReadingOptions = without(ReadingOptions, "force")
     to_description: Path | None = option(
-        None,
-        help="Draft the description of a data set of its own from the numbers in the files: a "
-        ".toml file for --dataset.",
+        None, help="Draft a .toml file for --dataset from the numbers in files of your own data."
     )
+    output: outputs.OutputOptions = without(outputs.OutputOptions, "out")
+
+    @property
+    def is_data_set(self) -> bool:
+        """Whether the file is a description, or a known data set."""
+        return self.file.suffix == ".toml" or str(self.file) in VOCABULARIES
+
+    @property
+    def beside(self) -> dict[str, Any]:
+        """The files that belong to annotations of V-COCO."""
+        return {key: self.reading.words("top")[key] for key in ("instances", "ids")}
+
+    def check(self, annotations: Path | None) -> None:
+        """Refuse files that cannot be written or read, before the work begins."""
+        known = str(self.file) in VOCABULARIES
+        inputs = [None if known else self.file, annotations, self.pairs, *self.beside.values()]
+        outputs.check_files([self.output.json, self.to_description], inputs)
+        if self.is_data_set and (self.pairs or self.to_description or self.reading.dataset):
+            raise InputError(
+                f"{self.file}: is a data set; leave --pairs, --to-description and --dataset out"
+            )
 
 
 @with_options
 def inspect(choices: InspectOptions) -> None:
-    """Identify a file, and report what looks wrong with it."""
+    """Identify a file, and report what looks wrong with it.
+
+    Of the description of a data set, show how it was understood, and inspect its annotations.
+    """
+    choices.check(choices.annotations)
+    (_inspect_data_set if choices.is_data_set else _inspect_file)(choices)
+
+
+def _inspect_data_set(choices: InspectOptions) -> None:
+    words = vocabulary_named(str(choices.file))
+    result = inspection.understood(words) | {"annotations": None, "notes": [], "warnings": []}
+    path = choices.annotations or words.annotations
+    if path is not None:
+        path = in_folder(path, words).path
+        choices.check(path)
+        with progress(choices.output.quiet) as bar:
+            bar.start(f"reading {path}")
+            truth = read_annotations(path, dataset=words, **choices.reading.words("top", "dataset"))
+            seen = inspection.inspect(truth)
+        result["annotations"] = {"file": str(path)} | seen.facts
+        result |= {"notes": list(truth.notes), "warnings": list(seen.warnings)}
+    choices.output.deliver(outputs.as_json(result), lambda: _print_data_set(result))
+
+
+def _inspect_file(choices: InspectOptions) -> None:
     file, annotations, pairs = choices.file, choices.annotations, choices.pairs
-    json, to_description, dataset = choices.json, choices.to_description, choices.reading.dataset
-    beside: dict[str, Any] = {"instances": choices.reading.instances, "ids": choices.reading.ids}
-    outputs.check_files([json, to_description], [file, annotations, pairs, *beside.values()])
-    if to_description is not None:
+    dataset = choices.reading.dataset
+    if choices.to_description is not None:
         if dataset is not None:
-            raise InputError(
-                "--to-description: drafts the description of a data set that has none; leave "
-                "--dataset out"
-            )
-        write_draft(to_description, [file, *([] if annotations is None else [annotations])])
-        dataset = str(to_description)
-        if not choices.quiet and json != outputs.STDOUT:
-            typer.echo(f"Wrote {to_description}: fill in the names of objects and verbs.")
-    reading = choices.reading.words(*beside) | {"dataset": dataset}
-    with progress(choices.quiet) as bar, naming_own_data(file, annotations, dataset):
+            raise InputError("--to-description: drafts a new description; leave --dataset out")
+        write_draft(choices.to_description, [file, *filter(None, [annotations])])
+        dataset = str(choices.to_description)
+        if not (choices.output.quiet or choices.output.printed([".json"])):
+            typer.echo(f"Wrote {dataset}: fill in the names of objects and verbs.")
+    reading = choices.reading.words("top") | {"dataset": dataset}
+    beside = {key: reading.pop(key) for key in choices.beside}
+    with progress(choices.output.quiet) as bar, naming_own_data(file, annotations, dataset):
         bar.start(f"reading {file}")
-        own = beside if annotations is None and pairs is None else {}
-        most = None if pairs is not None else FIRST
-        alone = annotations is None
+        most, alone = None if pairs is not None else FIRST, annotations is None
+        own = beside if alone and pairs is None else {}
         recognised, source, held, cut = open_file(file, most=most, fitting=alone, **own, **reading)
-        scenes, sample = _sampled(file, source, cut)
+        scenes, whole = inspection.sampled(source)
+        sample: dict[str, Any] = {"images": len(scenes), "which": "first" if cut else "spread"}
+        sample |= {"bytes": file.stat().st_size} if cut else {"of": whole}
         if pairs is not None:
             scenes = read_predictions(file, pairs=pairs, **reading)
         truth = None if held is None else held.load()
         if annotations is not None:
             annotations = in_folder(annotations, scenes.vocabulary).path
-            outputs.check_files([json], [annotations])
+            choices.check(annotations)
             truth = read_annotations(annotations, dataset=scenes.vocabulary, **beside)
             if dataset is None:
                 check_fit(truth)
-        found = inspection.inspect(scenes, truth, whole=sample is None)
-    alone = truth is None and recognised.kind != "annotations"
+        seen = inspection.inspect(scenes, truth, whole=not (cut or whole))
     result = {
         "file": str(file),
-        "kind": recognised.kind,
-        "format": recognised.format,
-        "title": recognised.title,
-        "container": recognised.container,
+        **{key: getattr(recognised, key) for key in ("kind", "format", "title", "container")},
         "numbering": dict(recognised.numbering),
         "annotations": held is not None,
-        **({} if sample is None else {"sample": sample}),
-        "facts": found.facts,
+        **({"sample": sample} if cut or whole else {}),
+        "facts": seen.facts,
         "notes": list(scenes.notes),
-        "warnings": list(found.warnings),
+        "warnings": list(seen.warnings),
     }
-    choices.deliver(result, lambda: _print(result, alone, annotations, pairs))
+    alone = truth is None and recognised.kind != "annotations"
+    given = {"--annotations": annotations or ("FILE" if held is None else ""), "--pairs": pairs}
+    words = [f"{name} {quote(str(path))}" for name, path in given.items() if path]
+    following = " ".join(["Next: diaghoi report", quote(str(file)), *words])
+    choices.output.deliver(outputs.as_json(result), lambda: _print_file(result, alone, following))
 
 
-def _sampled(file: Path, source: SceneSource, cut: bool) -> tuple[Scenes, dict[str, Any] | None]:
-    """Return the images to inspect, and where these are not all: which they are, and of what."""
-    if cut:
-        scenes = source.load()
-        return scenes, {"images": len(scenes), "which": "first", "bytes": file.stat().st_size}
-    rows = {} if isinstance(source, Scenes) else {n: int(b[-1]) for n, b in source.bounds.items()}
-    if sum(rows.values()) <= ROWS or len(source) <= IMAGES:
-        return source.load(), None
-    starts = np.linspace(0, len(source) - RUN, IMAGES // RUN).astype(np.int64)
-    scenes = source.take(np.unique(starts[:, None] + np.arange(RUN)))
-    whole = {"images": len(source), "boxes": rows["box"], "triplets": rows["triplet"]}
-    return scenes, {"images": len(scenes), "which": "spread", "of": whole}
-
-
-def _print_sample(sample: dict[str, Any]) -> None:
-    """Say which images were read: all that follows is about them alone."""
-    if sample["which"] == "first":
-        typer.echo(
-            f"  The file has {sample['bytes'] / 1e6:,.0f} MB: only its first {sample['images']:,} "
-            "images are read, and all below is about these."
-        )
-        return
-    of = ", ".join(f"{value:,} {name}" for name, value in sample["of"].items())
-    typer.echo(
-        f"  The file has {of}: only {sample['images']:,} images spread over it are read, and all "
-        "below is about these."
-    )
-
-
-def _print(
-    result: dict[str, Any], alone: bool, annotations: Path | None, pairs: Path | None
-) -> None:
+def _print_file(result: dict[str, Any], alone: bool, following: str) -> None:
     typer.echo(f"{result['file']}: {result['kind']}")
     typer.echo(f"  {result['title']} ({result['format']}, {result['container']})")
-    if "sample" in result:
-        _print_sample(result["sample"])
-    facts = {name: _shown(value) for name, value in result["facts"].items()}
-    facts |= {f"{name} read as": value for name, value in result["numbering"].items()}
+    if sample := result.get("sample", {}):
+        size, which = f"{sample.get('bytes', 0) / 1e6:,.0f} MB", "its first {:,} images"
+        if "of" in sample:
+            size = ", ".join(f"{value:,} {name}" for name, value in sample["of"].items())
+            which = "{:,} images spread over it"
+        which = which.format(sample["images"])
+        typer.echo(f"  The file has {size}: only {which} are read, and all below is about these.")
+    rows = result["facts"] | {f"{key} read as": how for key, how in result["numbering"].items()}
     if result["annotations"]:
-        facts["annotations"] = "in the file"
-    if result["kind"] == "predictions" and inspection.PAIRS_OF_TRIPLETS in facts:
-        facts["pair list"] = "none: pair recall is that of the pairs of the triplets"
-    width = max(map(len, facts))
-    for name, value in facts.items():
-        typer.echo(f"  {name:{width}}  {value}")
+        rows["annotations"] = "in the file"
+    if result["kind"] == "predictions" and inspection.PAIRS_OF_TRIPLETS in rows:
+        rows["pair list"] = "none: pair recall is that of the pairs of the triplets"
+    _print_rows(rows.items())
+    inside = " in these images" if sample else " in the file itself" if alone else ""
+    more = "; --annotations compares it with its annotations" if alone else ""
+    _print_remarks(result, inside + more)
+    if result["kind"] == "predictions":
+        typer.echo(following)
+
+
+def _print_data_set(result: dict[str, Any]) -> None:
+    typer.echo(f"{result['name']}: {result['classes']:,} HOI classes")
+    other = ("name", "protocol", "annotations", "notes", "warnings")
+    rows = [(key.replace("_", " "), result[key]) for key in result if key not in other]
+    rows.append(("protocol", result["protocol"]["name"]))
+    _print_rows([*rows, *(("", phrase) for phrase in phrases_of(result["protocol"]["signature"]))])
+    if result["annotations"] is None:
+        typer.echo("To inspect its annotations, too, give them with --annotations FILE.")
+    else:
+        typer.echo("Annotations")
+        _print_rows(result["annotations"].items())
+        _print_remarks(result)
+
+
+def _print_rows(rows: Iterable[tuple[str, Any]]) -> None:
+    shown = [(name, _shown(value)) for name, value in rows]
+    width = max(len(name) for name, _ in shown)
+    for name, text in shown:
+        typer.echo(f"  {name:{width}}  {text}")
+
+
+def _shown(value: Any) -> str:
+    """Write a value of a result on a line."""
+    if isinstance(value, dict):
+        return some_of([f"{name} {_shown(of)}" for name, of in value.items()], 4) or "none"
+    if isinstance(value, list):
+        ranged = [f"{number:.4g}" for number in value if not isinstance(number, str)]
+        return " to ".join(ranged) or some_of(value, 4)
+    if value is None:
+        return "not given"
+    return f"{value:,}" if isinstance(value, int) else str(value)
+
+
+def _print_remarks(result: dict[str, Any], where: str = "") -> None:
     for note in result["notes"]:
         typer.echo(f"Note: {printable(note)}")
     for warning in result["warnings"]:
         typer.echo(f"Warning: {warning}")
     if not result["warnings"]:
-        inside = " in the file itself" if alone else ""
-        inside = " in these images" if "sample" in result else inside
-        more = "; --annotations compares it with its annotations" if alone else ""
-        typer.echo(f"Nothing looks wrong{inside}{more}.")
-    _print_next(result, annotations, pairs)
+        typer.echo(f"Nothing looks wrong{where}.")
 
 
-def _print_next(result: dict[str, Any], annotations: Path | None, pairs: Path | None) -> None:
-    """Print the command that a user of predictions runs next."""
-    if result["kind"] != "predictions":
-        return
-    words = ["diaghoi report", quote(result["file"])]
-    if annotations is not None:
-        words += ["--annotations", quote(str(annotations))]
-    elif not result["annotations"]:
-        words.append("--annotations FILE")
-    if pairs is not None:
-        words += ["--pairs", quote(str(pairs))]
-    typer.echo(f"Next: {' '.join(words)}")
+@options_class
+class ConvertOptions:
+    """Which file is converted, and how it is read."""
+
+    source: Path = argument(help="Predictions or annotations.")
+    target: Path = argument(help="The .npz file to write.")
+    pairs: options.Pairs = None
+    reading: ReadingOptions = without(ReadingOptions, "force")
+    quiet: options.Quiet = False
 
 
-def _shown(value: Any) -> str:
-    if isinstance(value, list):
-        return " to ".join(f"{number:.4g}" for number in value)
-    return f"{value:,}"
+@with_options
+def convert(choices: ConvertOptions) -> None:
+    """Convert a file to the package's own format, which loads fast.
+
+    The input may be in any known format; the output is a columnar .npz with triplets and pairs.
+    """
+    source, target, pairs, reading = choices.source, choices.target, choices.pairs, choices.reading
+    if target.suffix != ".npz":
+        raise InputError(f"{target}: the package's own format is .npz; end the name with .npz")
+    words = reading.words()
+    outputs.check_files([target], [source, pairs, words["instances"], words["ids"]])
+    with progress(choices.quiet) as bar:
+        bar.start(f"reading {source}")
+        if pairs is None:
+            _, scenes = read(source, **words)
+        else:
+            scenes = read_predictions(source, pairs=pairs, **reading.words("instances", "ids"))
+        bar.start(f"writing {target}")
+        write(target, scenes)
+    if not choices.quiet:
+        typer.echo(
+            f"{target}: {number_of('image', len(scenes))}, {len(scenes.box_label):,} boxes, "
+            f"{number_of('pair', len(scenes.pair_human))}, "
+            f"{number_of('triplet', len(scenes.triplet_pair))}"
+        )
+        outputs.print_notes(scenes.notes)

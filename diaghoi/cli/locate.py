@@ -1,4 +1,11 @@
-"""Find the annotations of a data set if the user does not give them."""
+"""Find the annotations and image labels of a data set if the user does not give them.
+
+A file ``diaghoi.toml`` in the working directory, or in one of its parents, may name them::
+
+    [hico-det]
+    annotations = "data/instances_test2015.json"   # a path from this file, or a folder
+    image-labels = "data/anno.mat"
+"""
 
 from __future__ import annotations
 
@@ -9,11 +16,11 @@ from pathlib import Path
 
 import numpy as np
 
-from diaghoi.cli.settings import CHANGE, setting_of, settings_file
 from diaghoi.data.scenes import SceneSource
-from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats import recognise
+from diaghoi.formats.containers.toml import check_keys, read_toml, text_of
 from diaghoi.formats.hico_det.image_labels import ImageLabels, read_image_labels
 
 # Folders below the working directory in which the code bases of the field keep a data set, and the
@@ -49,7 +56,10 @@ HOW_TO_GET |= {
     "v-coco-thesis": "get test_vcoco.json (QPIC, CDN)",
     "hoi-a-verbs": HOW_TO_GET["hoi-a"],
 }
-VARIABLE = "DIAGHOI_DATA"
+VARIABLE, TOML = "DIAGHOI_DATA", "diaghoi.toml"
+ANNOTATIONS, LABELS = "annotations", "image-labels"
+# Only HICO-DET has image labels.
+KEYS = {name: (ANNOTATIONS, LABELS)[: 1 + (name == "hico-det")] for name in VOCABULARIES}
 
 
 @dataclass(frozen=True)
@@ -80,12 +90,7 @@ def in_folder(path: Path, vocabulary: Vocabulary) -> LocatedFile:
         return LocatedFile(path=path)
     if not vocabulary.known:
         raise InputError(f"{path}: is a folder; give the annotation file itself")
-    file = next((file for file in _files_in(path, vocabulary.name) if file.is_file()), None)
-    if file is None:
-        raise InputError(
-            f"{path}: a folder without {' or '.join(FILES[vocabulary.name])}; give the annotation "
-            "file itself"
-        )
+    file = _usual_file(path, FILES[vocabulary.name])
     return LocatedFile(path=file, notes=[f"annotations: {file}"])
 
 
@@ -93,14 +98,14 @@ def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
     """Find the annotation file of a data set.
 
     A described data set names its file. That of a known data set is searched for in
-    ``DIAGHOI_DATA`` (a file or a folder), in the user's settings, and in the usual folders of the
+    ``DIAGHOI_DATA`` (a file or a folder), in ``diaghoi.toml``, and in the usual folders of the
     field, in this order.
 
     Raises
     ------
     InputError
         If none is found; the message lists the places searched and how to get the file. Also if
-        the settings name a file that no longer exists.
+        ``diaghoi.toml`` is not valid, or names a file that does not exist.
     """
     dataset = vocabulary.name
     if not vocabulary.known:
@@ -112,19 +117,15 @@ def find_annotations(vocabulary: Vocabulary) -> LocatedFile:
         return LocatedFile(
             path=vocabulary.annotations, notes=[f"annotations: {vocabulary.annotations}"]
         )
-    looked: list[str] = []
-    for place, given, paths in _places(dataset):
-        path = next((path for path in paths if path.is_file()), None)
-        if path is not None:
-            passed = f", because there are none in {', '.join(looked)}" if looked else ""
-            return LocatedFile(path=path, notes=[f"annotations: {path}, from {place}{passed}"])
-        if given:
-            looked.append(f"{place} ({given})")
-    searched = ", ".join((*looked, *FOLDERS[dataset]))
+    path, place, looked = _searched(dataset, ANNOTATIONS)
+    if path is not None:
+        passed = f", because there are none in {', '.join(looked)}" if looked else ""
+        return LocatedFile(path=path, notes=[f"annotations: {path}, from {place}{passed}"])
     raise InputError(
-        f"no {dataset} annotations found; looked for {', '.join(FILES[dataset])} in {searched}; "
-        f"{HOW_TO_GET[dataset]} and give it with --annotations FILE, or once for all with "
-        f"'diaghoi config set {dataset}.annotations FILE'"
+        f"no {dataset} annotations found; looked for {', '.join(FILES[dataset])} in "
+        f"{', '.join((*looked, *FOLDERS[dataset]))}; {HOW_TO_GET[dataset]} and give it with "
+        f"--annotations FILE, or once for all in {TOML}, here or in a folder above: the line "
+        f'[{dataset}], and below it the line {ANNOTATIONS} = "FILE"'
     )
 
 
@@ -137,32 +138,13 @@ def is_found(vocabulary: Vocabulary) -> bool:
     return True
 
 
-def _places(dataset: str) -> Iterator[tuple[str, str | None, list[Path]]]:
-    """Give each place to search: its name, the user's value there, and the paths to try."""
-    variable = os.environ.get(VARIABLE)
-    if variable:
-        root = Path(variable)
-        below = (root / folder.removeprefix("data/") for folder in FOLDERS[dataset])
-        paths = [path for folder in (root, *below) for path in _files_in(folder, dataset)]
-        yield VARIABLE, variable, [root, *dict.fromkeys(paths)]
-    setting = setting_of(f"{dataset}.annotations")
-    if setting:
-        yield f"the settings in {settings_file()}", str(setting), [setting]
-    customary = [path for folder in FOLDERS[dataset] for path in _files_in(folder, dataset)]
-    yield "a customary folder", None, customary
-
-
-def _files_in(folder: str | Path, dataset: str) -> list[Path]:
-    return [Path(folder) / name for name in FILES[dataset]]
-
-
 def image_labels(
     given: Path | None, annotations: SceneSource, predictions: SceneSource
 ) -> tuple[ImageLabels | None, list[str]]:
-    """Read the image labels given, or those of the settings if they fit.
+    """Read the image labels given, or those that are found if they fit.
 
-    Settings apply to every report of this user, including those on other images; for those images
-    Known Object falls back to the boxes, with a note.
+    They are searched for as annotations are. Where they do not label all images, Known Object
+    falls back to the boxes, with a note.
 
     Parameters
     ----------
@@ -185,20 +167,89 @@ def image_labels(
     """
     if given is not None:
         return _read_labels(given), []
-    key = f"{annotations.vocabulary.name}.image-labels"
-    setting = setting_of(key)
-    if setting is None:
+    dataset = annotations.vocabulary.name
+    if LABELS not in KEYS.get(dataset, ()):
+        return None, []
+    path, place, _ = _searched(dataset, LABELS)
+    if path is None:
         return None, []
     try:
-        labels = _read_labels(setting)
+        labels = _read_labels(path)
     except InputError as error:
-        raise InputError(f"{error}; it is the setting {key}: {CHANGE.format(key=key)}") from None
+        raise InputError(f"{error}; it is from {place}: correct or remove it there") from None
     if all(np.isin(scenes.names, labels.names).all() for scenes in (annotations, predictions)):
-        return labels, [f"image labels: {setting}, from the settings"]
+        return labels, [f"image labels: {path}, from {place}"]
     return None, [
-        f"{setting}, from the settings, does not label all of these images: Known Object goes by "
-        "the box annotations"
+        f"{path}, from {place}, does not label all of these images: Known Object goes by the box "
+        "annotations"
     ]
+
+
+def _searched(dataset: str, key: str) -> tuple[Path | None, str, list[str]]:
+    """Return a file, the place where it was found, and the user's places without it."""
+    looked: list[str] = []
+    for place, value, paths in _places(dataset, key):
+        path = next((path for path in paths if path.is_file()), None)
+        if path is not None:
+            return path, place, looked
+        if value:
+            looked.append(f"{place} ({value})")
+    return None, "", looked
+
+
+def _places(dataset: str, key: str) -> Iterator[tuple[str, str | None, list[Path]]]:
+    """Give each place to search: its name, the user's value there, and the paths to try."""
+    names = _names(dataset, key)
+    variable = os.environ.get(VARIABLE)
+    if variable:
+        root = Path(variable)
+        below = (root / folder.removeprefix("data/") for folder in FOLDERS[dataset])
+        paths = [folder / name for folder in (root, *below) for name in names]
+        yield VARIABLE, variable, [*([root] if key == ANNOTATIONS else []), *dict.fromkeys(paths)]
+    toml, file = _named_in_toml(dataset, key)
+    if file is not None:
+        yield str(toml), str(file), [file]
+    customary = [Path(folder) / name for folder in FOLDERS[dataset] for name in names]
+    yield "a customary folder", None, customary
+
+
+def _names(dataset: str, key: str) -> tuple[str, ...]:
+    return FILES[dataset] if key == ANNOTATIONS else ("anno.mat",)
+
+
+def _usual_file(folder: Path, names: tuple[str, ...]) -> Path:
+    file = next((folder / name for name in names if (folder / name).is_file()), None)
+    if file is None:
+        raise InputError(f"{folder}: a folder without {' or '.join(names)}; give the file itself")
+    return file
+
+
+def _named_in_toml(dataset: str, key: str) -> tuple[Path | None, Path | None]:
+    """Return the nearest ``diaghoi.toml``, and the file that it names."""
+    here = Path.cwd()
+    near = (folder / TOML for folder in (here, *here.parents))
+    nearest = next((path for path in near if os.path.lexists(path)), None)
+    if nearest is None:
+        return None, None
+    toml = Path(os.path.relpath(nearest))
+    tables = read_toml(toml)
+    check_keys(str(toml), tables, list(KEYS))
+    for name, table in tables.items():
+        if not isinstance(table, dict):
+            raise InputError(f"{toml}: {name}: is {table!r:.60}; give a table: the line [{name}]")
+        check_keys(f"{toml}: [{name}]", table, KEYS[name])
+        for given in table:
+            text_of(f"{toml}: [{name}]", table, given)
+    value = tables.get(dataset, {}).get(key)
+    if value is None:
+        return toml, None
+    where, path = f"{toml}: [{dataset}] {key}", toml.parent / value
+    if not path.exists():
+        raise InputError(f"{where}: {path}: no such file; correct the path: it starts from {TOML}")
+    try:
+        return toml, _usual_file(path, _names(dataset, key)) if path.is_dir() else path
+    except InputError as error:
+        raise InputError(f"{where}: {error}") from None
 
 
 def _read_labels(path: Path) -> ImageLabels:

@@ -195,14 +195,14 @@ def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[st
         if name not in keys:
             name = next((word for word in name.split(",") if word.strip() not in keys), name)
             raise InputError(
-                f"{option} {name.strip()}: not known{close_matches(name.strip(), keys)}; give some "
-                f"of {', '.join(keys)}"
+                f"{option} {name.strip() or repr('')}: not known"
+                f"{close_matches(name.strip(), keys)}; give some of {', '.join(keys)}"
             )
         key = keys[name]
-        if not equals and key.alone is None:
-            raise InputError(f"{option} {name}: give a value: {name}={key.metavar}")
         if equals and not key.metavar:
             raise InputError(f"{option} {part.strip()}: {name} takes no value; leave it out")
+        if not value and (equals or key.alone is None):
+            raise InputError(f"{option} {name}: give a value: {name}={key.metavar}")
         try:
             values.setdefault(name, []).append(key.read(value) if equals else key.alone)
         except ValueError as error:
@@ -232,6 +232,18 @@ def helping(option: str, keys: Mapping[str, Key]) -> Callable[[Any], Any]:
         return given
 
     return callback
+
+
+def also(keys: Mapping[str, Key]) -> Any:
+    """Declare ``--also``, the additional analyses of a command, as the field of a dataclass."""
+    return option(
+        None,
+        metavar="NAME[=VALUE],...",
+        panel=EXTRAS,
+        help=f"{', '.join(keys)}; '--also help' explains them. Repeatable.",
+        callback=helping("--also", keys),
+        is_eager=True,
+    )
 
 
 def choice_of(*names: str) -> Callable[[str], str]:
@@ -326,9 +338,12 @@ Memory = Annotated[
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
     if wanted:
-        for parameter in context.command.params:
-            vars(parameter)["hidden"] = False
+        rare = [vars(each) for each in context.command.params if vars(each).get("hidden")]
+        for each in rare:
+            each["hidden"] = False
         typer.echo(context.get_help())
+        for each in rare:
+            each["hidden"] = True
         raise typer.Exit
 
 
@@ -344,7 +359,7 @@ Predictions = Annotated[
 Annotations = Annotated[
     Path | None,
     typer.Option(
-        help="Annotation file or its folder [searched for in the usual places].",
+        help="Annotation file or folder [found in the usual places].",
         readable=False,
         rich_help_panel=READING,
     ),
@@ -356,8 +371,7 @@ Pairs = Annotated[
 Dataset = Annotated[
     str | None,
     typer.Option(
-        help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes a data set [recognised "
-        "from the content].",
+        help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes one [recognised].",
         rich_help_panel=READING,
     ),
 ]
@@ -365,7 +379,7 @@ Force = Annotated[
     bool,
     typer.Option(
         "--force",
-        help="Evaluate predictions even if they look numbered or measured in another way.",
+        help="Evaluate predictions even if they look misread.",
         rich_help_panel=READING,
     ),
 ]
@@ -395,7 +409,7 @@ ProtocolSpec = Annotated[
     str | None,
     typer.Option(
         "--protocol",
-        metavar="NAME,KEY=VALUE,...",
+        metavar="NAME,...",
         help="How detectors are evaluated [as is usual on the data set], changed by iou=0.75, "
         "ap=area, rare=test, top=100; or the line that a report ends with. '--protocol help' lists "
         "the names.",
@@ -424,7 +438,7 @@ Resamples = Annotated[
     typer.Option(
         max=MOST_RESAMPLES,
         metavar="N",
-        help="Resamples and permutations of the images for the tests.",
+        help="Resamples of the images.",
         rich_help_panel=SURE,
     ),
 ]
@@ -433,7 +447,7 @@ Seed = Annotated[
     typer.Option(
         min=0,
         max=LARGEST_SEED,
-        help="Seed of the random number generator.",
+        help="Random seed.",
         rich_help_panel=SURE,
     ),
 ]
@@ -445,7 +459,7 @@ StudyFile = Annotated[
 ]
 Labels = Annotated[
     str | None,
-    typer.Option(help="Names of the models, separated by commas [names of the files]."),
+    typer.Option(help="Names of the models, separated by commas [of the files]."),
 ]
 Label = Annotated[
     str | None,

@@ -51,11 +51,27 @@ class OutputOptions:
     quiet: options.Quiet = False
 
     def printed(self, kinds: Iterable[str]) -> str:
-        """Return the kind of what is printed on stdout instead of the usual screen, or nothing."""
-        if self.json is not None and str(self.json) == STDOUT:
-            return ".json"
+        """Return the kind of what is printed on stdout instead of the usual screen, or nothing.
+
+        Raises
+        ------
+        InputError
+            For two texts, and for stdout without a kind.
+        """
+        texts = [kind for kind in kinds if kind not in (".html", *FIGURES)]
         names = [str(path).lower() for path in self.out or ()]
-        return next((kind for kind in kinds if f"{STDOUT}{kind}" in names), "")
+        if STDOUT in names:
+            offered = ", ".join(f"{STDOUT}{kind}" for kind in texts)
+            raise InputError(f"--out {STDOUT}: give what to print: {offered}")
+        if self.json is not None and str(self.json) == STDOUT:
+            names.append(f"{STDOUT}.json")
+        first, *more = [kind for kind in texts if f"{STDOUT}{kind}" in names] or [""]
+        if more:
+            raise InputError(
+                f"--out {STDOUT}{more[0]}: only one text can be printed; give the other one the "
+                "name of a file"
+            )
+        return first
 
     def output_files(self, kinds: Collection[str], stem: str = "") -> dict[Path, str]:
         """Name all files, with the suffix that says what they hold.
@@ -103,6 +119,7 @@ class OutputOptions:
             With what is wrong.
         """
         inputs = list(inputs)
+        self.printed(kinds)
         files = self.output_files(kinds, stem)
         folders = set(filter(_is_folder, self.out or ()))
         for folder in folders:
@@ -137,7 +154,9 @@ class OutputOptions:
         """
         writers = writers or {}
         notes: list[str] = []
-        for path, kind in self.output_files([*texts, *writers], stem).items():
+        files = self.output_files([*texts, *writers], stem)
+        # Texts first, so that a figure or a page that fails costs none of them.
+        for path, kind in sorted(files.items(), key=lambda file: file[1] not in texts):
             path.parent.mkdir(parents=True, exist_ok=True)
             if kind in texts:
                 write_text(path, texts[kind]())
@@ -254,13 +273,13 @@ def print_notes(notes: Iterable[str]) -> None:
         typer.echo(f"Note: {printable(note)}", err=True)
 
 
-def show_tables(tables: Iterable[Any]) -> None:
-    """Print tables on stdout."""
+def show_tables(tables: Iterable[Any], console: Any = None) -> None:
+    """Print tables on stdout, or on another console."""
     from rich.console import Console
 
     from diaghoi.report.terminal import print_table
 
-    console = Console(highlight=False)
+    console = console or Console(highlight=False)
     for row, table in enumerate(tables):
         if row:
             console.print()

@@ -42,7 +42,7 @@ class PageOptions:
     open: bool = option(
         False,
         panel=options.FILES,
-        help="Explore the models in a browser: an address on this machine, until Ctrl-C.",
+        help="Explore the models in a browser, until Ctrl-C.",
     )
     port: int = option(
         0, min=0, max=65535, panel=options.FILES, rare=True, help="Port of --open [any free one]."
@@ -64,16 +64,33 @@ class PageOptions:
         Raises
         ------
         InputError
-            Where jinja2 is missing, and for pictures that nothing is drawn on.
+            Where jinja2 is missing, for a port that is taken, and a port or pictures that no page
+            uses.
         """
         if self.open:
             check_page()
+            self._check_port()
+        elif self.port:
+            raise InputError("--port: is for --open; add it or leave this out")
         if self.images is not None:
             if not (self.open or written):
                 raise InputError(
                     "--images: draws the cases of a page on pictures; add --open or --out FILE.html"
                 )
             Pictures(self.images)
+
+    def _check_port(self) -> None:
+        import socket
+
+        from diaghoi.report.html.server import HOST
+
+        try:
+            socket.create_server((HOST, self.port)).close()
+        except OSError as error:
+            reason = os.strerror(error.errno or 0)
+            raise InputError(
+                f"--port {self.port}: cannot be used ({reason}); give another"
+            ) from None
 
     def serve(self, page: Page, quiet: bool) -> None:
         """Show a page at an address that nobody else on this machine can guess, until Ctrl-C."""

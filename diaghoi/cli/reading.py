@@ -22,7 +22,7 @@ from diaghoi.data.groups import UnclearBaseError, read_groups
 from diaghoi.data.groups import zero_shot as zero_shot_split
 from diaghoi.data.joining import alike, only_images, shared_images
 from diaghoi.data.pixels import LAYOUTS
-from diaghoi.data.protocol import Group, Protocol
+from diaghoi.data.protocol import Group, Protocol, spelt
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource, Source
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
@@ -52,7 +52,7 @@ READ = {
     "classes": _WHOLE._replace(help="triplets are numbered by HOI class, from here"),
     "boxes": Key(f"what the numbers of a box are: {', '.join(LAYOUTS)}", metavar="LAYOUT"),
     "top": Key(
-        "triplets kept of each image of dense arrays, best first",
+        "triplets read of each image of dense arrays, best first, at least 100",
         options.whole(1, options.MOST_ROWS),
         metavar="N",
     ),
@@ -74,8 +74,7 @@ class ReadingOptions:
         None,
         metavar="KEY=VALUE,...",
         panel=options.READING,
-        help=f"How to read files, where that is not recognised: {', '.join(READ)}; "
-        "'--read help' explains them.",
+        help="How to read files, where that is not recognised; '--read help' lists the keys.",
         callback=options.helping("--read", READ),
         is_eager=True,
     )
@@ -101,6 +100,14 @@ class ReadingOptions:
                 raise InputError(f"--read {name}: does not apply to this command; leave it out")
             words[_word(name)] = value
         return {name: value for name, value in words.items() if name not in left_out}
+
+    def of_study(self, **more: Any) -> dict[str, Any]:
+        """Give what takes the place of the fields of a study, with others that are not None."""
+        words = self.words()
+        given = more | {name: words.pop(name) for name in ("dataset", "instances", "ids")}
+        reading = {name: value for name, value in words.items() if value is not None}
+        given["reading"] = reading or None
+        return {name: value for name, value in given.items() if value is not None}
 
     def files(
         self, predictions: Path, annotations: Path | None, pairs: Path | None = None, **more: Any
@@ -149,9 +156,11 @@ class ProtocolOptions:
 
     def top(self, vocabulary: Vocabulary) -> int | None:
         """Return how many triplets of an image count, where the user changes that."""
+        if self.protocol is None:
+            return None
         usual = vocabulary.protocol
-        chosen = protocol_named(self.protocol or usual, usual=usual)
-        return None if chosen.top == protocol_named(chosen.name, usual=usual).top else chosen.top
+        chosen = spelt(self.protocol, usual)
+        return None if chosen.top == spelt(chosen.name, usual).top else chosen.top
 
     def check(self, vocabulary: Vocabulary | None) -> None:
         """Refuse what suits no data set, or not the one that is given, before files are read."""
@@ -171,7 +180,8 @@ class ProtocolOptions:
         elif self.groups is not None:
             groups = read_groups(self.groups, vocabulary, notes)
         usual = vocabulary.protocol
-        return protocol_named(self.protocol or usual, usual=usual, groups=groups or None)
+        chosen = usual if self.protocol is None else self.protocol
+        return protocol_named(chosen, usual=usual, groups=groups or None)
 
 
 class Inputs(NamedTuple):
@@ -236,7 +246,7 @@ class InputFiles:
     only_predicted: bool = False
 
     def __post_init__(self) -> None:
-        vocabulary_named(self.dataset or "hico-det")
+        vocabulary_named("hico-det" if self.dataset is None else self.dataset)
 
     @property
     def vocabulary(self) -> Vocabulary:

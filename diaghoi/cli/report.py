@@ -28,7 +28,7 @@ from diaghoi.formats.hico_det.image_labels import ImageLabels
 
 TABLES = {"classes": CLASS_COLUMNS, "images": IMAGE_COLUMNS}
 OF_ROWS = [f"{table}{kind}" for kind in (".csv", ".json") for table in TABLES]
-KINDS = (".json", ".txt", ".html", *outputs.FIGURES, ".csv", ".md", ".tex", *OF_ROWS)
+KINDS = (".json", ".txt", *outputs.FIGURES, ".csv", ".md", ".tex", *OF_ROWS)
 
 
 @options_class
@@ -74,7 +74,8 @@ class ReportOptions(outputs.OutputOptions):
     def kinds(self) -> tuple[str, ...]:
         """How the names of files end that can be written."""
         attributed = "attribution" in self.extras.analyses
-        return (*KINDS, *(f"attribution{kind}" for kind in outputs.FIGURES if attributed))
+        more = [f"attribution{kind}" for kind in outputs.FIGURES if attributed]
+        return (*KINDS, *more) if self.shards.asked else (".html", *KINDS, *more)
 
     @property
     def files(self) -> InputFiles:
@@ -90,8 +91,8 @@ class ReportOptions(outputs.OutputOptions):
 
     def of_boxes(self) -> list[str]:
         """List the options given that need the boxes of all images."""
-        pages = [kind for kind in self.written.values() if kind == ".html"]
-        given = {"--pairs": self.pairs, "--out .html": pages, "--open": self.page.open}
+        given = {"--pairs": self.pairs, "--open": self.page.open}
+        given |= {f"--out {path}": path.suffix.lower() == ".html" for path in self.out or ()}
         return [*(name for name, value in given.items() if value), *self.extras.analyses.of_boxes]
 
     @property
@@ -274,9 +275,11 @@ def _writers(
     def drawing(figure: str) -> outputs.Writer:
         return lambda path: outputs.draw([result], path, choices.column, figure)
 
-    writers: dict[str, outputs.Writer] = {".html": page}
+    writers: dict[str, outputs.Writer] = {}
     for kind in choices.kinds:
-        if kind.endswith(outputs.FIGURES):
+        if kind == ".html":
+            writers[kind] = page
+        elif kind.endswith(outputs.FIGURES):
             writers[kind] = drawing("waterfall" if kind.startswith("attribution") else "delta_map")
     return writers
 

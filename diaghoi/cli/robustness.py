@@ -1,28 +1,38 @@
-"""``diaghoi robustness`` and ``diaghoi corrupt``: detectors on corrupted pictures."""
+"""``diaghoi robustness`` and ``robustness corrupt``: detectors on corrupted pictures."""
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Collection, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from diaghoi._version import __version__
 from diaghoi.cli import options, outputs
-from diaghoi.cli.comparison_tables import Format, Out, table_format, written_tables
-from diaghoi.cli.engines import EngineName, Scheduler, check_engine, started
+from diaghoi.cli.analyses import IntervalOptions
+from diaghoi.cli.compare import TableOptions
+from diaghoi.cli.engines import EngineOptions
 from diaghoi.cli.locate import find_annotations, in_folder
-from diaghoi.cli.options import FORMATS, argument, named, option, options_class, with_options
-from diaghoi.cli.present import print_notes, width_of
-from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.options import (
+    Key,
+    argument,
+    keyed,
+    option,
+    options_class,
+    with_options,
+    without,
+)
+from diaghoi.cli.progress import progress
+from diaghoi.cli.reading import ProtocolOptions, ReadingOptions
+from diaghoi.comparison.selection import names_of
 from diaghoi.data.arrays.threads import cores
-from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.exceptions import InputError, number_of, some_of
-from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
-from diaghoi.report.json import to_json, write_json
 from diaghoi.robustness.corruptions.registry import (
     CORRUPTIONS,
     GROUPS,
@@ -32,10 +42,18 @@ from diaghoi.robustness.corruptions.registry import (
 )
 
 if TYPE_CHECKING:
+    from rich.console import Console
+
+    from diaghoi.comparison.comparison import Comparison
     from diaghoi.robustness.evaluation import Robustness
     from diaghoi.robustness.study import RobustnessStudy
 
 
+STEM = "robustness"
+FIGURES = ("drops", "groups", "severities", "errors", "costs", "shares")
+DRAWN = [f"{name}{ending}" for ending in outputs.FIGURES for name in FIGURES]
+KINDS = (".json", *outputs.TABLES, *DRAWN)
+ALSO = {"errors": Key("how much more each error costs when corrupted", alone=True, metavar="")}
 ABBREVIATIONS = ", ".join(
     f"{group.abbreviation} ("
     + ", ".join(each.abbreviation for each in CORRUPTIONS.values() if each.group == group.name)
@@ -58,120 +76,140 @@ Severity = Annotated[
 
 
 @options_class
-class RobustnessOptions(outputs.ResultOptions):
-    """How a study of robustness is evaluated, and what is shown of it."""
+class RobustnessOptions(TableOptions):
+    """Which study is evaluated, how, and what is shown of it."""
 
     study: options.StudyFile
+    annotations: options.Annotations = None
+    reading: ReadingOptions = without(ReadingOptions, "force")
+    evaluation: ProtocolOptions = without(ProtocolOptions, "zero_shot", "groups")
     metric: str | None = option(
         None,
         metavar="PATH",
+        panel=options.COUNTS,
         help="Any score of the report: map.full, pairs.recall, soft_map [official mAP, or role AP "
         "of scenario 2].",
     )
-    format: Format = None
-    out: Out = None
-    json: options.Json = None
-    figures: Path | None = option(None, help="Draw the figures into this folder.")
-    column: options.Column = "double"
-    figure_format: str = option(
-        "pdf", help=f"Of the figures: one or more of {', '.join(FORMATS)}, separated by commas."
+    also: list[str] | None = options.also(ALSO)
+    significance: bool = option(
+        False,
+        panel=options.SURE,
+        help="Test the highest severity of each corruption against the clean pictures.",
     )
+    resamples: options.Resamples = 1000
+    sure: IntervalOptions = without(IntervalOptions, "interval")
+    cache: Path | None = option(
+        None, panel=options.FILES, help="Cache finished runs in this folder, and reuse them."
+    )
+    column: options.Column = "double"
     corruption: list[str] | None = option(
         None,
         metavar="NAME",
+        panel=options.FILES,
         help="A corruption to show in the figures of single corruptions, by name, abbreviation or "
         "group; repeatable [all; by severity the three that cost most].",
     )
-    errors: bool = option(False, help="Show how much each error grows.")
-    verbose: bool = option(False, help="Print all tables, and a sentence on each corruption.")
-    bootstrap: options.Bootstrap = None
-    significance: bool = option(
-        False, help="Test the highest severity of each corruption against the clean pictures."
-    )
-    resamples: options.Resamples = 1000
-    confidence: options.Confidence = 0.95
-    seed: options.Seed = 0
-    engine: EngineName = "local"
-    scheduler: Scheduler = None
-    workers: options.Workers = None
+    engines: EngineOptions
     block: int | None = option(
-        None, min=1, max=options.MOST_IMAGES, help="Images per unit of work [a whole run]."
+        None,
+        min=1,
+        max=options.MOST_IMAGES,
+        panel=options.SHARDS,
+        rare=True,
+        help="Images per unit of work [a whole run].",
     )
-    cache: Path | None = option(None, help="Cache finished runs in this folder, and reuse them.")
 
-    def __post_init__(self) -> None:
-        table_format(self.format, self.out)
-        changed = {
-            "--column": self.column != "double",
-            "--figure-format": self.figure_formats != ["pdf"],
-            "--corruption": bool(self.corruption),
-        }
+    @property
+    def exchanges(self) -> int | None:
+        """The resamples of the tests, where they are asked for."""
+        return self.resamples if self.significance else None
+
+    @property
+    def errors(self) -> bool:
+        """Whether the growth of errors is asked for."""
+        return "errors" in keyed("--also", self.also or (), ALSO)
+
+    @property
+    def written(self) -> dict[Path, str]:
+        """The files to write."""
+        return self.output_files(KINDS, STEM)
+
+    def described(self) -> RobustnessStudy:
+        """Read the study; what is given on the command line takes the place of what it says."""
+        from diaghoi.robustness.study import read_robustness_study
+
+        given = {"annotations": self.annotations, "protocol": self.evaluation.protocol}
+        return replace(read_robustness_study(self.study), **self.reading.of_study(**given))
+
+    def check_settings(self) -> None:
+        """Refuse what can be seen to go wrong before anything is read."""
+        from diaghoi.statistics.bootstrap import check_settings
+
+        self.engines.check()
+        self.sure.check()
+        if self.exchanges is not None:
+            # Images are counted when they are read.
+            check_settings(2, self.exchanges, self.sure.confidence)
+        figures = any(kind.endswith(outputs.FIGURES) for kind in self.written.values())
+        changed = {"--column": self.column != "double", "--corruption": bool(self.corruption)}
         for name, is_given in changed.items():
-            if is_given and self.figures is None:
-                raise InputError(f"{name}: is for figures; add --figures FOLDER")
-        check_engine(self.engine, self.scheduler)
+            if is_given and not figures:
+                raise InputError(f"{name}: is for figures; add --out FOLDER")
 
-    @property
-    def kind(self) -> str:
-        """How the tables are written."""
-        return table_format(self.format, self.out)
-
-    @property
-    def figure_formats(self) -> list[str]:
-        """The kinds of files of figures."""
-        return named("--figure-format", self.figure_format, FORMATS)
+    def check_files(self, study: RobustnessStudy) -> None:
+        """Refuse files that cannot be written, or would overwrite those of the study."""
+        inputs = [self.study, study.annotations, study.instances, study.ids]
+        for run in study.runs():  # those that cannot be read are reported in the end
+            files = [Path(name) for name in (run.file, run.pairs) if name is not None]
+            inputs += [path for path in files if path.is_file() and os.access(path, os.R_OK)]
+        self.check(KINDS, [*inputs, *(study.similarity or ())], STEM)
+        outputs.check_folder(self.cache)
 
 
 @with_options
 def robustness(choices: RobustnessOptions) -> None:
     """Evaluate detectors on corrupted pictures: MRI, CRI, and which errors grow."""
     from diaghoi.robustness.evaluation import evaluate_study
+    from diaghoi.robustness.sentences import every, worst
     from diaghoi.robustness.store import Store
-    from diaghoi.robustness.study import read_robustness_study
+    from diaghoi.robustness.tables import check_names
     from diaghoi.robustness.work import Asked
-    from diaghoi.statistics.bootstrap import check_settings
 
-    exchanges = choices.resamples if choices.significance else None
-    for number in (choices.bootstrap, exchanges):
-        if number is not None:
-            # Images are counted when they are read.
-            check_settings(2, number, choices.confidence)
-    described = read_robustness_study(choices.study)
-    if described.protocol is not None:
-        protocol_named(described.protocol)
+    choices.check_settings()
+    described = choices.described()
+    known = None if described.dataset is None else vocabulary_named(described.dataset)
+    replace(choices.evaluation, protocol=described.protocol).check(known)
+    check_names(names_of(choices.table or ()), described, errors=choices.errors)
     shown = _shown(choices.corruption or (), described)
     described, located = _located(described)
-    out, json = choices.out, choices.json
-    _check_outputs(described, choices.study, [out, json], [choices.figures, choices.cache])
-    where = choices.engine, choices.scheduler, choices.workers
-    with progress(choices.quiet) as bar, started(*where, bar) as engine:
-        found = evaluate_study(
-            described,
-            engine,
-            metric=choices.metric,
-            asked=Asked(
-                resamples=choices.bootstrap, confidence=choices.confidence, seed=choices.seed
-            ),
-            exchanges=exchanges,
-            block=choices.block,
-            store=Store(choices.cache),
-            start=lambda task, total: bar.start(task, total=total or None),
-            advance=bar.advance,
-        )
+    choices.check_files(described)
+    sure = choices.sure
+    asked = Asked(resamples=sure.bootstrap, confidence=sure.confidence, seed=sure.seed)
+    with progress(choices.quiet) as bar:
+        with choices.engines.started(bar) as engine:
+            found = evaluate_study(
+                described,
+                engine,
+                metric=choices.metric,
+                asked=asked,
+                exchanges=choices.exchanges,
+                block=choices.block,
+                store=Store(choices.cache),
+                start=lambda task, total: bar.start(task, total=total or None),
+                advance=bar.advance,
+            )
         found = replace(found, notes=(*located, *found.notes))
-    if json not in (None, outputs.STDOUT):
-        write_json(json, found.to_dict())
-    if out not in (None, outputs.STDOUT):
-        with replacing(out) as temporary:
-            text = _text(found, choices)
-            temporary.write_bytes(text.encode("utf-8", errors="replace"))
-    _show(found, choices)
-    if choices.figures is not None:
-        # Last, so that a failure to draw loses none of the results.
-        with progress(choices.quiet) as bar:
-            drawn = _draw(found, choices.figures, choices, shown, bar)
-        if not choices.quiet:
-            print_notes(drawn)
+        comparison = found.comparison(errors=choices.errors)
+        told = every(found.profiles) if choices.detail else worst(found.profiles)
+        said = (f"{label}: {line}" for label, line in told)
+        texts = choices.texts(replace(comparison, notes=(*said, *comparison.notes)))
+        texts |= outputs.as_json(found.to_dict())
+        bar.start("writing")
+        writers = {
+            kind: partial(_draw, choices, found, shown, kind.partition(".")[0]) for kind in DRAWN
+        }
+        remarks = dict.fromkeys(choices.write(texts, writers, STEM))
+    choices.show(texts, lambda: _show(choices, found, comparison), remarks, choices.written)
     _check_failed(found)
 
 
@@ -213,115 +251,79 @@ def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
     return replace(study, annotations=found.path), found.notes
 
 
-def _check_outputs(
-    study: RobustnessStudy, file: Path, files: list[Path | None], folders: list[Path | None]
-) -> None:
-    """Check all files before the work begins."""
-    inputs = [file, study.annotations, study.instances, study.ids, *(study.similarity or ())]
-    outputs.check_files(files, inputs)
-    for run in study.runs():  # those that cannot be read are reported in the end
-        inputs += [Path(run.file), None if run.pairs is None else Path(run.pairs)]
-    outputs.check_outputs(files, inputs)
-    for folder in folders:
-        outputs.check_folder(folder)
-
-
 def _draw(
-    found: Robustness,
-    folder: Path,
-    choices: RobustnessOptions,
-    shown: Collection[str],
-    bar: Progress,
+    choices: RobustnessOptions, found: Robustness, shown: Sequence[str], name: str, path: Path
 ) -> list[str]:
-    """Draw all figures; return notes on those that cannot be drawn."""
+    """Draw a figure; return notes on it."""
     from diaghoi import plots
     from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
 
-    result = found.to_dict()
-    folder.mkdir(parents=True, exist_ok=True)
-    notes = []
-    for kind in ROBUSTNESS_FIGURES.values():
-        bar.start(f"drawing {kind.name}")
+    kind, result = ROBUSTNESS_FIGURES[f"{STEM}_{name}"], found.to_dict()
+
+    def drawn() -> list[str]:
         try:
             models = models_of(kind, result, shown)
-            figure = plots.figure_of(kind, models, width_of(choices.column))
+            figure = plots.figure_of(kind, models, outputs.width_of(choices.column))
         except plots.NotApplicable as reason:
-            notes.append(f"{kind.name}: not drawn: {reason}")
-            continue
+            return [f"{kind.name}: not drawn: {reason}"]
         results = [{**result, "label": model["label"]} for model in result["models"]]
         score = f" ({models[0].score})" if models[0].score else ""
-        caption = f"{kind.title}{score}: {plots.caption(results)}"
-        for ending in choices.figure_formats:
-            plots.save(figure, folder / f"{kind.name}.{ending}", caption=caption)
-    return notes
+        plots.save(figure, path, caption=f"{kind.title}{score}: {plots.caption(results)}")
+        return []
+
+    return outputs.noting_letters(drawn)
 
 
-def _text(found: Robustness, choices: RobustnessOptions) -> str:
-    """Write all tables and notes in one of the formats, and the worst corruptions, or all."""
-    if choices.kind == "json":
-        return to_json(found.to_dict()) + "\n"
-    comparison = found.comparison(errors=choices.errors)
-    lines = (f"{label}: {line}" for label, line in _sentences(found, choices.verbose))
-    return written_tables(replace(comparison, notes=(*lines, *comparison.notes)), choices.kind)
-
-
-def _sentences(found: Robustness, every: bool) -> list[tuple[str, str]]:
-    """Say, by label, what all corruptions do, or the five that cost most."""
-    from diaghoi.robustness.sentences import sentences, worst
-
-    if not every:
-        return worst(found.profiles)
-    return [
-        (profile.model.label, line)
-        for profile in found.profiles
-        for line in sentences(profile).values()
-    ]
-
-
-def _show(found: Robustness, choices: RobustnessOptions) -> None:
-    """Print tables and sentences, unless they are in a file, and what a reader has to know."""
-    if choices.json == outputs.STDOUT:
-        typer.echo(to_json(found.to_dict()))
-    elif choices.out in (None, outputs.STDOUT):
-        if choices.kind != "text":
-            typer.echo(_text(found, choices), nl=False)
-        elif not choices.quiet:
-            _print(found, choices.errors, choices.verbose)
-    if not choices.quiet:
-        print_notes([*found.caveats, *found.notes])
-
-
-def _print(found: Robustness, errors: bool, verbose: bool) -> None:
-    """Print the first table and the worst corruptions, or everything."""
+def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison) -> None:
+    """Print one screen, the tables asked for, or in detail all tables, sentences and notes."""
     from rich.console import Console
 
-    from diaghoi.report.comparison import print_comparison
     from diaghoi.report.terminal import print_line
+    from diaghoi.robustness.sentences import sentences
 
     console = Console(highlight=False)
-    comparison = found.comparison(errors=errors)
-    every, lines = _sentences(found, True), _sentences(found, verbose)
-    tables = comparison.tables
-    if not verbose:
-        growth = (table for table in tables if table.key.startswith("growth_"))
-        comparison = replace(comparison, tables=(tables[0], *growth))
-    print_comparison(comparison, console, notes=False)
-    shown = ""
-    for label, line in lines:
-        if label != shown:
-            console.print()
-            print_line(console, f"{label}, mAP under {comparison.protocol}", style="bold")
-            shown = label
-        print_line(console, line)
-    left = len(tables) - len(comparison.tables)
-    if left or len(lines) < len(every):
+    if not (choices.table or choices.columns or choices.detail):
+        _print_screen(console, found, choices.errors)
+        outputs.print_number(found.notes)
+        return
+    choices.show_tables(comparison)
+    for profile in found.profiles if choices.detail else ():
         console.print()
-        print_line(
-            console,
-            f"The corruptions that cost most mAP, {len(lines)} of {len(every)}; --verbose prints "
-            f"all, and {number_of('further table', left)}. --json holds them too, and --out the "
-            "tables.",
-        )
+        head = f"{profile.model.label}, mAP under {comparison.protocol}"
+        print_line(console, head, style="bold")
+        for line in sentences(profile).values():
+            print_line(console, line)
+
+
+def _print_screen(console: Console, found: Robustness, errors: bool) -> None:
+    """Print how much of their scores detectors keep, what costs most, and what makes it cost."""
+    from diaghoi.data.protocol import short_signature
+    from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
+    from diaghoi.report.text import GAP, MARKS
+    from diaghoi.robustness.sentences import worst
+
+    width = max(console.width, WIDTH)
+    overview = found.overview(errors=errors)
+    models = number_of("model", len(overview.models))
+    where = overview.subject.removesuffix(f", protocol {overview.protocol}")
+    print_line(console, f"{models} on {where}, {found.profiles[0].scope.words}", style="bold")
+    if found.summary:
+        print_line(console, found.summary)
+    for mark in (*found.caveats, *found.gaps)[:MARKS]:
+        for line in folded(f"! {mark}", width, 2):
+            print_line(console, line)
+    for table in overview.tables:
+        console.print()
+        print_table(console, table)
+    console.print()
+    falls = worst(found.profiles, 2 if len(overview.models) < 3 else 1)
+    if falls:
+        print_line(console, f"Greatest falls of mAP under {overview.protocol}", style="bold")
+    for label, line in falls:
+        print_line(console, f"{label}, {line}")
+    signature = f"{short_signature(overview.protocol, overview.signature)}|diaghoi.{__version__}"
+    for line in wrapped([signature, "more: --detail, --also errors, --out FOLDER"], width, GAP):
+        console.print(line, markup=False, soft_wrap=True)
 
 
 @options_class
@@ -362,13 +364,12 @@ def corrupt(choices: CorruptOptions) -> None:
             progress=bar.advance,
         )
     if not choices.quiet:
-        ways = "1 corruption" if len(chosen) == 1 else f"{len(chosen)} corruptions"
         steps = "1 severity" if len(levels) == 1 else f"{len(levels)} severities"
         typer.echo(
             f"{out}: {done.written:,} pictures written, {done.kept:,} kept, "
-            f"of {done.pictures:,} pictures in {ways} and {steps}"
+            f"of {done.pictures:,} pictures in {number_of('corruption', len(chosen))} and {steps}"
         )
-        print_notes(done.notes)
+        outputs.print_notes(done.notes)
     if done.damaged:
         named = [f"{name} ({problem})" for name, problem in done.damaged.items()]
         raise InputError(

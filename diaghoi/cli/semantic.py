@@ -2,36 +2,35 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import typer
-
 from diaghoi.cli import asking, options, outputs
-from diaghoi.cli.asking import AskingOptions
-from diaghoi.cli.options import (
-    COUNTS,
-    FILES,
-    argument,
-    option,
-    options_class,
-    with_options,
-    without,
-)
-from diaghoi.cli.present import print_notes
+from diaghoi.cli.compare import TableOptions
+from diaghoi.cli.options import COUNTS, Key, argument, option, options_class, with_options, without
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import Inputs, ReadingOptions
-from diaghoi.cli.report_files import check_page
+from diaghoi.cli.reading import InputFiles, Inputs, ProtocolOptions, ReadingOptions
 from diaghoi.cli.similarity import options as similar
-from diaghoi.data.protocol import protocol as protocol_named
+from diaghoi.comparison.semantic import compare_semantic
+from diaghoi.comparison.study import StudyModel
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.report.json import to_json, write_json
 
 if TYPE_CHECKING:
-    from diaghoi.formats.pictures.asking import Unasked
-    from diaghoi.semantic.ask import Estimate, Pair, PairAsker
     from diaghoi.semantic.diagnosis import SemanticDiagnosis
     from diaghoi.semantic.evaluation import SemanticEvaluation
+
+OF_ERRORS = (".html", *outputs.FIGURES)  # show what errors mean, which needs scores
+CLASSES = ("classes.csv", "classes.json")
+EXAMPLES = ("examples.txt", "examples.csv", "examples.json")
+KINDS = (".json", *outputs.TABLES, *OF_ERRORS, *CLASSES, *EXAMPLES)
+GAINS = "the classes that gain most from similarity, N of them"
+COSTS = "how similar action and object errors are, and what they cost"
+ALSO = {
+    "diagnose": Key(COSTS, alone=True, metavar=""),
+    "classes": Key(GAINS, options.whole(1, 1_000_000), alone=10, metavar="N"),
+}
 
 
 @options_class
@@ -39,108 +38,110 @@ class MeasureOptions:
     """How soft mAP and mF1 are computed: :class:`diaghoi.semantic.measure.Measure`."""
 
     theta: float = option(0.5, panel=COUNTS, help="IoU threshold of a correct box.")
-    delta: float = option(
-        0.5,
-        panel=COUNTS,
-        help="Similarity from which an unmatched prediction is a false positive of its closest "
-        "class.",
-    )
     tau: float = option(
-        0.5,
-        panel=COUNTS,
-        help="Score rank, 0 (lowest) to 1, or score from which predictions count for mF1.",
+        0.5, panel=COUNTS, help="Score rank, 0 to 1, or score, from which mF1 counts predictions."
     )
-    tau_by: str = option("rank", panel=COUNTS, help="What --tau is: rank or score.")
-    tau_before_map: bool = option(False, panel=COUNTS, help="Use --tau for soft mAP, too.")
-    integrator: str = option(
-        "area",
-        panel=COUNTS,
-        help="How soft AP is computed: area (under the envelope), trapezoid or 11-point.",
+    tau_by: str = option("rank", panel=COUNTS, rare=True, help="What --tau is: rank or score.")
+    tau_before_map: bool = option(
+        False, panel=COUNTS, rare=True, help="Use --tau for soft mAP, too."
+    )
+    delta: float = option(
+        0.5, panel=COUNTS, rare=True, help="Similarity from which errors count against a class."
     )
     rule: str = option(
         "algorithm",
         panel=COUNTS,
+        rare=True,
         help="Which classes an unmatched prediction can count against: those annotated in its "
         "image, by the algorithm of the paper, or all, by its figure 6 (algorithm, figure).",
+    )
+    integrator: str = option(
+        "area",
+        panel=COUNTS,
+        rare=True,
+        help="How soft AP is computed: area (under the envelope), trapezoid or 11-point.",
     )
     subset: str = option(
         "all",
         panel=COUNTS,
+        rare=True,
         help="Images that count: all, or single-hoi for those with a single human-object pair.",
     )
 
 
 @options_class
-class SemanticOptions(outputs.ResultOptions):
+class SemanticOptions(outputs.OutputOptions):
     """What is evaluated with similarity, how, and what is written of it."""
 
     predictions: options.Predictions
     verb_table: similar.VerbTable
     object_table: similar.ObjectTable
-    annotations: options.Annotations = None
     combination: similar.CombinationOptions
+    wordnet: options.WordNet = None
+    annotations: options.Annotations = None
+    reading: ReadingOptions
+    protocol: ProtocolOptions
     measure: MeasureOptions
     no_scores: bool = option(
         False, panel=COUNTS, help="Count every prediction, regardless of its score."
     )
-    reading: ReadingOptions = without(ReadingOptions, "classes")
-    protocol: options.ProtocolName = None
-    json: options.Json = None
-    class_table: options.ClassTable = None
-    classes: int = option(
-        0,
-        min=0,
-        max=1_000_000,
-        help="Number of classes to show, those that gain most from similarity.",
-    )
-    diagnose: bool = option(
-        False, help="Show how similar action and object errors are, and what they cost."
-    )
-    figure: Path | None = option(
-        None,
-        panel=FILES,
-        help="Draw the most expensive confusions to this .pdf, .svg or .png file.",
-    )
-    html: Path | None = option(
-        None,
-        panel=FILES,
-        help="Write the page of 'report --html', with the similarity of errors.",
-    )
-    examples: Path | None = option(
-        None,
-        panel=FILES,
-        help="Write example predictions for single annotations to this .txt, .csv or .json file.",
-    )
-    example_images: int = option(
-        20, min=1, max=1000, panel=FILES, help="Number of images in --examples."
-    )
+    also: list[str] | None = options.also(ALSO)
     label: options.Label = None
-    wordnet: options.WordNet = None
+    example_images: int = option(
+        20, min=1, max=1000, panel=options.FILES, rare=True, help="Images in examples.txt."
+    )
+    detail: options.Detail = False
 
     @property
-    def meaning(self) -> bool:
-        """Whether anything shows what errors mean."""
-        return self.diagnose or self.figure is not None or self.html is not None
+    def analyses(self) -> dict[str, Any]:
+        """What is asked for beyond the evaluation."""
+        given = options.keyed("--also", self.also or (), ALSO)
+        return {name: values[-1] for name, values in given.items()}
 
-    def check(self, inputs: list[Path | None]) -> None:
-        """Check all files before the work begins."""
-        written = [self.json, self.class_table, self.figure, self.html, self.examples]
-        outputs.check_outputs(written, inputs)
-        if self.class_table is not None:
-            from diaghoi.report.columns import check_table_file
+    @property
+    def diagnoses(self) -> bool:
+        """Whether tables of what errors mean are asked for."""
+        return "diagnose" in self.analyses
 
-            check_table_file(self.class_table)
-        if self.figure is not None:
-            from diaghoi.plots.style import check_suffix
+    @property
+    def stem(self) -> str:
+        """The name of the detector, and of files in a folder."""
+        return self.predictions.stem if self.label is None else self.label
 
-            check_suffix(self.figure)
-        if self.html is not None:
-            check_page(self.html)
-        if self.examples is not None:
-            from diaghoi.report.examples import check_examples_file
+    @property
+    def tables(self) -> similar.SimilarityOptions:
+        """The tables of similarity, and how similarity is measured with them."""
+        return similar.SimilarityOptions(
+            verbs=self.verb_table,
+            objects=self.object_table,
+            reading=self.combination,
+            measure=self.combination.measure(**vars(self.measure)),
+        )
 
-            check_examples_file(self.examples)
-        outputs.check_inputs(inputs)
+    @property
+    def files(self) -> InputFiles:
+        """The input files, and how they are read."""
+        files = self.reading.files(self.predictions, self.annotations)
+        top = self.protocol.top(files.vocabulary)
+        return files if top is None else replace(files, reading={**files.reading, "top": top})
+
+    def check_files(self, inputs: list[Path | None]) -> None:
+        """Refuse files that cannot be written or read, before the work begins."""
+        self.check(KINDS, inputs, self.stem)
+
+    def check_scored(self, scored: bool) -> None:
+        """Refuse what shows the meaning of errors where there are no scores.
+
+        Raises
+        ------
+        InputError
+            With the first of the options.
+        """
+        shown = [path for path in self.out or () if path.suffix.lower() in OF_ERRORS]
+        asked = ["--also diagnose"] * self.diagnoses + [f"--out {path}" for path in shown]
+        if asked and not scored:
+            this = "this or --no-scores" if self.no_scores else "this"
+            raise InputError(f"{asked[0]}: shows what errors mean, by scores; leave {this} out")
 
 
 @with_options
@@ -152,131 +153,135 @@ def semantic(choices: SemanticOptions) -> None:
     """
     from diaghoi.language.lexicon import using_wordnet
 
-    tables = similar.SimilarityOptions(
-        verbs=choices.verb_table,
-        objects=choices.object_table,
-        reading=choices.combination,
-        measure=choices.combination.measure(**vars(choices.measure)),
-    )
-    files = choices.reading.files(choices.predictions, choices.annotations)
-    protocol_named(choices.protocol or files.vocabulary.protocol, top=choices.reading.top)
-    choices.check([*files.inputs, *tables.inputs])
-    if choices.no_scores and choices.meaning:
-        raise InputError("--diagnose, --figure and --html: need scores; leave --no-scores out")
+    tables, files = choices.tables, choices.files
+    choices.check_scored(not choices.no_scores)
+    choices.protocol.check(files.vocabulary if files.dataset else None)
+    choices.check_files([*files.inputs, *tables.inputs])
     with progress(choices.quiet) as bar, using_wordnet(choices.wordnet):
         similarity = tables.read(bar)
-        read = files.read(bar, lambda inputs: choices.check([*inputs, *tables.inputs]))
-        found = _evaluated(read, similarity, choices, bar)
-        result, meaning = _result(found, read.notes, choices.meaning, bar)
+        read = files.read(bar, lambda inputs: choices.check_files([*inputs, *tables.inputs]))
+        evaluated = _evaluated(choices, read, similarity, bar)
+        choices.check_scored(evaluated.score is not None)
+        bar.start("adding up")
+        result = evaluated.to_dict()
+        notes = choices.protocol.notes(read.vocabulary)
+        result["notes"] = [*read.notes, *notes, *result["notes"]]
+        meaning = _meaning(choices, evaluated, bar)
+        if meaning is not None:
+            result["diagnosis"] = meaning.to_dict()
         bar.start("writing")
+        texts = _texts(choices, result, evaluated)
         used = [*read.files, choices.verb_table, choices.object_table]
-        _write(choices, result, found, meaning, used)
-    _present(result, choices.json, choices.classes, choices.quiet)
+        writers = _writers(result, meaning, used)
+        remarks = choices.write(texts, writers, choices.stem)
+    written = choices.output_files([*texts, *writers], choices.stem)
+    choices.show(texts, lambda: _show(choices, result), remarks, written)
 
 
 def _evaluated(
-    read: Inputs, tables: dict[str, Any], choices: SemanticOptions, bar: Progress
+    choices: SemanticOptions, read: Inputs, tables: dict[str, Any], bar: Progress
 ) -> SemanticEvaluation:
     from diaghoi.semantic.run_evaluation import default_protocol, evaluate
 
     bar.start("matching", total=len(read.annotations))
-    protocol = choices.protocol or default_protocol(read.scenes[0])
+    truth, predictions = read.scenes
+    usual = replace(truth.vocabulary, protocol=default_protocol(truth))
     return evaluate(
-        *read.scenes,
+        truth,
+        predictions,
         **tables,
-        protocol=protocol_named(protocol, top=choices.reading.top),
+        protocol=choices.protocol.made(usual),
         scores=not choices.no_scores,
-        label=choices.predictions.stem if choices.label is None else choices.label,
+        label=choices.stem,
         progress=bar.advance,
     )
 
 
-def _result(
-    evaluated: SemanticEvaluation, notes: list[str], diagnose: bool, bar: Progress
-) -> tuple[dict[str, Any], SemanticDiagnosis | None]:
-    """Collect all figures, and where it is asked for what errors mean."""
+def _meaning(
+    choices: SemanticOptions, evaluated: SemanticEvaluation, bar: Progress
+) -> SemanticDiagnosis | None:
+    """Find out what errors mean, where that is asked for and there are scores."""
     from diaghoi.semantic.diagnosis import semantic_diagnosis
 
-    bar.start("adding up")
-    result = evaluated.to_dict()
-    result["notes"] = [*notes, *result["notes"]]
-    if not diagnose:
-        return result, None
+    shown = set(OF_ERRORS) & set(choices.output_files(KINDS, choices.stem).values())
+    if evaluated.score is None or not (shown or choices.diagnoses):
+        return None
     bar.start("finding out what errors mean")
-    meaning = semantic_diagnosis(evaluated)
-    result["diagnosis"] = meaning.to_dict()
-    return result, meaning
+    return semantic_diagnosis(evaluated)
 
 
-def _write(
-    choices: SemanticOptions,
-    result: dict[str, Any],
-    evaluated: SemanticEvaluation,
-    meaning: SemanticDiagnosis | None,
-    read: list[Path],
-) -> None:
-    """Write all files that are asked for."""
-    if choices.json not in (None, outputs.STDOUT):
-        write_json(choices.json, result)
-    if choices.class_table is not None:
-        from diaghoi.report.columns import write_table
+def _texts(
+    choices: SemanticOptions, result: dict[str, Any], evaluated: SemanticEvaluation
+) -> dict[str, outputs.Text]:
+    """Make the text files; tables for papers are those of a comparison of one."""
+    from diaghoi.report.columns import table_text
+    from diaghoi.report.examples import examples_text
+    from diaghoi.report.semantic import print_semantic
+    from diaghoi.semantic.examples import examples_of
 
-        write_table(choices.class_table, evaluated.classes)
-    if choices.figure is not None:
-        _draw(choices.figure, result)
-    if choices.html is not None and meaning is not None:
-        _write_page(choices.html, result, meaning, read)
-    if choices.examples is not None:
-        from diaghoi.report.examples import write_examples
-        from diaghoi.semantic.examples import examples_of
+    def examples(kind: str) -> str:
+        chosen = examples_of(evaluated, images=choices.example_images)
+        return examples_text(chosen, Path(kind).suffix)
 
-        write_examples(choices.examples, examples_of(evaluated, images=choices.example_images))
+    def rows(kind: str) -> str:
+        return table_text(evaluated.classes, Path(kind).suffix[1:])
 
-
-def _write_page(
-    path: Path, result: dict[str, Any], meaning: SemanticDiagnosis, read: list[Path]
-) -> None:
-    """Write the page of the report, with what the semantic evaluation adds to it."""
-    from diaghoi.diagnosis.diagnose import diagnose
-    from diaghoi.report.html import write_html
-
-    evaluated = meaning.evaluation
-    scenes = evaluated.annotated.scenes, evaluated.predicted.scenes
-    diagnosis = diagnose(*scenes, evaluated.protocol, label=evaluated.label)
-    report = diagnosis.to_dict()
-    report["notes"] = list(dict.fromkeys([*result["notes"], *report["notes"]]))
-    report["semantic"] = result
-    similarities = meaning.similarities()
-    write_html(path, diagnosis, scenes, result=report, files=read, similarities=similarities)
+    number = choices.analyses.get("classes", 0)
+    return {
+        **TableOptions().texts(compare_semantic([result], [StudyModel(label=choices.stem)])),
+        **outputs.as_json(result),
+        ".txt": lambda: outputs.plain_text(
+            lambda console: print_semantic(result, console, classes=number)
+        ),
+        **{kind: partial(rows, kind) for kind in CLASSES},
+        **{kind: partial(examples, kind) for kind in EXAMPLES},
+    }
 
 
-def _draw(path: Path, result: dict[str, Any]) -> None:
-    """Draw the confusions that cost most one paper column wide."""
-    from diaghoi import plots
-    from diaghoi.plots.figures.confusions import CONFUSIONS
+def _writers(
+    result: dict[str, Any], meaning: SemanticDiagnosis | None, files: list[Path]
+) -> dict[str, outputs.Writer]:
+    """Make the page and the figures of what errors mean."""
+    if meaning is None:
+        return {}
 
-    try:
-        data = CONFUSIONS.data(plots.Source(result=result))
-    except plots.NotApplicable as error:
-        raise InputError(f"{path}: cannot be drawn: {error}") from None
-    model = plots.ModelData(label=result["label"], data=data, protocol=result["protocol"]["name"])
-    plots.save(plots.figure_of(CONFUSIONS, [model], plots.SINGLE_COLUMN), path)
+    def page(path: Path) -> list[str]:
+        """Write the page of the report, with what the semantic evaluation adds to it."""
+        from diaghoi.diagnosis.diagnose import diagnose
+        from diaghoi.report.html import write_html
+
+        evaluated = meaning.evaluation
+        scenes = evaluated.annotated.scenes, evaluated.predicted.scenes
+        diagnosis = diagnose(*scenes, evaluated.protocol, label=evaluated.label)
+        report = diagnosis.to_dict()
+        report["notes"] = list(dict.fromkeys([*result["notes"], *report["notes"]]))
+        report["semantic"] = result
+        more: Any = {"result": report, "files": files, "similarities": meaning.similarities()}
+        return outputs.noting_letters(lambda: write_html(path, diagnosis, scenes, **more))
+
+    def draw(path: Path) -> list[str]:
+        return outputs.draw([result], path, "single", "confusions")
+
+    return {".html": page, **dict.fromkeys(outputs.FIGURES, draw)}
 
 
-def _present(result: dict[str, Any], json: Path | None, classes: int, quiet: bool) -> None:
-    if json == outputs.STDOUT:
-        typer.echo(to_json(result))
-    elif not quiet:
-        from rich.console import Console
+def _show(choices: SemanticOptions, result: dict[str, Any]) -> None:
+    """Print one screen, or in detail all and its notes."""
+    from diaghoi.report.semantic import print_screen, print_semantic
 
-        from diaghoi.report.semantic import print_semantic
-
-        print_semantic(result, Console(highlight=False), classes=classes, notes=False)
-        print_notes(result["notes"])
+    classes = choices.analyses.get("classes", 0)
+    if choices.detail:
+        print_semantic(result, classes=classes, notes=False)
+        outputs.print_notes(result["notes"])
+    else:
+        left_out = () if choices.diagnoses else ("diagnosis",)
+        screen = {key: value for key, value in result.items() if key not in left_out}
+        print_screen(screen, classes=classes)
+        outputs.print_number(result["notes"])
 
 
 @options_class
-class AskOptions(outputs.ResultOptions):
+class AskOptions:
     """Which pairs are asked about, and how."""
 
     pairs: Path = argument(
@@ -292,11 +297,9 @@ class AskOptions(outputs.ResultOptions):
     limit: int | None = option(
         None, min=1, max=options.MOST_ROWS, metavar="N", help="The first N pairs only."
     )
-    asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
-    reading: ReadingOptions = without(
-        ReadingOptions,
-        *("objects", "verbs", "classes", "top", "instances", "ids", "image_id", "force"),
-    )
+    asking: asking.AskingOptions = without(asking.AskingOptions, "asks", "ask_again")
+    reading: ReadingOptions = without(ReadingOptions, "force")
+    output: outputs.OutputOptions = without(outputs.OutputOptions, "out")
 
 
 @with_options
@@ -306,96 +309,68 @@ def ask(choices: AskOptions) -> None:
     The probabilities of its words are the scores, where the endpoint gives them. Answers are stored
     as they arrive: an interrupted run resumes where it stopped.
     """
+    from diaghoi.formats import read
     from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.language.answer_file import AnswerFile
     from diaghoi.language.asking import PICTURE_REFUSED
     from diaghoi.language.endpoint import read_endpoint
-    from diaghoi.semantic.ask import PairAsker
+    from diaghoi.semantic.ask import PairAsker, pairs_of
 
-    out, quiet = choices.out, choices.quiet
+    settings, output = choices.asking, choices.output
     endpoint = read_endpoint(choices.model, "--model")
-    prices = choices.asking.prices
-    unit = asking.unit_of(choices.coordinates)
-    outputs.check_files([out, choices.json], [choices.pairs])
+    prices, unit = settings.prices, asking.unit_of(choices.coordinates)
+    outputs.check_files([choices.out, output.json], [choices.pairs])
     find = Pictures(choices.images).find
-    client = choices.asking.client(endpoint, single=PICTURE_REFUSED)
-    listed = _pairs(choices)
-    with AnswerFile(out) as answers:
+    client = settings.client(endpoint, single=PICTURE_REFUSED)
+    with progress(output.quiet) as bar:
+        bar.start("reading pairs")
+        _, scenes = read(choices.pairs, **choices.reading.words())
+    notes, pairs = [*scenes.notes], pairs_of(scenes)
+    with AnswerFile(choices.out) as answers:
         asker = PairAsker(
-            pairs=listed,
+            pairs=pairs,
             client=client,
             find=find,
             answers=answers,
             unit=unit,
             limit=choices.limit,
-            workers=choices.asking.concurrent,
+            workers=settings.concurrent,
         )
-        with progress(quiet) as bar:
+        with progress(output.quiet) as bar:
             bar.start("estimating")
             cost = asker.estimate()
-        spent = asking.price_of(cost.tokens_in, cost.tokens_out, prices)
-        if cost.outside and not quiet:
-            print_notes(
-                [
-                    f"{len(cost.outside)} pictures do not hold the boxes asked about: "
-                    f"{some_of(cost.outside)}; are these the pictures of the file?"
-                ]
+        price = asking.price_of(cost.tokens_in, cost.tokens_out, prices)
+        if cost.outside:
+            notes.append(
+                f"{len(cost.outside)} pictures do not hold the boxes asked about: "
+                f"{some_of(cost.outside)}; are these the pictures of the file?"
             )
-        if cost.pairs and not asking.goes_on(
-            [_in_words(asker, cost, spent)], choices.asking.yes, quiet
-        ):
+        outputs.print_notes(() if output.quiet else notes)
+        before = f" ({len(asker.before):,} are answered)" if asker.before else ""
+        tokens = asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)
+        told = f"{endpoint.model}: {cost.pairs:,} pairs to ask about{before}, {tokens}"
+        if cost.pairs and not asking.goes_on([told], settings.yes, output.quiet):
             return
-        with progress(quiet) as bar:
+        with progress(output.quiet) as bar:
             bar.start(f"asking {endpoint.model}", total=cost.pairs)
             asker.progress = bar.advance
             unasked = asker.run()
-        result = _ask_result(asker, cost, spent, unasked)
-    _present_answers(result, choices)
+        spent = {"tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out, "price": price}
+        result = {
+            "answers": str(answers.path),
+            **asker.recorded,
+            "scores": asker.scores,
+            "pairs": len(asker.asked),
+            "answered": asker.answered,
+            "answered_before": len(asker.before & set(asker.asked)),
+            "without_interaction": asker.without_interaction,
+            **asking.listed(unasked.problems, unasked.unanswered),
+            "estimate": {"pairs": cost.pairs, **spent},
+        }
+    _show_answers(result, output)
 
 
-def _pairs(choices: AskOptions) -> tuple[Pair, ...]:
-    from diaghoi.formats import read
-    from diaghoi.semantic.ask import pairs_of
-
-    with progress(choices.quiet) as bar:
-        bar.start("reading pairs")
-        _, scenes = read(choices.pairs, **choices.reading.words())
-    if scenes.notes and not choices.quiet:
-        print_notes(list(scenes.notes))
-    return pairs_of(scenes)
-
-
-def _in_words(asker: PairAsker, cost: Estimate, price: float | None) -> str:
-    """Say what asking takes."""
-    before = f" ({len(asker.before):,} are answered)" if asker.before else ""
-    return (
-        f"{asker.client.endpoint.model}: {cost.pairs:,} pairs to ask about{before}, "
-        f"{asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)}"
-    )
-
-
-def _ask_result(
-    asker: PairAsker, cost: Estimate, price: float | None, unasked: Unasked
-) -> dict[str, Any]:
-    return {
-        "answers": str(asker.answers.path),
-        **asker.recorded,
-        "scores": asker.scores,
-        "pairs": len(asker.asked),
-        "answered": asker.answered,
-        "answered_before": len(asker.before & set(asker.asked)),
-        "without_interaction": asker.without_interaction,
-        **asking.listed(unasked.problems, unasked.unanswered),
-        "estimate": {
-            "pairs": cost.pairs,
-            "tokens_in": cost.tokens_in,
-            "tokens_out": cost.tokens_out,
-            "price": price,
-        },
-    }
-
-
-def _present_answers(result: dict[str, Any], choices: AskOptions) -> None:
+def _show_answers(result: dict[str, Any], output: outputs.OutputOptions) -> None:
     from diaghoi.semantic.ask import UNSCORED
 
     now = result["answered"] - result["answered_before"]
@@ -403,10 +378,8 @@ def _present_answers(result: dict[str, Any], choices: AskOptions) -> None:
         f"{result['answers']}: {result['answered']:,} of {result['pairs']:,} pairs answered, "
         f"{now:,} now, {result['without_interaction']:,} without an interaction; {result['model']}"
     )
-    notes = []
-    if result["scores"] == UNSCORED:
-        notes.append(
-            f"{result['model']} gives no token probabilities, so that the answers have no scores: "
-            "'diaghoi semantic' counts them all, and has no mAP"
-        )
-    asking.show_answers(result, choices, told, notes)
+    unscored = (
+        f"{result['model']} gives no token probabilities, so that the answers have no scores: "
+        "'diaghoi semantic' counts them all, and has no mAP"
+    )
+    asking.show_answers(result, output, told, [unscored] * (result["scores"] == UNSCORED))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from functools import partial
 
 from diaghoi.comparison.results import (
@@ -79,14 +79,17 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
 
 def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:
     """Collect the notes of some results; each says whose it is, unless it is all of theirs."""
+    said = [(str(result.get("label")), dict.fromkeys(notes_of(result))) for result in results]
+    return tuple(f"{of}: {note}" if of else note for of, note in owned(said))
+
+
+def owned(said: Sequence[tuple[str, Iterable[str]]]) -> list[tuple[str, str]]:
+    """List the different texts of some owners, each behind its owners' names; none for all."""
     owners: dict[str, list[str]] = {}
-    for result in results:
-        for note in dict.fromkeys(notes_of(result)):
-            owners.setdefault(note, []).append(str(result.get("label")))
-    return tuple(
-        note if len(labels) == len(results) else f"{', '.join(labels)}: {note}"
-        for note, labels in owners.items()
-    )
+    for name, texts in said:
+        for each in texts:
+            owners.setdefault(each, []).append(name)
+    return [("" if len(of) == len(said) else ", ".join(of), each) for each, of in owners.items()]
 
 
 def shared_signature(results: Sequence[Result]) -> str:

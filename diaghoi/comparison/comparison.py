@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -21,11 +22,12 @@ from diaghoi.comparison.results import Result, classes_in, figure, leaving, text
 from diaghoi.comparison.slice_tables import slice_tables
 from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.study import StudyModel, check_models
-from diaghoi.comparison.tables import means_of, stages
+from diaghoi.comparison.tables import by_stage, means_of
 from diaghoi.data.frame import data_frame
 from diaghoi.data.table import Cell, Row, Table
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.methods import OneScreen
 from diaghoi.exceptions import InputError, close_matches, number_of
 from diaghoi.oracles import ORACLES, TOTALS
 from diaghoi.statistics.significance import Difference
@@ -33,12 +35,17 @@ from diaghoi.statistics.significance import Difference
 DIFFERS = "†"
 TOLD = ", told from all others by the tests"
 """What the best of a column is besides, where models are tested."""
+DESCRIBED = ("key", "title", "group", "unit", "better")  # of a column, in JSON
 MEANS = ("classes_in_mean", "classes_in_official")
+WIDE = ("official", "map", "delta_map", "pairs", "negatives_actions")
+"""How the keys of the tables begin whose columns are in the wide frame."""
 
 
 @dataclass(frozen=True, kw_only=True)
-class Comparison:
+class Comparison(OneScreen):
     """Some detectors on one data set, under one protocol.
+
+    Numbers are fractions or counts; ``print`` and tables show percent.
 
     Parameters
     ----------
@@ -121,7 +128,7 @@ class Comparison:
             ``detector`` and ``classifier`` (None where not given); ``groups``, the labels of the
             models of each stage; ``tables``, by key:
 
-            - ``title`` and ``caption``, for people;
+            - ``title`` and ``caption``, for people, with the footnotes that tables share;
             - ``columns``: ``key``, ``title``, ``group``, ``unit`` and ``better`` of each;
             - ``models``: by label, the value under the key of each column, at full precision;
               fractions for the units percent and points;
@@ -134,17 +141,14 @@ class Comparison:
             each other model :meth:`diaghoi.comparison.explained.ExplainedDifference.to_dict`, where
             it was asked for, and ``slices``, :meth:`diaghoi.comparison.slices.Slices.to_dict`.
         """
+        labels = [model.label for model in self.models]
         result: dict[str, Any] = {
             "diaghoi": __version__,
             "dataset": self.dataset,
             "protocol": {"name": self.protocol, "signature": self.signature},
             "images": self.images,
             "models": [model.to_dict() for model in self.models],
-            "groups": {
-                stage: [model.label for model in self.models if model.stage == stage]
-                for stage in stages(self.models)
-                if stage
-            },
+            "groups": {stage: of for stage, of in by_stage(self.models, labels).items() if stage},
             "tables": {table.key: self._table(table) for table in self.tables},
             "caveats": list(self.caveats),
             "notes": list(self.notes),
@@ -156,18 +160,23 @@ class Comparison:
             result["slices"] = self.slices.to_dict()
         return result
 
-    def to_frame(self, table: str = "map") -> Any:
-        """Return the figures of a table as a data frame of pandas.
+    def to_frame(self, table: str | None = None) -> Any:
+        """Return the numbers of all models, or of a table, as a data frame of pandas.
 
         Parameters
         ----------
-        table : str
-            Its key in :meth:`to_dict`: ``official``, ``map``, ``delta_map_full`` and so on.
+        table : str, optional
+            Its key in :meth:`to_dict`: ``official``, ``map``, ``delta_map_full`` and so on, whose
+            columns have the keys that they have there. By default one wide frame.
 
         Returns
         -------
         pandas.DataFrame
-            A row for each model; at full precision, fractions for percent and points.
+            A row for each model; at full precision, fractions for percent and points. The wide
+            frame has ``model``, ``official_default`` (the benchmark's own mAP), ``map``,
+            ``max_recall``, ``delta_map_association`` and so on for each error, ``pairs_recall``,
+            ``pairs_precision``, ``negatives_ap``, ``actions_map`` and more like these; a name that
+            ends in a group, such as ``map_rare``, is of its classes, one without is of all.
 
         Raises
         ------
@@ -175,6 +184,8 @@ class Comparison:
             For an unknown table, or where pandas is not installed.
         """
         known = [each.key for each in self.tables]
+        if table is None:
+            return data_frame(self._wide())
         if table not in known:
             raise InputError(
                 f"table: '{table}' is not known{close_matches(table, known)}; give one of "
@@ -182,6 +193,20 @@ class Comparison:
             )
         found = self._table(self.tables[known.index(table)])["models"]
         return data_frame([{"model": label, **values} for label, values in found.items()])
+
+    def _wide(self) -> list[dict[str, Any]]:
+        """Make a row for each model, of the tables that every comparison has, or of all others."""
+        tables = [each for each in self.tables if each.key.startswith(WIDE)] or self.tables
+        keys = [column.key for each in tables if each.key == "map" for column in each.columns]
+        groups = [key.removeprefix("map.") for key in keys if key.startswith("map.")]
+        rows: list[dict[str, Any]] = [{"model": model.label} for model in self.models]
+        for table in tables:
+            found = self._table(table)["models"]
+            for key in (column.key for column in table.columns if column.key != "map"):
+                name = _frame_name(f"{table.key}.{key}", groups)
+                for row in rows:
+                    row[name] = found[row["model"]][key]
+        return rows
 
     def explain(self, differences: Sequence[ExplainedDifference]) -> Comparison:
         """Add what the difference of each model to the first is made of.
@@ -277,18 +302,9 @@ class Comparison:
         rows = [tuple(cell.value for cell in models[model.label].cells) for model in self.models]
         means = means_of(self.models, rows)
         return {
-            "title": table.title,
-            "caption": table.caption,
-            "columns": [
-                {
-                    "key": column.key,
-                    "title": column.title,
-                    "group": column.group,
-                    "unit": column.unit,
-                    "better": column.better,
-                }
-                for column in table.columns
-            ],
+            "title": table.heading,
+            "caption": " ".join(table.remarks),
+            "columns": [{key: getattr(each, key) for key in DESCRIBED} for each in table.columns],
             "models": {
                 model.label: named(row) for model, row in zip(self.models, rows, strict=True)
             },
@@ -308,7 +324,7 @@ def compare(
     models: Sequence[StudyModel] | None = None,
     explain: bool = False,
 ) -> Comparison:
-    """Set the results of some detectors side by side.
+    """Set the results of some detectors side by side; ``print`` shows them in percent.
 
     Parameters
     ----------
@@ -383,6 +399,15 @@ def compare(
     return comparison.explain([explained(diagnoses[0], each) for each in diagnoses[1:]])
 
 
+def _frame_name(key: str, groups: Sequence[str]) -> str:
+    """Name a column by its table and key, the group of classes last, unless it is of all."""
+    key = key.removeprefix("map.").removeprefix("negatives_actions.")
+    key = f".{key.replace('delta_map_', 'delta_map.', 1)}."
+    group = next((each for each in groups if f".{each}." in key), "full")
+    key = key.replace(f".{group}.", ".") + ("" if group == "full" else group)
+    return re.sub(r"\W+", "_", key).strip("_")
+
+
 def _shared(texts: Iterable[str]) -> str:
     """Return the text that all have in common; an empty one where they differ."""
     first, *others = dict.fromkeys(texts)
@@ -421,10 +446,10 @@ def _marked(
     row_groups = tuple(
         replace(group, rows=tuple(map(row_of, group.rows))) for group in table.row_groups
     )
-    caption = table.caption
+    footnotes = table.footnotes
     if any(at[0] == table.key for at, _ in marked):
-        caption = f"{caption} {explanation}"
-    return replace(table, row_groups=row_groups, caption=caption, best=f"{table.best}{TOLD}")
+        footnotes = (*footnotes, explanation)
+    return replace(table, row_groups=row_groups, footnotes=footnotes, best=f"{table.best}{TOLD}")
 
 
 def _told(

@@ -220,7 +220,7 @@ def explained_tables(
     first = models[0].label
     reading = ""
     if any(each.shares.roles for each in differences):
-        reading = f" Read by the pair, unlike the number of predictions: {OWN_OBJECT}."
+        reading = f"\nRead by the pair, unlike the number of predictions: {OWN_OBJECT}."
     parts = [
         name
         for name in PARTS
@@ -250,9 +250,10 @@ def explained_tables(
             columns,
             rows,
             key="difference",
-            title=f"Difference in mAP to {first}, points",
-            caption="Below 0: less than the first. True positives: by what is found, and at which "
-            "rank; false positives: by fewer or more of them above. The parts sum to the "
+            title=f"Difference in mAP to {first}",
+            unit="points",
+            caption="Below 0: less than the first.\nTrue positives: by what is found, and at which "
+            "rank; false positives: by fewer or more of them above.\nThe parts sum to the "
             f"difference in mAP.{reading}",
         ),
         table_of(
@@ -290,7 +291,8 @@ def shares_table(difference: ExplainedDifference) -> Table:
     titles = TITLES | {"verb": "Roles"} if found.roles else TITLES
     return Table(
         key="shares",
-        title=f"Where the difference lies: {second} minus {first}, points",
+        title=f"Where the difference lies: {second} minus {first}",
+        unit="points",
         heads=("Largest",),
         columns=tuple(Column(title=title) for title in columns),
         row_groups=tuple(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 
@@ -163,13 +163,9 @@ def _official(results: Sequence[Result]) -> Contents:
             if "known_object" in official
         }
         if len(sources) == 1:
-            caption += f" {known_object_remark(sources.pop())}"
+            caption += f"\n{known_object_remark(sources.pop())}"
     of = " of the interactions" if all(map(only_interactions, results)) else ""
-    return columns, {
-        "key": "official",
-        "title": f"{HEADINGS['official']}{of}, %",
-        "caption": caption,
-    }
+    return columns, _texts("official", caption, f"{HEADINGS['official']}{of}")
 
 
 def _v_coco(result: Result) -> list[tuple[Column, Value]]:
@@ -199,20 +195,13 @@ def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     if means_found_classes(results[0]):
         of_each = ", ".join(f"{text(each, 'label')} {_numbers(each, splits)}" for each in results)
         caption += (
-            " Classes without a true positive are left out, which raises the mean; models may "
+            "\nClasses without a true positive are left out, which raises the mean; models may "
             f"differ in them, so that none is marked as best: {of_each}."
         )
-        columns = _unmarked(columns)
-    return columns, {
-        "key": "map",
-        "title": f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}, %",
-        "caption": caption,
-    }
-
-
-def _unmarked(columns: list[tuple[Column, Value]]) -> list[tuple[Column, Value]]:
-    """Mark no value as best where those of two models are not of the same things."""
-    return [(replace(column, better=None), value) for column, value in columns]
+        # Those of two models need not be of the same classes.
+        columns = [(replace(column, better=None), value) for column, value in columns]
+    title = f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}"
+    return columns, _texts("map", caption, title)
 
 
 def _numbers(result: Result, splits: Sequence[str]) -> str:
@@ -227,71 +216,67 @@ def _numbers(result: Result, splits: Sequence[str]) -> str:
 
 
 def _delta_map(results: Sequence[Result], split: str) -> Contents:
-    columns = [
-        (
-            Column(key=name, title=error_title(name), unit="points", better="lower"),
-            _at("oracles", name, "delta_map", split),
-        )
-        for name in _oracles(results)
-    ]
+    names = _oracles(results)
     classes = "" if split == "full" else f" ({split_title(split)})"
-    caption = "What mAP gains when all errors of one kind are repaired: what they cost."
-    caption += _published(results)
-    caption += _leaving(leaving(results, _oracles(results), split)) + _changed(results)
-    if means_found_classes(results[0]):
-        columns = _unmarked(columns)
-    return columns, {
-        "key": f"delta_map_{split}",
-        "title": f"{HEADINGS['delta_map']}{classes}, percentage points",
-        "caption": caption,
-        "best": "smallest of its column: the error costs least",
-    }
-
-
-def _changed(results: Sequence[Result]) -> str:
-    if not means_found_classes(results[0]):
-        return ""
-    return f" {CHANGED} Models may differ in their classes, so that none is marked."
-
-
-def _published(results: Sequence[Result]) -> str:
-    """Say what the published rule of V-COCO calls an association."""
-    return f" By the published rule: {PUBLISHED}." if by_person(results[0]) else ""
-
-
-def _leaving(gone: str) -> str:
-    if not gone:
-        return ""
-    return (
-        f" The repair leaves classes without annotated triplets ({gone}): they leave the mean, "
-        "which is part of the gain."
+    return _costs(
+        results,
+        {name: _at("oracles", name, "delta_map", split) for name in names},
+        leaving(results, names, split),
+        "What mAP gains when all errors of one kind are repaired: what they cost."
+        f"{_published(results)}",
+        f"delta_map_{split}",
+        f"{HEADINGS['delta_map']}{classes}",
     )
 
 
 def _localised(results: Sequence[Result]) -> Contents:
     """Lay out what errors cost by the reading that the headline of a report goes by."""
-    columns = []
+    values = {}
     for name in _oracles(results):
         if name not in TOTALS:
-            column = Column(key=name, title=error_title(name), unit="points", better="lower")
             other = all(name in part(result, "localised") for result in results)
-            source = "localised" if other else "oracles"
-            columns.append((column, _at(source, name, "delta_map", "full")))
+            values[name] = _at("localised" if other else "oracles", name, "delta_map", "full")
     own = f"; {OWN_OBJECT}, not an association" if by_person(results[0]) else ""
-    caption = (
+    return _costs(
+        results,
+        values,
+        leaving(results, ["missed_gt"], counted="leave_mean_by_pair"),
         f"The same by the reading that a report begins with: {OWN_ATTEMPT}, and triplets of pairs "
-        f"that nothing localises are missed{own}."
+        f"that nothing localises are missed{own}.",
+        "localised",
     )
-    caption += _leaving(leaving(results, ["missed_gt"], counted="leave_mean_by_pair"))
-    caption += _changed(results)
+
+
+def _costs(
+    results: Sequence[Result],
+    values: Mapping[str, Value],
+    gone: str,
+    caption: str,
+    key: str,
+    title: str = "",
+) -> Contents:
+    """Lay out what errors cost, and say what else is in it."""
+    better: Better | None = "lower"
+    if gone:
+        caption += (
+            f"\nThe repair leaves classes without annotated triplets ({gone}): they leave the "
+            "mean, which is part of the gain."
+        )
     if means_found_classes(results[0]):
-        columns = _unmarked(columns)
-    return columns, {
-        "key": "localised",
-        "title": f"{HEADINGS['localised']}, percentage points",
-        "caption": caption,
-        "best": "smallest of its column: the error costs least",
+        better = None
+        caption += f"\n{CHANGED}\nModels may differ in their classes, so that none is marked."
+    return [
+        (Column(key=name, title=error_title(name), unit="points", better=better), value)
+        for name, value in values.items()
+    ], _texts(key, caption, title) | {
+        "unit": "percentage points",
+        "best": "of ΔmAP the smallest of its column: the error costs least",
     }
+
+
+def _published(results: Sequence[Result]) -> str:
+    """Say what the published rule of V-COCO calls an association."""
+    return f"\nBy the published rule: {PUBLISHED}." if by_person(results[0]) else ""
 
 
 def _oracles(results: Sequence[Result]) -> list[str]:
@@ -310,8 +295,8 @@ def _errors(results: Sequence[Result]) -> Contents:
     caption = "Predicted triplets; annotated ones for missed and false negative."
     caption += _published(results)
     if "ignored" in names:
-        caption += " Ignored: of people without annotated actions, not among the predictions."
-    return columns, {"key": "errors", "title": HEADINGS["errors"], "caption": caption}
+        caption += "\nIgnored: of people without annotated actions, not among the predictions."
+    return columns, _texts("errors", caption) | {"unit": ""}
 
 
 def _error_shares(results: Sequence[Result]) -> Contents:
@@ -320,12 +305,8 @@ def _error_shares(results: Sequence[Result]) -> Contents:
         for name in (*part(results[0], "errors"), *TOTALS)
         if name != "ignored"
     ]
-    return columns, {
-        "key": "error_shares",
-        "title": f"{HEADINGS['error_shares']}, %",
-        "caption": "Of the predicted triplets; of the annotated ones for missed and false "
-        "negative.",
-    }
+    caption = "Of the predicted triplets; of the annotated ones for missed and false negative."
+    return columns, _texts("error_shares", caption)
 
 
 def _count(result: Result, name: str) -> float | None:
@@ -356,12 +337,9 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
         columns.append((column, _at("pairs", key)))
     better: Better | None = None if means_found_classes(results[0]) else "higher"
     columns.append((Column(key="map", title="mAP", better=better), _at("map", "full")))
-    return columns, {
-        "key": "pairs",
-        "title": f"{HEADINGS['pairs']}, %",
-        "caption": "Recall and precision of predicted pairs, whatever they do; mAP of the "
-        f"protocol. {f'{PRECISION} ' if len(splits) > 1 else ''}{_sources(results)}",
-    }
+    caption = "Recall and precision of predicted pairs, whatever they do; mAP of the protocol.\n"
+    caption += f"{PRECISION}\n" if len(splits) > 1 else ""
+    return columns, _texts("pairs", caption + _sources(results))
 
 
 def _sources(results: Sequence[Result]) -> str:
@@ -392,13 +370,12 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
         keys = ("actions", "map") if split == "full" else ("actions", split, "map")
         column = _of_split(".".join(keys), "Action mAP", split, splits)
         columns.append((column, _at(*keys)))
-    return columns, {
-        "key": "negatives_actions",
-        "title": f"{HEADINGS['negatives_actions']}, %",
-        "caption": "AP of rejecting pairs that match no annotated one"
+    caption = (
+        "AP of rejecting pairs that match no annotated one"
         f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs"
-        f"{own}. {_RANDOM} {actions_remark(results)}".strip(),
-    }
+        f"{own}.\n{_RANDOM}\n{actions_remark(results)}"
+    )
+    return columns, _texts("negatives_actions", caption)
 
 
 def _shortcuts(splits: Sequence[str]) -> Contents:
@@ -417,12 +394,11 @@ def _shortcuts(splits: Sequence[str]) -> Contents:
             )
             columns.append((column, _at("shortcuts", prior, "lift", split)))
     columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
-    return columns, {
-        "key": "shortcuts",
-        "title": f"{HEADINGS['shortcuts']}, %",
-        "caption": "Prior: mAP of verbs by how often they are annotated, with the object or with "
-        "any, on the pairs of the model. Lift: mAP above it, percentage points.",
-    }
+    caption = (
+        "Prior: mAP of verbs by how often they are annotated, with the object or with any, on the "
+        "pairs of the model.\nLift: mAP above it, percentage points."
+    )
+    return columns, _texts("shortcuts", caption)
 
 
 def _shared_variants(results: Sequence[Result]) -> list[str]:
@@ -459,10 +435,11 @@ def _variant(name: str, models: Sequence[StudyModel], results: Sequence[Result])
     ]
     if lacking:
         caption += (
-            f" No detection scores in the file, so that pair scores decide: {', '.join(lacking)}."
+            f"\nNo detection scores in the file, so that pair scores decide: {', '.join(lacking)}."
         )
-    return columns, {
-        "key": f"with_{title.lower().replace(' ', '_')}",
-        "title": f"{HEADINGS['with']} {title}, %",
-        "caption": caption,
-    }
+    key = f"with_{title.lower().replace(' ', '_')}"
+    return columns, _texts(key, caption, f"{HEADINGS['with']} {title}")
+
+
+def _texts(key: str, caption: str, title: str = "") -> dict[str, str]:
+    return {"key": key, "title": title or HEADINGS[key], "unit": "%", "caption": caption}

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 from diaghoi._version import __version__
+from diaghoi.comparison.comparable import owned
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import HEADINGS
+from diaghoi.comparison.study import STAGES
 from diaghoi.data.table import UNDEFINED, Cell, Column, Row, RowGroup, Table
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import InputError
@@ -89,8 +91,8 @@ class JointComparison:
         return {"diaghoi": __version__, "studies": [part.to_dict() for part in self.parts]}
 
     def _said(self, texts: Callable[[Comparison], Sequence[str]]) -> tuple[str, ...]:
-        given = zip(self.names, map(texts, self.parts), strict=True)
-        return _attributed([(name, text) for name, each in given for text in each], self.names)
+        said = list(zip(self.names, map(texts, self.parts), strict=True))
+        return tuple(_said(*each) for each in owned(said))
 
 
 AnyComparison = Comparison | JointComparison
@@ -123,55 +125,101 @@ def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
     return names
 
 
-def _attributed(said: Sequence[tuple[str, str]], names: Sequence[str]) -> tuple[str, ...]:
-    """Say of which data sets texts are, unless they are of all."""
-    owners: dict[str, list[str]] = {}
-    for name, text in said:
-        owners.setdefault(text, []).append(name)
-    return tuple(
-        text if len(of) == len(names) else f"{', '.join(of)}: {text}" for text, of in owners.items()
-    )
+def _said(of: str, text: str) -> str:
+    return f"{of}: {text}" if of else text
 
 
 def _joined(named: Sequence[tuple[str, Table]]) -> Table:
-    """Put the rows of tables with one key below each other, under the names of data sets."""
+    """Put tables with one key together: below each other under the names of data sets, or beside.
+
+    A title, remarks and footnotes that all data sets have stand once.
+    """
     tables = [table for _, table in named]
     first = tables[0]
-    columns = _columns(tables)
-    heads = tuple(dict.fromkeys(head for table in tables for head in table.heads))
-    title, captions = first.title, [(name, table.caption) for name, table in named]
-    if any(table.title != title for table in tables):
-        title = f"{HEADINGS.get(first.key, first.key)}, {title.rpartition(', ')[2]}"
-        captions = [
-            (name, f"{table.title.rpartition(', ')[0]}. {table.caption}") for name, table in named
+    # Other tables than those of HEADINGS have titles that only say what is in their columns.
+    alike = first.key not in HEADINGS or all(table.title == first.title for table in tables)
+    captions: dict[str, list[str]] = {"": []}
+    for of, remark in owned(
+        [
+            (name, (*([] if alike else [f"{table.title}."]), *table.caption.splitlines()))
+            for name, table in named
         ]
-    staged = any(group.title for table in tables for group in table.row_groups)
-    return replace(
+    ):
+        captions.setdefault(of, []).append(remark)
+    footnotes = owned([(name, table.footnotes) for name, table in named])
+    joined = replace(
         first,
-        title=title,
-        heads=heads,
+        title=max((each.title for each in tables), key=len) if alike else HEADINGS[first.key],
+        heads=tuple(dict.fromkeys(head for table in tables for head in table.heads)),
+        caption="\n".join(
+            _said(of, " ".join(remarks)) for of, remarks in captions.items() if remarks
+        ),
+        footnotes=tuple(_said(*each) for each in footnotes),
+    )
+    return _beside(named, joined) if first.beside else _below(named, joined)
+
+
+def _below(named: Sequence[tuple[str, Table]], joined: Table) -> Table:
+    """Put the rows of each data set under its name."""
+    columns = _columns([table for _, table in named])
+    staged = any(group.title for _, table in named for group in table.row_groups)
+    return replace(
+        joined,
         columns=tuple(columns),
         row_groups=tuple(
             RowGroup(
                 title=_group_title(name, group),
-                rows=tuple(_row(row, name, table, heads, columns) for row in group.rows),
+                rows=tuple(_row(row, name, table, joined.heads, columns) for row in group.rows),
             )
             for name, table in named
             for group in table.row_groups
         ),
         grouping="Data set, stage" if staged else "Data set",
-        caption=_caption(captions),
         # More columns than one data set has are too many for one column of a paper.
-        narrow=first.narrow and len(columns) == len(first.columns),
+        narrow=joined.narrow and len(columns) == len(joined.columns),
     )
 
 
-def _caption(captions: Sequence[tuple[str, str]]) -> str:
-    """Join captions: the sentences that all share, then the others of each."""
-    sentences = [(name, re.split(r"(?<=[.]) (?=[A-ZΔ])", caption)) for name, caption in captions]
-    shared = [each for each in sentences[0][1] if all(each in own for _, own in sentences)]
-    own = [(name, [each for each in of if each not in shared]) for name, of in sentences]
-    return " ".join([*shared, *(f"{name}: {' '.join(rest)}" for name, rest in own if rest)])
+def _beside(named: Sequence[tuple[str, Table]], joined: Table) -> Table:
+    """Set the columns of data sets side by side: a row a model, with dashes where it is missing.
+
+    Models are the same where they have the same name, and no data set says of them what another
+    contradicts.
+    """
+    rows: list[tuple[dict[str, str], dict[str, Row]]] = []
+    for name, table in named:
+        for group in table.row_groups:
+            for row in group.rows:
+                said = dict(zip(table.heads, row.titles, strict=True)) | {"": group.title}
+                for about, of in rows:
+                    if name not in of and all(
+                        about.get(head) in (None, "", text) or not text
+                        for head, text in said.items()
+                    ):
+                        about.update({head: text for head, text in said.items() if text})
+                        of[name] = row
+                        break
+                else:
+                    rows.append((said, {name: row}))
+    groups: dict[str, list[Row]] = {title: [] for title in (*STAGES.values(), "")}
+    for about, of in rows:
+        cells = (
+            of[name].cells if name in of else [Cell(text=UNDEFINED)] * len(table.columns)
+            for name, table in named
+        )
+        titles = tuple(about.get(head, "") for head in joined.heads)
+        groups[about[""]].append(Row(titles=titles, cells=tuple(chain.from_iterable(cells))))
+    return replace(
+        joined,
+        columns=tuple(
+            replace(column, key=f"{name}.{column.key}", group=name)
+            for name, table in named
+            for column in table.columns
+        ),
+        row_groups=tuple(
+            RowGroup(title=title, rows=tuple(of)) for title, of in groups.items() if of
+        ),
+    )
 
 
 def _columns(tables: Sequence[Table]) -> list[Column]:

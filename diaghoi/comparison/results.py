@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from os import PathLike
-from pathlib import Path
 from typing import Any
 
-from diaghoi.data.files import ordinary
-from diaghoi.data.protocol import choices_of
+from diaghoi.data.protocol import CUT, GROUPS, RANKING, Protocol, choices_of, short_signature
+from diaghoi.diagnosis.inputs import REPORT, is_saved, read_object
+from diaghoi.diagnosis.inputs import is_semantic as is_semantic
+from diaghoi.diagnosis.inputs import refuse_result as refuse_result
 from diaghoi.diagnosis.notes import ONLY_INTERACTIONS
-from diaghoi.diagnosis.saved import is_saved, load
+from diaghoi.diagnosis.saved import load
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.oracles import error_title
 
@@ -28,12 +28,6 @@ PRECISION = (
 """What the pair precision of some classes is a share of."""
 
 Result = Mapping[str, Any]
-VERSION = "diaghoi"
-"""The key of the version in results."""
-REPORT = frozenset({"oracles", "map", "errors"})
-"""Keys of a report."""
-SEMANTIC = frozenset({"soft_map", "mf1", "measure", "similarity", "class_set"})
-"""Keys of a semantic evaluation."""
 
 
 def read_result(path: str | PathLike[str], dataset: str | None = None) -> dict[str, Any] | None:
@@ -53,7 +47,7 @@ def read_result(path: str | PathLike[str], dataset: str | None = None) -> dict[s
     """
     if is_saved(path):
         return load(path, dataset).to_dict()
-    value = _saved(path)
+    value = read_object(path)
     return value if value.keys() >= REPORT else None
 
 
@@ -70,49 +64,8 @@ def read_semantic(path: str | PathLike[str]) -> dict[str, Any] | None:
     InputError
         Where the file cannot be opened.
     """
-    value = _saved(path)
+    value = read_object(path)
     return value if is_semantic(value) else None
-
-
-def is_semantic(result: Result | None) -> bool:
-    """Whether a result is a semantic evaluation."""
-    return result is not None and result.keys() >= SEMANTIC
-
-
-def refuse_result(path: str | PathLike[str], what: str) -> None:
-    """Say of a file that could not be read that it is a saved result, where it is one.
-
-    Parameters
-    ----------
-    path : path
-        The file.
-    what : str
-        What it should be, ``the predictions``.
-
-    Raises
-    ------
-    InputError
-        Where any command of diaghoi wrote it with ``--json``, or it is a saved diagnosis.
-    """
-    if not Path(path).is_file():
-        return
-    if is_saved(path):
-        raise InputError(
-            f"{path}: is a saved diagnosis; give {what} themselves, or look at saved diagnoses "
-            "with 'diaghoi compare' and 'diaghoi figures'"
-        ) from None
-    value = _saved(path)
-    if VERSION in value:
-        written, more = "diaghoi, as --json writes them", ""
-        if value.keys() >= REPORT:
-            written = "'diaghoi report --json'"
-            more = ", or look at saved results with 'diaghoi compare'"
-        elif is_semantic(value):
-            written = "'diaghoi semantic --json'"
-            more = ", or look at saved results with 'diaghoi compare'"
-        raise InputError(
-            f"{path}: is a saved result of {written}; give {what} themselves{more}"
-        ) from None
 
 
 def figure(result: Result, *keys: str) -> float | None:
@@ -165,6 +118,36 @@ def text(result: Result, *keys: str) -> str:
     if not isinstance(value, str):
         raise _unusable(result, keys, f"is {value!r:.60}, which is no text")
     return value
+
+
+def other_protocol(result: Result, asked: Protocol) -> str:
+    """Name the protocol of a result where it is another than what is asked for; else empty.
+
+    Parameters
+    ----------
+    result : mapping
+        Of a diagnosis, or of a semantic evaluation.
+    asked : Protocol
+        Its choices must be those of the result, but for those that the files decide.
+
+    Returns
+    -------
+    str
+        The name, or where the name is the same, the line with all choices.
+    """
+    protocol = result.get("protocol")
+    saved = protocol if isinstance(protocol, Mapping) else {"name": protocol}
+    if asked.name != saved.get("name"):
+        return str(saved.get("name"))
+    if "signature" not in saved:
+        return ""
+    decided = (CUT, RANKING, GROUPS)  # by the files
+    signature = str(saved["signature"])
+    ours, theirs = asked.choices, choices_of(signature)
+    alike = all(theirs.get(key, ours[key]) == ours[key] for key in ours if key not in decided)
+    # Some choices have no other name than their value: the IoU, for instance.
+    named = [{key for key, value in choices.items() if not value} for choices in (ours, theirs)]
+    return "" if alike and named[0] == named[1] else short_signature(asked.name, signature)
 
 
 def notes_of(result: Result) -> tuple[str, ...]:
@@ -341,20 +324,3 @@ def _unusable(result: Result, keys: Sequence[str], what: str) -> InputError:
         f"result of '{result.get('label')}': {'.'.join(keys)} {what}; write it again with "
         f"'diaghoi {command} --json'"
     )
-
-
-def _saved(path: str | PathLike[str]) -> dict[str, Any]:
-    """Read an object in JSON; an empty one of a file, or a folder, that holds something else."""
-    if Path(path).is_dir():
-        return {}
-    try:
-        with ordinary(path).open("rb") as stream:
-            if stream.read(64).lstrip()[:1] != b"{":
-                return {}
-            stream.seek(0)
-            value = json.load(stream)
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
-    except (ValueError, RecursionError):
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -1,26 +1,29 @@
-"""Less than a whole comparison: some of its tables, or one table for the column of a paper."""
+"""What is shown of a comparison: some tables, some columns, one table of all, those of a paper."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from diaghoi.comparison.comparison import TOLD, Comparison
 from diaghoi.comparison.figures import HEADINGS
 from diaghoi.comparison.joint import JointComparison
-from diaghoi.comparison.results import CHANGED, WITHOUT
+from diaghoi.comparison.results import CHANGED, PRECISION, WITHOUT
+from diaghoi.comparison.study import STAGES
+from diaghoi.comparison.tables import by_stage
 from diaghoi.data.protocol import choices_of
 from diaghoi.data.table import Cell, Column, Row, RowGroup, Table, shown
+from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import TOTALS, error_title
 from diaghoi.oracles.localised import PUBLISHED
 
 Shown = TypeVar("Shown", Comparison, JointComparison, Comparison | JointComparison)
 
-# The official numbers that papers print first, by the keys of their columns: title and group in the
-# compact table, and what they are.
+# The official numbers that papers print first, by the keys of their columns: title and group in
+# tables of one row a model, and what they are.
 OFFICIAL = {
     "default.full": ("mAP", "", "official mAP, Default, Full"),
     "scenario_1.ap": ("S1", "Role AP", "official role AP, scenario 1"),
@@ -35,21 +38,120 @@ SHORT = {
     "duplicate": "Dup",
     "missed_gt": "Miss",
 }
-"""Titles of the errors in the compact table."""
+"""Titles of the errors in tables of one row a model."""
 OVERVIEW = {
-    "delta_map_full": {error: (title, "ΔmAP") for error, title in SHORT.items()},
     "pairs": {"recall": ("Recall", "Pairs"), "precision": ("Precision", "Pairs")},
     "negatives_actions": {
         "negatives.ap": ("Negatives", ""),
         "actions.map": ("Actions", ""),
     },
 }
-"""Columns of other tables in the overview: title and group by the key of each."""
+"""Further columns of the overview, by the tables they come from: title and group of each."""
+PAPER = {
+    "pairs": {"per_image": "#Pairs", "recall": "Recall", "precision": "Precision", "map": "mAP"},
+    "negatives_actions": {"negatives.ap": "neg. AP", "actions.map": "act. mAP"},
+}
+"""Titles of the columns in tables 2 and 3 of the paper, by those of the tables they come from."""
+VIEWS = ("overview", "compact")
+"""Tables with a row for each model of what stands in several others."""
+TABLES = HEADINGS | dict(zip(VIEWS, VIEWS, strict=True))
+"""How the titles of the tables begin that can be asked for, by how their keys begin."""
+BESIDE = "-by-data-set"
+"""What follows the name of a table whose data sets stand side by side."""
+POINTS = "percentage points|points"
 USUAL = (
     *("official", "map", "delta_map", "localised", "errors", "error_shares", "pairs"),
     "negatives_actions",
 )
 """How the keys of the tables begin that every comparison has."""
+
+
+class _Taken(NamedTuple):
+    """A column of a table, and its form in another."""
+
+    table: Table
+    column: Column
+    new: Column
+
+    def cell(self, label: str) -> Cell:
+        """Take the cell of a model over."""
+        row = next(row for row in self.table.rows if row.kind == "entry" and row.title == label)
+        cell = row.cells[self.table.columns.index(self.column)]
+        return replace(cell, text=shown(cell.value, self.new.unit))
+
+
+def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[str] = ()) -> Shown:
+    """Keep some tables of a comparison, some columns, or one table with the columns asked for.
+
+    Parameters
+    ----------
+    comparison : Comparison or JointComparison
+        Of some models, with all its tables.
+    tables : iterable of str
+        Headings of tables as they are printed, with or without the unit, how a heading begins, or
+        keys: ``ΔmAP (Rare)``, ``mAP``, ``delta_map_rare``. Case, hyphens and brackets do not
+        matter, and Δ may be ``d``. Also ``overview`` (a row for each model), ``compact`` (the same
+        for a column of a paper: mAP and ΔmAP), and any name with ``-by-data-set`` behind it, which
+        sets data sets side by side: ``pairs-by-data-set`` is table 2 of the paper and
+        ``negatives-actions-by-data-set`` table 3. A text may hold several, separated by commas.
+    columns : iterable of str
+        Their titles as printed or their keys, alone or behind the name of their table or group:
+        ``mAP``, ``rare``, ``dmap.association``, ``pairs.recall``. A group or a table stands for all
+        of its columns. Without ``tables`` they make one table, the overview.
+
+    Returns
+    -------
+    Comparison or JointComparison
+        All of it where nothing is chosen. Tables stand in their order and columns as given. A note
+        names tables that only other comparisons have.
+
+    Raises
+    ------
+    InputError
+        For a name that nothing has, with the nearest and the list of all.
+    """
+    names, wanted = names_of(tables), names_of(columns)
+    if not names and not wanted:
+        return comparison
+    parts = [_chosen(part, names, wanted) for part in comparison.parts]
+    lacking = [name for name in names if all(name in part.lacking for part in parts)]
+    for name in lacking:
+        # That of the slices that stand out, for example, where none does.
+        if not _meant(name, TABLES):
+            raise _unknown(
+                name, _titles(table for part in comparison.parts for table in _all(part))
+            )
+    for name in wanted:
+        if all(name in part.lacking_columns for part in parts):
+            raise _unknown_column(name, [table for part in parts for table in part.offered])
+    notes: list[str] = [f"--table '{name}': this comparison has no such table" for name in lacking]
+    chosen = iter(parts)
+
+    def change(part: Comparison) -> Comparison:
+        found = next(chosen).tables
+        listed = {table.key for table in part.listings}
+        return replace(
+            part,
+            tables=tuple(table for table in found if table.key not in listed),
+            listings=tuple(table for table in found if table.key in listed),
+            notes=(*part.notes, *notes),
+        )
+
+    kept = comparison.each(change)
+    for table in kept.tables if wanted else ():
+        if not table.columns:
+            raise InputError(
+                f"--columns: '{table.title}' has none of {', '.join(wanted)}; give some of its "
+                "columns, too, or leave the table out"
+            )
+    return kept
+
+
+def names_of(values: Iterable[str]) -> list[str]:
+    """Take names apart that are separated by commas, without the units behind headings."""
+    texts = [values] if isinstance(values, str) else values
+    parts = (re.sub(rf",\s*(%|{POINTS})\s*(?=,|$)", "", text).split(",") for text in texts)
+    return list(dict.fromkeys(name.strip() for of in parts for name in of))
 
 
 def check_table_names(names: Iterable[str]) -> None:
@@ -58,86 +160,47 @@ def check_table_names(names: Iterable[str]) -> None:
     Parameters
     ----------
     names : iterable of str
-        As for :func:`chosen`.
+        As the tables of :func:`selected`.
 
     Raises
     ------
     InputError
         With the names that there are.
     """
-    for name in names:
-        spelt = _spelt(name)
-        if not any(f"{spelt} ".startswith(f"{_spelt(each)} ") for each in _all(HEADINGS)):
-            _of_name(name, HEADINGS)
+    for name in names_of(names):
+        # Behind the heading may stand the name of a split or of a protocol.
+        begun = any(f"{_spelt(name)} ".startswith(f"{_spelt(each)} ") for each in _names(TABLES))
+        if not begun and not _meant(name, TABLES):
+            raise _unknown(name, TABLES)
 
 
-def chosen(comparison: Shown, names: Iterable[str]) -> Shown:
-    """Keep some tables of a comparison.
-
-    Parameters
-    ----------
-    comparison : Comparison
-        Of some models.
-    names : iterable of str
-        Headings of tables without the unit, or how a heading begins, or keys: ``ΔmAP (Rare)``,
-        ``mAP``, ``delta_map_rare``. Case, hyphens and brackets do not matter, and Δ may be ``d``.
-
-    Returns
-    -------
-    Comparison
-        Its tables in their order, with a note on tables that another comparison has.
-
-    Raises
-    ------
-    InputError
-        For a name that no table of any comparison has.
-    """
-    headings = {
-        table.key: table.title.rpartition(", ")[0] or table.title
-        for table in (*comparison.tables, *comparison.listings)
-    }
-    kept: set[str] = set()
-    without: list[str] = []
-    for name in names:
-        try:
-            kept.update(_of_name(name, headings))
-        except InputError:
-            # That of the slices that stand out, for example, where none does.
-            if not _found(_spelt(name), HEADINGS):
-                raise
-            without.append(f"--only '{name}': this comparison has no such table")
-
-    def keep(part: Comparison) -> Comparison:
-        return replace(
-            part,
-            notes=(*part.notes, *without),
-            tables=tuple(each for each in part.tables if each.key in kept),
-            listings=tuple(each for each in part.listings if each.key in kept),
-        )
-
-    return comparison.each(keep)
-
-
-def _of_name(name: str, headings: Mapping[str, str]) -> Collection[str]:
-    """Find the keys of the tables that a name means."""
-    found = _found(_spelt(name), headings)
-    if found:
-        return found
-    raise InputError(
-        f"--only '{name}': there is no such table{close_matches(name, _all(headings))}; give some "
-        f"of {', '.join(headings.values())}"
+def _unknown(name: str, titles: Mapping[str, str]) -> InputError:
+    return InputError(
+        f"--table '{name}': there is no such table{close_matches(name, _names(titles))}; give some "
+        f"of {', '.join(dict.fromkeys(titles.values()))}, or one with {BESIDE} behind it"
     )
 
 
-def _found(spelt: str, headings: Mapping[str, str]) -> list[str]:
-    names = {key: (_spelt(key), _spelt(heading)) for key, heading in headings.items()}
+def _unknown_column(name: str, tables: Sequence[Table]) -> InputError:
+    columns = [column for table in tables for column in table.columns]
+    titles = list(dict.fromkeys(map(_column_title, columns)))
+    near = close_matches(name, {*titles, *(column.key for column in columns)})
+    return InputError(
+        f"--columns '{name}': there is no such column{near}; give some of {', '.join(titles)}"
+    )
+
+
+def _names(titles: Mapping[str, str]) -> list[str]:
+    return [*titles.values(), *titles]
+
+
+def _meant(name: str, titles: Mapping[str, str]) -> list[str]:
+    """Find the keys of the tables that a name means, by key and title of each."""
+    spelt = _spelt(name).removesuffix(_spelt(BESIDE)).rstrip()
+    names = {key: (_spelt(key), _spelt(title)) for key, title in titles.items()}
     exact = [key for key, each in names.items() if spelt in each]
     begun = [k for k, each in names.items() if any(n.startswith(f"{spelt} ") for n in each)]
     return exact or begun
-
-
-def _all(headings: Mapping[str, str]) -> list[str]:
-    return [*headings.values(), *headings]
 
 
 def _spelt(name: str) -> str:
@@ -145,64 +208,146 @@ def _spelt(name: str) -> str:
     return " ".join(re.findall(r"\w+", name.lower().replace("δ", "d").replace("_", " ")))
 
 
-def compact(comparison: Shown) -> Shown:
-    """Replace the tables of a comparison by one: a row for each model, mAP and what errors cost.
+class _Chosen(NamedTuple):
+    """What is chosen of one comparison, what it lacks, and the tables that have the columns."""
 
-    Parameters
-    ----------
-    comparison : Comparison
-        Of some models.
-
-    Returns
-    -------
-    Comparison
-        Its only table, ``compact``, has the official mAP, or that of the protocol where the data
-        set has no benchmark, and ΔmAP of each error.
-    """
-    return comparison.each(_compact)
+    tables: list[Table]
+    lacking: list[str]
+    lacking_columns: list[str]
+    offered: list[Table]
 
 
-def _compact(comparison: Comparison) -> Comparison:
-    tables = {table.key: table for table in comparison.tables}
-    official = tables["official"].columns if "official" in tables else ()
-    first = [column for column in official if column.key in OFFICIAL]
-    # It says where the means run over the interactions alone.
-    heading = tables["official"].title.rpartition(",")[0].replace("Off", "off") if official else ""
-    columns, meanings = [], []
-    for column in first:
-        title, group, meaning = OFFICIAL[column.key]
-        columns.append((tables["official"], column, replace(column, title=title, group=group)))
-        over = column.title if group else comparison.classes.get("classes_in_official")
-        meaning = meaning.replace("official mAP", heading)
-        meanings.append(f"{', '.join(filter(None, (f'{title}: {meaning}', over)))}.")
-    if not first:
-        own = tables["map"].columns[0]
-        columns.append((tables["map"], own, replace(own, title="mAP", group="")))
-        meanings.append(f"mAP: of protocol {comparison.protocol}.")
-    means = [
-        comparison.official(each) for each in comparison.differences if each.path == "map.full"
+def _chosen(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> _Chosen:
+    """Choose tables of a comparison by name, and columns of these; else of all, in one table."""
+    if not names and has_overview(part):
+        return _chosen_columns(part, wanted)
+    everything = _all(part)
+    lacking, alone, beside = [], set[str](), set[str]()
+    for name in names:
+        wide = _spelt(name).endswith(_spelt(BESIDE))
+        rows = (each for each in everything if not wide or each.heads[0] == "Model")
+        meant = _meant(name, _titles(rows))
+        (beside if wide else alone).update(meant)
+        lacking += [] if meant else [name]
+    tables = [table for table in everything if table.key in alone] if names else [*part.tables]
+    tables += [
+        _by_data_set(part, table, whole=bool(wanted)) for table in everything if table.key in beside
     ]
-    untested = [OFFICIAL[each.key][0] for each in first if not all(each.key in m for m in means)]
-    if untested:
-        meanings.append(
-            f"{' and '.join(untested)}: not tested; the test is of the mAP under "
-            f"{comparison.protocol}."
-        )
-    costs = tables["delta_map_full"]
-    for column in costs.columns:
-        if column.key not in TOTALS:
-            title = SHORT.get(column.key, column.title)
-            # In percent they have no plus, for which the column of a paper has no room.
-            new = replace(column, title=title, group="ΔmAP", unit="percent")
-            columns.append((costs, column, new))
-    table = replace(
-        _of_columns(comparison, columns),
-        key="compact",
-        title="mAP in % and ΔmAP in points",
-        caption=" ".join([*meanings, _costs(comparison), comparison.mark]).rstrip(),
-        narrow=True,
+    lacking_columns = [name for name in wanted if not any(_places(t, name) for t in tables)]
+    kept = tables
+    if wanted:
+        places = [[place for name in wanted for place in _places(t, name)] for t in tables]
+        kept = [
+            _with_mark(part, table.with_columns(list(dict.fromkeys(of))))
+            for table, of in zip(tables, places, strict=True)
+        ]
+    return _Chosen(kept, lacking, lacking_columns, tables)
+
+
+def _chosen_columns(part: Comparison, wanted: Sequence[str]) -> _Chosen:
+    """Make the overview of the columns that are asked for, first of its own, then of others."""
+    own = _overview_columns(part)
+    view = _view(part, own)
+    chosen: list[_Taken] = []
+    lacking = []
+    for name in wanted:
+        taken = [own[place] for place in _places(view, name)]
+        for table in part.tables:
+            taken = taken or [_taken(table, table.columns[n]) for n in _places(table, name)]
+        chosen += [each for each in taken if each not in chosen]
+        lacking += [] if taken else [name]
+    return _Chosen([_view(part, chosen)], [], lacking, [view, *part.tables])
+
+
+def _taken(table: Table, column: Column) -> _Taken:
+    """Take a column over under the title of its table."""
+    title = column.title if column.group in ("", table.title) else _column_title(column)
+    new = replace(column, key=f"{table.key}.{column.key}", title=title, group=table.title)
+    return _Taken(table, column, new)
+
+
+def _column_title(column: Column) -> str:
+    return f"{column.group} {column.title}".strip()
+
+
+def _places(table: Table, name: str) -> list[int]:
+    """Find the columns that a name means: by key, by title, or all of a group or of the table."""
+    plain = _spelt(name).replace(" ", "")
+    if not plain:
+        return []
+
+    def of(*texts: Callable[[Column], str]) -> list[int]:
+        return [
+            place
+            for place, column in enumerate(table.columns)
+            if plain in [_spelt(text(column)).replace(" ", "") for text in texts]
+        ]
+
+    found = (
+        of(lambda column: column.key, lambda column: f"{column.group} {column.key}")
+        or of(lambda column: column.title, _column_title)
+        or of(lambda column: column.group)
     )
-    return replace(comparison, tables=(table,), listings=())
+    if found:
+        return found
+    if _meant(name, _titles([table])):
+        return list(range(len(table.columns)))
+    of_table, dot, rest = name.partition(".")
+    return _places(table, rest) if dot and _meant(of_table, _titles([table])) else []
+
+
+def _all(part: Comparison) -> list[Table]:
+    """List what can be asked for."""
+    views = [_view(part, _overview_columns(part)), _compact(part)] if has_overview(part) else []
+    return [*part.tables, *views, *part.listings]
+
+
+def _titles(tables: Iterable[Table]) -> dict[str, str]:
+    """Title tables by their keys; titles of views only list what is in them."""
+    return {each.key: each.key if each.key in VIEWS else each.title for each in tables}
+
+
+def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
+    """Lay a table out so that another data set fits beside it: as the paper does, or whole."""
+    titles = PAPER.get(table.key, {})
+    heads = [n for n, head in enumerate(table.heads) if not titles or head in ("Model", "Backbone")]
+    rows = {
+        row.title: replace(row, titles=tuple(row.titles[place] for place in heads))
+        for row in table.rows
+        if row.kind == "entry"
+    }
+    groups = by_stage(part.models, [rows[model.label] for model in part.models])
+    name = printed_name(part.dataset)
+    beside = replace(
+        table,
+        key=f"{table.key}_{_spelt(BESIDE).replace(' ', '_')}",
+        title="mAP" if table.key == "map" else table.title,
+        heads=tuple(table.heads[place] for place in heads),
+        columns=tuple(
+            replace(each, title=titles.get(each.key) or _column_title(each), group=name)
+            for each in table.columns
+        ),
+        row_groups=tuple(
+            RowGroup(title=STAGES.get(stage, ""), rows=tuple(of)) for stage, of in groups.items()
+        ),
+        grouping="Stage",
+        footnotes=(),
+        narrow=False,
+        beside=True,
+    )
+    if titles and not whole:
+        # No groups of classes.
+        remarks = [remark for remark in table.caption.splitlines() if remark != PRECISION]
+        places = [place for place, column in enumerate(table.columns) if column.key in titles]
+        beside = replace(beside, caption="\n".join(remarks)).with_columns(places)
+    return _with_mark(part, beside)
+
+
+def _with_mark(part: Comparison, table: Table) -> Table:
+    """Explain the mark of what differs if any cell has it, and only then."""
+    marked = any(cell.mark for row in table.rows for cell in row.cells)
+    footnotes = [each for each in table.footnotes if each != part.mark]
+    return replace(table, footnotes=(*footnotes, *([part.mark] if marked and part.mark else [])))
 
 
 def has_overview(comparison: Comparison) -> bool:
@@ -225,42 +370,121 @@ def overview(comparison: Comparison) -> Comparison:
         ΔmAP of each error, pair recall and precision, negatives and actions. Tables that were
         asked for follow.
     """
+    table = _view(comparison, _overview_columns(comparison))
+    asked = (each for each in comparison.tables if not each.key.startswith(USUAL))
+    return replace(comparison, tables=(table, *asked))
+
+
+def _overview_columns(comparison: Comparison) -> list[_Taken]:
     tables = {table.key: table for table in comparison.tables}
     means = tables.get("official", tables["map"])
-    columns = []
+    taken = []
     for column in means.columns:
         of, _, split = column.key.partition(".")
         if column.key in OFFICIAL or of in ("default", "map"):
             title, group, _ = OFFICIAL.get(column.key, (column.title, "", ""))
             title = "mAP" if (of, split) == ("map", "full") else title
-            columns.append((means, column, replace(column, title=title, group=group)))
-    for key, wanted in OVERVIEW.items():
+            taken.append(_Taken(means, column, replace(column, title=title, group=group)))
+    costs = tables["delta_map_full"]
+    named = {c.key: (SHORT.get(c.key, c.title), "ΔmAP") for c in costs.columns}
+    named = {error: names for error, names in named.items() if error not in TOTALS}
+    for key, wanted in ({costs.key: named} | OVERVIEW).items():
         for column in tables[key].columns:
             if column.key in wanted:
                 title, group = wanted[column.key]
+                # In percent costs have no plus, for which there is no room.
                 new = replace(column, title=title, group=group, unit="percent")
-                columns.append((tables[key], column, new))
-    source = "official" if "official" in tables else f"under {comparison.protocol}"
-    table = _of_columns(comparison, columns)
-    mark = comparison.mark if any(cell.mark for row in table.rows for cell in row.cells) else ""
-    table = replace(
-        table,
+                taken.append(_Taken(tables[key], column, new))
+    return taken
+
+
+def _view(comparison: Comparison, taken: Sequence[_Taken]) -> Table:
+    """Make a table with a row for each model of columns of others: the overview, or less or more.
+
+    It says what they are in few words; of what the overview does not have, in those of its table.
+    """
+    official = comparison.tables[0].key == "official"
+    said = dict.fromkeys(OVERVIEW, "") | {
+        (
+            "official" if official else "map"
+        ): f"mAP: {'official' if official else _under(comparison)}.",
+        "delta_map_full": "ΔmAP: what repairing all errors of a kind adds to mAP "
+        f"{_under(comparison)}.",
+    }
+    topics: dict[str, dict[str, None]] = {}
+    for each in taken:
+        unit = {"percent": " in %", "points": " in points"}.get(each.column.unit, "")
+        topics.setdefault(unit, {})[
+            "mAP" if each.table.key in ("official", "map") else each.table.title
+        ] = None
+    tables = {each.table.key: each.table for each in taken}
+    rows = [
+        Row(titles=(model.label,), cells=tuple(each.cell(model.label) for each in taken))
+        for model in comparison.models
+    ]
+    table = Table(
         key="overview",
-        title="mAP, pairs, negatives and actions in %, ΔmAP in points",
-        caption=f"mAP: {source}. ΔmAP: what repairing all errors of a kind adds to mAP under "
-        f"{comparison.protocol}. {mark}".rstrip(),
+        title=", ".join(f"{', '.join(of)}{unit}" for unit, of in topics.items()),
+        heads=("Model",),
+        columns=tuple(each.new for each in taken),
+        row_groups=(RowGroup(rows=tuple(rows)),),
+        caption="\n".join(
+            filter(None, (said.get(key, table.caption) for key, table in tables.items()))
+        ),
+        best=f"best of its column; of ΔmAP the smallest{TOLD if comparison.differences else ''}",
     )
-    asked = (each for key, each in tables.items() if not key.startswith(USUAL))
-    return replace(comparison, tables=(table, *asked))
+    return _with_mark(comparison, table)
 
 
-def difference_in_words(comparison: Comparison) -> str:
+def _under(comparison: Comparison) -> str:
+    return f"under {comparison.protocol}"
+
+
+def _compact(comparison: Comparison) -> Table:
+    """Make a table for one column of a paper: mAP and what errors cost."""
+    first = ("map.full", *OFFICIAL)
+    taken = [
+        each
+        for each in _overview_columns(comparison)
+        if each.table.key == "delta_map_full" or each.column.key in first
+    ]
+    official = [each for each in taken if each.column.key in OFFICIAL]
+    meanings = [] if official else [f"mAP: of protocol {comparison.protocol}."]
+    for each in official:
+        # The heading says where the means run over the interactions alone.
+        heading = each.table.title.replace("Off", "off")
+        meaning = OFFICIAL[each.column.key][2].replace("official mAP", heading)
+        over = comparison.classes.get("classes_in_official")
+        over = each.column.title if each.new.group else over
+        meanings.append(f"{', '.join(filter(None, (f'{each.new.title}: {meaning}', over)))}.")
+    means = [
+        comparison.official(test) for test in comparison.differences if test.path == "map.full"
+    ]
+    untested = [
+        each.new.title for each in official if not all(each.column.key in keys for keys in means)
+    ]
+    if untested:
+        meanings.append(
+            f"{' and '.join(untested)}: not tested; the test is of the mAP under "
+            f"{comparison.protocol}."
+        )
+    return replace(
+        _view(comparison, taken),
+        key="compact",
+        caption="\n".join((*meanings, _costs(comparison))),
+        narrow=True,
+    )
+
+
+def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None = None) -> str:
     """Say which models differ most in mAP, by how much, and in which error, in 40 words at most.
 
     Parameters
     ----------
     comparison : Comparison
         Of some models, with all its tables; empty where fewer than two have a mAP.
+    names : mapping of str, optional
+        What to call the models instead of by their labels.
     """
     tables = {table.key: table for table in comparison.tables}
     means = tables.get("official", tables["map"])
@@ -274,7 +498,8 @@ def difference_in_words(comparison: Comparison) -> str:
     points = shown(values[high] - values[low], "percent")
     if not points.strip("0."):
         return f"All have the same {what}, {shown(values[high], 'percent')}."
-    said = f"{high} has {points} points of {what} more than {low}"
+    names = names or {label: label for label in values}
+    said = f"{names[high]} has {points} points of {what} more than {names[low]}"
     remarks = [f"under {comparison.protocol}"]
     if key in OFFICIAL and {high, low} <= own.keys():
         remarks = [f"{shown(own[high] - own[low], 'points')} under {comparison.protocol}"]
@@ -301,27 +526,6 @@ def _values(table: Table, key: str) -> dict[str, float]:
     place = [column.key for column in table.columns].index(key)
     rows = ((row.title, row.cells[place].value) for row in table.rows if row.kind == "entry")
     return {label: value for label, value in rows if value is not None}
-
-
-def _of_columns(comparison: Comparison, columns: Sequence[tuple[Table, Column, Column]]) -> Table:
-    """Make a table with a row for each model of columns of others, each with its new form."""
-    rows = [
-        Row(titles=(model.label,), cells=tuple(_cell(*found, model.label) for found in columns))
-        for model in comparison.models
-    ]
-    return Table(
-        heads=("Model",),
-        columns=tuple(new for *_, new in columns),
-        row_groups=(RowGroup(rows=tuple(rows)),),
-        best=f"best of its column; of ΔmAP the smallest{TOLD if comparison.differences else ''}",
-    )
-
-
-def _cell(table: Table, column: Column, new: Column, label: str) -> Cell:
-    """Take the cell of a model over from another table."""
-    row = next(row for row in table.rows if row.kind == "entry" and row.title == label)
-    cell = row.cells[table.columns.index(column)]
-    return replace(cell, text=shown(cell.value, new.unit))
 
 
 def _costs(comparison: Comparison) -> str:

@@ -87,7 +87,8 @@ def _table(models: Sequence[StudyModel], results: Sequence[Result]) -> Table:
         [column for column, _ in places],
         [[Cell(value=figure(result, *path)) for _, path in places] for result in results],
         key="semantic",
-        title="Semantic evaluation, %",
+        title="Semantic evaluation",
+        unit="%",
         caption=_caption(results),
     )
 
@@ -102,7 +103,7 @@ def _caption(results: Sequence[Result]) -> str:
         *_unlike(first),
         "Miss rate: annotated triplets (GT), and predictions of mF1, without a match.",
     ]
-    return " ".join(sentences)
+    return "\n".join(sentences)
 
 
 def measured_by(result: Result) -> list[str]:

@@ -44,7 +44,7 @@ def slice_tables(found: Found) -> Iterator[Table]:
     if len(labels) == 1:
         said = (where_text(found), _thresholds(found), _resamples(found))
         caption = "\n".join(filter(None, said))
-        yield _table(found, "slices", "Slices, %", list(_of_one(found)), caption)
+        yield _table(found, "slices", "Slices", "%", list(_of_one(found)), caption)
         deltas = [
             (
                 Column(title=error_title(name), unit="points"),
@@ -52,20 +52,23 @@ def slice_tables(found: Found) -> Iterator[Table]:
             )
             for name in ERRORS
         ]
-        yield _table(found, "slice_deltas", "ΔmAP per error in slices", deltas)
+        yield _table(found, "slice_deltas", "ΔmAP per error in slices", "", deltas)
         return
     first = labels[0]
     of_models = [*_support(), *_of_models(found, MAP)]
-    yield _table(found, "slices", "mAP in slices, %", of_models, where_text(found))
+    yield _table(found, "slices", "mAP in slices", "%", of_models, where_text(found))
     yield _table(
         found,
         "slice_differences",
-        f"Difference in mAP in slices to {first}, points",
+        f"Difference in mAP in slices to {first}",
+        "points",
         list(_differences(found)),
         _resamples(found),
     )
     parts = [*_of_models(found, RECALL), *_of_models(found, F1)]
-    yield _table(found, "slice_parts", "Pair recall and F1 in slices, %", parts, _thresholds(found))
+    yield _table(
+        found, "slice_parts", "Pair recall and F1 in slices", "%", parts, _thresholds(found)
+    )
 
 
 def where_text(found: Found) -> str:
@@ -162,6 +165,7 @@ def _table(
     found: Found,
     key: str,
     title: str,
+    unit: str,
     columns: Sequence[tuple[Column, Of]],
     caption: str = "",
 ) -> Table:
@@ -175,6 +179,7 @@ def _table(
     return Table(
         key=key,
         title=title,
+        unit=unit,
         heads=("Slice",),
         columns=tuple(column for column, _ in columns),
         row_groups=(

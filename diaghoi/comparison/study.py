@@ -27,12 +27,12 @@ from os import PathLike
 from pathlib import Path
 from typing import Any, TypeVar
 
-from diaghoi.comparison.results import refuse_result
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.inputs import refuse_result
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats import Reading, open_predictions, read_annotations
 from diaghoi.formats.containers.locations import is_remote

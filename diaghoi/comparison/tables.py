@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, TypeVar
 
 from diaghoi.comparison.study import DESCRIPTIONS, STAGES, StudyModel
 from diaghoi.data.table import SHOWN, Cell, Column, Row, RowGroup, Table, shown
 
 Values = tuple[float | None, ...]
+T = TypeVar("T")
 
 
 def table_of(
@@ -20,6 +21,7 @@ def table_of(
     key: str,
     title: str,
     caption: str,
+    unit: str = "",
     best: str = "best of its column",
 ) -> Table:
     """Lay the figures of models out by stage, with means.
@@ -32,7 +34,7 @@ def table_of(
         In the order in which they are shown.
     cells : sequence of sequence of Cell
         For each model one cell for each column, of which the value and the mark count.
-    key, title, caption, best : str
+    key, title, caption, unit, best : str
         As of :class:`diaghoi.data.table.Table`.
     """
     rows = model_rows(models, columns, cells)
@@ -40,29 +42,49 @@ def table_of(
     means = means_of(models, [tuple(cell.value for cell in row) for row in cells])
     # A row of dashes alone would only say that its table has no means.
     means = {name: values for name, values in means.items() if values.count(None) < len(values)}
-    row_groups = []
-    for stage in stages(models):
-        members = [row for row, model in zip(rows, models, strict=True) if model.stage == stage]
-        if stage in means and len(members) > 1:
-            members.append(_made("Mean", "mean", means[stage], columns, members))
-        row_groups.append(RowGroup(title=_stage_title(stage, models), rows=tuple(members)))
+    groups = by_stage(models, rows)
+    row_groups: list[RowGroup] = []
+    for stage, members in groups.items():
+        if len(members) > 1:
+            if stage in means:
+                members.append(_made("Mean", "mean", means[stage], columns, members))
+            heading = STAGES.get(stage, "Stage not given") if staged else ""
+            row_groups.append(RowGroup(title=heading, rows=tuple(members)))
+        elif stage and row_groups and not row_groups[-1].title:
+            row_groups[-1] = RowGroup(rows=(*row_groups[-1].rows, *members))
+        else:
+            row_groups.append(RowGroup(rows=tuple(members)))
+        if "difference" in means and stage == "two":
+            row = _made("Difference", "difference", means["difference"], columns, staged)
+            row_groups.append(RowGroup(rows=(row,)))
+    # A heading over one row would say less than the room that it takes.
+    alone = [(stage, rows[0].title) for stage, rows in groups.items() if stage and len(rows) == 1]
+    footnotes = [f"{STAGES[stage]}: {label}." for stage, label in alone]
     if "difference" in means:
-        # Below the stages that it is between, above the models of none.
-        row = _made("Difference", "difference", means["difference"], columns, staged)
-        row_groups.insert(len(STAGES), RowGroup(rows=(row,)))
-        caption += (
-            f" Difference: {STAGES['two'].lower()} minus {STAGES['one'].lower()}, before rounding."
+        footnotes.append(
+            f"Difference: {STAGES['two'].lower()} minus {STAGES['one'].lower()}, before rounding."
         )
     return Table(
         key=key,
         title=title,
+        unit=unit,
         heads=("Model", *(DESCRIPTIONS[key] for key in _given(models))),
         columns=tuple(columns),
         row_groups=tuple(row_groups),
         grouping="Stage",
         caption=caption,
+        footnotes=tuple(footnotes),
         best=best,
     )
+
+
+def by_stage(models: Sequence[StudyModel], each: Sequence[T]) -> dict[str, list[T]]:
+    """Group what there is of each model by stage: one-stage, two-stage, and those of none."""
+    groups: dict[str, list[T]] = {stage: [] for stage in (*STAGES, "")}
+    for model, of in zip(models, each, strict=True):
+        if model.stage in groups:  # multiple choice has groups of its own
+            groups[model.stage].append(of)
+    return {stage: of for stage, of in groups.items() if of}
 
 
 def model_rows(
@@ -139,17 +161,6 @@ def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int
     shown = [None if value is None else round(factor * value, decimals) for value in values]
     best = (max if column.better == "higher" else min)(each for each in shown if each is not None)
     return frozenset(number for number, value in enumerate(shown) if value == best)
-
-
-def stages(models: Sequence[StudyModel]) -> list[str]:
-    """List the stages of the models: ``one``, ``two``, and an empty string where none is given."""
-    return [stage for stage in (*STAGES, "") if any(model.stage == stage for model in models)]
-
-
-def _stage_title(stage: str, models: Sequence[StudyModel]) -> str:
-    if stage:
-        return STAGES[stage]
-    return "Stage not given" if any(model.stage for model in models) else ""
 
 
 def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str, Values]:

@@ -182,6 +182,8 @@ def _kind(classes: set[int], vocabulary: Vocabulary) -> str:
 def find_class(where: str, given: Any, vocabulary: Vocabulary, base: int = 1) -> int:
     """Find the HOI class that a number, counted from ``base``, or a name means.
 
+    Hyphens and underscores are as good as spaces.
+
     Raises
     ------
     InputError
@@ -195,6 +197,10 @@ def find_class(where: str, given: Any, vocabulary: Vocabulary, base: int = 1) ->
     name = str(given).replace("_", " ")
     if name in numbers:
         return numbers[name]
+    plain = name.replace("-", " ")
+    for each, hoi in numbers.items():
+        if each.replace("-", " ") == plain:
+            return hoi
     raise InputError(
         f"{where}: unknown class {given!r:.60}{close_matches(name, numbers)}; give a "
         f"number from {base} to {len(vocabulary) - 1 + base} or a name like '{next(iter(numbers))}'"

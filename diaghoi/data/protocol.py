@@ -32,6 +32,8 @@ class Group(NamedTuple):
     classes: tuple[int, ...]
 
 
+MOST = 1_000_000_000
+"""Triplets of an image or a class that a choice may name."""
 ELEVEN_LEVELS: FloatArray = np.arange(11) * np.float64(0.1)
 """The recall levels of 11-point AP, as the official evaluators build them: the fourth is
 0.30000000000000004, which a recall of exactly 3/10 does not reach. Their figures need the same."""
@@ -44,7 +46,9 @@ CUT, AS_GIVEN = "triplets", "as given"
 """The choice on which the format of a file decides, and what it is for files that are not cut."""
 RANKING, BY_SCORE, AS_ONE = "predictions of a class", "ranked by score", "all of one rank"
 """The choice that detectors without scores decide, and its values."""
-GROUPS, LEVELS, PAIR_RECALL = "groups", "recall levels", "pair recall"
+GROUPS = "groups"
+# The groups in a signature or a line: users name them, but a number of classes ends the list.
+_LISTED = re.compile(rf" ?\| ?{GROUPS}: (.*\(\d+\))(?= ?\||$)", re.DOTALL)
 
 # Keys of results, beside which the names of groups are keys too.
 RESERVED = (
@@ -194,9 +198,9 @@ class Protocol:
             "evaluated": "those marked for evaluation",
             "verbs": "verbs, whatever the object",
         }
-        boxes = f"IoU {'>' if self.strict else '>='} {self.iou:g}, {self.boxes} boxes"
+        boxes = f"IoU {'>' if self.strict else '>='} {_exact(self.iou)}, {self.boxes} boxes"
         if self.added_to_union:
-            boxes += f", union + {self.added_to_union:g}"
+            boxes += f", union + {_exact(self.added_to_union)}"
         claims = {"first left": "the first annotation left", "all left": "all annotations left"}
         taken = {"claims": claims[self.claim]} if self.claim in claims else {}
         if self.pairing == "triplet" and self.missing_role == "anything":
@@ -240,13 +244,13 @@ class Protocol:
         if self.levels_from != "zero":
             levels = self.levels_from.replace("both", "from both")
             hundred = self.average_precision == "101-point"
-            choices[LEVELS] = levels.replace("tenths", "hundredths") if hundred else levels
+            choices["recall levels"] = levels.replace("tenths", "hundredths") if hundred else levels
         if self.repaired_ties != "input":
             choices["equal scores of repaired images"] = self.repaired_ties
         if self.action_ties != "input":
             choices["equal action scores"] = f"by {self.action_ties}"
         if self.single_precision_recall:
-            choices[PAIR_RECALL] = "32 bits"
+            choices["pair recall"] = "32 bits"
         return choices
 
     @property
@@ -403,6 +407,11 @@ PROTOCOLS = {
 }
 
 
+def _exact(number: float) -> str:
+    """Print a number so that it is read back as it is."""
+    return repr(float(number)).removesuffix(".0")
+
+
 def choices_of(signature: str) -> dict[str, str]:
     """Read the choices back out of a signature, which is all that saved results hold of them.
 
@@ -416,15 +425,11 @@ def choices_of(signature: str) -> dict[str, str]:
     dict
         Equal to :attr:`Protocol.choices`.
     """
-    before, _, groups = signature.partition(f"{SEPARATOR}{GROUPS}: ")
-    # Users name groups, also with a separator in the name: only the last choices end the list.
-    ends = (groups.find(f"{SEPARATOR}{last}: ") for last in (LEVELS, PAIR_RECALL))
-    end = min((place for place in ends if place >= 0), default=len(groups))
-    phrases = phrases_of(before)
-    if groups:
-        phrases += [f"{GROUPS}: {groups[:end]}", *phrases_of(groups[end:])[1:]]
+    listed = _LISTED.search(signature)
+    phrases = phrases_of(_LISTED.sub(f"{SEPARATOR}{GROUPS}: ", signature))
     parts = (phrase.partition(": ") for phrase in phrases)
-    return {choice: value for choice, _, value in parts}
+    choices = {choice: value for choice, _, value in parts}
+    return choices | {GROUPS: listed[1]} if listed else choices
 
 
 VERSION = "diaghoi."
@@ -474,28 +479,31 @@ def _short_parts(name: str, choices: Mapping[str, str]) -> list[str]:
 
 
 def _of_line(line: str, usual: Protocol | None) -> Protocol:
-    """Read a line of :func:`short_signature` back; groups are those of the data."""
-    name, *given = line.split(BAR)
-    parts = {part for part in given if not part.startswith((VERSION, f"{GROUPS}: "))}
+    """Read a line of :func:`short_signature` back."""
+    name, *given = _LISTED.sub("", line).split(BAR)
+    parts = [part for part in given if not part.startswith(VERSION)]
     chosen = _named(name, usual)
-    while amiss := _amiss(chosen, parts):
-        nearer = [replace(chosen, **change) for part in amiss for change in _changes(part)]
-        chosen = min(nearer, key=lambda protocol: len(_amiss(protocol, parts)))
-        if len(_amiss(chosen, parts)) >= len(amiss):
-            strange = [part for part in given if part in amiss]
-            problem = f"'{strange[0]}' is no choice of it" if strange else "is not the whole line"
+    while any(amiss := _amiss(chosen, parts)):
+        changes = [change for part in (*amiss[0], *amiss[1]) for change in _changes(part)]
+        nearer = [replace(chosen, **change) for change in changes]
+        # First of all the parts of the line; what one brings along is set right after it.
+        chosen = min(nearer, key=lambda protocol: tuple(map(len, _amiss(protocol, parts))))
+        lacking, more = _amiss(chosen, parts)
+        if (len(lacking), len(more)) >= (len(amiss[0]), len(amiss[1])):
+            problem = f"'{lacking[0]}' is no choice of it" if lacking else "is not the whole line"
             raise InputError(f"--protocol {line}: {problem}; copy a line that a report ends with")
     return chosen
 
 
-def _amiss(protocol: Protocol, parts: set[str]) -> set[str]:
-    """Return what only the line of a protocol has, or only these parts."""
-    return {*_short_parts(protocol.name, protocol.choices)} ^ parts
+def _amiss(protocol: Protocol, parts: list[str]) -> tuple[list[str], list[str]]:
+    """List the parts of a line that a protocol lacks, and those that only the protocol has."""
+    own = _short_parts(protocol.name, protocol.choices)
+    return [part for part in parts if part not in own], [part for part in own if part not in parts]
 
 
 def _changes(part: str) -> Iterator[dict[str, Any]]:
     """List the changes of a protocol that may set a part of a line right."""
-    numbers = [float(text) for text in re.findall(r"\d*\.?\d+(?:e-?\d+)?", part)]
+    numbers = [float(text) for text in re.findall(r"\d*\.?\d+(?:e[+-]?\d+)?", part)]
     for key, kind in get_type_hints(Protocol).items():
         if kind is bool:
             yield from ({key: value} for value in (True, False))
@@ -504,27 +512,28 @@ def _changes(part: str) -> Iterator[dict[str, Any]]:
         elif kind is float:
             yield from ({key: value} for value in numbers)
         elif int in get_args(kind):
-            yield from ({key: int(value)} for value in re.findall(r"\d+", part))
-            yield {key: None}
+            yield from ({key: int(value) or None} for value in ("0", *re.findall(r"\d+", part)))
     yield from ({"iou": value, "strict": ">" in part} for value in numbers)
+    for boxes in ("inclusive", "continuous"):
+        yield from ({"boxes": boxes, "added_to_union": value} for value in (0.0, *numbers))
 
 
 def _of_keys(text: str, usual: Protocol | None) -> Protocol:
     """Read ``NAME,key=value,...``; the name may be left out where there is a usual one."""
-    first, *parts = (part.strip() for part in text.split(","))
-    if "=" in first:
-        parts, first = [first, *parts], HICO_DET.name if usual is None else usual.name
     kinds = get_type_hints(Protocol)
     settable = [key for key in kinds if key not in ("name", "groups")]
+    first, *parts = (part.strip() for part in text.split(","))
+    if "=" in first or _field(first) in settable:
+        parts, first = [first, *parts], HICO_DET.name if usual is None else usual.name
     changes: dict[str, Any] = {}
     for part in parts:
         key, equals, value = part.partition("=")
-        field = KEYS.get(key, key.replace("-", "_"))
+        field = _field(key)
         if field not in settable:
             names = [*KEYS, *(name.replace("_", "-") for name in settable)]
             raise InputError(
-                f"--protocol {part}: {key} is not known{close_matches(key, names)}; give ap, iou, "
-                "rare, top or another choice of a protocol"
+                f"--protocol {text}: '{key}' is not known{close_matches(key, names)}; give ap, "
+                "iou, rare, top or another choice of a protocol"
             )
         if not equals:
             raise InputError(f"--protocol {part}: give a value: {key}=VALUE")
@@ -532,6 +541,10 @@ def _of_keys(text: str, usual: Protocol | None) -> Protocol:
             raise InputError(f"--protocol {part}: {key} is given twice; give one value")
         changes[field] = _value(part, value, kinds[field])
     return protocol(_named(first, usual), **changes)
+
+
+def _field(key: str) -> str:
+    return KEYS.get(key, key.replace("-", "_"))
 
 
 def _value(part: str, value: str, kind: Any) -> Any:
@@ -563,6 +576,11 @@ def _named(name: str, usual: Protocol | None) -> Protocol:
     return PROTOCOLS[name]
 
 
+def spelt(text: str, usual: Protocol | None = None) -> Protocol:
+    """Read a protocol from a text, as :func:`protocol`, but for the groups that a line lists."""
+    return (_of_line if BAR in text else _of_keys)(text, usual)
+
+
 def phrases_of(signature: str) -> list[str]:
     """List the parts of a signature, of a protocol or another, to set them line by line."""
     return signature.split(SEPARATOR)
@@ -586,18 +604,18 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
     ------
     InputError
         For an unknown name or rare split, an IoU threshold outside (0, 1], less than nothing that
-        is added to the union, or fewer than one triplet per image.
+        is added to the union, fewer than one triplet or more than :data:`MOST`, and a line whose
+        groups are not those given.
     """
     if isinstance(name, str):
         text = name
-        name = (_of_line if BAR in text else _of_keys)(text, usual)
-        listed = [part for part in text.split(BAR) if part.startswith(f"{GROUPS}: ")]
+        name = spelt(text, usual)
         groups = changes.get("groups") or name.groups
-        made = replace(name, groups=groups).choices.get(GROUPS)
-        if listed and listed != [f"{GROUPS}: {made}"]:
+        listed = _LISTED.search(text)
+        if listed and listed[1] != replace(name, groups=groups).choices.get(GROUPS):
             raise InputError(
-                f"--protocol {text}: has {listed[0]}; give these classes with --zero-shot or "
-                "--groups, too"
+                f"--protocol {text}: has the groups {listed[1]}; give the same ones with "
+                "--zero-shot or --groups"
             )
     rare = changes.get("rare")
     if rare not in (None, "train", "test"):
@@ -616,10 +634,10 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
         raise InputError(f"the IoU threshold must lie in (0, 1], not {chosen.iou:g}")
     if not 0 <= chosen.added_to_union < np.inf:
         raise InputError(f"added_to_union must be 0 or more, not {chosen.added_to_union:g}")
-    for key, of in (("top", "per image"), ("top_of_class", "per class")):
+    for key in ("top", "top_of_class", "considered"):
         number = getattr(chosen, key)
-        if number is not None and number < 1:
-            raise InputError(f"the number of triplets {of} ({key}) must be 1 or more: {number}")
+        if number is not None and not 1 <= number <= MOST:
+            raise InputError(f"{key} must be a number of triplets from 1 to {MOST:,}, not {number}")
     return chosen
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
 Better = Literal["higher", "lower"]
@@ -134,7 +134,9 @@ class Table:
     key : str
         Its name for machines; empty where it is only read by people.
     title : str
-        Its name for people, with the unit; empty where the first head says it.
+        Its name for people; empty where the first head says it.
+    unit : str
+        That of all its figures, which stands behind the title; empty for none.
     heads : tuple of str
         Titles of the columns of text on the left, such as "Model" and "Backbone".
     columns : tuple of Column
@@ -144,22 +146,40 @@ class Table:
     grouping : str
         What the titles of the row groups say about their rows, such as "Stage".
     caption : str
-        What a reader has to know; one line for each remark.
+        What a reader has to know of this table; one line for each remark.
+    footnotes : tuple of str
+        What holds for other tables, too, and is said once where several are shown.
     best : str
         What the best figure of a column is, in words.
     narrow : bool
         Whether LaTeX sets the table for one column of a paper, however long the names of its rows.
+    beside : bool
+        Whether data sets stand side by side, each a group of columns, and what the titles of the
+        row groups say is a column of text.
     """
 
     key: str = ""
     title: str = ""
+    unit: str = ""
     heads: tuple[str, ...]
     columns: tuple[Column, ...]
     row_groups: tuple[RowGroup, ...]
     grouping: str = ""
     caption: str = ""
+    footnotes: tuple[str, ...] = ()
     best: str = ""
     narrow: bool = False
+    beside: bool = False
+
+    @property
+    def heading(self) -> str:
+        """The title with the unit."""
+        return ", ".join(filter(None, (self.title, self.unit)))
+
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """The lines of the caption, and the footnotes."""
+        return (*self.caption.splitlines(), *self.footnotes)
 
     @property
     def rows(self) -> tuple[Row, ...]:
@@ -170,6 +190,61 @@ class Table:
     def marked(self) -> bool:
         """Whether some figure is the best of its column."""
         return any(cell.best for row in self.rows for cell in row.cells)
+
+    def with_columns(self, places: Sequence[int]) -> Table:
+        """Keep some columns, in the order of their places."""
+        return replace(
+            self,
+            columns=tuple(self.columns[place] for place in places),
+            row_groups=tuple(
+                replace(
+                    group,
+                    rows=tuple(
+                        replace(row, cells=tuple(row.cells[place] for place in places))
+                        for row in group.rows
+                    ),
+                )
+                for group in self.row_groups
+            ),
+        )
+
+    def with_group_column(self, place: int, *, repeated: bool = True) -> Table:
+        """Write the titles of the row groups in a column of text, if there are any.
+
+        Parameters
+        ----------
+        place : int
+            That of the column among the heads.
+        repeated : bool
+            Whether it stands in all rows of the group, or in the first alone.
+        """
+        if not any(group.title for group in self.row_groups):
+            return self
+
+        def rows(group: RowGroup) -> Iterator[Row]:
+            for number, row in enumerate(group.rows):
+                title = group.title if repeated or not number else ""
+                yield replace(row, titles=(*row.titles[:place], title, *row.titles[place:]))
+
+        return replace(
+            self,
+            heads=(*self.heads[:place], self.grouping, *self.heads[place:]),
+            row_groups=tuple(RowGroup(rows=tuple(rows(group))) for group in self.row_groups),
+        )
+
+
+def footnotes_of(tables: Sequence[Table], mark: str) -> list[str]:
+    """List what is said once under some tables: their footnotes, and what their best figures are.
+
+    Parameters
+    ----------
+    tables : sequence of Table
+        In the order in which they are shown.
+    mark : str
+        How the best figures are marked.
+    """
+    said = [text for table in tables for text in table.footnotes]
+    return list(dict.fromkeys((*said, *(f"{mark}: {t.best}." for t in tables if t.marked))))
 
 
 def text_row(title: str, *texts: str, key: str = "", indented: bool = False) -> Row:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import Any
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from diaghoi.data.joining import join, under
 from diaghoi.data.protocol import Protocol
@@ -14,58 +16,84 @@ from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.benchmark import as_customary, benchmarks
 from diaghoi.diagnosis.blocks import examine
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.inputs import read_inputs
 from diaghoi.diagnosis.unscored import as_one_rank
 from diaghoi.exceptions import InputError
-from diaghoi.formats.hico_det.image_labels import ImageLabels
+from diaghoi.formats.base import Reading
+from diaghoi.formats.hico_det.image_labels import ImageLabels, read_image_labels
+
+if TYPE_CHECKING:
+    from typing_extensions import Unpack
 
 
 def diagnose(
-    annotations: SceneSource,
-    predictions: SceneSource,
+    annotations: SceneSource | str | os.PathLike[str],
+    predictions: SceneSource | str | os.PathLike[str],
     protocol: str | Protocol | None = None,
     *,
     label: str = "",
-    image_labels: ImageLabels | None = None,
+    image_labels: ImageLabels | str | os.PathLike[str] | None = None,
     also: Sequence[Protocol] = (),
     progress: Callable[[int], Any] | None = None,
+    pairs: str | os.PathLike[str] | None = None,
+    force: bool = False,
+    **reading: Unpack[Reading],
 ) -> Diagnosis:
     """Diagnose a detector: official mAP, errors, oracles, pairs, negatives and actions.
 
     Parameters
     ----------
-    annotations, predictions : Scenes
-        As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`, or opened
-        by :func:`diaghoi.open_annotations` and :func:`diaghoi.open_predictions`; images are joined
-        by name.
+    annotations, predictions : path or Scenes
+        Files, read and checked as ``diaghoi report`` does (the data set is the one they show). Or
+        what :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions` read, or
+        :func:`diaghoi.open_annotations` and :func:`diaghoi.open_predictions` opened, which is taken
+        as it is. Images are joined by name.
     protocol : str or Protocol, optional
         The choices; ``diaghoi.protocol(name, iou=...)`` changes some of them. By default
         that of the data set: `hico-det-520` for HICO-DET, `v-coco-s1` for V-COCO, `swig-hoi` for
         SWIG-HOI, and what its description says for any other.
     label : str
-        Name of the detector in tables and figures.
-    image_labels : ImageLabels, optional
-        Image-level labels of HICO for Known Object. Without them the box annotations decide.
+        Name of the detector in tables and figures; by default that of its file.
+    image_labels : ImageLabels or path, optional
+        Image-level labels of HICO for Known Object, or the path of HICO's ``anno.mat``. Without
+        them the box annotations decide.
     also : sequence of Protocol
         Further protocols whose mAP is wanted: see :func:`diaghoi.diagnosis.rosetta.figures`.
     progress : callable, optional
         Called with the number of images done since the last call.
+    pairs : path, optional
+        The pair file of the detector.
+    force : bool
+        Whether to go on with files whose numbers would mean nothing, as they are read.
+    **reading
+        How to read the files, such as ``dataset="own.toml"``: :class:`diaghoi.formats.Reading`.
 
     Returns
     -------
     Diagnosis
+        Its numbers are fractions; the screen that ``print`` shows has percent.
 
     Raises
     ------
     InputError
-        Where nothing is annotated, no image is shared, predictions have no scores, or annotations,
-        predictions and protocol are not of one data set.
+        Where a file cannot be read or is not plausible, nothing is annotated, no image is shared,
+        predictions have no scores, or annotations, predictions and protocol are not of one data
+        set.
     """
+    if protocol is not None:
+        protocol = protocol_named(protocol)
     for name, given in (("annotations", annotations), ("predictions", predictions)):
-        if not isinstance(given, SceneSource):
+        if not isinstance(given, SceneSource | str | os.PathLike):
             raise InputError(
-                f"{name}: expected Scenes, found {type(given).__name__}; read a file with "
-                f"diaghoi.read_{name}"
+                f"{name}: expected the path of a file or Scenes, found {type(given).__name__}"
             )
+    if isinstance(image_labels, str | os.PathLike):
+        image_labels = read_image_labels(image_labels)
+    if isinstance(predictions, str | os.PathLike):
+        label = label or Path(predictions).stem
+    annotations, predictions, notes = read_inputs(
+        annotations, predictions, pairs=pairs, force=force, **reading
+    )
     dataset, other = annotations.vocabulary.name, predictions.vocabulary.name
     if dataset != other:
         raise InputError(f"the annotations are of {dataset}, the predictions of {other}")
@@ -74,13 +102,14 @@ def diagnose(
             f"annotations and predictions were read with different descriptions of {dataset}; read "
             "both with the same one"
         )
-    protocol = protocol_named(annotations.vocabulary.protocol if protocol is None else protocol)
+    if protocol is None:
+        protocol = protocol_named(annotations.vocabulary.protocol)
     if annotations.scored and not predictions.scored:
         raise InputError(
             "annotations and predictions are swapped: diagnose(annotations, predictions)"
         )
     check_choices(annotations, protocol)
-    return diagnose_images(
+    diagnosis = diagnose_images(
         annotations,
         predictions,
         protocol,
@@ -89,6 +118,8 @@ def diagnose(
         also=also,
         progress=progress,
     )
+    noted = tuple(dict.fromkeys((*notes, *diagnosis.reading_notes)))
+    return replace(diagnosis, reading_notes=noted)
 
 
 def check_choices(annotations: SceneSource, protocol: Protocol) -> None:

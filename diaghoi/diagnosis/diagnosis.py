@@ -50,10 +50,39 @@ from diaghoi.evaluation.score_quality import best_order_scores, outranked
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.oracles import LOCALISED, ORACLES, Oracle, lost_triplets
 
+PUBLIC = (
+    *("vocabulary", "protocol", "label", "names", "counts", "notes", "coverage", "official"),
+    *("mean_ap", "max_recall", "class_ap", "errors", "delta_map", "oracles", "localised", "lost"),
+    *("ranking", "pairs", "negatives", "actions", "classes", "images", "detections"),
+    *("best_threshold", "operating_points", "bootstrap", "shortcuts", "summary", "plot"),
+    *("to_dict", "to_frame", "save", "load", "sum"),
+)
+"""What users of a diagnosis need; what it is computed from remains there for developers."""
+
+
+class Costs(dict[Any, "float | None"]):
+    """ΔmAP by error, a fraction, in the full mean; by error and group, in the mean of the group.
+
+    >>> diagnosis.delta_map["association"], diagnosis.delta_map["association", "rare"]
+    ... # doctest: +SKIP
+    """
+
+    def __init__(self, oracles: Mapping[str, Mapping[str, Split]]) -> None:
+        super().__init__((name, found["delta_map"]["full"]) for name, found in oracles.items())
+        self._oracles = oracles
+
+    def __missing__(self, key: Any) -> float | None:
+        if not isinstance(key, tuple):
+            raise KeyError(key)
+        error, group = key
+        return self._oracles[error]["delta_map"][group]
+
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Diagnosis(DiagnosisMethods):
     """What is wrong with a detector, and what each error costs.
+
+    All numbers are fractions in [0, 1] or counts; ``print`` and figures show percent.
 
     Diagnoses of disjoint images under one protocol add up: ``a + b`` is exactly the diagnosis of
     all their images. What is stored are rows and counts; rates, means and deltas are derived.
@@ -131,6 +160,9 @@ class Diagnosis(DiagnosisMethods):
             f"<Diagnosis{name} on {self.vocabulary.name}, {len(self.names)} images, protocol "
             f"{self.protocol.name}: mAP {shown}>"
         )
+
+    def __dir__(self) -> list[str]:
+        return sorted(PUBLIC)
 
     def __add__(self, other: Diagnosis) -> Diagnosis:
         return Diagnosis.sum([self, other])
@@ -243,6 +275,16 @@ class Diagnosis(DiagnosisMethods):
     def oracles(self) -> dict[str, dict[str, Split]]:
         """For each oracle ``map``, ``delta_map`` (signed) and ``max_recall`` of each split."""
         return {name: self._outcome(scores) for name, scores in self.repaired_scores.items()}
+
+    @property
+    def delta_map(self) -> Costs:
+        """What repairing each error adds to mAP, by error; also of a group of classes.
+
+        ``delta_map["association"]`` is in the full mean, ``delta_map["association", "rare"]`` in
+        that of a group. A fraction, signed, None where it is undefined; the screen has points of
+        percent.
+        """
+        return Costs(self.oracles)
 
     @cached_property
     def localised(self) -> dict[str, dict[str, Split]]:

@@ -9,7 +9,9 @@ import numpy as np
 
 from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.joining import join
-from diaghoi.data.scenes import Scenes
+from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.splits import split_classes
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.box_bias import box_bias
 from diaghoi.diagnosis.omissions import image_warnings, role_box_warnings, split_warnings
 from diaghoi.diagnosis.plausibility import (
@@ -26,6 +28,8 @@ PAIRS_OF_TRIPLETS = "pairs of the triplets"
 _UNREAD = ("unreadable answers", "unreadable triplets", "triplets with unknown names")
 # Images whose boxes are compared with the annotated ones; more say the same, in much more memory.
 IMAGES = 2000
+# Rows from which on a file that is read on demand is sampled, in runs of neighbours.
+ROWS, RUN = 2_000_000, 100
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,6 +69,47 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
     if annotations is not None:
         warnings += _joint_warnings(scenes, annotations, whole)
     return Inspection(facts=_facts(scenes), warnings=tuple(warnings))
+
+
+def sampled(source: SceneSource) -> tuple[Scenes, dict[str, int] | None]:
+    """Load images to inspect: of large files that are read on demand, some spread over the file.
+
+    Returns
+    -------
+    scenes : Scenes
+        The images.
+    whole : dict or None
+        How many ``images``, ``boxes`` and ``triplets`` the file has, where these are not all.
+    """
+    rows = {} if isinstance(source, Scenes) else {n: int(b[-1]) for n, b in source.bounds.items()}
+    if sum(rows.values()) <= ROWS or len(source) <= IMAGES:
+        return source.load(), None
+    starts = np.linspace(0, len(source) - RUN, IMAGES // RUN).astype(np.int64)
+    scenes = source.take(np.unique(starts[:, None] + np.arange(RUN)))
+    return scenes, {"images": len(source), "boxes": rows["box"], "triplets": rows["triplet"]}
+
+
+def understood(vocabulary: Vocabulary) -> dict[str, Any]:
+    """Show how the description of a data set was understood, as plain Python values.
+
+    ``object_numbers``, ``verb_numbers`` and ``boxes`` are None where each format has its own.
+    """
+    files, no_interaction = vocabulary.conventions, vocabulary.no_interaction
+    splits = split_classes(vocabulary.protocol, vocabulary)
+    return {
+        "name": vocabulary.name,
+        "objects": len(vocabulary.objects),
+        "verbs": len(vocabulary.verbs),
+        "classes": len(vocabulary),
+        "class_names": [vocabulary.class_name(hoi) for hoi in range(len(vocabulary))],
+        "person": vocabulary.objects[vocabulary.person],
+        "no_interaction": None if no_interaction < 0 else vocabulary.verbs[no_interaction],
+        "object_numbers": files and dict(zip(files.objects, vocabulary.objects, strict=True)),
+        "verb_numbers": files and dict(zip(files.verbs, vocabulary.verbs, strict=True)),
+        "boxes": files and {"origin": files.origin, "layout": files.boxes},
+        "splits": {name: int(split.sum()) for name, split in splits.items() if name != "full"},
+        "protocol": {"name": vocabulary.protocol.name, "signature": vocabulary.protocol.signature},
+    }
 
 
 def _facts(scenes: Scenes) -> dict[str, Any]:

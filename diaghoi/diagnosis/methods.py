@@ -1,27 +1,59 @@
-"""Methods of a diagnosis that other rooms work for: files, intervals and figures.
+"""Methods that rooms above their class work for: the screen, files, intervals, tables and figures.
 
-Rooms import only rooms below them, and intervals and figures are made above this one. So a method
-here looks its work up in :data:`WORK`, which the public face of the package, :mod:`diaghoi`, fills:
-it is above all rooms, and importing any of them imports it first.
+Each imports its work when it is called. This is the one module that may import rooms above its own.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Literal
 
 if TYPE_CHECKING:
-    from typing_extensions import Self
+    from matplotlib.axes import Axes
 
-WORK: dict[str, Callable[..., Any]] = {}
-"""The function behind each method, by its name."""
+    from diaghoi.data.scenes import Scenes
+    from diaghoi.data.vocabulary import Vocabulary
+    from diaghoi.diagnosis.diagnosis import Diagnosis
+    from diaghoi.diagnosis.shortcuts import Shortcuts
+    from diaghoi.report.notebook import Screen
+    from diaghoi.statistics.bootstrap import Bootstrap
+    from diaghoi.statistics.operating_points import OperatingPoints
 
 
-class DiagnosisMethods:
+class OneScreen:
+    """What can be read on one screen: in Python, by ``print``, and in a notebook."""
+
+    def summary(self: Any, width: int | None = None) -> Screen:
+        """Return the first screen of ``diaghoi report``, or of ``diaghoi compare``.
+
+        ``print`` and a notebook show it, too. It has percent and points of percent, where the
+        numbers in Python are fractions.
+
+        Parameters
+        ----------
+        width : int, optional
+            Letters of a line; by default those of the terminal, or 80 where there is none.
+
+        Returns
+        -------
+        str
+            Which Python and a notebook show as it is.
+        """
+        from diaghoi.report.notebook import screen
+
+        return screen(self, width)
+
+    def __str__(self) -> str:
+        return self.summary()
+
+    def _repr_html_(self) -> str:
+        return self.summary()._repr_html_()
+
+
+class DiagnosisMethods(OneScreen):
     """What :class:`diaghoi.Diagnosis` does through other rooms."""
 
-    def save(self, path: str | os.PathLike[str]) -> None:
+    def save(self: Any, path: str | os.PathLike[str]) -> None:
         """Write the diagnosis to a file from which :meth:`load` makes it again.
 
         The file holds the annotations, the predictions and the protocol, without pickles. All
@@ -39,10 +71,14 @@ class DiagnosisMethods:
             Where the diagnosis does not hold its annotations and predictions (``scenes``), or the
             file cannot be written.
         """
-        WORK["save"](self, path)
+        from diaghoi.diagnosis.saved import save
+
+        save(self, path)
 
     @classmethod
-    def load(cls, path: str | os.PathLike[str], dataset: Any = None) -> Self:
+    def load(
+        cls, path: str | os.PathLike[str], dataset: str | Vocabulary | None = None
+    ) -> Diagnosis:
         """Read a saved diagnosis: its predictions are diagnosed again, which takes seconds.
 
         Parameters
@@ -62,10 +98,11 @@ class DiagnosisMethods:
         InputError
             For any other file, a damaged one, or one of an unknown data set.
         """
-        loaded: Self = WORK["load"](path, dataset)
-        return loaded
+        from diaghoi.diagnosis.saved import load
 
-    def bootstrap(self, resamples: int = 1000, **settings: Any) -> Any:
+        return load(path, dataset)
+
+    def bootstrap(self: Any, resamples: int = 1000, **settings: Any) -> Bootstrap:
         """Compute intervals of all figures: :func:`diaghoi.statistics.bootstrap.bootstrap`.
 
         Parameters
@@ -80,9 +117,11 @@ class DiagnosisMethods:
         diaghoi.statistics.bootstrap.Bootstrap
             With ``intervals`` by the path of each figure, such as ``map.full``.
         """
-        return WORK["bootstrap"](self, resamples, **settings)
+        from diaghoi.statistics.bootstrap import bootstrap
 
-    def shortcuts(self, annotations: Any = None) -> Any:
+        return bootstrap(self, resamples, **settings)
+
+    def shortcuts(self: Any, annotations: Scenes | None = None) -> Shortcuts:
         """Hold the detector against priors of its verbs.
 
         See :func:`diaghoi.diagnosis.shortcuts.shortcuts`.
@@ -98,9 +137,11 @@ class DiagnosisMethods:
         diaghoi.diagnosis.shortcuts.Shortcuts
             With the mAP of each prior and what the detector has above it.
         """
-        return WORK["shortcuts"](self, annotations)
+        from diaghoi.diagnosis.shortcuts import shortcuts
 
-    def operating_points(self) -> Any:
+        return shortcuts(self, annotations)
+
+    def operating_points(self: Any) -> OperatingPoints:
         """Compute precision, recall, F1 and errors over the score threshold.
 
         See :func:`diaghoi.statistics.operating_points.operating_points`.
@@ -110,9 +151,19 @@ class DiagnosisMethods:
         diaghoi.statistics.operating_points.OperatingPoints
             With the threshold of best F1.
         """
-        return WORK["operating_points"](self)
+        from diaghoi.statistics.operating_points import operating_points
 
-    def plot(self, figure: str = "delta_map", ax: Any = None, **settings: Any) -> Any:
+        return operating_points(self)
+
+    def plot(
+        self: Any,
+        figure: str = "delta_map",
+        ax: Axes | None = None,
+        *,
+        column: Literal["single", "double"] | None = None,
+        path: str | os.PathLike[str] | None = None,
+        **settings: Any,
+    ) -> Axes:
         """Draw a figure: the function of that name in :mod:`diaghoi.plots`.
 
         Parameters
@@ -121,26 +172,39 @@ class DiagnosisMethods:
             ``delta_map``, ``waterfall`` and so on; an unknown name lists all.
         ax : matplotlib.axes.Axes, optional
             Where to draw; by default a new figure.
+        column : {"single", "double"}, optional
+            Draw the figure that ``diaghoi figures`` draws, as wide as a column of a two-column
+            paper, or as both; without further parameters.
+        path : path, optional
+            Save the figure to this .pdf, .svg or .png file.
         **settings
             Further parameters of the function.
 
         Returns
         -------
         matplotlib.axes.Axes
-            Nothing is shown or saved; see :func:`diaghoi.plots.save`.
-        """
-        return WORK["plot"](self, figure, ax, **settings)
+            The first of the figure, in percent and points of percent. Nothing is shown.
 
-    def to_frame(self, of: Literal["classes", "images", "errors", "cases"] = "classes") -> Any:
+        Raises
+        ------
+        InputError
+            For an unknown figure, column or ending of the path, and for a figure that the
+            diagnosis does not allow.
+        """
+        from diaghoi.plots.registry import plot
+
+        return plot(self, figure, ax, column=column, path=path, **settings)
+
+    def to_frame(self: Any, of: Literal["classes", "images", "errors", "cases"] = "classes") -> Any:
         """Return a table as a data frame of pandas.
 
         Parameters
         ----------
         of : {"classes", "images", "errors", "cases"}
             A row per HOI class or per image, with the columns of :attr:`classes` or
-            :attr:`images`; per error, with its number and ΔmAP of each split; or per error of a
-            single prediction and per missed triplet, the 100 that are worth looking at first of
-            each kind (:func:`diaghoi.cases.cases.worst_cases`).
+            :attr:`images`; per error, with its number and ΔmAP of each split, a fraction; or per
+            error of a single prediction and per missed triplet, the 100 that are worth looking at
+            first of each kind (:func:`diaghoi.cases.cases.worst_cases`).
 
         Returns
         -------
@@ -152,4 +216,6 @@ class DiagnosisMethods:
             Where pandas is not installed, for another table, or for cases of a diagnosis that does
             not hold its annotations and predictions.
         """
-        return WORK["to_frame"](self, of)
+        from diaghoi.cases.frames import to_frame
+
+        return to_frame(self, of)

@@ -13,7 +13,6 @@ import json
 import os
 from collections.abc import Mapping
 from dataclasses import asdict, fields, replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -28,10 +27,10 @@ from diaghoi.data.splits import check_protocol
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.inputs import KEY
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
 from diaghoi.formats.columnar import arrays_of, stored_scenes
-from diaghoi.formats.containers.archive import entries
 from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.content import load as load_content
@@ -39,7 +38,6 @@ from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.parts import joined
 
 VERSION = 1
-KEY = "diaghoi_diagnosis"
 LABELLED = "image labels"
 _SIDES = ("annotations", "predictions")
 _SETTINGS = {"label": str, "protocol": dict, "also": list, "known_object": str, "notes": list}
@@ -118,14 +116,6 @@ def load(path: str | os.PathLike[str], dataset: str | Vocabulary | None = None) 
     )
 
 
-def is_saved(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a saved diagnosis, as far as its table of contents shows."""
-    try:
-        return any(entry.filename == f"{KEY}.npy" for entry in entries(Path(path)))
-    except InputError:  # not even an archive
-        return False
-
-
 def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
     """Return what was diagnosed, with the images of the diagnosis in their order.
 
@@ -202,7 +192,7 @@ def _settings(content: Content) -> dict[str, Any]:
 
 def _vocabulary(content: Content, given: str | Vocabulary | None) -> Vocabulary:
     if given is not None:
-        return vocabulary(given) if isinstance(given, str) else given
+        return vocabulary(given)
     name = str(_member(content, "annotations.vocabulary"))
     if name not in VOCABULARIES:
         raise InputError(

@@ -57,7 +57,8 @@ class Truth:
 
     def protocol_for(self, scenes: Scenes) -> Protocol:
         """Return the choices, those of the data set by default."""
-        return protocol_named(self.protocol or scenes.vocabulary.protocol)
+        usual = scenes.vocabulary.protocol
+        return protocol_named(self.protocol or usual, usual=usual)
 
 
 # A worker that is given one piece of work after the other reads the file once.

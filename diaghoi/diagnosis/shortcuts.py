@@ -126,7 +126,7 @@ class Shortcuts:
         if self.annotations == LEFT_OUT:
             notes.append(
                 "shortcuts: without the image itself the prior is too low, with it too high; give "
-                "the annotations of the training set as --also shortcuts=FILE"
+                "the annotations of the training set: --also shortcuts=FILE"
             )
         if self.shared:
             notes.append(

@@ -146,8 +146,8 @@ def _other_names(
 def _repair_of(what: str, shift: int) -> str:
     """Say what to do where numbers are one too low, for a positive shift, or one too high."""
     if shift > 0:
-        return f"low: add 1 to each, or give --{what} 0 if they were read as counted from 1"
-    return f"high: give --{what} 1, or subtract 1 from each if they were read so"
+        return f"low: add 1 to each, or give --read {what}=0 if they were read as counted from 1"
+    return f"high: give --read {what}=1, or subtract 1 from each if they were read so"
 
 
 def _next_class(verb: IntArray, label: IntArray, shift: int, vocabulary: Vocabulary) -> IntArray:

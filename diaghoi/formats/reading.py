@@ -15,7 +15,7 @@ from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.pixels import LAYOUTS
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, object_numberings
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import (
     Format,
     Kind,
@@ -79,7 +79,7 @@ def _open(
 ) -> tuple[Recognised, SceneSource]:
     """Read what was loaded, but leave in the file what can be read on demand."""
     dataset, format = reading.get("dataset"), reading.get("format")
-    given = vocabulary(dataset) if isinstance(dataset, str) else dataset
+    given = None if dataset is None else vocabulary(dataset)
     chosen, kind = matching(content) if format is None else forced(content, format)
     chosen_vocabulary = vocabulary_of(content, chosen, given, fitting=fitting)
     image_id = reading.get("image_id")
@@ -400,8 +400,11 @@ def check_reading(reading: Reading) -> None:
     InputError
         With the option.
     """
+    for name in reading.keys() - Reading.__annotations__.keys():
+        known = close_matches(name, Reading.__annotations__)
+        raise InputError(f"`{name}`: is no parameter{known}; leave it out")
     dataset, format = reading.get("dataset"), reading.get("format")
-    given = vocabulary(dataset) if isinstance(dataset, str) else dataset
+    given = None if dataset is None else vocabulary(dataset)
     objects = reading.get("objects")
     if objects is not None:
         of_any = (*object_numberings(), *VOCABULARIES)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diaghoi.choice.build.build import SETTINGS, ChoiceBenchmark
+from diaghoi.choice.build.build import REASONS, SETTINGS, ChoiceBenchmark
 from diaghoi.choice.build.screening import Screened
 from diaghoi.choice.questions import FIRST, RIGHT, WRONG, Question
 from diaghoi.exceptions import InputError
@@ -60,6 +60,42 @@ def write_benchmark(folder: Path, benchmark: ChoiceBenchmark) -> list[Path]:
         csv.writer(stream, lineterminator="\n").writerows(_verdicts(benchmark.screened))
     write_json(folder / SUMMARY, benchmark.to_dict())
     return [folder / name for name in FILES]
+
+
+def benchmark_lines(result: Mapping[str, Any]) -> Iterator[str]:
+    """Describe what was made, a line each.
+
+    Parameters
+    ----------
+    result : mapping
+        As from :meth:`ChoiceBenchmark.to_dict`.
+    """
+    yield (
+        f"{result['dataset']}: questions on {result['images']:,} images, {result['single']:,} with "
+        f"one person and {result['multi']:,} with several, by {result['people_by']}"
+    )
+    for setting, number in result["questions"].items():
+        right = result["right_options"][setting]
+        shares = ", ".join(f"{right[key]:,} with {key}" for key in right)
+        yield f"{setting.replace('_', ' ')}: {number:,} questions; right options: {shares}"
+    for each in result["judges"]:
+        yield (
+            f"{each['judge']} {each['part']}: {each['asked']:,} candidates, "
+            f"{each['inconsistent']:,} negative, {each['consistent']:,} positive, "
+            f"{each['silent']:,} without verdict"
+        )
+
+
+def left_out(result: Mapping[str, Any]) -> list[str]:
+    """Say in a note which images and people have no questions; as for :func:`benchmark_lines`."""
+    without = [
+        f"{found['images']:,} images with {REASONS[reason]}, such as {found['first'][0]}"
+        for reason, found in result["left_out"].items()
+        if found["images"]
+    ]
+    if result["people_left_out"]:
+        without.append(f"{result['people_left_out']:,} people with too few negatives")
+    return [f"left out: {'; '.join(without)}"] if without else []
 
 
 def _by_image(questions: Sequence[Question]) -> dict[str, Any]:

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from rich.console import Console
+from rich.text import Text
 
+from diaghoi.choice.score import METRICS
 from diaghoi.choice.tables import PEOPLE
 from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
+from diaghoi.data.vocabulary import printed_name
+from diaghoi.exceptions import number_of
 from diaghoi.report.extras import bounds_text, flat_remark
-from diaghoi.report.terminal import print_line, print_table
-from diaghoi.report.text import heading
+from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
+from diaghoi.report.text import LINES, heading, marked
+from diaghoi.report.verdict import without_folder
 
 Result = Mapping[str, Any]
 # Rows of each table of the diagnosis; all are in the JSON.
@@ -25,6 +30,8 @@ FIGURES = {
     "micro_recall": ("recall", True),
     "exact_match": ("Exact match", False),
 }
+# With fewer questions, half of a 95 % interval of exact match can be wider than 5 points.
+FEW = 400
 CONFUSED = {
     "confused_verbs": "Wrong → right option of the same object. Instead: the right one was not "
     "picked.",
@@ -68,6 +75,13 @@ def print_choice(result: Result, console: Console | None = None, *, notes: bool 
     for table in choice_tables(result):
         console.print()
         print_table(console, table)
+    _print_positions(result, console)
+    for note in result["notes"] if notes else ():
+        print_line(console, f"Note: {note}")
+
+
+def _print_positions(result: Result, console: Console) -> None:
+    """Say in a sentence whether the position of an option matters, where that is asked."""
     if "positions" in result:
         positions = result["positions"]
         print_line(
@@ -76,13 +90,67 @@ def print_choice(result: Result, console: Console | None = None, *, notes: bool 
             if positions is None
             else f"{positions['sentence'][:1].upper()}{positions['sentence'][1:]}.",
         )
-    for note in result["notes"] if notes else ():
-        print_line(console, f"Note: {note}")
+
+
+def print_choice_screen(result: Result, console: Console | None = None) -> None:
+    """Print what the evaluation comes to on one screen, and after it the tables asked for.
+
+    Parameters
+    ----------
+    result : mapping
+        As for :func:`print_choice`, which prints all.
+    console : rich.console.Console, optional
+        Where to print; by default on stdout.
+    """
+    console = Console(highlight=False) if console is None else console
+    width = max(console.width, WIDTH)
+    title = (
+        f"{result['label'] or 'Answers'} · {printed_name(result['dataset'])} · "
+        f"{number_of('question', result['questions'])} on {number_of('image', result['images'])}, "
+        f"{number_of('class', result['macro_classes'])}"
+    )
+    ways = [f"{number:,} {WAYS[how]}" for how, number in result["answers"].items()]
+    others = [name for name in ("selection", "distractors", "positions") if name not in result]
+    more = ["--detail", *([f"--also {','.join(others)}"] if others else []), "'choice compare'"]
+    last = [
+        *wrapped([f"Answers: {ways[0]}", *ways[1:]], width, ", "),
+        f"more: {', '.join(more)}",
+    ]
+    table = _figures(result, METRICS)
+    with console.capture() as captured:
+        print_table(console, table)
+    head = folded(title, width, 2)
+    room = LINES - len(head) - captured.get().count("\n") - len(last) - 2
+    console.print(Text(head[0], style="bold"), soft_wrap=True)
+    for line in (*head[1:], *marked(_cautions(result), width, room), ""):
+        console.print(Text(line), soft_wrap=True)
+    print_table(console, table)
+    for line in ("", *last):
+        console.print(Text(line), soft_wrap=True)
+    for asked in _analyses(result):
+        console.print()
+        print_table(console, asked)
+    _print_positions(result, console)
+
+
+def _cautions(result: Result) -> list[str]:
+    """Say what changes how the numbers must be read."""
+    few = result["questions"] < FEW and "intervals" not in result
+    chance = (
+        f"{number_of('question', result['questions'])}: chance moves the numbers by points; add "
+        "--bootstrap 1000 before you quote them"
+    )
+    return [*([chance] if few else []), *map(without_folder, result["notes"])]
 
 
 def choice_tables(result: Result) -> list[Table]:
     """Make the tables of the evaluation of a model."""
-    tables = [_figures(result)]
+    return [_figures(result, FIGURES), *_analyses(result)]
+
+
+def _analyses(result: Result) -> list[Table]:
+    """Make the tables that were asked for beyond the metrics."""
+    tables = []
     if "selection" in result:
         tables.append(_selection(result["selection"]))
     if "distractors" in result:
@@ -92,7 +160,7 @@ def choice_tables(result: Result) -> list[Table]:
     return tables
 
 
-def _figures(result: Result) -> Table:
+def _figures(result: Result, keys: Iterable[str]) -> Table:
     parts = {"Overall": result} | {
         title: result[part]
         for part, title in (("single", "Single"), ("multi", "Multi"))
@@ -110,7 +178,8 @@ def _figures(result: Result) -> Table:
     if "Single" in parts or "Multi" in parts:
         caption = "\n".join(filter(None, (PEOPLE, caption)))
     rows = []
-    for key, (title, indented) in FIGURES.items():
+    for key in keys:
+        title, indented = FIGURES[key]
         texts = [percent(part[key]) for part in parts.values()]
         if "intervals" in result:
             texts.append(bounds_text(result["intervals"].get(key)))

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from io import StringIO
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
 
+from rich.cells import cell_len, set_cell_size
 from rich.console import Console
 from rich.text import Text
 
@@ -11,9 +14,24 @@ from diaghoi._version import __version__
 from diaghoi.comparison.joint import AnyComparison
 from diaghoi.comparison.selection import difference_in_words, overview
 from diaghoi.data.protocol import phrases_of, short_signature
-from diaghoi.exceptions import number_of
-from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
-from diaghoi.report.text import GAP, MARKS
+from diaghoi.data.table import RowGroup, Table, footnotes_of
+from diaghoi.exceptions import number_of, printable
+from diaghoi.report.terminal import (
+    LONGEST,
+    WIDTH,
+    blocks_of,
+    captured,
+    folded,
+    mark_of,
+    print_footnotes,
+    print_line,
+    print_table,
+    wrapped,
+)
+from diaghoi.report.text import GAP, marked
+
+# What the first screen of a comparison takes, and the sentence on it; letters that a name has left.
+LINES, MOST_LINES, LEAST = 30, 4, 8
 
 
 def to_text(comparison: AnyComparison, width: int = 80) -> str:
@@ -26,43 +44,110 @@ def to_text(comparison: AnyComparison, width: int = 80) -> str:
     width : int
         Columns of a line; tables that are wider are continued below.
     """
-    text = StringIO()
-    console = Console(file=text, width=width, highlight=False, color_system=None)
-    print_comparison(comparison, console)
-    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+    return captured(partial(print_comparison, comparison), width)
 
 
-def print_overview(comparison: AnyComparison) -> None:
-    """Print a sentence and a table for each data set of a comparison on stdout, and what was asked.
+def print_overview(comparison: AnyComparison, console: Console | None = None) -> None:
+    """Print a sentence and a table for each data set of a comparison, and what was asked.
+
+    Long names of models are shortened so that six of them take at most 30 lines of 80 letters; what
+    they stand for follows where there is room.
 
     Parameters
     ----------
     comparison : Comparison or JointComparison
         With all its tables, which :func:`print_comparison` prints.
+    console : rich.console.Console, optional
+        As for :func:`print_comparison`.
     """
-    console = Console(highlight=False)
+    console = Console(highlight=False) if console is None else console
     width = max(console.width, WIDTH)
     for number, part in enumerate(comparison.parts):
         if number:
             console.print()
-        models = number_of("model", len(part.models))
-        print_line(console, f"{models} on {part.subject}", style="bold")
-        if sentence := difference_in_words(part):
-            print_line(console, sentence)
-        for caveat in part.caveats[:MARKS]:
-            for line in folded(f"! {caveat}", width, 2):
-                print_line(console, line)
         shown = overview(part)
-        for table in (*shown.tables, *shown.listings):
-            console.print()
-            print_table(console, table)
-        told = (each for each in part.differences if each.path == "map.full" or each.significant)
-        asked = [f"{each.sentence}." for each in told]
-        for said in (*(each.sentence for each in part.explained), *asked):
-            print_line(console, said)
+        view = shown.tables[0]
+        # One paragraph takes fewer lines.
+        caption = " ".join((*view.caption.splitlines(), *footnotes_of([view], mark_of(console))))
+        labels = [model.label for model in part.models]
+        table, names = _fitted(console, replace(view, caption=caption), labels)
+        models = number_of("model", len(part.models))
+        first = Text(printable(f"{models} on {part.subject}"), style="bold").wrap(console, width)
+        sentence = folded(difference_in_words(part, names), width, MOST_LINES)
         signature = short_signature(part.protocol, part.signature)
-        for line in wrapped([f"{signature}|diaghoi.{__version__}", "more: --detail"], width, GAP):
+        last = wrapped([f"{signature}|diaghoi.{__version__}", "more: --detail"], width, GAP)
+        taken = len(first) + len(sentence) + sum(-(-cell_len(line) // width) for line in last)
+        room = LINES - taken - 1 - _lines(console, table)
+        caveats = marked(part.caveats, width, room)
+        full = [f"{short}: {label}" for label, short in names.items() if short != label]
+        left = room - len(caveats) - sum(-(-cell_len(line) // width) for line in full)
+        for line in (*first, *map(Text, (*sentence, *caveats))):
+            console.print(line, soft_wrap=True)
+        console.print()
+        print_table(console, table, footnotes=False)
+        for line in full if left >= 0 else ():
+            print_line(console, line)
+        for asked in (*shown.tables[1:], *shown.listings):
+            console.print()
+            print_table(console, asked)
+        told = (each for each in part.differences if each.path == "map.full" or each.significant)
+        tested = [f"{each.sentence}." for each in told]
+        for said in (*(each.sentence for each in part.explained), *tested):
+            print_line(console, said)
+        for line in last:
             console.print(Text(line), soft_wrap=True)
+
+
+def _fitted(console: Console, table: Table, labels: Sequence[str]) -> tuple[Table, dict[str, str]]:
+    """Shorten names of models no more than the fewest blocks of a table ask for."""
+    longest = min(LONGEST, max(map(cell_len, labels)))
+    fitted = []
+    for size in range(longest, min(longest, LEAST) - 1, -1):
+        names = dict(zip(labels, shortened(labels, size), strict=True))
+        rows = (replace(row, titles=(names[row.title], *row.titles[1:])) for row in table.rows)
+        group = RowGroup(rows=tuple(rows))
+        fitted.append((replace(table, row_groups=(group,)), names))
+    return min(fitted, key=lambda each: len(blocks_of(each[0], console.width)[1]))
+
+
+def _lines(console: Console, table: Table) -> int:
+    with console.capture() as capture:
+        print_table(console, table, footnotes=False)
+    return capture.get().count("\n")
+
+
+def shortened(labels: Sequence[str], size: int) -> list[str]:
+    """Cut the middle out of labels that are wider than a size, so that all stay different.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        All different.
+    size : int
+        Letters of a line that each may take, at least 8.
+
+    Returns
+    -------
+    list of str
+        With numbers in front where no end tells them apart.
+    """
+    for tail in sorted(range(1, size - 1), key=lambda tail: abs(tail - size // 2)):
+        short = [_cut(label, size, tail) for label in labels]
+        if len(set(short)) == len(labels):
+            return short
+    width = len(str(len(labels)))
+    return [
+        f"{number:{width}} {_cut(label, size - width - 1, size // 2)}"
+        for number, label in enumerate(labels, 1)
+    ]
+
+
+def _cut(label: str, size: int, tail: int) -> str:
+    if cell_len(label) <= size:
+        return label
+    # Half of a wide letter is a blank.
+    start, end = set_cell_size(label, size - tail - 1), set_cell_size(label[::-1], tail)[::-1]
+    return f"{start.rstrip()}…{end.lstrip()}"
 
 
 def print_comparison(
@@ -86,9 +171,13 @@ def print_comparison(
         print_line(console, f"{models} on {part.subject}", style="bold")
     for caveat in comparison.caveats:
         print_line(console, f"Caution: {caveat}.")
-    for table in (*comparison.tables, *comparison.listings):
+    tables = (*comparison.tables, *comparison.listings)
+    for table in tables:
         console.print()
-        print_table(console, table)
+        print_table(console, table, footnotes=len(tables) == 1)
+    if len(tables) > 1 and any(table.footnotes or table.marked for table in tables):
+        console.print()
+        print_footnotes(console, tables)
     if comparison.statements:
         console.print()
     for statement in comparison.statements:

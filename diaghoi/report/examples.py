@@ -6,75 +6,40 @@ import json
 from collections.abc import Sequence
 from dataclasses import asdict
 from itertools import groupby
-from os import PathLike
-from pathlib import Path
 
-from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import replacing
 from diaghoi.report.spreadsheet import csv_text
 from diaghoi.semantic.examples import Example
 
-SUFFIXES = (".txt", ".csv", ".json")
 FIELDS = (
     *("image", "annotated", "predicted", "matched", "score", "verb", "object", "total"),
     "unmatched",
 )
 
 
-def check_examples_file(path: str | PathLike[str]) -> None:
-    """Refuse a file whose name does not say how to write examples.
-
-    Raises
-    ------
-    InputError
-        For another ending than ``.txt``, ``.csv`` and ``.json``.
-    """
-    if Path(path).suffix.lower() not in SUFFIXES:
-        raise InputError(
-            f"{path}: examples are written as {', '.join(SUFFIXES)}; give a file with such a name"
-        )
-
-
-def write_examples(path: str | PathLike[str], examples: Sequence[Example]) -> None:
-    """Write examples; the file appears whole or not at all.
+def examples_text(examples: Sequence[Example], suffix: str = ".txt") -> str:
+    """Write examples as text, as the supplement of SHOE shows them, as CSV or as JSON.
 
     Parameters
     ----------
-    path : path
-        ``.txt`` for people, ``.csv`` or ``.json`` (a list) for programs.
     examples : sequence of Example
         Those of an image stand together.
-
-    Raises
-    ------
-    InputError
-        For another ending, and a file that cannot be written.
+    suffix : {".txt", ".csv", ".json"}
+        ``.txt`` for people, ``.csv`` or ``.json`` (a list) for programs.
     """
-    check_examples_file(path)
-    suffix = Path(path).suffix.lower()
     rows = [asdict(example) for example in examples]
     if suffix == ".json":
-        text = json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
-    elif suffix == ".csv":
-        text = csv_text(FIELDS, [[row[field] for field in FIELDS] for row in rows])
-    else:
-        text = examples_text(examples)
-    with replacing(path) as temporary:
-        # Names of images need not be Unicode.
-        temporary.write_bytes(text.encode("utf-8", errors="replace"))
-
-
-def examples_text(examples: Sequence[Example]) -> str:
-    """Write examples as the supplement of SHOE shows them, image by image."""
+        return json.dumps(rows, indent=2, ensure_ascii=False, allow_nan=False) + "\n"
+    if suffix == ".csv":
+        return csv_text(FIELDS, [[row[field] for field in FIELDS] for row in rows])
     lines: list[str] = []
     for image, of_image in groupby(examples, key=lambda example: example.image):
         lines += [image or "image without a name"]
         for predicted, same in groupby(of_image, key=lambda example: example.unmatched):
-            rows = list(same)
-            if predicted is not None and predicted > len(rows):
-                best = "" if rows[0].score is None else " best"
-                lines += [f"  unmatched, {len(rows)}{best} of {predicted:,}:"]
-            lines += [f"  {line}" for example in rows for line in _lines(example)]
+            of_kind = list(same)
+            if predicted is not None and predicted > len(of_kind):
+                best = "" if of_kind[0].score is None else " best"
+                lines += [f"  unmatched, {len(of_kind)}{best} of {predicted:,}:"]
+            lines += [f"  {line}" for example in of_kind for line in _lines(example)]
         lines += [""]
     return "\n".join(lines)
 

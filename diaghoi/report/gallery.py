@@ -8,6 +8,8 @@ from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
 from typing import Any
 
+import numpy as np
+
 from diaghoi._version import __version__
 from diaghoi.cases.cases import Case, rows_with, worst_cases
 from diaghoi.cases.similarities import Similarities
@@ -61,6 +63,8 @@ class Gallery:
         The HOI class that all cases are of; empty for any.
     kinds : tuple of str
         The :data:`diaghoi.cases.similarities.KINDS` that all cases are of; empty for any.
+    images : tuple of str
+        The images that all cases are on; empty for any.
     similarities : Similarities or None
         What action and object errors were compared by; None where they were not.
     sections : tuple of ErrorCases
@@ -76,6 +80,7 @@ class Gallery:
     hoi: str
     sections: tuple[ErrorCases, ...]
     kinds: tuple[str, ...] = ()
+    images: tuple[str, ...] = ()
     similarities: Similarities | None = None
 
     @property
@@ -94,12 +99,13 @@ def gallery_of(
     top: int = 24,
     similarities: Similarities | None = None,
     kinds: Sequence[str] = (),
+    images: Sequence[str] = (),
 ) -> Gallery:
     """Choose the cases of a gallery.
 
     Parameters
     ----------
-    diagnosis, annotations, predictions, hoi, top, similarities, kinds
+    diagnosis, annotations, predictions, hoi, top, similarities, kinds, images
         As for :func:`diaghoi.cases.cases.worst_cases`.
     errors : sequence of str
         The errors to show, in their order.
@@ -110,6 +116,7 @@ def gallery_of(
         As :func:`diaghoi.cases.cases.worst_cases`.
     """
     chosen: dict[str, Any] = {"hoi": hoi, "similarities": similarities, "kinds": kinds}
+    on = np.isin(diagnosis.names, list(images)) if images else None
     return Gallery(
         label=diagnosis.label,
         dataset=diagnosis.vocabulary.name,
@@ -119,14 +126,20 @@ def gallery_of(
         order=order_of_cases(diagnosis),
         hoi="" if hoi is None else diagnosis.vocabulary.class_name(hoi),
         kinds=tuple(kinds),
+        images=tuple(images),
         similarities=similarities,
         sections=tuple(
             ErrorCases(
                 error=error,
                 cases=tuple(
-                    worst_cases(diagnosis, annotations, predictions, error, top=top, **chosen)
+                    worst_cases(
+                        *(diagnosis, annotations, predictions, error),
+                        top=top,
+                        images=images,
+                        **chosen,
+                    )
                 ),
-                total=int(rows_with(diagnosis.ledger, error, **chosen).sum()),
+                total=int(rows_with(diagnosis.ledger, error, images=on, **chosen).sum()),
             )
             for error in errors
         ),
@@ -215,6 +228,7 @@ def _write_index(folder: Path, gallery: Gallery, rows: list[dict[str, Any]]) -> 
             else {"sigma": similar.sigma, **{k: dict(v) for k, v in similar.tables.items()}},
             "class": gallery.hoi or None,
             "kinds": list(gallery.kinds) or None,
+            "images": list(gallery.images) or None,
             "errors": {section.error: section.total for section in gallery.sections},
             "cases": rows,
         },

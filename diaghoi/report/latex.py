@@ -97,6 +97,8 @@ def escaped(text: str) -> str:
 
 
 def _table(table: Table, comparison: AnyComparison, label: str) -> str:
+    if table.beside:
+        table = table.with_group_column(0, repeated=False)
     titles = zip(table.heads, *(row.titles for row in table.rows), strict=True)
     measure: Callable[[str], float] = _width if table.narrow else len
     names = [max(map(measure, column)) for column in titles]
@@ -126,7 +128,7 @@ def _table(table: Table, comparison: AnyComparison, label: str) -> str:
 
 
 def _caption(table: Table, comparison: AnyComparison) -> str:
-    sentences = [f"{table.title} ({comparison.subject}).", table.caption]
+    sentences = [f"{table.heading} ({comparison.subject}).", *table.remarks]
     if table.marked:
         sentences.append(f"Bold: {table.best}.")
     sentences += [f"Caution: {caveat}." for caveat in comparison.caveats]

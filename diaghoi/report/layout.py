@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import groupby
 
 from diaghoi.data.table import Column
@@ -40,7 +41,7 @@ def column_blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -
     Parameters
     ----------
     columns : sequence of Column
-        Those of one group stay together where they can.
+        Those of one group stay together, unless fewer blocks hold them apart.
     widths : sequence of int
         Their widths, with the gaps between them.
     room : int
@@ -52,6 +53,9 @@ def column_blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -
         Places of the columns of each block.
     """
     fewest = _filled(columns, widths, room)
+    ungrouped = [replace(column, group="") for column in columns]
+    if len(_filled(ungrouped, widths, room)) < len(fewest):
+        columns, fewest = ungrouped, _filled(ungrouped, widths, room)
     for less in range(1, room):
         found = _filled(columns, widths, less)
         if len(found) == len(fewest):

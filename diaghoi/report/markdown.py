@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from diaghoi.comparison.joint import AnyComparison
-from diaghoi.data.table import Table
+from diaghoi.data.table import Table, footnotes_of
 
 SPECIAL = re.compile(r"([\\`*_\[\]<>|~&$#])")
 
@@ -21,9 +21,11 @@ def to_markdown(comparison: AnyComparison) -> str:
     parts = [f"Models on {escaped(comparison.subject)}."]
     parts += [f"**Caution:** {escaped(caveat)}." for caveat in comparison.caveats]
     for table in (*comparison.tables, *comparison.listings):
-        parts += [f"### {escaped(table.title)}", _table(table)]
-        best = f" Bold: {table.best}." if table.marked else ""
-        parts.append(escaped(f"{table.caption}{best}"))
+        remarks = " ".join(table.caption.splitlines())
+        parts += [f"### {escaped(table.heading)}", _table(table), *filter(None, [escaped(remarks)])]
+    tables = (*comparison.tables, *comparison.listings)
+    if said := footnotes_of(tables, "Bold"):
+        parts.append(escaped(" ".join(said)))
     if comparison.statements:
         parts.append("\n".join(f"- {escaped(each)}" for each in comparison.statements))
     parts += [
@@ -39,18 +41,15 @@ def escaped(text: str) -> str:
 
 
 def _table(table: Table) -> str:
-    grouped = any(group.title for group in table.row_groups)
-    heads = [*([table.grouping] if grouped else []), *table.heads]
+    table = table.with_group_column(0)
     titles = [f"{column.group} {column.title}".strip() for column in table.columns]
     lines = [
-        _line([*heads, *map(escaped, titles)]),
-        _line([*["---"] * len(heads), *["---:"] * len(titles)]),
+        _line([*table.heads, *map(escaped, titles)]),
+        _line([*["---"] * len(table.heads), *["---:"] * len(titles)]),
     ]
-    for group in table.row_groups:
-        for row in group.rows:
-            names = [*([group.title] if grouped else []), *row.titles]
-            figures = [f"**{cell.shown}**" if cell.best else cell.shown for cell in row.cells]
-            lines.append(_line([*map(escaped, names), *figures]))
+    for row in table.rows:
+        figures = [f"**{cell.shown}**" if cell.best else cell.shown for cell in row.cells]
+        lines.append(_line([*map(escaped, row.titles), *figures]))
     return "\n".join(lines)
 
 

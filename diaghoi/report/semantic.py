@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 from rich.console import Console
@@ -13,8 +14,10 @@ from diaghoi.data.protocol import phrases_of
 from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
 from diaghoi.evaluation.means import TITLES
 from diaghoi.report.causes import NOT_FOUND, VERBS_OF_V_COCO, WHICH, wrong_word
-from diaghoi.report.terminal import print_line, print_table, wrapped
-from diaghoi.report.text import counts_line, heading
+from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
+from diaghoi.report.text import LINES, counts_line, end_lines, heading, marked, title_lines
+from diaghoi.report.verdict import unusual, without_folder
+from diaghoi.semantic.measure import Measure
 
 Result = Mapping[str, Any]
 # The part that each error gets wrong.
@@ -57,6 +60,67 @@ def print_semantic(
             print_line(console, line)
     for note in result["notes"] if notes else ():
         print_line(console, f"Note: {note}")
+
+
+def print_screen(result: Result, console: Console | None = None, *, classes: int = 0) -> None:
+    """Print what a semantic evaluation comes to on one screen, and the tables asked for.
+
+    At most 24 lines: what changes how the numbers must be read, means, miss rates, what similarity
+    adds, and the protocol.
+
+    Parameters
+    ----------
+    result, console, classes
+        As for :func:`print_semantic`, which prints all.
+    """
+    console = Console(highlight=False) if console is None else console
+    width = max(console.width, WIDTH)
+    figures, rates, *asked = semantic_tables(result, classes)
+    diagnose = "--also diagnose, " if result["measure"]["scores"] and not asked else ""
+    more = f"--detail, {diagnose}--out FOLDER"
+    title = title_lines(result, width)
+    below = [
+        *folded(_changed(result), width, 2),
+        *(folded(line, width, 1)[0] for line in table_lines(result)),
+        *end_lines(result, more, width),
+    ]
+    taken = len(title) + len(below) + sum(len(table.rows) + 3 for table in (figures, rates)) + 1
+    print_line(console, title[0], style="bold")
+    for line in (*title[1:], *marked(_remarks(result), width, LINES - taken)):
+        print_line(console, line)
+    for table in (figures, rates):
+        console.print()
+        print_table(console, replace(table, caption=""))
+    console.print()
+    for line in below:
+        console.print(line, soft_wrap=True, markup=False)
+    for table in asked:
+        console.print()
+        print_table(console, table)
+
+
+def _remarks(result: Result) -> list[str]:
+    """List what changes how the numbers must be read; last, how scores in tables were read."""
+    notes = sorted(unusual(result["notes"]), key=lambda note: "read as scores" in note)
+    return [*_other_rules(result), *map(without_folder, notes)]
+
+
+def _other_rules(result: Result) -> list[str]:
+    """Say in what the standard mAP differs from soft mAP besides similarity."""
+    differs = result.get("map_differs")
+    return [f"mAP, exact matching, has {' and '.join(differs)}."] if differs else []
+
+
+def _changed(result: Result) -> str:
+    """Say how similarity changes soft mAP, by which formula, and what is not usual in that."""
+    formula, *rest = phrases_of(result["measure"]["signature"])
+    usual = phrases_of(Measure().signature)
+    how = "; ".join([formula, *(phrase for phrase in rest if phrase not in usual)])
+    splits, gain = result["splits"], ""
+    if result["measure"]["scores"] and "soft_map_exact" in splits:
+        soft, exact = (splits[key]["full"] for key in ("soft_map", "soft_map_exact"))
+        gain = f" changes soft mAP by {percent(soft - exact, signed=True)}"
+    return f"Similarity{gain}: {how.replace('sigma', 'σ')}"
 
 
 def table_lines(result: Result) -> list[str]:
@@ -128,9 +192,7 @@ def basis(result: Result) -> list[str]:
             "another. The rest of the difference to mAP is not due to similarity: soft mAP has its "
             "own rules for the right verb or object alone, and for false positives."
         )
-    if result.get("map_differs"):
-        lines.append(f"mAP, exact matching, has {' and '.join(result['map_differs'])}.")
-    return lines
+    return [*lines, *_other_rules(result)]
 
 
 def _rates(result: Result) -> Table:

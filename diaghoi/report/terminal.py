@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from io import StringIO
 from typing import NamedTuple
 
 from rich import box
@@ -12,7 +13,7 @@ from rich.console import Console
 from rich.table import Table as Grid
 from rich.text import Text
 
-from diaghoi.data.table import Column, RowGroup, Table
+from diaghoi.data.table import Column, RowGroup, Table, footnotes_of
 from diaghoi.exceptions import printable
 from diaghoi.report.layout import column_blocks, group_runs, widened
 
@@ -36,7 +37,7 @@ class Widths(NamedTuple):
     star: int
 
 
-def print_table(console: Console, table: Table) -> None:
+def print_table(console: Console, table: Table, *, footnotes: bool = True) -> None:
     """Print a table, its title above and its caption below.
 
     A table with a title, as of a comparison, is set tight, and what does not fit the console is
@@ -48,23 +49,17 @@ def print_table(console: Console, table: Table) -> None:
         Where to print; where it has no bold type, the best of a column have a star.
     table : Table
         What to print.
+    footnotes : bool
+        Print its footnotes; else :func:`print_footnotes` prints those of several tables.
     """
     if table.title:
-        print_line(console, table.title, style="bold")
+        print_line(console, table.heading, style="bold")
+    if table.beside:
+        table = table.with_group_column(1)
     widths = _tight(table) if table.title else _aligned(table)
-    texts = widths.texts
-    places = list(range(len(table.columns)))
-    blocks = [places]
+    texts, blocks = widths.texts, [list(range(len(table.columns)))]
     if table.title:
-        needed = [size + widths.gap for size in widths.figures]
-        room = console.width - sum(size + widths.gap for size in texts)
-        if len(texts) > 1 and room < min(console.width // 3, sum(needed)):
-            # Descriptions that leave no room for figures have a block of their own.
-            texts = _narrowed(texts, console.width - widths.gap * len(texts))
-            room = console.width - texts[0] - widths.gap
-            blocks = [[], *column_blocks(table.columns, needed, room)]
-        else:
-            blocks = column_blocks(table.columns, needed, room)
+        texts, blocks = blocks_of(table, console.width)
     total = 0
     for number, block in enumerate(blocks):
         if number:
@@ -79,10 +74,58 @@ def print_table(console: Console, table: Table) -> None:
             text = Text.assemble(*((printable(part.text), part.style or "") for part in line))
             text.rstrip()
             console.print(text, soft_wrap=True)
-    for remark in table.caption.splitlines():
+    remarks = table.caption.splitlines()
+    # Those of a table that is set tight are a paragraph.
+    for remark in filter(None, [" ".join(remarks)]) if table.title else remarks:
         print_line(console, remark, width=console.width if table.title else total)
-    if table.marked:
-        print_line(console, f"{MARK if console.color_system is None else 'Bold'}: {table.best}.")
+    if footnotes:
+        print_footnotes(console, [table])
+
+
+def blocks_of(table: Table, width: int) -> tuple[list[int], list[list[int]]]:
+    """Break a table that is set tight into blocks for a width.
+
+    Returns
+    -------
+    texts : list of int
+        Letters of the columns of text.
+    blocks : list of list of int
+        Places of the columns of figures in each block.
+    """
+    texts, figures, gap, _ = _tight(table)
+    needed = [size + gap for size in figures]
+    room = width - sum(size + gap for size in texts)
+    if len(texts) == 1 or room >= min(width // 3, sum(needed)):
+        return texts, column_blocks(table.columns, needed, room)
+    # Descriptions that leave no room for figures have a block of their own.
+    texts = _narrowed(texts, width - gap * len(texts))
+    return texts, [[], *column_blocks(table.columns, needed, width - texts[0] - gap)]
+
+
+def print_footnotes(console: Console, tables: Sequence[Table]) -> None:
+    """Print what is said once under some tables."""
+    for line in footnotes_of(tables, mark_of(console)):
+        print_line(console, line)
+
+
+def mark_of(console: Console) -> str:
+    """Say how the best of a column is marked."""
+    return MARK if console.color_system is None else "Bold"
+
+
+def captured(show: Callable[[Console], None], width: int | None = None) -> str:
+    """Return what is printed on a console, as plain text whose lines end where their text ends.
+
+    Parameters
+    ----------
+    show : callable
+        Prints on the console that it is given.
+    width : int, optional
+        Columns of a line; by default those of the terminal, or 80 where there is none.
+    """
+    text = StringIO()
+    show(Console(file=text, width=width, highlight=False, color_system=None, force_jupyter=False))
+    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
 
 
 def print_line(console: Console, line: str, style: str = "", width: int | None = None) -> None:

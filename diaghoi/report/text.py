@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.cells import cell_len
@@ -127,17 +127,7 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
         The detector, what changes how its numbers must be read, mAP, what each error costs by its
         ΔmAP, pairs, negatives and actions, and the protocol. Percent and points of percent.
     """
-    counts = result["counts"]
-    title = folded(
-        f"{result['label'] or 'Predictions'} · {printed_name(result['dataset'])} · "
-        f"{number_of('image', counts['images'])}, {counts['annotated_triplets']:,} annotated and "
-        f"{number_of('predicted triplet', counts['predicted_triplets'])}",
-        width,
-        2,
-    )
-    protocol = result["protocol"]
-    signature = short_signature(protocol["name"], protocol["signature"])
-    end = [f"{signature}|diaghoi.{result['diaghoi']}", "more: --detail, --out FOLDER"]
+    title = title_lines(result, width)
     below = [
         "",
         *wrapped(_means(result), width, GAP)[:2],
@@ -145,21 +135,55 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
         *_costs(result),
         "",
         *wrapped(_parts_in_words(result), width, " · "),
-        *wrapped(end, width, "     "),
+        *end_lines(result, "--detail, --out FOLDER", width),
     ]
     taken = sum(max(1, -(-cell_len(line) // width)) for line in (*title, *below))
-    return [*title, *_marks(remarks(result), width, LINES - taken), *below]
+    return [*title, *marked(remarks(result), width, LINES - taken), *below]
 
 
-def _marks(said: list[str], width: int, room: int) -> list[str]:
-    """Mark the first remarks that find room, and count the others."""
+def title_lines(result: Result, width: int) -> list[str]:
+    """Name the detector, the data set and how much is evaluated, as a first screen begins."""
+    counts = result["counts"]
+    return folded(
+        f"{result['label'] or 'Predictions'} · {printed_name(result['dataset'])} · "
+        f"{number_of('image', counts['images'])}, {counts['annotated_triplets']:,} annotated and "
+        f"{number_of('predicted triplet', counts['predicted_triplets'])}",
+        width,
+        2,
+    )
+
+
+def end_lines(result: Result, more: str, width: int) -> list[str]:
+    """Give the protocol in a line to copy, and the options that show more, as a screen ends."""
+    protocol = result["protocol"]
+    signature = short_signature(protocol["name"], protocol["signature"])
+    return wrapped([f"{signature}|diaghoi.{result['diaghoi']}", f"more: {more}"], width, "     ")
+
+
+def marked(said: Sequence[str], width: int, room: int) -> list[str]:
+    """Mark the first remarks that find room, and count the others.
+
+    Parameters
+    ----------
+    said : sequence of str
+        What changes how the numbers must be read, the most important first.
+    width : int
+        Letters of a line.
+    room : int
+        Lines that are free on the screen.
+
+    Returns
+    -------
+    list of str
+        The lines.
+    """
     lines: list[str] = []
     for number, remark in enumerate(said):
-        marked = folded(f"! {remark}", width, 2)
         left = len(said) - number - 1
-        if number == MARKS or len(lines) + len(marked) + (left > 0) > room:
+        folds = folded(f"! {remark}", width, max(1, min(2, room - len(lines) - (left > 0))))
+        if number == MARKS or len(lines) + len(folds) + (left > 0) > room:
             return [*lines, f"! {number_of('more remark', left + 1)} like these: --detail"]
-        lines += marked
+        lines += folds
     return lines
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from diaghoi.comparison.results import coverage_words, only_interactions
@@ -148,7 +148,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
         said.append(f"{covered}: {_left_out(result)}")
     if "other_split" in result:
         said.append(f"{result['other_split']}, on which the benchmark is evaluated")
-    notes = [note for note in result["notes"] if not _is_usual(note)]
+    notes = unusual(result["notes"])
     phrases = (NOT_A_PERSON, "numbered as", WITHOUT_SCORES)
     first = dict.fromkeys(note for phrase in phrases for note in notes if phrase in note)
     said += [note.split("; ")[0] for note in first]
@@ -158,10 +158,15 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     sure = "see the intervals" if "intervals" in result else "see --bootstrap"
     groups = (note.split(";")[0].replace("annotated ", "") for note in few)
     said += (f"{group}: {sure} before you quote it" for group in groups)
-    return [_without_folder(each) for each in said]
+    return [without_folder(each) for each in said]
 
 
-def _without_folder(note: str) -> str:
+def unusual(notes: Iterable[str]) -> list[str]:
+    """Leave the notes out, on where files were or how they are read, that change nothing."""
+    return [note for note in notes if not _is_usual(note)]
+
+
+def without_folder(note: str) -> str:
     """Shorten a path that a note begins with to the name of the file."""
     path, colon, text = note.partition(": ")
     return path.rpartition("/")[2] + colon + text

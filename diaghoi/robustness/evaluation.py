@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from diaghoi._version import __version__
@@ -17,10 +17,10 @@ from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 from diaghoi.robustness.metric import SOFT, check_metric, default_metric, metric_title
 from diaghoi.robustness.profile import Profile
-from diaghoi.robustness.sentences import sentences
+from diaghoi.robustness.sentences import sentences, summary
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.sweep import Outcomes, sweep
-from diaghoi.robustness.tables import SCALE, robustness_tables
+from diaghoi.robustness.tables import GROWTH, SCALE, overview_table, robustness_tables
 
 TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
@@ -46,8 +46,10 @@ class Robustness:
         Runs whose file cannot be used, and why.
     caveats : tuple of str
         What keeps the figures from being comparable.
+    gaps : tuple of str
+        What is missing, and which figures it leaves undefined.
     notes : tuple of str
-        What a reader has to know.
+        What else a reader has to know.
     """
 
     metric: str
@@ -55,6 +57,7 @@ class Robustness:
     missing: tuple[tuple[Run, str], ...]
     failed: tuple[tuple[Run, str], ...]
     caveats: tuple[str, ...]
+    gaps: tuple[str, ...]
     notes: tuple[str, ...]
 
     def comparison(self, *, errors: bool = False) -> Comparison:
@@ -80,8 +83,20 @@ class Robustness:
             models=tuple(profile.model for profile in self.profiles),
             tables=robustness_tables(self.profiles, self.metric, errors=errors),
             caveats=self.caveats,
-            notes=self.notes,
+            notes=(*self.gaps, *self.notes),
         )
+
+    def overview(self, *, errors: bool = False) -> Comparison:
+        """Lay one table out for the first screen, and those of errors where they are asked for."""
+        comparison = self.comparison(errors=errors)
+        growth = (table for table in comparison.tables if table.key.startswith(GROWTH))
+        first = overview_table(self.profiles, self.metric)
+        return replace(comparison, tables=(first, *growth))
+
+    @property
+    def summary(self) -> str:
+        """How much detectors keep of their clean score, in one or two sentences."""
+        return summary(self.profiles)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain Python values: the JSON of ``diaghoi robustness --json``.
@@ -192,8 +207,8 @@ def evaluate_study(
         missing=outcomes.missing,
         failed=outcomes.failed,
         caveats=check_comparable(labelled),
+        gaps=_gaps(study, outcomes),
         notes=(
-            *_gaps(study, outcomes),
             *outcomes.notes,
             f"mAP, ΔmAP and shares of errors are those of protocol {protocol}",
             *((TESTS,) if outcomes.tests else ()),
@@ -206,7 +221,7 @@ def _of(found: Mapping[tuple[str, Condition], Any], label: str) -> dict[Conditio
     return {condition: value for (owner, condition), value in found.items() if owner == label}
 
 
-def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> list[str]:
+def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> tuple[str, ...]:
     """Name what is not there."""
     notes = []
     for model in study.models:
@@ -225,7 +240,7 @@ def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> list[str]:
     notes += [
         f"{run.label}, {run.condition.title}: left out: {why}" for run, why in outcomes.failed
     ]
-    return notes
+    return tuple(notes)
 
 
 def _notes(results: Sequence[Result]) -> list[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -139,3 +139,25 @@ class Profile:
         if condition in self.tests:
             cell["tests"] = [each.to_dict() for each in self.tests[condition]]
         return cell
+
+
+def costliest(profiles: Sequence[Profile]) -> list[str]:
+    """Order the corruptions by the share of the clean score that they cost detectors on average.
+
+    Parameters
+    ----------
+    profiles : sequence of Profile
+        One a detector, of one study.
+
+    Returns
+    -------
+    list of str
+        Names, the costliest first, without those of which no detector has a drop.
+    """
+    costs: dict[str, float] = {}
+    for name in profiles[0].corruptions:
+        drops = [profile.drop(name) for profile in profiles]
+        known = [each for each in drops if each is not None]
+        if known:
+            costs[name] = sum(known) / len(known)
+    return sorted(costs, key=lambda name: -costs[name])

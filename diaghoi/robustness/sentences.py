@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from diaghoi.comparison.results import figure
+from diaghoi.data.table import percent
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS
-from diaghoi.robustness.profile import Profile
+from diaghoi.robustness.metric import metric_title
+from diaghoi.robustness.profile import Profile, costliest
 from diaghoi.robustness.study import CLEAN, Condition
 from diaghoi.statistics.significance import Difference
 
@@ -38,6 +40,11 @@ def sentences(profile: Profile) -> dict[str, str]:
     }
 
 
+def every(profiles: Sequence[Profile]) -> list[tuple[str, str]]:
+    """List all sentences with the labels of their detectors."""
+    return [(each.model.label, line) for each in profiles for line in sentences(each).values()]
+
+
 def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
     """Choose the sentences on the corruptions that cost most mAP, as many of each detector.
 
@@ -46,7 +53,7 @@ def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
     profiles : sequence of Profile
         One a detector.
     most : int
-        How many sentences at most.
+        How many sentences at most; of equal places the greatest falls.
 
     Returns
     -------
@@ -55,11 +62,46 @@ def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
     """
     ranked = []
     for number, profile in enumerate(profiles):
-        found = sentences(profile)
-        ordered = sorted(found, key=lambda name: _change(profile, name))
-        ranked += [(place, number, found[name]) for place, name in enumerate(ordered)]
-    chosen = sorted(sorted(ranked)[:most], key=lambda each: each[1])
-    return [(profiles[number].model.label, sentence) for _, number, sentence in chosen]
+        said = sentences(profile)
+        falls = {name: _change(profile, name) for name in said}
+        ordered = sorted(said, key=lambda name: falls[name])
+        ranked += [(place, falls[name], number, said[name]) for place, name in enumerate(ordered)]
+    chosen = sorted(sorted(ranked)[:most], key=lambda each: each[2])
+    return [(profiles[number].model.label, sentence) for *_, number, sentence in chosen]
+
+
+def summary(profiles: Sequence[Profile]) -> str:
+    """Say how much of their clean score detectors keep, and which corruption costs most.
+
+    Parameters
+    ----------
+    profiles : sequence of Profile
+        One a detector; of more than two, the most and the least robust are named.
+    """
+    kept = [
+        (mean / clean, profile.model.label, f"({percent(clean)} to {percent(mean)})")
+        for profile in profiles
+        if (mean := profile.index().mri) is not None and (clean := profile.clean)
+    ]
+    kept.sort(key=lambda each: -each[0])
+    if not kept:
+        return ""
+    metric = metric_title(profiles[0].metric, next(iter(profiles[0].results.values())))
+    (most, label, scores), *others = kept
+    of = f"of its clean {metric.partition(',')[0]} under corruption"
+    said = f"{label} keeps {100 * most:.0f} % {of} {scores}"
+    if len(others) > 1:
+        said = f"Of {len(kept)} models, {label} keeps most {of}, {100 * most:.0f} % {scores}"
+    if others:
+        least, label, scores = others[-1]
+        said += f", {label} {'least, ' if len(others) > 1 else ''}{100 * least:.0f} % {scores}"
+    name = costliest(profiles)[0]
+    drops = [drop for profile in profiles if (drop := profile.drop(name)) is not None]
+    cost = 100 * sum(drops) / len(drops)
+    if cost <= 0:
+        return f"{said}. No corruption costs anything."
+    mean_of = " on average" if len(drops) > 1 else ""
+    return f"{said}. {CORRUPTIONS[name].label} costs most, {cost:.0f} %{mean_of}."
 
 
 def _change(profile: Profile, corruption: str) -> float:

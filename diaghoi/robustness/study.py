@@ -25,7 +25,7 @@ name tables by which soft mAP and mF1 are computed as well (see :mod:`diaghoi.se
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from string import Formatter
@@ -33,6 +33,7 @@ from typing import Any, NamedTuple
 
 from diaghoi.comparison.study import StudyData, StudyModel, Texts, described, read_study_file
 from diaghoi.exceptions import InputError, close_matches
+from diaghoi.formats.base import Reading
 from diaghoi.formats.containers.locations import below, is_remote
 from diaghoi.formats.containers.toml import text_of
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
@@ -120,12 +121,15 @@ class RobustnessStudy(StudyData):
         In ascending order.
     similarity : tuple of pathlib.Path or None
         Tables of verbs and of objects for soft mAP and mF1.
+    reading : Reading
+        How predictions are read, where their content does not show it.
     """
 
     models: tuple[RobustModel, ...]
     corruptions: tuple[str, ...] = tuple(CORRUPTIONS)
     severities: tuple[int, ...] = SEVERITIES
     similarity: tuple[Path, Path] | None = None
+    reading: Reading = field(default_factory=Reading)
 
     @property
     def conditions(self) -> tuple[Condition, ...]:

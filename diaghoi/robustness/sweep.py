@@ -9,7 +9,9 @@ from math import ceil
 from pathlib import Path
 from typing import Any
 
-from diaghoi.comparison.results import read_result, text
+from diaghoi.comparison.results import other_protocol, read_result, text
+from diaghoi.data.protocol import Protocol, protocol
+from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.diagnosis.shards import Truth, read_truth
 from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
@@ -196,10 +198,9 @@ class _Plan:
         result = None if is_remote(run.file) else read_result(run.file, self.study.dataset)
         if result is None:
             return None
-        wanted, name = self.study.protocol, text(result, "protocol", "name")
-        problem = ""
-        if wanted not in (None, name):
-            problem = f"of protocol {name}, but the study asks for {wanted}"
+        wanted, problem = self.study.protocol, ""
+        if wanted is not None and (line := other_protocol(result, self._asked_for(wanted, result))):
+            problem = f"of protocol {line}, but the study asks for {wanted}"
         elif self.asked.similarity is not None:
             problem = "without soft mAP and mF1"
         elif self.asked.resamples is not None and "intervals" not in result:
@@ -210,8 +211,14 @@ class _Plan:
             )
         return result
 
+    def _asked_for(self, name: str, result: Mapping[str, Any]) -> Protocol:
+        dataset = self.study.dataset or text(result, "dataset")
+        known = self.study.dataset is not None or dataset in VOCABULARIES
+        return protocol(name, usual=vocabulary(dataset).protocol if known else None)
+
     def job(self, run: Run) -> Job:
-        return Job(truth=self.truth, file=run.file, pairs=run.pairs)
+        reading = tuple(self.study.reading.items())
+        return Job(truth=self.truth, file=run.file, pairs=run.pairs, reading=reading)
 
     def key(self, run: Run, *more: Any) -> str:
         """Name the result of a run by the content of all that it is made from."""
@@ -225,6 +232,7 @@ class _Plan:
             vocabulary(described).fingerprint if described else "",
             self.truth.protocol,
             asked,
+            *([dict(self.study.reading)] if self.study.reading else []),
             *more,
         )
 

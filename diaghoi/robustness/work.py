@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 from diaghoi.data.joining import Joined, join
 from diaghoi.data.scenes import Scenes, SceneSource
@@ -17,6 +17,7 @@ from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.plausibility import doubts
 from diaghoi.diagnosis.shards import Truth, open_alike, read_truth
+from diaghoi.formats.base import Reading
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -31,11 +32,14 @@ class Job:
         The predictions.
     pairs : str or None
         The pairs that the detector lists apart.
+    reading : tuple of (str, object)
+        How to read them: the items of a :class:`diaghoi.formats.base.Reading`.
     """
 
     truth: Truth
     file: str
     pairs: str | None = None
+    reading: tuple[tuple[str, Any], ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -64,7 +68,7 @@ class Asked:
 def _joined(job: Job) -> tuple[Scenes, SceneSource, Joined, tuple[str, ...]]:
     """Open a run and join it to the annotations; also what is suspicious about it."""
     truth = read_truth(job.truth)
-    predictions = open_alike(truth, job.file, job.pairs)
+    predictions = open_alike(truth, job.file, job.pairs, cast(Reading, dict(job.reading)))
     return *join(truth, predictions), tuple(doubt.text for doubt in doubts(truth, predictions))
 
 

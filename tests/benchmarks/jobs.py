@@ -220,7 +220,9 @@ def _resamples(counts: Counts) -> Iterator[Job]:
         script(floors.ARRAYS, *files),
         {
             "1,000 resamples": _report(*files, "--bootstrap", "1000"),
-            "1,000 resamples, attribution": _report(*files, "--bootstrap", "1000", "--attribution"),
+            "1,000 resamples, attribution": _report(
+                *files, "--bootstrap", "1000", "--also", "attribution"
+            ),
         },
         counts["one_stage"],
         {
@@ -237,9 +239,9 @@ def _further(counts: Counts) -> Iterator[Job]:
         "bare load of one model",
         script(floors.ARRAYS, *files),
         {
-            "page": _report(*files, "--html", "page.html"),
-            "attribution": _report(*files, "--attribution"),
-            "causes and calibration": _report(*files, "--causes", "--calibration"),
+            "page": _report(*files, "--out", "page.html"),
+            "attribution": _report(*files, "--also", "attribution"),
+            "causes and calibration": _report(*files, "--also", "causes,calibration"),
         },
         counts["one_stage"],
         most=2,
@@ -263,7 +265,9 @@ def _semantic(counts: Counts) -> Iterator[Job]:
         script(floors.ARRAYS, *files),
         {
             "semantic": (*DIAGHOI, *words, "--json", "out.json"),
-            "semantic --diagnose": (*DIAGHOI, *words, "--json", "out.json", "--diagnose"),
+            "semantic --also diagnose": (
+                *(*DIAGHOI, *words, "--json", "out.json", "--also", "diagnose"),
+            ),
         },
         counts["one_stage"],
         most=2,
@@ -299,7 +303,7 @@ def _literals(counts: Counts) -> Iterator[Job]:
 def _corrupt(counts: Counts) -> Iterator[Job]:
     """Corrupt each picture in five severities, by one process."""
     made = "import shutil; shutil.rmtree('out', True)\nfrom diaghoi.cli import main\nmain()"
-    words = ("corrupt", "clean", "out", "--workers", "1", "--quiet", "--corruption")
+    words = ("robustness", "corrupt", "clean", "out", "--workers", "1", "--quiet", "--corruption")
     names = [name for name in counts if name != "size"]
     yield from _beside(
         "reading and writing pictures",

@@ -116,7 +116,7 @@ def test_models_that_differ_are_marked() -> None:
     comparison = compare_choices_table([good, bad]).with_differences(found)
     table = comparison.tables[0]
     assert [cell.mark for cell in table.rows[1].cells] == ["†"] * 4
-    assert "†: differs from V1 (p < 0.05" in table.caption
+    assert "†: differs from V1 (p < 0.05" in " ".join(table.remarks)
     sentences = "\n".join(f"- {each.sentence}." for each in found)
     assert f"\n\n{sentences}\n\nProtocol " in to_markdown(comparison).replace("\\", "")
     assert comparison.tables[1].caption == compare_choices_table([good, bad]).tables[1].caption

@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.commands import Outcome, alone_in, call, outcome
+from support.desk import lay_out
 
 from diaghoi import simulate
 from diaghoi.formats import write, write_pair_lists, write_triplet_lists
@@ -23,6 +24,13 @@ BOXES = [
     {"bbox": [10.0, 20.0, 50.0, 80.0], "category_id": 0},
     {"bbox": [30.0, 40.0, 90.0, 95.0], "category_id": 1},
 ]
+OFFICE = """
+name = "office"
+objects = ["person", "keyboard", "mug", "document", "phone"]
+verbs = ["type on", "drink from", "read", "hold"]
+numbers = { objects = 1, verbs = 1 }
+annotations = "office_test.json"
+"""
 RIDE = {"subject_id": 0, "object_id": 1, "category_id": 76}
 
 
@@ -38,7 +46,7 @@ class Data:
 
 @pytest.fixture(autouse=True)
 def alone(tmp_path: Path) -> Iterator[Path]:
-    """Run in an empty folder, without the settings and data of whoever runs the tests."""
+    """Run in an empty folder, without the data of whoever runs the tests."""
     with alone_in(tmp_path) as work:
         yield work
 
@@ -137,3 +145,21 @@ def save(alone: Path) -> Callable[[str, Any], Path]:
         return path
 
     return write_pickle
+
+
+@pytest.fixture(scope="module")
+def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Write files of all data sets, of few images, and of a detector without scores."""
+    folder = tmp_path_factory.mktemp("desk")
+    lay_out(folder)
+    images = pickle.loads((folder / "preds.pkl").read_bytes())
+    (folder / "few.pkl").write_bytes(pickle.dumps(images[:5]))
+    (folder / "most.pkl").write_bytes(pickle.dumps(images[:15]))
+    for image in images:
+        image["hoi_prediction"] = [
+            {key: triplet[key] for key in ("subject_id", "object_id", "category_id")}
+            for triplet in image["hoi_prediction"][:12]
+        ]
+    (folder / "unscored.pkl").write_bytes(pickle.dumps(images))
+    (folder / "office.toml").write_text(OFFICE)
+    return folder

@@ -166,7 +166,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (
             ("preds.pkl", "--annotations", "folder"),
             "folder: a folder without instances_test2015.json or anno_bbox.mat or test_hico.json "
-            "or gt_wo_nointer.pkl; give the annotation file itself",
+            "or gt_wo_nointer.pkl; give the file itself",
         ),
         (
             ("preds.pkl", "--label", "UPT/R50", "--out", "out"),
@@ -188,7 +188,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         ),
         (("preds.pkl", "--protocol", "x"), "unknown protocol 'x'; known: hico-det, hico-det-520"),
         (("preds.pkl", "--dataset", "hicodet"), "unknown data set 'hicodet' (did you mean"),
-        (("preds.pkl", "--read", "objects=coco90"), "unknown object numbering 'coco90'"),
+        (("preds.pkl", "--read", "objects=coco90"), "--read objects: unknown numbering 'coco90'"),
         (("preds.pkl", "--protocol", "iou=0"), "the IoU threshold must lie in (0, 1], not 0"),
         (("preds.pkl", "--protocol", "iou=50"), "the IoU threshold must lie in (0, 1], not 50"),
         (("preds.pkl", "--protocol", "iou=nan"), "the IoU threshold must lie in (0, 1], not nan"),
@@ -198,7 +198,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         ),
         (("preds.pkl", "--protocol", "iou=half"), "--protocol iou=half: give a number"),
         (("preds.pkl", "--read", "origin=2"), "--read origin=2: not known; give 0, 1"),
-        (("preds.pkl", "--out", "f.pfd"), "--out f.pfd: unknown suffix .pfd; give one of .json"),
+        (("preds.pkl", "--out", "f.pfd"), "--out f.pfd: unknown suffix .pfd; give one of ."),
         (
             ("preds.pkl", "--json", "no/r.json"),
             "no/r.json: cannot be written: the folder no does not exist; create it first",
@@ -209,7 +209,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
             "gt.pkl/r.json: cannot be written: gt.pkl is a file",
         ),
         (("preds.pkl", "--json", "folder"), "folder: cannot be written: it is a folder"),
-        (("preds.pkl", "--out", "gt.pkl"), "--out gt.pkl: unknown suffix .pkl; give one of .json"),
+        (("preds.pkl", "--out", "gt.pkl"), "--out gt.pkl: unknown suffix .pkl; give one of ."),
         (("preds.pkl", "--out", "text"), "text: cannot be the output folder: text is a file"),
         (("preds.pkl", "--out", "gt.pkl/out"), "gt.pkl/out: cannot be the output folder: "),
         (("preds.pkl", "--json", "preds.pkl"), "preds.pkl: would overwrite an input file"),
@@ -376,7 +376,7 @@ def test_demo(refuse, run, alone: Path) -> None:
     assert "file: cannot be the output folder: file is a file" in refuse("demo", "--out", "file")
     assert "nowhere: No such file" in refuse("demo", "--annotations", "nowhere")
     assert not (alone / "demo").exists()
-    for words in (("--seed", -1), ("--images", 0)):
+    for words in (("--seed", -1), ("--size", 0)):
         assert run("demo", *words).code == 2
 
 

@@ -23,8 +23,11 @@ REPORT = {
     "data set": ((*GIVEN, "--dataset", "hico"), "unknown data set 'hico'"),
     "protocol": ((*GIVEN, "--protocol", "x"), "unknown protocol 'x'"),
     "format": ((*GIVEN, "--read", "format=x"), "unknown format 'x'"),
-    "objects": ((*GIVEN, "--read", "objects=coco90"), "unknown object numbering 'coco90'"),
-    "boxes": ((*GIVEN, "--read", "boxes=polar"), "boxes='polar': give one of xyxy"),
+    "objects": ((*GIVEN, "--read", "objects=coco90"), "--read objects: unknown numbering 'coco90'"),
+    "boxes": (
+        (*GIVEN, "--read", "boxes=polar"),
+        "--read boxes: 'polar' is not known; give one of xyxy",
+    ),
     "split": ((*GIVEN, "--zero-shot", "RF"), "unknown zero-shot split 'RF'"),
     "group": ((*GIVEN, "--groups", "groups.json"), "groups.json: group 'hard': "),
     "group of a data set": (
@@ -41,7 +44,7 @@ REPORT = {
         (*GIVEN, "--out", "classes.csv", "--sort", "recall"),
         "--sort: unknown column 'recall'",
     ),
-    "file": ((*GIVEN, "--out", "c.gif"), "--out c.gif: unknown suffix .gif; give one of .json"),
+    "file": ((*GIVEN, "--out", "c.gif"), "--out c.gif: unknown suffix .gif; give one of ."),
     "analysis": ((*GIVEN, "--also", "cause"), "--also cause: not known (did you mean 'causes'?)"),
     "value": (
         (*GIVEN, "--also", "pair-nms=2"),

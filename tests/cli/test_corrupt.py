@@ -1,4 +1,4 @@
-"""``diaghoi corrupt``: options, words and exit codes."""
+"""``diaghoi robustness corrupt``: options, words and exit codes."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from PIL import Image
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
 
 pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'diaghoi[robustness]'")
+
+CORRUPT = ("robustness", "corrupt")
 
 
 @pytest.fixture
@@ -25,7 +27,7 @@ def images(alone: Path) -> Path:
 
 @pytest.mark.slow
 def test_all_hundred_are_made_by_a_program(program, images: Path, alone: Path) -> None:
-    left = program("corrupt", images, alone / "out", "--workers", 2)
+    left = program(*CORRUPT, images, alone / "out", "--workers", 2)
     assert (left.code, left.err) == (0, "")
     assert left.out == (
         f"{alone / 'out'}: 200 pictures written, 0 kept, of 2 pictures in 20 corruptions "
@@ -39,7 +41,7 @@ def test_all_hundred_are_made_by_a_program(program, images: Path, alone: Path) -
 
 def test_corruptions_and_severities_are_chosen(run, images: Path) -> None:
     words = ("--corruption", "motion-blur,EXP", "--corruption", "OCC", "--workers", 1)
-    left = run("corrupt", images, "out", *words, "--severity", "1-2", "--severity", "2,5")
+    left = run(*CORRUPT, images, "out", *words, "--severity", "1-2", "--severity", "2,5")
     assert left.out == (
         "out: 18 pictures written, 0 kept, of 2 pictures in 3 corruptions and 3 severities\n"
     )
@@ -53,7 +55,7 @@ def test_corruptions_and_severities_are_chosen(run, images: Path) -> None:
 
 
 def test_a_second_run_keeps_what_is_there(run, images: Path) -> None:
-    words = ("corrupt", images, "out", "--corruption", "ZB", "--severity", 3, "--workers", 1)
+    words = (*CORRUPT, images, "out", "--corruption", "ZB", "--severity", 3, "--workers", 1)
     run(*words)
     assert run(*words).out == (
         "out: 0 pictures written, 2 kept, of 2 pictures in 1 corruption and 1 severity\n"
@@ -63,7 +65,7 @@ def test_a_second_run_keeps_what_is_there(run, images: Path) -> None:
 
 def test_damaged_pictures_are_named_at_the_end(run, images: Path) -> None:
     (images / "bad.jpg").write_text("no picture")
-    left = run("corrupt", images, "out", "--corruption", "PIX", "--severity", 1, "--workers", 1)
+    left = run(*CORRUPT, images, "out", "--corruption", "PIX", "--severity", 1, "--workers", 1)
     assert left.code == 2
     assert "out: 2 pictures written, 0 kept, of 3 pictures" in left.out
     assert left.err == (
@@ -73,7 +75,7 @@ def test_damaged_pictures_are_named_at_the_end(run, images: Path) -> None:
 
 
 def test_another_seed_for_the_same_folder_is_refused(run, images: Path) -> None:
-    words = ("corrupt", images, "out", "--corruption", "OCC", "--severity", 1, "--workers", 1)
+    words = (*CORRUPT, images, "out", "--corruption", "OCC", "--severity", 1, "--workers", 1)
     run(*words)
     left = run(*words, "--seed", 1)
     assert left.code == 2
@@ -94,7 +96,7 @@ def test_another_seed_for_the_same_folder_is_refused(run, images: Path) -> None:
     ],
 )
 def test_bad_words_are_refused_in_one_line(run, images: Path, words, message) -> None:
-    left = run("corrupt", images, "out", *words)
+    left = run(*CORRUPT, images, "out", *words)
     assert left.code == 2
     assert left.err.startswith("diaghoi: error: ")
     assert message in left.err
@@ -108,14 +110,14 @@ def test_bad_folders_are_refused_in_one_line(run, images: Path) -> None:
         ((images, images / "one.jpg"), "cannot be the output folder"),
         ((images, images / "out"), "lies in the folder of pictures"),
     ):
-        left = run("corrupt", *folders)
+        left = run(*CORRUPT, *folders)
         assert (left.code, left.err.count("\n")) == (2, 1)
         assert message in left.err
 
 
 def test_a_missing_library_is_named(run, images: Path, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "cv2", None)
-    left = run("corrupt", images, "out")
+    left = run(*CORRUPT, images, "out")
     assert (left.code, left.err) == (
         2,
         "diaghoi: error: this needs opencv-python-headless, which is not installed: "
@@ -124,6 +126,6 @@ def test_a_missing_library_is_named(run, images: Path, monkeypatch) -> None:
 
 
 def test_help_names_all_corruptions_and_groups(run) -> None:
-    shown = " ".join(run("corrupt", "--help").out.split())
+    shown = " ".join(run(*CORRUPT, "--help").out.split())
     for each in (*CORRUPTIONS.values(), *GROUPS.values()):
         assert each.abbreviation in shown

@@ -1,4 +1,4 @@
-"""The description of a data set as it was understood, and what its annotations hold."""
+"""``inspect`` of a description: how it was understood, and what its annotations hold."""
 
 from __future__ import annotations
 
@@ -25,27 +25,28 @@ def annotated(alone: Path) -> Path:
 
 
 def test_a_description_is_shown_with_its_annotations(run, annotated: Path) -> None:
-    done = run("dataset", "check", annotated)
+    done = run("inspect", annotated)
     assert (done.code, done.err) == (0, "")
     assert done.out.startswith("zoo: ")
-    assert "objects         3: person 0, cat 1, ball 2" in done.out
-    assert "boxes in files  left, top, right, bottom, counted from 0" in done.out
-    assert "Annotations: " in done.out
+    assert "  object numbers  0 person, 1 cat, 2 ball\n" in done.out
+    assert "  boxes           origin 0, layout xyxy\n" in done.out
+    assert f"\nAnnotations\n  file                     {Path('gt.json').absolute()}\n" in done.out
+    assert done.out.endswith("Nothing looks wrong.\n")
 
 
 def test_json_on_stdout_is_alone(run, annotated: Path) -> None:
-    done = run("dataset", "check", annotated, "--json", "-")
+    done = run("inspect", annotated, "--json", "-")
     found = json.loads(done.out)
     assert found["name"] == "zoo"
     assert found["annotations"]["images"] == 1
 
 
 def test_a_known_data_set_is_numbered_as_formats_do(run) -> None:
-    done = run("dataset", "check", "hico-det")
+    done = run("inspect", "hico-det")
     assert (done.code, done.err) == (0, "")
-    assert "objects         80, numbered as each format does" in done.out
-    assert "boxes in files  as each format has them" in done.out
-    assert "The description names no annotations; give them with --annotations" in done.out
+    assert "  objects         80\n" in done.out
+    assert "  object numbers  not given\n" in done.out
+    assert done.out.endswith("give them with --annotations FILE.\n")
 
 
 def test_notes_and_warnings_are_shown(run, alone: Path) -> None:
@@ -56,10 +57,29 @@ def test_notes_and_warnings_are_shown(run, alone: Path) -> None:
     repair = FEED | {"category_id": 76}  # no class of horses
     image: dict[str, Any] = {"file_name": "a.jpg", "annotations": boxes, "hoi_annotation": [repair]}
     (alone / "gt.json").write_text(json.dumps([image]))
-    words = ("dataset", "check", "hico-det", "--annotations", "gt.json")
+    words = ("inspect", "hico-det", "--annotations", "gt.json")
     found = json.loads(run(*words, "--json", "-").out)
     note = "gt.json: all human boxes have label 0: objects are numbered as coco80"
     assert found["notes"] == [note]
     (warning,) = found["warnings"]
     assert "repair horse" in warning
     assert run(*words).out.endswith(f"Note: {note}\nWarning: {warning}\n")
+
+
+def test_what_a_description_cannot_have_is_refused(run, annotated: Path) -> None:
+    for words in (("--pairs", "gt.json"), ("--dataset", "v-coco"), ("--to-description", "x.toml")):
+        done = run("inspect", annotated, *words)
+        assert (done.code, done.out) == (2, "")
+        assert f"{annotated}: is a data set; leave --pairs, " in done.err
+    done = run("inspect", annotated, "--json", annotated)
+    assert "would overwrite an input file" in done.err
+    assert "gt.json: would overwrite" in run("inspect", annotated, "--json", "gt.json").err
+    assert "x.toml: No such file or directory" in run("inspect", "x.toml").err
+
+
+def test_words_of_read_are_for_the_annotations(run, annotated: Path) -> None:
+    done = run("inspect", annotated, "--read", "format=x")
+    assert done.code == 2
+    assert "unknown format 'x'" in done.err
+    assert run("inspect", annotated, "--read", "origin=1").code == 0
+    assert "--read top: does not apply" in run("inspect", annotated, "--read", "top=1").err

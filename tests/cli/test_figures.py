@@ -158,6 +158,7 @@ def test_one_class(run, study, files, alone) -> None:
     words = ("figures", study("one.npz"), "--out", "x", "--only", "oracle_curve")
     assert run(*words, "--format", "svg", "--class", frequent).code == 0
     assert frequent in (alone / "x" / "oracle_curve.svg").read_text()
+    assert run(*words, "--class", frequent.replace(" ", "-")).code == 0
     done = run(*words, "--class", "ride bicicle")
     assert done.code == 2
     assert "class: unknown class 'ride bicicle' (did you mean 'ride bicycle'" in done.err
@@ -167,7 +168,7 @@ def test_one_class(run, study, files, alone) -> None:
 def test_letters_that_the_font_lacks(run, study, alone) -> None:
     done = run("figures", study("two.json", label0="模型"), "--out", "x", "--only", "delta_map")
     assert done.code == 0
-    assert "Note: delta_map: the font has not all letters of the labels; boxes" in done.err
+    assert "Note: delta_map: the font has not all letters of the names; boxes" in done.err
 
 
 def test_annotations_are_found_as_for_a_report(run, study, files, alone, monkeypatch) -> None:

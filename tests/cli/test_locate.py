@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -58,25 +59,39 @@ def test_variable_with_a_folder(data, monkeypatch, tmp_path: Path, below: str) -
     assert found() == f"annotations: {file}, from DIAGHOI_DATA"
 
 
-def test_settings(run, data, tmp_path: Path) -> None:
+def toml(text: str, folder: Path = Path()) -> Path:
+    (path := folder / "diaghoi.toml").write_text(text)
+    return path
+
+
+@pytest.mark.parametrize(("above", "place"), [(0, "diaghoi.toml"), (2, "../../diaghoi.toml")])
+@pytest.mark.parametrize("value", ["sets/test_hico.json", "sets"])
+def test_toml(data, monkeypatch, alone: Path, above: int, place: str, value: str) -> None:
+    """Paths start from the file, which lies in the working directory or in one of its parents."""
+    put(data.annotations, "sets", "test_hico.json")
+    toml(f'[hico-det]\nannotations = "{value}"\n[v-coco]\n')
+    below = Path(*"ab"[:above])
+    below.mkdir(parents=True, exist_ok=True)
+    monkeypatch.chdir(below)
     put(data.annotations, "hicodet", "gt_wo_nointer.pkl")
-    assert run("config", "set", "hico-det.annotations", data.annotations).code == 0
-    file = tmp_path / "config" / "diaghoi" / "config.json"
-    assert found() == f"annotations: {data.annotations}, from the settings in {file}"
+    file = Path(place).parent / "sets/test_hico.json"
+    assert found() == f"annotations: {file}, from {place}"
+    toml("", alone / below)
+    assert found() == ("annotations: hicodet/gt_wo_nointer.pkl, from a customary folder")
 
 
 def test_order(run, data, monkeypatch, tmp_path: Path) -> None:
-    """The option, then the variable, then the settings, then the customary folders."""
+    """The option, then the variable, then the file, then the customary folders."""
     copies = [put(data.annotations, str(tmp_path), f"{n}.pkl") for n in range(3)]
     put(data.annotations, "hicodet", "gt_wo_nointer.pkl")
     monkeypatch.setenv("DIAGHOI_DATA", str(copies[1]))
-    run("config", "set", "hico-det.annotations", copies[2])
+    toml(f'[hico-det]\nannotations = "{copies[2]}"')
     done = run("report", data.predictions, "--annotations", copies[0])
     assert "annotations:" not in done.err
     assert found().startswith(f"annotations: {copies[1]}, ")
     monkeypatch.delenv("DIAGHOI_DATA")
     assert found().startswith(f"annotations: {copies[2]}, ")
-    run("config", "unset", "hico-det.annotations")
+    toml("[hico-det]")
     assert found().startswith("annotations: hicodet/gt_wo_nointer.pkl, ")
 
 
@@ -91,17 +106,48 @@ def test_what_was_passed_over_is_said(run, data, monkeypatch) -> None:
     )
 
 
-def test_a_setting_whose_file_is_gone(run, data, tmp_path: Path) -> None:
-    gone = put(data.annotations, str(tmp_path), "gone.pkl")
-    run("config", "set", "hico-det.annotations", gone)
-    gone.unlink()
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            '[hico-det]\nannotations = "gone.pkl"',
+            "diaghoi.toml: [hico-det] annotations: gone.pkl: no such file; correct the path: it "
+            "starts from diaghoi.toml",
+        ),
+        (
+            '[hico-det]\nannotations = "."',
+            "diaghoi.toml: [hico-det] annotations: .: a folder without instances_test2015.json or "
+            "anno_bbox.mat or test_hico.json or gt_wo_nointer.pkl; give the file itself",
+        ),
+        (
+            "[hico]",
+            "diaghoi.toml: hico: unknown key (did you mean 'hico-det'?); known: hico-det, v-coco, "
+            "v-coco-thesis, hoi-a-verbs, swig-hoi, hoi-a",
+        ),
+        (
+            '[hico-det]\nanotations = "a"',
+            "diaghoi.toml: [hico-det]: anotations: unknown key (did you mean 'annotations'?); "
+            "known: annotations, image-labels",
+        ),
+        (
+            '[v-coco]\nimage-labels = "a"',
+            "diaghoi.toml: [v-coco]: image-labels: unknown key; known: annotations",
+        ),
+        ("hico-det = 1", "diaghoi.toml: hico-det: is 1; give a table: the line [hico-det]"),
+        (
+            "[hico-det]\nannotations = 1",
+            "diaghoi.toml: [hico-det]: annotations: is 1; give a string",
+        ),
+        ("[hico-det", "diaghoi.toml: not valid TOML (Expected ']' at the end of a table declar"),
+    ],
+)
+def test_a_toml_with_mistakes(run, data, text: str, message: str) -> None:
+    toml(text)
     put(data.annotations, "hicodet", "gt_wo_nointer.pkl")
     done = run("report", data.predictions)
     assert (done.code, done.out) == (2, "")
-    assert done.err == (
-        f"diaghoi: error: {gone}: no such file; it is the setting hico-det.annotations: set it "
-        "again or remove it with 'diaghoi config unset hico-det.annotations'\n"
-    )
+    assert done.err.startswith(f"diaghoi: error: {message}")
+    assert done.err.count("\n") == 1
 
 
 def test_a_folder_for_the_annotations(run, data, tmp_path: Path) -> None:
@@ -126,8 +172,12 @@ def test_nothing_found(run, data) -> None:
         "anno_bbox.mat, test_hico.json, gt_wo_nointer.pkl in data/hicodet, hicodet, "
         "data/hico_20160224_det/annotations; get instances_test2015.json (UPT and SCG code bases), "
         "test_hico.json (QPIC, CDN) or anno_bbox.mat (HICO-DET itself) and give it with "
-        "--annotations FILE, or once for all with 'diaghoi config set hico-det.annotations FILE'\n"
+        "--annotations FILE, or once for all in diaghoi.toml, here or in a folder above: the line "
+        '[hico-det], and below it the line annotations = "FILE"\n'
     )
+    put(data.annotations, "FILE")
+    toml("\n".join(re.search(r"the line (\S+), and below it the line (.*)", done.err).groups()))
+    assert run("report", data.predictions).code == 0
 
 
 def test_nothing_found_names_the_variable(run, data, monkeypatch, tmp_path: Path) -> None:

@@ -46,7 +46,7 @@ def figures(result: dict[str, Any]) -> dict[str, Any]:
 def test_labels_show_the_numbering(run, numbering: str) -> None:
     files(numbering, both=False)
     found = json.loads(run("report", *GIVEN, "--json", "-").out)
-    given = json.loads(run("report", *GIVEN, "--json", "-", "--objects", numbering).out)
+    given = json.loads(run("report", *GIVEN, "--json", "-", "--read", f"objects={numbering}").out)
     assert figures(found) == figures(given)
     (note,) = set(found["notes"]) - set(given["notes"])
     person, usual = {"coco80-1": 1, "coco91-0": 0}[numbering], USUAL[numbering]
@@ -64,7 +64,7 @@ def test_annotated_boxes_name_the_numbering(run, numbering: str) -> None:
     files(numbering, both=True)
     usual = USUAL[numbering]
     text = f"come close to an annotated one, and that {usual} and {numbering} number differently, "
-    hint = f" % would: give --objects {numbering}"
+    hint = f" % would: give --read objects={numbering}"
     done = run("report", *GIVEN)
     assert done.code == 2
     assert text in done.err
@@ -72,9 +72,9 @@ def test_annotated_boxes_name_the_numbering(run, numbering: str) -> None:
     done = run("inspect", *GIVEN)
     assert text in done.out
     assert hint in done.out
-    done = run("report", *GIVEN, "--objects", numbering)
+    done = run("report", *GIVEN, "--read", f"objects={numbering}")
     assert done.code == 0
     assert "number differently" not in done.out
-    done = run("report", *GIVEN, "--objects", usual)
+    done = run("report", *GIVEN, "--read", f"objects={usual}")
     assert done.code == 2
     assert hint in done.err

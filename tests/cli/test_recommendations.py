@@ -155,3 +155,28 @@ def test_numbering_of_triplets(run) -> None:
     for option, word in recommended(refused.err):
         again = run(*GIVEN, option, word)
         assert again.code == 0 or "unknown verb 0; verbs of hico-det are numbered 1" in again.err
+
+
+@pytest.mark.parametrize("origin", [0, 1])
+def test_verbs_that_were_read_as_the_next_ones(run, origin: int) -> None:
+    files()
+
+    def renumber(rows: list[dict[str, Any]]) -> None:
+        for triplet in (triplet for row in rows for triplet in row["hoi_prediction"]):
+            triplet["category_id"] = min(max(triplet["category_id"] + origin, 1), 116)
+
+    changed(renumber)
+    refused = run(*GIVEN, "--read", f"verbs={1 - origin}")
+    assert refused.code == 2
+    assert recommended(refused.err) == [("--read", f"verbs={origin}")]
+    assert run(*GIVEN, "--read", f"verbs={origin}").code == 0
+
+
+def test_annotations_of_the_training_set(run) -> None:
+    files()
+    write_triplet_lists("train.pkl", simulate.annotations(20, np.random.default_rng(7)))
+    noted = run(*GIVEN, "--also", "shortcuts", "--detail")
+    (words,) = re.findall(r"--also shortcuts=FILE", noted.err)
+    again = run(*GIVEN, *words.replace("FILE", "train.pkl").split(), "--detail")
+    assert again.code == 0
+    assert "--also" not in again.err

@@ -12,7 +12,6 @@ import pytest
 from scipy.io import savemat
 
 import diaghoi
-from diaghoi.cli.settings import change_setting
 from diaghoi.formats import write
 
 SPLITS = ["full", "rare", "non_rare"]
@@ -154,129 +153,6 @@ def test_results_and_notes_are_kept_apart(run, data) -> None:
     assert "those of the triplets" in done.out
 
 
-def test_quiet_prints_nothing(run, data, alone: Path) -> None:
-    words = ("--annotations", data.annotations, "--quiet", "--json", "r.json", "--out", "o")
-    done = run("report", data.predictions, *words, "--figure", "f.png")
-    assert (done.code, done.out, done.err) == (0, "", "")
-    assert (alone / "f.png").read_bytes().startswith(b"\x89PNG")
-    assert {path.name for path in alone.iterdir()} == {"r.json", "f.png", "o"}
-
-
-def test_out_writes_text_json_and_pdf(run, data, alone: Path) -> None:
-    words = ("--annotations", data.annotations, "--out", "deep/er", "--label", "my model")
-    done = run("report", data.predictions, *words, "--detail")
-    folder = alone / "deep" / "er"
-    assert {path.name for path in folder.iterdir()} == {
-        "my model.txt",
-        "my model.json",
-        "my model.pdf",
-    }
-    text = (folder / "my model.txt").read_text(encoding="utf-8")
-    shown = "".join(f"{line.rstrip()}\n" for line in (done.out + done.err).splitlines())
-    # Only the notes, which a terminal gets apart, are wrapped in the file.
-    assert text.split("Note: ")[0] == shown.split("Note: ")[0]
-    assert text.count("Note: ") == 1
-    assert max(map(len, text.splitlines())) <= 80
-    assert (folder / "my model.pdf").read_bytes().startswith(b"%PDF")
-    assert json.loads((folder / "my model.json").read_text())["label"] == "my model"
-
-
-def test_an_older_output_is_replaced(run, data, alone: Path) -> None:
-    (alone / "r.json").write_text("old")
-    words = ("--annotations", data.annotations, "-q", "--json", "r.json")
-    assert run("report", data.predictions, *words).code == 0
-    assert json.loads((alone / "r.json").read_text())["label"] == "preds"
-    assert [path.name for path in alone.iterdir()] == ["r.json"]
-
-
-@pytest.mark.slow
-def test_a_label_with_a_folder_is_shown_in_the_figure_alone(run, data, alone: Path) -> None:
-    words = ("--annotations", data.annotations, "-q", "--label", "../../[bold]x")
-    assert run("report", data.predictions, *words, "--out", "o").code == 2
-    assert list(alone.iterdir()) == []
-    assert (
-        run("report", data.predictions, *words, "--json", "r.json", "--figure", "f.svg").code == 0
-    )
-    svg = (alone / "f.svg").read_text()
-    assert svg.startswith("<?xml")
-    label = "../../[bold]x"
-    assert f"{label}</text>" in svg
-    assert "Protocol hico-det-520</text>" in svg
-    assert "ΔmAP, own scale</text>" in svg  # of the totals, as in the figures of a study
-    assert (
-        f"{label} on HICO-DET, protocol hico-det-520 (classes: no_interaction left out | AP" in svg
-    )
-
-
-@pytest.mark.slow
-def test_labels_that_make_odd_names(run, data, alone: Path) -> None:
-    words = ("--annotations", data.annotations, "--out", "o", "--label", "[bold]x $a$ 模")
-    done = run("report", data.predictions, *words)
-    names = [f"[bold]x $a$ 模.{kind}" for kind in ("json", "pdf", "txt")]
-    assert sorted(path.name for path in (alone / "o").iterdir()) == names
-    assert (
-        f"Note: o/{names[1]}: the font has not all letters of the label; boxes stand for them\n"
-        in done.err
-    )
-    assert run("report", data.predictions, *words, "-q").err == ""
-
-
-def test_files_are_written_before_anything_is_printed(run, data, alone: Path, monkeypatch) -> None:
-    """So that a closed pipe, as in `| head`, does not lose them."""
-
-    def closed(*_: Any, **__: Any) -> None:
-        raise BrokenPipeError
-
-    monkeypatch.setattr("diaghoi.cli.report.print_result", closed)
-    words = ("--annotations", data.annotations, "--json", "r.json", "--out", "o")
-    run("report", data.predictions, *words, "--figure", "f.pdf")
-    assert {path.name for path in alone.iterdir()} == {"r.json", "f.pdf", "o"}
-    assert len(list((alone / "o").iterdir())) == 3
-
-
-@pytest.mark.slow
-def test_the_files_that_are_written_are_named(run, data, alone: Path) -> None:
-    words = ("--annotations", data.annotations, "--class-table", "c.csv", "--attribution")
-    done = run("report", data.predictions, *words, "--json", "-", "--figure", "f.png")
-    assert done.err == "Wrote f.png, f_attribution.png, c.csv\n"
-    done = run("report", data.predictions, *words, "--json", "r.json", "--out", "o")
-    named = done.err.splitlines()[-1].removeprefix("Wrote ").split(", ")
-    assert named[:3] == ["r.json", "c.csv", f"o/{data.predictions.stem}.txt"]
-    assert {*named, "f.png", "f_attribution.png"} == {
-        str(path.relative_to(alone)) for path in alone.rglob("*.*")
-    }
-    assert "Wrote" not in run("report", *words[:2], data.predictions).err
-
-
-def test_a_figure_without_numbers_is_left_out(run, alone: Path) -> None:
-    boxes = [
-        {"bbox": [0, 0, 9, 9], "category_id": 0},
-        {"bbox": [10, 0, 19, 9], "category_id": 1},
-    ]
-    hold = {"subject_id": 0, "object_id": 1, "category_id": 57}  # no class of this object
-    truth, found = alone / "gt.json", alone / "preds.json"
-    annotated = {"file_name": "a.jpg", "annotations": boxes, "hoi_annotation": [hold]}
-    truth.write_text(json.dumps([annotated]))
-    scored = {"file_name": "a.jpg", "predictions": boxes, "hoi_prediction": [hold | {"score": 0.5}]}
-    found.write_text(json.dumps([scored]))
-    done = run("report", found, "--annotations", truth, "--force", "--figure", "f.pdf")
-    assert "f.pdf: not drawn: the results have no numbers for it" in done.err
-    assert "Wrote" not in done.err
-    assert not (alone / "f.pdf").exists()
-
-
-def test_a_figure_can_be_as_wide_as_one_column(run, data, alone: Path) -> None:
-    words = ("report", data.predictions, "--annotations", data.annotations, "--column", "single")
-    assert run(*words, "--figure", "f.svg").code == 0
-    assert f'width="{3.25 * 72:g}pt"' in (alone / "f.svg").read_text(encoding="utf-8")
-    done = run(*words)
-    assert done.err == (
-        "diaghoi: error: --column: is the width of a figure; add --figure or --out\n"
-    )
-    done = run(*words[:-1], "singel")
-    assert done.err.endswith("(did you mean 'single'?); give one of single, double\n")
-
-
 def test_hopeless_predictions_are_said_to_be_so(run, data, alone: Path) -> None:
     found = diaghoi.read_predictions(data.predictions)
     write(alone / "p.npz", replace(found, box_xyxy=found.box_xyxy / 640))
@@ -291,29 +167,26 @@ def test_hopeless_predictions_are_said_to_be_so(run, data, alone: Path) -> None:
     assert "so they look divided by the image size" in forced.err.splitlines()[0]
 
 
-def test_options_show_in_the_signature(report) -> None:
-    signature = report("--iou", 0.75, "--rare", "test", "--top", 10)["protocol"]["signature"]
-    assert "IoU >= 0.75, inclusive boxes" in signature
-    assert "rare: < 10 test instances" in signature
-    assert "triplets: top 10 per image" in signature
-
-
 def test_options_do_what_they_say(report, usual) -> None:
-    strict, few = report("--iou", 0.95), report("--top", 10)
+    strict, few = report("--protocol", "iou=0.95"), report("--protocol", "top=10")
+    assert "IoU >= 0.95, inclusive boxes" in strict["protocol"]["signature"]
+    assert "triplets: top 10 per image" in few["protocol"]["signature"]
     assert strict["errors"]["true_positive"] < usual["errors"]["true_positive"]
     # What nothing finds depends on the IoU.
     same = {"leave_mean": None, "leave_mean_by_pair": None}
     assert strict["counts"] | same == usual["counts"] | same
     assert strict["official"] == usual["official"]
     assert few["counts"]["predicted_triplets"] < usual["counts"]["predicted_triplets"]
-    shifted = report("--origin", 1, "--iou", 0.95)
+    shifted = report("--read", "origin=1", "--protocol", "iou=0.95")
     assert shifted["errors"] != strict["errors"]
+    tested = report("--protocol", "rare=test")
+    assert "rare: < 10 test instances" in tested["protocol"]["signature"]
+    assert tested["counts"]["classes_in_mean"] != usual["counts"]["classes_in_mean"]
     every_class = report("--protocol", "hico-det")
     assert every_class["map"] == usual["official"]["default"]
     assert every_class["counts"]["predicted_triplets"] >= usual["counts"]["predicted_triplets"]
-    assert report("--format", "triplet-lists")["map"] == usual["map"]
-    assert report("--objects", "coco80")["map"] == usual["map"]
-    assert report("--dataset", "hico-det")["map"] == usual["map"]
+    named = report("--dataset", "hico-det", "--read", "format=triplet-lists,objects=coco80")
+    assert named["map"] == usual["map"]
 
 
 @pytest.mark.parametrize("detector", ["one_stage", "two_stage", "weak"])
@@ -381,34 +254,40 @@ def test_image_labels(run, data, labels: Path, alone: Path) -> None:
     words = ("report", "preds.npz", "--annotations", "gt.npz", "--json", "-")
     given = json.loads(run(*words, "--image-labels", labels).out)
     assert given["official"]["known_object"]["source"] == "image labels"
-    assert run("config", "set", "hico-det.image-labels", labels).code == 0
-    from_settings = json.loads(run(*words).out)
-    assert from_settings["official"] == given["official"]
-    assert from_settings["notes"][0] == f"image labels: {labels}, from the settings"
+    Path("diaghoi.toml").write_text(f'[hico-det]\nimage-labels = "{labels}"')
+    named = json.loads(run(*words).out)
+    assert named["official"] == given["official"]
+    assert named["notes"][0] == f"image labels: {labels}, from diaghoi.toml"
+    Path("diaghoi.toml").unlink()
+    Path("hicodet").mkdir()
+    Path("hicodet/anno.mat").symlink_to(labels)
+    usual = json.loads(run(*words).out)
+    assert usual["official"] == given["official"]
+    assert usual["notes"][0] == "image labels: hicodet/anno.mat, from a customary folder"
 
 
-def test_image_labels_of_the_settings_that_do_not_fit(run, data, labels: Path) -> None:
-    run("config", "set", "hico-det.image-labels", labels)
+def test_image_labels_that_are_found_and_do_not_fit(run, data, labels: Path) -> None:
+    Path("diaghoi.toml").write_text(f'[hico-det]\nimage-labels = "{labels}"')
     done = run("report", data.predictions, "--annotations", data.annotations, "--json", "-")
     result = json.loads(done.out)
     assert result["official"]["known_object"]["source"] == "box annotations"
     assert result["notes"][0] == (
-        f"{labels}, from the settings, does not label all of these images: Known Object goes by "
+        f"{labels}, from diaghoi.toml, does not label all of these images: Known Object goes by "
         "the box annotations"
     )
 
 
-def test_broken_image_labels_of_the_settings(run, data, alone: Path) -> None:
-    again = "it is the setting hico-det.image-labels: set it again or remove it with 'diaghoi "
-    other = alone / "other.mat"
-    change_setting("hico-det.image-labels", str(other))
+def test_broken_image_labels_that_are_found(run, data, alone: Path) -> None:
+    Path("diaghoi.toml").write_text('[hico-det]\nimage-labels = "other.mat"')
     done = run("report", data.predictions, "--annotations", data.annotations)
     assert done.code == 2
-    assert done.err.startswith(f"diaghoi: error: {other}: no such file; {again}")
-    other.write_text("nothing")
+    where = "diaghoi.toml: [hico-det] image-labels"
+    assert done.err.startswith(f"diaghoi: error: {where}: other.mat: no such file; correct the ")
+    (alone / "other.mat").write_text("nothing")
     done = run("report", data.predictions, "--annotations", data.annotations)
-    assert done.err.startswith(
-        f"diaghoi: error: {other}: not a MATLAB file; image labels are in HICO's anno.mat; {again}"
+    assert done.err == (
+        "diaghoi: error: other.mat: not a MATLAB file; image labels are in HICO's anno.mat; it is "
+        "from diaghoi.toml: correct or remove it there\n"
     )
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import csv
 import json
 import re
 from pathlib import Path
 
 import pytest
-from PIL import Image
 
 from diaghoi.diagnosis.rosetta import FAMILIES
 from diaghoi.oracles import ERRORS
@@ -29,55 +27,9 @@ def report(run, data):
     return command
 
 
-@pytest.mark.slow
-def test_a_page(report) -> None:
-    pytest.importorskip("jinja2")
-    report("--html", "page.html")
-    page = Path("page.html").read_text()
-    assert page.lower().startswith("<!doctype html>")
-    assert "Duplicate" in page
-
-
-@pytest.mark.slow
-def test_a_page_with_pictures(report) -> None:
-    pytest.importorskip("jinja2")
-    Path("images").mkdir()
-    Image.new("RGB", (640, 480), (90, 120, 150)).save("images/demo_000001.jpg")
-    _, _, notes = report("--html", "page.html", "--images", "images")
-    page = Path("page.html").read_text()
-    assert '["data:image/jpeg;base64,' in page or ', "data:image/jpeg;base64,' in page
-    assert "Note: 11 of 12 pictures are not in images; their boxes are drawn in empty" in notes
-
-
-def test_tables_of_classes_and_images(report) -> None:
-    result, _, _ = report("--class-table", "c.csv", "--image-table", "i.json", "--sort", "action")
-    with Path("c.csv").open(encoding="utf-8", newline="") as stream:
-        rows = list(csv.DictReader(stream))
-    counts = [int(row["action"]) for row in rows]
-    assert counts == sorted(counts, reverse=True)
-    assert sum(counts) == result["errors"]["action"]
-    images = json.loads(Path("i.json").read_text())
-    assert sum(row["action"] for row in images) == result["errors"]["action"]
-    report("--class-table", "c.csv", "--sort", "-ap")
-    with Path("c.csv").open(encoding="utf-8", newline="") as stream:
-        found = [float(row["ap"]) for row in csv.DictReader(stream) if row["ap"]]
-    assert found == sorted(found)
-
-
-def test_a_column_of_one_table_leaves_the_other_as_it_is(report) -> None:
-    report("--image-table", "before.json")
-    _, _, notes = report("--class-table", "c.csv", "--image-table", "i.json", "--sort", "ap")
-    assert "i.json: has no column 'ap' and is not sorted" in notes
-    with Path("c.csv").open(encoding="utf-8", newline="") as stream:
-        found = [float(row["ap"]) for row in csv.DictReader(stream) if row["ap"]]
-    assert found == sorted(found, reverse=True)
-    assert Path("i.json").read_bytes() == Path("before.json").read_bytes()
-
-
 def test_variants_beside_the_original(report) -> None:
-    result, text, notes = report(
-        "--pair-nms", "0.5", "--pair-nms", "0.7", "--detection-threshold", 0
-    )
+    words = ("--also", "pair-nms=0.5,pair-nms=0.7", "--also", "detection-threshold=0")
+    result, text, notes = report(*words)
     assert list(result["variants"]) == ["pair NMS 0.5", "pair NMS 0.7", "detection threshold 0"]
     variant = result["variants"]["pair NMS 0.5"]
     assert variant["pairs"]["per_image"] < result["pairs"]["per_image"]
@@ -104,7 +56,7 @@ def test_intervals(report) -> None:
 
 @pytest.mark.slow
 def test_costs_that_add_up(report) -> None:
-    result, text, _ = report("--attribution", "--figure", "x.pdf")
+    result, text, _ = report("--also", "attribution", "--out", "x_attribution.pdf")
     values = result["attribution"]
     assert [name for name in values if name in ERRORS] == list(ERRORS)
     assert sum(values[name] for name in ERRORS) == pytest.approx(values["total"])
@@ -115,7 +67,7 @@ def test_costs_that_add_up(report) -> None:
 
 
 def test_causes_and_calibration(report) -> None:
-    result, text, _ = report("--causes", "--calibration")
+    result, text, _ = report("--also", "causes,calibration")
     causes = result["annotation_causes"]
     false = sum(result["errors"].values()) - sum(
         result["errors"][name] for name in ("true_positive", "missed_gt")
@@ -151,7 +103,7 @@ def test_causes_and_calibration(report) -> None:
 
 def test_the_evaluators_of_code_bases(report) -> None:
     plain, _, _ = report("--protocol", "hico-det")
-    result, text, _ = report("--rosetta", "--protocol", "hico-det")
+    result, text, _ = report("--also", "rosetta", "--protocol", "hico-det")
     found = result.pop("rosetta")
     assert result == plain
     assert list(found) == list(FAMILIES)
@@ -171,7 +123,7 @@ def test_hoiclip_leaves_classes_without_predictions_out_of_groups(run, shared: P
     if not folder.is_dir():
         pytest.skip("the cases from the field (../shared/conformance/field) are not here")
     words = ("report", folder / "genvlkt_rare_bug.json", "--annotations", folder / "test_hico.json")
-    assert run(*words, "--rosetta", "--json", "x.json").code == 0
+    assert run(*words, "--also", "rosetta", "--json", "x.json").code == 0
     found = json.loads(Path("x.json").read_text())["rosetta"]
     printed = {name: [round(100 * ap, 2) for ap in found[name].values()] for name in found}
     assert printed["gen-vlkt"] == [53.02, 50.00, 53.13]
@@ -186,7 +138,7 @@ def test_hoiclip_leaves_classes_without_predictions_out_of_groups(run, shared: P
 
 
 def test_the_evaluators_of_code_bases_on_groups_of_classes(report) -> None:
-    result, text, _ = report("--rosetta", "--zero-shot", "RF-UC")
+    result, text, _ = report("--also", "rosetta", "--zero-shot", "RF-UC")
     assert result["rosetta"]["gen-vlkt"] == result["official"]["default"]
     assert set(result["rosetta"]["qahoi"]) >= {"rare", "unseen", "seen", "harmonic"}
     assert "Unseen" in text[text.index("Evaluators of code bases") :]
@@ -212,7 +164,7 @@ def test_the_evaluators_say_of_their_own_files_what_is_said_here(
     folder = shared / "conformance" / "code_bases"
     expected = json.loads((folder / "expected.json").read_text())
     words = ("report", folder / file, "--annotations", folder / annotations)
-    done = run(*words, "--rosetta", "--json", "x.json")
+    done = run(*words, "--also", "rosetta", "--json", "x.json")
     assert done.code == 0, done.err
     found = json.loads(Path("x.json").read_text())["rosetta"]
     for name, wanted in {
@@ -232,14 +184,6 @@ def test_nothing_more_is_said_without_being_asked(report) -> None:
 
 
 BAD = {
-    "table of another kind": (("--class-table", "c.xlsx"), "tables are written as .csv or .json"),
-    "sorting nothing": (("--sort", "ap"), "--sort: applies to --class-table and"),
-    "pictures without a page": (("--images", "."), "--images: draws the cases of a page on their"),
-    "no folder of pictures": (
-        ("--html", "p.html", "--images", "no"),
-        "no: no such folder; give the",
-    ),
-    "page without its ending": (("--html", "c.txt"), "--html c.txt: give a file that ends with"),
     "one resample": (
         ("--bootstrap", "99"),
         "--bootstrap 99: too few for intervals; give at",
@@ -248,9 +192,15 @@ BAD = {
     "interval": (("--bootstrap", "100", "--interval", "t"), "give one of centred, percentile, bca"),
     "interval without resamples": (("--interval", "bcaa"), "did you mean 'bca'?"),
     "confidence without resamples": (("--confidence", "0"), "--confidence 0: must lie between"),
-    "overlap": (("--pair-nms", "2"), "--pair-nms: the IoU must lie between 0 and 1, not 2"),
-    "threshold": (("--detection-threshold", "nan"), "--detection-threshold: nan is not a score"),
-    "picture of another kind": (("--figure", "c.gif"), "c.gif: cannot be drawn: the ending '.gif'"),
+    "overlap": (
+        ("--also", "pair-nms=2"),
+        "--also pair-nms: the IoU must lie between 0 and 1",
+    ),
+    "threshold": (
+        ("--also", "detection-threshold=nan"),
+        "--also detection-threshold: nan is not a score",
+    ),
+    "score": (("--also", "score-threshold=inf"), "--also score-threshold: inf is not a score"),
 }
 
 
@@ -260,15 +210,6 @@ def test_bad_options_are_refused_before_anything_is_read(run, name: str) -> None
     done = run("report", "none.pkl", "--annotations", "none.json", *words)
     assert done.code == 2
     assert message in done.err
-    assert "Traceback" not in done.err
-    assert not list(Path().glob("c.*"))
-
-
-def test_an_unknown_column_is_refused(run, data) -> None:
-    words = ("--class-table", "c.csv", "--image-table", "c.json", "--sort", "ap_")
-    done = run("report", data.predictions, "--annotations", data.annotations, *words)
-    assert done.code == 2
-    assert "--sort: unknown column 'ap_' (did you mean 'ap'" in done.err
     assert "Traceback" not in done.err
     assert not list(Path().glob("c.*"))
 
@@ -291,8 +232,8 @@ def test_a_saved_result_is_said_to_be_one(run, data) -> None:
 @pytest.mark.slow
 def test_the_page_holds_all_that_was_added(run, data) -> None:
     pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
-    more = (*QUICK, "--attribution", "--causes", "--calibration", "--pair-nms", "0.7")
-    usual = ("--annotations", data.annotations, "--html", "page.html")
+    more = (*QUICK, "--also", "attribution,causes,calibration,pair-nms=0.7", "--detail")
+    usual = ("--annotations", data.annotations, "--out", "page.html")
     done = run("report", data.predictions, *usual, *more)
     page = " ".join(Path("page.html").read_text(encoding="utf-8").split())
     for title in (
@@ -308,39 +249,29 @@ def test_the_page_holds_all_that_was_added(run, data) -> None:
 
 
 def test_priors_of_verbs(report, data) -> None:
-    result, out, err = report("--shortcuts")
+    result, out, err = report("--also", "shortcuts")
     found = result["shortcuts"]
     for prior in (found["object"], found["verb"]):
         assert prior["map"]["full"] + prior["lift"]["full"] == pytest.approx(result["map"]["full"])
     low, high = (found["object"][key]["full"] for key in ("map", "map_all_images"))
     low, high = (f"{100 * each / result['map']['full']:.2f}" for each in (low, high))
     assert f"The object alone gives {low} to {high} % of mAP" in out
-    assert "give the annotations of the training set as --prior-annotations" in " ".join(
+    assert "give the annotations of the training set: --also shortcuts=FILE" in " ".join(
         err.split()
     )
-    result, out, _ = report("--shortcuts", "--prior-annotations", data.annotations)
+    result, out, _ = report("--also", f"shortcuts={data.annotations}")
     assert result["shortcuts"]["shared_images"] == result["counts"]["images"]
     assert result["shortcuts"]["object"]["map"] == found["object"]["map"]
     assert "with the image itself" not in out
 
 
 def test_operating_points(report) -> None:
-    result, out, _ = report("--operating-points", "--score-threshold", "0.5")
+    result, out, _ = report("--also", "operating-points,score-threshold=0.5")
     best = result["operating_points"]["best"]
     threshold = result["detections"]["best"]["threshold"]
     assert f"from a score of {threshold:.3g} on" in " ".join(out.split())
-    # The same as beside --score-threshold.
+    # The same as beside the score threshold.
     for key in ("threshold", "precision", "recall", "f1"):
         assert best[key] == result["detections"]["best"][key]
     assert f"{100 * best['f1']:.2f}" in next(s for s in out.splitlines() if s.startswith("Best F1"))
     assert "Errors at the best F1" in out
-
-
-def test_a_prior_of_nothing(run, data) -> None:
-    usual = ("report", data.predictions, "--annotations", data.annotations)
-    done = run(*usual, "--prior-annotations", data.annotations)
-    assert (done.code, done.out) == (2, "")
-    assert "--prior-annotations: is for --shortcuts; add it or leave this out" in done.err
-    done = run(*usual, "--shortcuts", "--prior-annotations", "train.json")
-    assert done.code == 2
-    assert "train.json" in done.err

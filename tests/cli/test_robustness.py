@@ -11,6 +11,8 @@ import pytest
 from PIL import Image
 from support.robustness import CORRUPTIONS, IMAGES, link_study, write_study
 
+from diaghoi import read_predictions
+from diaghoi.formats import write_triplet_lists
 from diaghoi.robustness.corruptions import registry
 
 
@@ -54,45 +56,83 @@ FIGURES = [
 ALONE = ("--workers", "1")
 
 
-@pytest.mark.slow
-def test_a_table_at_most_five_sentences_and_notes(evaluate, study: Path) -> None:
+def test_the_first_screen_says_what_is_kept_and_what_costs_most(evaluate, study: Path) -> None:
     done = evaluate()
     assert done.code == 0, done.err
-    assert done.out.startswith(f"2 models on HICO-DET, {IMAGES} images, protocol hico-det-520\n")
-    assert "\nRobustness\n" in done.out
-    assert "MRI of each" not in done.out
+    assert done.out.startswith(f"2 models on HICO-DET, {IMAGES} images, 3 of 20 corruptions (")
+    lines = done.out.splitlines()
+    assert len(lines) <= 30
+    assert max(map(len, lines)) <= 80
     told = " ".join(done.out.split())
-    assert told.count(", severity 5: ") == 5
-    assert "growth of ΔmAP" not in done.out
-    assert f"5 of {2 * len(CORRUPTIONS)}; --verbose prints all, and 4 further tables." in told
-    assert "Note: mAP, ΔmAP and shares of errors are those of protocol hico-det-520" in done.err
-    assert max(map(len, done.out.splitlines())) <= 80
+    models = json.loads(evaluate("--json", "-").out)["models"]
+    for model in models:
+        clean, index = model["clean"], model["indices"]["all"]
+        assert f" {100 * index['mri'] / clean:.0f} % " in told
+        assert f" ({100 * clean:.2f} to {100 * index['mri']:.2f})" in told
+        assert f"{index['cri']:.2f}" in told
+    costs = {name: sum(model["drops"][name] for model in models) for name in CORRUPTIONS}
+    dearest = max(costs, key=costs.__getitem__)
+    label = registry.CORRUPTIONS[dearest].label
+    assert f"{label} costs most, {50 * costs[dearest]:.0f} % on average." in told
+    assert "MRI of the costliest" in told
+    assert "not comparable with MRI and CRI over all 20 corruptions" in told
+    assert told.endswith("more: --detail, --also errors, --out FOLDER")
+    assert re.fullmatch(r"\d notes?: --detail\n", done.err)
 
 
-def test_the_sentences_are_on_the_corruptions_that_cost_most(evaluate, study: Path) -> None:
+def test_the_sentences_of_the_screen_are_on_the_greatest_falls(evaluate, study: Path) -> None:
     models = json.loads(evaluate("--json", "-").out)["models"]
     told = " ".join(evaluate().out.split())
-    for model, most in zip(models, (3, 2), strict=True):
+    for model in models:
         clean, *cells = [cell["map"] for cell in model["cells"] if cell["severity"] in (0, 5)]
         falls = dict(zip(model["sentences"], cells, strict=True))
         named = [name for name in falls if " ".join(model["sentences"][name].split()) in told]
-        assert len(named) == most
-        assert set(named) == set(sorted(falls, key=lambda name: falls[name] - clean)[:most])
+        assert named == [min(falls, key=lambda name: falls[name] - clean)]
 
 
-def test_verbose_prints_all(evaluate, study: Path) -> None:
-    done = evaluate("--verbose")
+@pytest.mark.slow
+def test_six_models_on_one_screen(evaluate, study: Path) -> None:
+    head, *models = study.read_text().split("[[model]]")
+    labels = [f"a detector of some name {number}" for number in range(6)]
+    for number, label in enumerate(labels):
+        head += "[[model]]" + models[number % 2].replace('label = "', f'label = "{label}')
+    study.write_text(head)
+    done = evaluate()
+    assert done.code == 0, done.err
+    assert len(done.out.splitlines()) <= 30
+    assert max(map(len, done.out.splitlines())) <= 80
+    assert "Of 6 models, a detector of some name" in " ".join(done.out.split())
+    assert all(label in done.out for label in labels)
+
+
+def test_detail_prints_all(evaluate, study: Path) -> None:
+    done = evaluate("--detail")
+    assert done.out.startswith(f"2 models on HICO-DET, {IMAGES} images, protocol hico-det-520\n")
     for title in ("Robustness\n", "MRI of each corruption, %", "CRI of each", "MRI of each sev"):
         assert f"\n{title}" in done.out
+    assert "growth of ΔmAP" not in done.out
     told = " ".join(done.out.split())
     assert "A, mAP under hico-det-520 Motion blur, severity 5: mAP falls from" in told
     assert told.count(", severity 5: ") == 2 * len(CORRUPTIONS)
-    assert "--verbose" not in told
+    assert "--detail" not in told + done.err
+    assert "Note: mAP, ΔmAP and shares of errors are those of protocol hico-det-520" in done.err
+
+
+def test_tables_that_are_asked_for(evaluate, study: Path) -> None:
+    done = evaluate("--table", "groups, MRI of each corruption")
+    assert done.code == 0, done.err
+    assert "\nGroups of corruptions\n" in done.out
+    assert "\nMRI of each corruption, %\n" in done.out
+    assert "\nRobustness\n" not in done.out
+    assert ", severity 5: " not in done.out
+    done = evaluate("--table", "growth_action", "--also", "errors", "--out", "-.csv")
+    assert {line.split(",")[0] for line in done.out.splitlines()[1:]} == {"growth_action"}
 
 
 def test_errors_are_shown_where_asked_for(evaluate, study: Path) -> None:
-    done = evaluate("--errors")
+    done = evaluate("--also", "errors")
     assert "\nAction: growth of ΔmAP, points\n" in done.out
+    assert "\nClean scores, MRI and CRI\n" in done.out
 
 
 def test_json_on_stdout(evaluate, study: Path) -> None:
@@ -141,34 +181,36 @@ def test_the_ending_of_the_file_tells_its_format(
     evaluate, study: Path, name: str, start: str
 ) -> None:
     done = evaluate("--out", name)
-    assert (done.code, done.out) == (0, "")
+    assert done.code == 0
+    assert done.out.startswith("2 models on HICO-DET")
+    assert f"Wrote {name}" in done.err
     text = Path(name).read_text("utf-8")
     assert text.startswith(start)
     assert "otion" in text
     if not name.endswith(("csv", "json")):
         assert text.count("severity 5: ") == 5
-        evaluate("--out", name, "--verbose")
+        evaluate("--out", name, "--detail")
         assert Path(name).read_text("utf-8").count("severity 5: ") == 2 * len(CORRUPTIONS)
 
 
 @pytest.mark.slow
-def test_figures_are_drawn(evaluate, study: Path) -> None:
-    done = evaluate("--figures", "figures", "--quiet")
-    assert done.code == 0, done.err
-    names = [f"{name}.pdf" for name in FIGURES]
-    assert sorted(path.name for path in Path("figures").iterdir()) == names
+def test_a_folder_gets_everything(evaluate, study: Path) -> None:
+    done = evaluate("--out", "all", "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+    texts = [f"robustness.{ending}" for ending in ("csv", "json", "md", "tex", "txt")]
+    drawn = [f"{name}.{ending}" for name in FIGURES for ending in ("pdf", "png", "svg")]
+    assert sorted(path.name for path in Path("all").iterdir()) == sorted([*texts, *drawn])
 
 
 @pytest.mark.slow
-def test_figures_for_one_column_as_pictures_of_chosen_corruptions(evaluate, study: Path) -> None:
-    one = ("--column", "single", "--figure-format", "png,svg", "--corruption", "MB")
-    done = evaluate("--figures", "figures", *one, "--quiet")
+def test_figures_for_one_column_of_chosen_corruptions(evaluate, study: Path) -> None:
+    files = ("--out", "groups.png", "--out", "of_severities.svg", "--quiet")
+    done = evaluate(*files, "--column", "single", "--corruption", "MB")
     assert done.code == 0, done.err
-    assert {path.suffix for path in Path("figures").iterdir()} == {".png", ".svg"}
-    with Image.open("figures/robustness_groups.png") as picture:
+    with Image.open("groups.png") as picture:
         dpi = picture.info["dpi"][0]
         assert picture.width / dpi == pytest.approx(3.25, abs=0.02)
-    drawn = Path("figures/robustness_severities.svg").read_text("utf-8")
+    drawn = Path("of_severities.svg").read_text("utf-8")
     assert "motion blur" in drawn
     assert "occlusion" not in drawn
     assert re.search(r"official mAP, Default, Full \(\d+ classes\)", drawn)
@@ -177,28 +219,73 @@ def test_figures_for_one_column_as_pictures_of_chosen_corruptions(evaluate, stud
 @pytest.mark.parametrize(
     ("words", "wanted"),
     [
-        (("--corruption", "ZB", "--figures", "f"), "the study does not have zoom_blur; give some"),
-        (("--corruption", "MB"), "--corruption: is for figures; add --figures FOLDER"),
-        (("--column", "single"), "--column: is for figures; add --figures FOLDER"),
-        (("--figure-format", "svg"), "--figure-format: is for figures; add --figures FOLDER"),
-        (("--figure-format", "gif"), "--figure-format 'gif': not known"),
+        (("--corruption", "ZB", "--out", "f"), "the study does not have zoom_blur; give some"),
+        (("--corruption", "MB"), "--corruption: is for figures; add --out FOLDER"),
+        (("--column", "single"), "--column: is for figures; add --out FOLDER"),
+        (("--column", "single", "--out", "t.md"), "--column: is for figures; add --out FOLDER"),
+        (("--out", "drops.gif"), "--out drops.gif: unknown suffix .gif; give one of .json,"),
+        (("--out", "x.svg"), "--out x.svg: unknown suffix .svg; give one of .json, .csv, .md,"),
+        (("--out", "-.pdf"), "--out -.pdf: unknown suffix .pdf"),
         (("--column", "both"), "--column 'both': not known"),
+        (("--table", "dmap"), "--table 'dmap': studies of robustness have robustness, corr"),
+        (("--table", "compact"), "--table 'compact': studies of robustness have robustness, co"),
+        (("--table", "growth_action"), "'growth_action': there is no such table"),
+        (("--also", "error"), "--also error: not known (did you mean 'errors'?)"),
+        (("--also", "errors=1"), "--also errors=1: errors takes no value; leave it out"),
+        (("--read", "origin=2"), "--read origin=2: not known; give 0, 1"),
+        (("--protocol", "hico"), "hico"),
+        (("--protocol", "hico-det,iou=2"), "the IoU threshold must lie in (0, 1], not 2"),
     ],
 )
-def test_choices_of_figures_are_checked_first(run, study: Path, words, wanted: str) -> None:
+def test_choices_are_checked_first(run, study: Path, words, wanted: str) -> None:
+    before = sorted(study.parent.rglob("*"))
     done = run("robustness", study, *words)
-    assert done.code == 2
+    assert (done.code, done.out) == (2, "")
     assert wanted in " ".join(done.err.split())
+    assert sorted(study.parent.rglob("*")) == before
 
 
 @pytest.mark.slow
 def test_figures_that_cannot_be_drawn_are_noted(evaluate, study: Path) -> None:
     text = study.read_text().replace(str(list(CORRUPTIONS)), '["occlusion", "MB"]')
     study.write_text(text)
-    done = evaluate("--figures", "figures")
+    done = evaluate("--out", "drops.pdf", "--out", "drops.svg")
     assert done.code == 0, done.err
-    assert "Note: robustness_drops: not drawn: a radar chart needs 3 corruptions" in done.err
-    assert not Path("figures/robustness_drops.pdf").exists()
+    assert done.err.count("Note: robustness_drops: not drawn: a radar chart needs 3 corr") == 1
+    assert not Path("drops.pdf").exists()
+
+
+def test_what_is_given_takes_the_place_of_what_the_study_says(run, occluded: Path) -> None:
+    plain = json.loads(run("robustness", occluded, *ALONE, "--json", "-").out)
+    truth = occluded.parent / "gt.npz"
+    truth.rename("truth.npz")
+    words = (*ALONE, "--annotations", "truth.npz", "--dataset", "hico-det", "--json", "-")
+    moved = json.loads(run("robustness", occluded, *words).out)
+    assert moved["models"] == plain["models"]
+    strict = run("robustness", occluded, *words, "--protocol", "iou=0.75", "--cache", "kept")
+    told = json.loads(strict.out)
+    assert "IoU >= 0.75" in told["protocol"]["signature"]
+    means = [each["models"][0]["cells"][0]["map"] for each in (plain, told)]
+    assert means[0] > means[1]
+    # The line that the screen ends with makes the same study.
+    screen = run("robustness", occluded, *words[:-2], "--protocol", "iou=0.75", "--cache", "kept")
+    line = next(each for each in screen.out.splitlines() if "|iou.75|" in each)
+    again = run("robustness", occluded, *words, "--protocol", line)
+    assert json.loads(again.out)["models"] == told["models"]
+
+
+def test_predictions_are_read_as_they_are_said_to_be(run, occluded: Path) -> None:
+    for file in sorted(occluded.parent.glob("A/*.npz")):
+        if file.stem.startswith(("clean", "occlusion")):
+            write_triplet_lists(file.with_suffix(".pkl"), read_predictions(file))
+    first, *_ = occluded.read_text().replace("A/clean.npz", "A/clean.pkl").rpartition("[[model]]")
+    occluded.write_text(first.replace("{severity}.npz", "{severity}.pkl"))
+    cached = (*ALONE, "--cache", "kept", "--json", "-")
+    plain, misread = (
+        json.loads(run("robustness", occluded, *cached, *words).out)["models"][0]["clean"]
+        for words in ((), ("--read", "boxes=cxcywh"))
+    )
+    assert misread < plain
 
 
 @pytest.mark.slow
@@ -230,8 +317,10 @@ def test_gaps_are_named_and_do_not_stop(evaluate, study: Path) -> None:
     (study.parent / "A" / "occlusion_5.npz").unlink()
     done = evaluate()
     assert done.code == 0
-    assert "Note: A: 1 of 7 files are missing: Occlusion 5; the first is" in done.err
+    assert "\n! A: 1 of 7 files are missing: Occlusion 5; the first is" in done.out
     assert "‡" in done.out
+    done = evaluate("--detail")
+    assert "Note: A: 1 of 7 files are missing: Occlusion 5; the first is" in done.err
 
 
 def test_damaged_files_are_named_at_the_end(evaluate, study: Path) -> None:
@@ -243,7 +332,7 @@ def test_damaged_files_are_named_at_the_end(evaluate, study: Path) -> None:
     last = done.err.splitlines()[-1]
     assert last.startswith("diaghoi: error: 1 file could not be used: ")
     assert str(damaged) in last
-    assert "\nRobustness\n" in done.out
+    assert "\nClean scores, MRI and CRI\n" in done.out
     assert len(json.loads(Path("all.json").read_text())["models"][0]["cells"]) == 6
 
 
@@ -261,7 +350,7 @@ def test_saved_reports_are_evaluated_without_annotations(run, occluded: Path) ->
         (("--bootstrap", "100"), "is a saved result without intervals; give the predictions"),
         (("--significance",), "A/clean.json: is a saved result; give the predictions themselves"),
     ):
-        done = run("robustness", occluded, *ALONE, *words)
+        done = run("robustness", occluded, *ALONE, *words, "--detail")
         assert (problem in done.err) or (problem in done.out)
         assert done.code == (2 if "--bootstrap" in words else 0)
     occluded.write_text(f'protocol = "diag-hoi"\n{occluded.read_text()}')
@@ -278,7 +367,7 @@ def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monk
     monkeypatch.setenv("DIAGHOI_DATA", str(study.parent / "gt.npz"))
     done = evaluate()
     assert done.code == 0, done.err
-    assert "gt.npz, from DIAGHOI_DATA" in done.err
+    assert "gt.npz, from DIAGHOI_DATA" in evaluate("--detail").err
 
 
 @pytest.mark.parametrize(
@@ -287,7 +376,6 @@ def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monk
         (("--engine", "dusk"), "--engine 'dusk' (did you mean 'dask'?): give one of local, dask"),
         (("--scheduler", "tcp://a:1"), "--scheduler: is for a Dask cluster; add --engine dask"),
         (("--metric", "map.ful"), "--metric map.ful: not in the report (did you mean 'map.full'"),
-        (("--format", "word"), "--format 'word'"),
         (("--out", "none/x.md"), "none/x.md: cannot be written: the folder none does not exist"),
         (("--json", "gt.npz"), "gt.npz: would overwrite an input file; give another name"),
         (("--json", "A/clean.npz"), "A/clean.npz: would overwrite an input file"),
@@ -308,12 +396,12 @@ def test_what_cannot_be_used(evaluate, study: Path, words: tuple[str, ...], mess
     ]
 
 
-def test_figures_that_cannot_be_written_cost_no_other_file(evaluate, study: Path) -> None:
+def test_files_that_cannot_be_written_are_refused_first(evaluate, study: Path) -> None:
     Path("f/robustness_drops.pdf").mkdir(parents=True)
-    done = evaluate("--figures", "f", "--json", "all.json", "--quiet")
+    done = evaluate("--out", "f", "--json", "all.json", "--quiet")
     assert done.code == 2
     assert "f/robustness_drops.pdf: cannot be written: it is a folder" in done.err
-    assert Path("all.json").is_file()
+    assert not Path("all.json").exists()
 
 
 def test_an_unknown_metric_is_told_the_usual_ones(evaluate, study: Path) -> None:
@@ -349,7 +437,7 @@ def few_corruptions() -> Iterator[None]:
 @pytest.mark.slow
 @pytest.mark.usefixtures("few_corruptions")
 def test_the_demo_draws_the_whole_chapter(run, alone: Path) -> None:
-    done = run("demo", "--robustness", "--out", "d", "--images", 6)
+    done = run("demo", "--robustness", "--out", "d", "--size", 6)
     assert done.code == 0, done.err
     names = sorted(path.name for path in (alone / "d").iterdir())
     assert names == [

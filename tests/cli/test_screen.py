@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import pickle
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -13,20 +12,12 @@ import numpy as np
 import pytest
 from rich.cells import cell_len
 from support.commands import Outcome
-from support.desk import lay_out
 
 import diaghoi
 from diaghoi.data.table import percent
 from diaghoi.formats import write
 
 HICO_DET = ("--annotations", "instances_test2015.json")
-OFFICE = """
-name = "office"
-objects = ["person", "keyboard", "mug", "document", "phone"]
-verbs = ["type on", "drink from", "read", "hold"]
-numbers = { objects = 1, verbs = 1 }
-annotations = "office_test.json"
-"""
 REPORTS = {
     "hico-det": ("preds.pkl", *HICO_DET),
     "v-coco": ("vcoco_preds.pkl", "--annotations", "vcoco_test.json"),
@@ -35,27 +26,9 @@ REPORTS = {
     "own data": ("office_preds.json", "--dataset", "office.toml"),
     "without scores": ("unscored.pkl", *HICO_DET),
     "few images": ("few.pkl", *HICO_DET),
-    "groups": ("preds.pkl", *HICO_DET, "--zero-shot", "RF-UC", "--iou", "0.75", "--top", "50"),
+    "groups": ("preds.pkl", *HICO_DET, "--zero-shot", "RF-UC", "--protocol", "iou=0.75,top=50"),
     "long label": ("few.pkl", *HICO_DET, "--label", "a name of many words " * 20),
 }
-
-
-@pytest.fixture(scope="module")
-def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write files of all data sets, of few images, and of a detector without scores."""
-    folder = tmp_path_factory.mktemp("desk")
-    lay_out(folder)
-    images = pickle.loads((folder / "preds.pkl").read_bytes())
-    (folder / "few.pkl").write_bytes(pickle.dumps(images[:5]))
-    (folder / "most.pkl").write_bytes(pickle.dumps(images[:15]))
-    for image in images:
-        image["hoi_prediction"] = [
-            {key: triplet[key] for key in ("subject_id", "object_id", "category_id")}
-            for triplet in image["hoi_prediction"][:12]
-        ]
-    (folder / "unscored.pkl").write_bytes(pickle.dumps(images))
-    (folder / "office.toml").write_text(OFFICE)
-    return folder
 
 
 @pytest.fixture
@@ -93,6 +66,16 @@ def test_a_report_is_one_screen(report, monkeypatch, name: str, width: int) -> N
         assert f" {percent(value)}" in done.out
     number = len(result["notes"])
     assert done.err == (f"{number} note{'s' * (number != 1)}: --detail\n" if number else "")
+
+
+@pytest.mark.parametrize("name", [name for name in REPORTS if name not in ("groups", "long label")])
+def test_python_prints_the_same(report, monkeypatch, name: str) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    predictions, option, path = REPORTS[name]
+    own = option == "--dataset"
+    annotations, more = ("office_test.json", {"dataset": path}) if own else (path, {})
+    printed = report(*REPORTS[name]).out.replace(" \n", "\n")  # and works in the folder
+    assert f"{diaghoi.diagnose(annotations, predictions, **more)}\n" == printed
 
 
 @pytest.mark.parametrize("name", ["hico-det", "v-coco", "without scores"])
@@ -169,7 +152,7 @@ def test_more_remarks_than_three_are_counted(report, desk: Path) -> None:
 
 
 def test_tables_that_an_option_asks_for_follow(report) -> None:
-    done = report(*REPORTS["hico-det"], "--calibration")
+    done = report(*REPORTS["hico-det"], "--also", "calibration")
     assert "\nCalibration" in done.out.split("more: --detail")[1]
 
 
@@ -206,7 +189,7 @@ def test_a_comparison_says_whether_it_was_tested(desk, run, monkeypatch) -> None
     assert re.search(r"under hico-det-520, not significant, p = [\d.]+\)\. The cost that ", out)
 
 
-@pytest.mark.parametrize("words", [("--detail",), ("--format", "text"), ("--only", "Pairs")])
+@pytest.mark.parametrize("words", [("--detail",), ("--table", "Pairs")])
 def test_tables_of_a_comparison_are_there_when_asked_for(desk, run, monkeypatch, words) -> None:
     monkeypatch.chdir(desk)
     done = run("compare", "one.npz", "two.npz", *HICO_DET, *words)

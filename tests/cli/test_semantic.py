@@ -68,7 +68,7 @@ def test_the_classes_are_printed_with_the_figure(run, shared, alone, more, soft,
         *("semantic", folder / "hico_det_official/one_stage_arrays.pkl"),
         *("--annotations", folder / "hico_det_official/annotations.json"),
         *("--verb-similarity", folder / "semantic/verbs.csv"),
-        *("--object-similarity", folder / "semantic/objects.csv", *more),
+        *("--object-similarity", folder / "semantic/objects.csv", *more, "--detail"),
     )
     figures = done.out.partition("Miss rates")[0]
     assert re.search(rf"Soft mAP +{soft}", figures)
@@ -83,8 +83,82 @@ def test_the_program_runs(program, words):
     assert "Soft mAP" in done.out
 
 
+def test_the_first_screen_has_the_numbers_and_what_to_beware_of(run, words, alone):
+    done = run(*words, "--json", "r.json", "--theta", 0.6)
+    lines, result = done.out.splitlines(), json.loads((alone / "r.json").read_text())
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    counts = result["counts"]
+    assert lines[0] == (
+        f"preds · HICO-DET · 12 images, {counts['annotated_triplets']} annotated and "
+        f"{counts['predicted_triplets']:,} predicted triplets"
+    )
+    assert lines[1] == "! mAP, exact matching, has IoU >= 0.5."
+    assert lines[2].startswith("! 112 of 117 verbs are not in the table 'verbs'")
+    for key, title in (("soft_map", "Soft mAP"), ("map", "mAP, exact matching"), ("mf1", "mF1")):
+        assert re.search(
+            rf"^{title.replace('mF1', 'Soft mF1')} +{100 * result[key]:.2f} ", done.out, re.M
+        )
+    assert re.search(
+        rf"Annotated triplets without prediction +{100 * result['gt_miss_rate']:.2f}", done.out
+    )
+    assert "Similarity changes soft mAP by 0.00: σ = 0.5 S_v + 0.5 S_o; IoU >= 0.6\n" in done.out
+    assert "Similarity of verbs: verbs, verbs.csv; covers 5 of 117 verbs" in done.out
+    line = next(line for line in lines if "|iou.5|" in line)
+    assert "more: --detail, --also diagnose, --out FOLDER" in done.out
+    assert f"{len(result['notes'])} notes: --detail\n" in done.err
+    # The words that it names work as they are printed.
+    assert run(*words, "--protocol", line, "--theta", 0.6, "--json", "again.json").code == 0
+    assert json.loads((alone / "again.json").read_text()) == result
+    asked = run(*words, "--also", "diagnose").out
+    assert "Action errors by meaning" in asked
+    assert "more: --detail, --out FOLDER" in asked
+
+
+def test_the_help_fits_its_screen(run):
+    for command in (("semantic",), ("semantic", "ask"), ("similarity", "build")):
+        assert len(run(*command, "--help").out.splitlines()) <= 70
+
+
+def test_a_folder_gets_all_files_that_there_can_be(run, words, alone):
+    assert run(*words, "--label", "mine", "--out", "all", "--quiet").code == 0
+    with_errors = {path.name for path in (alone / "all").iterdir()}
+    texts = {f"mine.{kind}" for kind in ("json", "csv", "md", "tex", "txt")}
+    rows = {f"mine_{name}" for name in ("classes.csv", "classes.json")}
+    rows |= {f"mine_examples.{kind}" for kind in ("txt", "csv", "json")}
+    figures = {f"mine.{kind}" for kind in ("pdf", "svg", "png")}
+    assert with_errors - {"mine.html"} == texts | rows | figures
+    assert run(*words, "--label", "mine", "--out", "few", "--no-scores", "--quiet").code == 0
+    assert {path.name for path in (alone / "few").iterdir()} == texts | rows
+    assert "Note: " in (alone / "few/mine.txt").read_text(encoding="utf-8")
+    assert run(*words, "--out", "-.md", "-q").out.startswith("Models on HICO-DET, 12 images")
+
+
+def test_predictions_without_scores_have_no_errors_to_show(run, words, alone):
+    said = {"human_box": [1, 2, 30, 40], "object_box": [5, 5, 40, 50], "verb": "ride"}
+    row = said | {"image": "demo_000001.jpg", "object": "bicycle"}
+    (alone / "words.jsonl").write_text(json.dumps(row) + "\n")
+    words = (words[0], "words.jsonl", *words[2:])
+    assert run(*words, "--out", "all", "--quiet").code == 0
+    assert not list((alone / "all").glob("*.html"))
+    for more in (("--also", "diagnose"), ("--out", "page.html"), ("--out", "f.svg")):
+        done = run(*words, *more)
+        assert done.code == 2
+        assert f"{' '.join(more)}: shows what errors mean, by scores; leave this out" in done.err
+        assert not (alone / "page.html").exists()
+
+
+def test_groups_of_classes_and_choices_of_the_protocol(run, words, alone):
+    done = run(*words, "--zero-shot", "UV", "--protocol", "iou=0.7,top=3", "--json", "r.json")
+    result = json.loads((alone / "r.json").read_text())
+    assert {"unseen", "seen"} <= set(result["splits"]["soft_map"])
+    assert result["counts"]["predicted_triplets"] == 3 * 12
+    assert "hico-det|11pt|zero|iou.7|rare.train|top.3|groups: unseen (84), seen (516)" in done.out
+    assert run(*words, "--protocol", "iou=7").code == 2
+
+
 def test_the_table_names_its_source_and_never_shoe(run, words):
-    done = run(*words)
+    done = run(*words, "--detail")
     assert done.code == 0
     assert "preds on HICO-DET, semantic evaluation" in done.out
     assert "Soft mAP" in done.out
@@ -106,16 +180,16 @@ def test_json_on_stdout_and_quiet(run, words):
 def test_all_files(run, words, alone):
     done = run(
         *words,
-        *("--diagnose", "--json", "r.json", "--class-table", "c.csv", "--figure", "f.svg"),
-        *("--examples", "e.txt", "--example-images", 2, "--classes", 3),
+        *("--also", "diagnose,classes=3", "--json", "r.json", "--out", "my_classes.csv"),
+        *("--out", "f.svg", "--out", "examples.txt", "--example-images", 2),
     )
     assert done.code == 0
     result = json.loads((alone / "r.json").read_text())
     assert {"action", "object_box", "verbs", "confusions"} <= set(result["diagnosis"])
-    with (alone / "c.csv").open(newline="") as stream:
+    with (alone / "my_classes.csv").open(newline="") as stream:
         assert len(list(csv.DictReader(stream))) == result["counts"]["classes"]
     assert "<svg" in (alone / "f.svg").read_text()
-    assert (alone / "e.txt").read_text().count("jpg") <= 2
+    assert (alone / "examples.txt").read_text().count("jpg") <= 2
     for title in (
         "Gain most by similarity",
         "Action errors by meaning",
@@ -128,8 +202,11 @@ def test_classes_that_gain_by_similarity_are_listed_and_no_others(run, words, al
     pairs = itertools.combinations(VERBS_OF_HICO, 2)
     lines = ["a,b,score", *(f"{one},{other},{len(one) % 5}" for one, other in pairs)]
     (alone / "verbs.csv").write_text("\n".join(lines))
-    done = run(*words, "--classes", 600, "--json", "r.json")
-    rows = json.loads((alone / "r.json").read_text())["classes"]
+    done = run(*words, "--also", "classes=600", "--json", "r.json")
+    result = json.loads((alone / "r.json").read_text())
+    rows, splits = result["classes"], result["splits"]
+    added = 100 * (splits["soft_map"]["full"] - splits["soft_map_exact"]["full"])
+    assert f"Similarity changes soft mAP by {added:+.2f}: " in done.out
     gains = {row["name"]: 100 * (row["soft_ap"] - row["soft_ap_exact"]) for row in rows}
     first, *listed = done.out.partition("Gain most by similarity")[2].splitlines()
     assert first.split() == [*(",", "%", "Annotated", "Gain", "Soft", "AP", "AP", "Soft", "F1")]
@@ -142,7 +219,7 @@ def test_classes_that_gain_by_similarity_are_listed_and_no_others(run, words, al
 
 def test_the_rule_of_wrong_predictions_is_a_choice(run, words, alone):
     for rule, whose in (("algorithm", "its image"), ("figure", "the data set")):
-        done = run(*words, "--rule", rule, "--json", f"{rule}.json")
+        done = run(*words, "--rule", rule, "--json", f"{rule}.json", "--detail")
         told = " ".join(done.out.split())
         assert f"false positive of the closest class of {whose} at sigma >= 0.5" in told
         assert json.loads((alone / f"{rule}.json").read_text())["measure"]["rule"] == rule
@@ -154,15 +231,16 @@ def test_the_rule_of_wrong_predictions_is_a_choice(run, words, alone):
 
 
 def test_without_scores_classes_are_listed_without_a_gain(run, words):
-    done = run(*words, "--no-scores", "--classes", 2)
+    done = run(*words, "--no-scores", "--also", "classes=2", "--detail")
     assert "Classes, %" in done.out
     assert "similar" not in done.out.partition("Similarity of verbs")[0].lower()
+    assert "Similarity: σ = 0.5 S_v + 0.5 S_o\n" in run(*words, "--no-scores").out
 
 
 def test_where_nothing_is_similar_no_class_gains(run, words, alone):
     (alone / "verbs.csv").write_text("a,b,score\nride,ride,4\n")
     (alone / "objects.csv").write_text("a,b,score\ncup,cup,4\n")
-    done = run(*words, "--classes", 3)
+    done = run(*words, "--also", "classes=3")
     assert "Gain: soft AP minus soft AP if nothing were similar; no class has any." in done.out
 
 
@@ -176,7 +254,7 @@ def test_where_nothing_is_similar_no_class_gains(run, words, alone):
     ],
 )
 def test_it_is_said_where_the_standard_map_has_other_rules(run, words, alone, more, differs):
-    done = run(*words, *more, "--json", "r.json")
+    done = run(*words, *more, "--json", "r.json", "--detail")
     assert json.loads((alone / "r.json").read_text())["map_differs"] == differs
     compared = run("compare", "r.json").out.replace("\n", " ")
     said = f"has {' and '.join(differs)}."
@@ -213,7 +291,7 @@ def test_it_is_said_where_the_standard_map_has_other_rules(run, words, alone, mo
     ],
 )
 def test_it_is_said_what_sigma_is(run, words, more, said):
-    out = " ".join(run(*words, "--diagnose", *more).out.split())
+    out = " ".join(run(*words, "--also", "diagnose", *more).out.split())
     assert said in out
     assert "Near (σ >= 0.75)" in out
     assert "The similarity is that of the verbs alone, not σ;" in out
@@ -221,7 +299,7 @@ def test_it_is_said_what_sigma_is(run, words, more, said):
 
 def test_the_page_of_the_report_tells_what_errors_mean(run, words, alone):
     pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
-    done = run(*words, "--html", "page.html", "--label", "mine", "--json", "r.json")
+    done = run(*words, "--out", "page.html", "--label", "mine", "--json", "r.json")
     assert done.code == 0
     page = (alone / "page.html").read_text(encoding="utf-8")
     text = " ".join(re.sub(r"<(script|style|svg).*?</\1>|<[^>]*>", " ", page, flags=re.S).split())
@@ -243,7 +321,7 @@ def test_the_page_of_the_report_tells_what_errors_mean(run, words, alone):
 @pytest.mark.slow
 def test_a_page_without_similarity_is_that_of_the_report(run, data, alone):
     pytest.importorskip("jinja2", reason="jinja2 (the extra html) is not installed")
-    run("report", data.predictions, "--annotations", data.annotations, "--html", "page.html")
+    run("report", data.predictions, "--annotations", data.annotations, "--out", "page.html")
     page = (alone / "page.html").read_text(encoding="utf-8")
     assert 'id="meaning"' not in page
     assert "Similarity to" not in json.dumps(page_data_of(page))
@@ -287,18 +365,19 @@ def test_synsets(run, data, alone, tables):
         (("--verb-similarity", "nothing.csv"), "nothing.csv: No such file"),
         (("--scale", 3), "4 is outside 0 to 3"),
         (("--json", "verbs.csv"), "verbs.csv: would overwrite an input file"),
-        (("--class-table", "c.txt"), "tables are written as .csv or .json"),
-        (("--examples", "e.png"), "examples are written as .txt, .csv, .json"),
+        (("--out", "examples.png.xlsx"), "examples.png.xlsx: unknown suffix .xlsx; give one of"),
         (
             ("--wordnet", "nowhere"),
             "--wordnet nowhere: is not a folder; give WordNet's dict folder",
         ),
-        (("--figure", "f.txt"), "the ending '.txt' is not known"),
-        (("--figure", "f.gif"), "f.gif: cannot be drawn: the ending '.gif' is not known"),
-        (("--html", "page.txt"), "--html page.txt: give a file that ends with .html"),
-        (("--html", "verbs.csv"), "verbs.csv: would overwrite an input file"),
-        (("--html", "p.html", "--no-scores"), "--html: need scores; leave --no-scores out"),
-        (("--diagnose", "--no-scores"), "--diagnose, --figure and --html: need scores"),
+        (("--out", "verbs.csv"), "verbs.csv: would overwrite an input file"),
+        (
+            ("--out", "p.html", "--no-scores"),
+            "--out p.html: shows what errors mean, by scores; leave this or --no-scores out",
+        ),
+        (("--also", "diagnose", "--no-scores"), "--also diagnose: shows what errors mean"),
+        (("--also", "diagnos"), "--also diagnos: not known (did you mean 'diagnose'?)"),
+        (("--also", "classes=0"), "--also classes=0: give a whole number from 1"),
         (("--protocol", "v-coco-s1"), "protocol v-coco-s1 is not for hico-det"),
         (("--verb-synsets", "verbs.csv"), "the columns are a, b, score"),
     ],
@@ -361,7 +440,7 @@ def test_v_coco_compares_actions(run, shared, tables, alone):
     (alone / "verbs.csv").write_text("a,b,score\nhold,carry,3\nsit,ride,2\n")
     done = run(
         *("semantic", folder / "one_stage.pkl", "--annotations", folder / "vcoco_test.json"),
-        *(*tables, "--scale", 4, "--diagnose", "--json", "-"),
+        *(*tables, "--scale", 4, "--also", "diagnose", "--json", "-"),
     )
     result = json.loads(done.out)
     # Predictions that do not name their objects mean nothing by a wrong one.
@@ -377,7 +456,7 @@ def test_v_coco_compares_actions(run, shared, tables, alone):
     printed = " ".join(
         run(
             *("semantic", folder / "one_stage.pkl", "--annotations", folder / "vcoco_test.json"),
-            *(*tables, "--scale", 4, "--diagnose"),
+            *(*tables, "--scale", 4, "--also", "diagnose"),
         ).out.split()
     )
     assert "Verbs are read by the pair: another action with a person's own object" in printed
@@ -395,7 +474,9 @@ def test_its_results_are_told_from_predictions(run, words, alone):
 
 
 def test_the_single_hoi_subset_is_named_and_compares_with_itself_alone(run, words):
-    done = run(*words, "--subset", "single-hoi", "--label", "single", "--json", "single.json")
+    done = run(
+        *words, "--subset", "single-hoi", "--label", "single", "--json", "single.json", "--detail"
+    )
     assert done.code == 0
     measure = done.out.replace("\n", " ").partition("Measure: ")[2]
     assert "images with a single human-object pair (boxes the same from IoU 0.8)" in measure
@@ -407,7 +488,7 @@ def test_the_single_hoi_subset_is_named_and_compares_with_itself_alone(run, word
 
 
 def test_saved_results_are_compared_in_one_table(run, words, alone):
-    for label, more in (("one", ()), ("few", ("--top", 3)), ("VLM", ("--no-scores",))):
+    for label, more in (("one", ()), ("few", ("--protocol", "top=3")), ("VLM", ("--no-scores",))):
         done = run(*words, "--label", label, *more, "--json", f"{label}.json", "--quiet")
         assert done.code == 0
     saved = {each: json.loads((alone / f"{each}.json").read_text()) for each in ("one", "VLM")}
@@ -425,7 +506,7 @@ def test_saved_results_are_compared_in_one_table(run, words, alone):
         assert models["one"][f"{key}.rare"] == saved["one"]["splits"][key]["rare"]
     assert models["VLM"]["soft_map.full"] is None
     assert models["VLM"]["mf1.full"] == saved["VLM"]["mf1"]
-    latex = run("compare", "one.json", "few.json", "--format", "latex").out
+    latex = run("compare", "one.json", "few.json", "--out", "-.tex").out
     caption = latex.partition(r"\caption{")[2].partition("\n")[0]
     assert "Classes: all (600)" in caption
     assert r"sigma = 0.5 S\_v + 0.5 S\_o" in caption
@@ -471,7 +552,7 @@ def test_a_study_names_similarity_tables(run, words, data, alone):
 def test_confusions_of_several_results_are_one_figure(run, words, alone):
     study = ""
     for label in ("one", "two"):
-        run(*words, "--label", label, "--diagnose", "--json", f"{label}.json", "--quiet")
+        run(*words, "--label", label, "--also", "diagnose", "--json", f"{label}.json", "--quiet")
         study += f'[[model]]\nlabel = "{label}"\nfile = "{label}.json"\n'
     (alone / "study.toml").write_text(study)
     done = run("figures", "study.toml", "--out", "f", "--format", "svg")
@@ -481,7 +562,7 @@ def test_confusions_of_several_results_are_one_figure(run, words, alone):
     assert "a result of 'diaghoi semantic' has the confusions alone" in done.err
     run(*words, "--label", "two", "--json", "two.json", "--quiet")
     done = run("figures", "study.toml", "--out", "g", "--only", "confusions")
-    assert "without two: needs a result of 'diaghoi semantic --diagnose --json'" in done.err
+    assert "without two: needs a result of 'diaghoi semantic --also diagnose --json'" in done.err
 
 
 @pytest.mark.parametrize(
@@ -501,9 +582,9 @@ def test_confusions_of_several_results_are_one_figure(run, words, alone):
         ),
         ("verbs.csv", "none.csv", (), "none.csv"),
         ("two.json", "report.json", (), "report.json: is a saved result of mAP, but study.toml"),
-        ("", "", ("--ap", "area"), "semantic results have soft mAP; leave this out"),
+        ("", "", ("--also", "explain"), "semantic results have soft mAP; leave this out"),
         ("", "", ("--significance",), "semantic results have soft mAP; leave this out"),
-        ("", "", ("--compact",), "semantic results have one table"),
+        ("", "", ("--table", "compact"), "semantic results have one table"),
         ("", "", ("--json", "verbs.csv"), "verbs.csv"),
     ],
 )
@@ -533,7 +614,7 @@ def test_results_that_do_not_compare_are_refused(run, words, data, alone):
         ("two.json", "'one' has weight 0.5, 'two' has weight 0.3; evaluate them again"),
         ("three.json", "'one' has objects (objects.csv), 'three' has other (other.csv)"),
         ("report.json", "is a result of 'diaghoi semantic --json', report.json is not"),
-        ("--compact", "--only, --compact: semantic results have one table"),
+        ("--table=compact", "--table, --columns: semantic results have one table"),
         ("--protocol=diag-hoi", "again with 'diaghoi semantic --protocol diag-hoi'"),
     ):
         done = run("compare", "one.json", given)
@@ -543,7 +624,7 @@ def test_results_that_do_not_compare_are_refused(run, words, data, alone):
 
 def test_inspecting_a_table(run, alone):
     (alone / "verbs.csv").write_text("a,b,x,y\nride,hold,2,4\nhold,ride,3,4\nride,walk,1,\n")
-    done = run("similarity", "inspect", "verbs.csv")
+    done = run("similarity", "inspect", "verbs.csv", "--detail")
     assert done.code == 0
     assert "verbs of hico-det" in done.out
     assert "Correlation of raters" in done.out
@@ -571,7 +652,7 @@ def test_merging_tables(run, alone):
 def test_subsets_of_raters(run, alone):
     (alone / "t.csv").write_text("a,b,x,y\nride,hold,4,2\nride,walk,2,0\n")
     (alone / "human.csv").write_text("a,b,anna,ben\nride,hold,4,2\nride,walk,0,0\nride,fly,0,4\n")
-    done = run("similarity", "subset", "t.csv", "--human", "human.csv")
+    done = run("similarity", "subset", "t.csv", "--human", "human.csv", "--detail")
     assert done.code == 0
     assert "x, y" in done.out
     assert "1 words are not in the tables" in done.err
@@ -591,18 +672,21 @@ def test_raters_by_what_differs(run, alone):
     (alone / "human.csv").write_text(
         "verb_a,object_a,verb_b,object_b,anna\nride,car,ride,bus,1\nride,car,hold,car,4\n"
     )
-    done = run("similarity", "subset", "v.csv", "--objects", "o.csv", "--human", "human.csv")
+    words = ("similarity", "subset", "v.csv", "--objects", "o.csv", "--human", "human.csv")
+    done = run(*words, "--detail")
     assert done.code == 0
     assert re.search(r"Agreement with people, % +Raters +Mean +Majority", done.out)
     assert "Direct match, as in mAP: 37.50." in done.out.replace("\n", " ")
     assert re.search(r"Agreement by what differs, % +All +Object +Verb", done.out)
     assert re.search(r"Weight of the verb +w\*", done.out)
     assert max(map(len, done.out.splitlines())) <= 80
-    least = run(
-        *("similarity", "subset", "v.csv", "--objects", "o.csv", "--human", "human.csv"),
-        *("--combine", "minimum"),
-    )
-    assert "Weight of the verb" not in least.out
+    assert "Weight of the verb" not in run(*words, "--detail", "--combine", "minimum").out
+    # One screen holds what fits, and says how many tables are left; a text file holds all.
+    first = run(*words, "--out", "all.txt")
+    assert done.out.startswith(first.out)
+    assert len(first.out.splitlines()) <= 24
+    assert "1 more table: --detail\n3 notes: --detail\n" in first.err
+    assert (alone / "all.txt").read_text(encoding="utf-8") == done.out
 
 
 def test_people_may_have_a_scale_of_their_own(run, alone):

@@ -68,10 +68,10 @@ def refused(run, data):
     [
         (),
         ("--protocol", "diag-hoi"),
-        ("--iou", 0.3, "--ap", "area"),
-        ("--rosetta",),
+        ("--protocol", "iou=0.3,ap=area"),
+        ("--also", "rosetta"),
         ("--bootstrap", 100),
-        ("--attribution", "--calibration", "--score-threshold", 0.5),
+        ("--also", "attribution,calibration,score-threshold=0.5"),
     ],
 )
 def test_several_files_give_the_bytes_of_one(report, shards: Path, whole: Path, words) -> None:
@@ -93,7 +93,7 @@ def test_images_may_be_in_any_order_and_any_file(report, whole: Path, alone: Pat
 
 def test_tables_are_those_of_one_file(report, shards: Path, whole: Path, alone: Path) -> None:
     for name, predictions, words in (("several", shards / "*.npz", ALONE), ("one", whole, ())):
-        tables = ("--class-table", f"{name}_classes.csv", "--image-table", f"{name}_images.csv")
+        tables = ("--out", f"{name}_classes.csv", "--out", f"{name}_images.csv")
         report(predictions, *tables, *words)
     for kind in ("classes", "images"):
         assert Path(f"several_{kind}.csv").read_bytes() == Path(f"one_{kind}.csv").read_bytes()
@@ -148,19 +148,27 @@ def test_a_cluster_gives_the_bytes_of_one_file(report, shards: Path, whole: Path
 @pytest.mark.parametrize(
     "words",
     [
-        ("--pairs", "pairs.pkl"),
-        ("--html", "page.html"),
-        ("--causes",),
-        ("--operating-points",),
-        ("--slices", "attributes"),
-        ("--pair-nms", 0.5),
-        ("--detection-threshold", 0.5),
-        ("--shortcuts",),
+        "--pairs pairs.pkl",
+        "--out page.html",
+        "--open",
+        "--also causes",
+        "--also operating-points",
+        "--also slices",
+        "--also pair-nms=0.5",
+        "--also detection-threshold=0.5",
+        "--also shortcuts",
     ],
 )
-def test_what_needs_all_boxes_is_refused(refused, shards: Path, words) -> None:
-    found = refused(shards / "*.npz", *words)
-    assert f"{words[0]}: needs the boxes of all images" in found
+def test_what_needs_all_boxes_is_refused(refused, shards: Path, words: str) -> None:
+    named = words.partition("=")[0].removesuffix(" pairs.pkl")
+    assert f"{named}: needs the boxes of all images" in refused(shards / "*.npz", *words.split())
+
+
+@pytest.mark.slow
+def test_a_folder_gets_all_but_the_page(report, shards: Path, alone: Path) -> None:
+    report(shards / "*.npz", *ALONE, "--out", "all")
+    kinds = {path.suffix for path in (alone / "all").iterdir()}
+    assert kinds == {".json", ".txt", ".pdf", ".svg", ".png", ".csv", ".md", ".tex"}
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""``--slices`` of ``diaghoi report`` and ``diaghoi compare``."""
+"""``--also slices`` of ``diaghoi report`` and ``diaghoi compare``."""
 
 from __future__ import annotations
 
@@ -30,12 +30,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_a_report_in_slices(run, folder: Path) -> None:
     words = ("report", folder / "two.npz", "--annotations", folder / "gt.npz")
-    done = run(*words, "--slices", folder / "tags.csv", "--bootstrap", 100, "--detail")
+    done = run(*words, "--also", f"slices={folder / 'tags.csv'}", "--bootstrap", 100, "--detail")
     assert done.code == 0
     assert "\nSlices, %\n" in done.out
     assert "\nΔmAP per error in slices\n" in done.out
     assert "weather: 1 image without a tag: demo_000024.jpg" in done.err
-    saved = run(*words, "--slices", folder / "tags.csv", "--bootstrap", 100, "--json", "-")
+    saved = run(
+        *words, "--also", f"slices={folder / 'tags.csv'}", "--bootstrap", 100, "--json", "-"
+    )
     assert saved.code == 0, saved.err
     found = json.loads(saved.out)["slices"]
     assert [each["name"] for each in found["slices"][:2]] == ["rain", "sun"]
@@ -47,8 +49,8 @@ def test_a_report_in_slices(run, folder: Path) -> None:
 
 def test_a_comparison_in_slices(run, folder: Path) -> None:
     words = ("compare", folder / "one.npz", folder / "two.npz", "--annotations", folder / "gt.npz")
-    words = (*words, "--slices", folder / "tags.csv", "--seed", 3)
-    done = run(*words, "--only", "slices")
+    words = (*words, "--also", f"slices={folder / 'tags.csv'}", "--seed", 3)
+    done = run(*words, "--table", "slices")
     assert done.code == 0
     assert "\nmAP in slices, %\n" in done.out
     assert "Pair recall" not in done.out
@@ -70,12 +72,12 @@ def test_a_comparison_in_slices(run, folder: Path) -> None:
 @pytest.mark.parametrize(
     ("given", "message"),
     [
-        ("weather", "--slices weather: give 'attributes' or a .csv file with a tag per image"),
+        ("weather", "--also slices=weather: give 'attributes' or a .csv file with a tag per image"),
         ("none.csv", "none.csv: No such file or directory; check the path"),
     ],
 )
 def test_what_cannot_be_sliced_by(run, folder: Path, given: str, message: str) -> None:
-    words = (folder / "two.npz", "--annotations", folder / "gt.npz", "--slices", given)
+    words = (folder / "two.npz", "--annotations", folder / "gt.npz", "--also", f"slices={given}")
     for command in ("report", "compare"):
         done = run(command, *words)
         assert (done.code, message in done.err) == (2, True)
@@ -83,13 +85,14 @@ def test_what_cannot_be_sliced_by(run, folder: Path, given: str, message: str) -
 
 @pytest.mark.slow
 def test_attributes_and_tags_in_one_table(run, folder: Path) -> None:
-    words = (folder / "two.npz", "--annotations", folder / "gt.npz", "--json", "-", "--slices")
+    words = (folder / "two.npz", "--annotations", folder / "gt.npz", "--json", "-", "--also")
+    by_tags = f"slices={folder / 'tags.csv'}"
     attributes, tags, both = (
         [
             each["attribute"]
             for each in json.loads(run("report", *words, by).out)["slices"]["slices"]
         ]
-        for by in ("attributes", folder / "tags.csv", f"attributes, {folder / 'tags.csv'}")
+        for by in ("slices", by_tags, f"slices, {by_tags}")
     )
     assert tags == ["weather", "weather"]
     assert both == tags + attributes
@@ -97,14 +100,14 @@ def test_attributes_and_tags_in_one_table(run, folder: Path) -> None:
 
 def test_saved_results_cannot_be_sliced(run, folder: Path, alone: Path) -> None:
     run("report", folder / "two.npz", "--annotations", folder / "gt.npz", "--json", "two.json")
-    done = run("compare", "two.json", "--slices", "attributes")
+    done = run("compare", "two.json", "--also", "slices")
     assert done.code == 2
-    assert "two.json: is a saved result, but --slices places single predictions" in done.err
+    assert "two.json: is a saved result, but --also slices places single predictions" in done.err
 
 
 def test_tags_are_not_overwritten(run, folder: Path) -> None:
     tags = folder / "tags.csv"
-    words = (folder / "two.npz", "--annotations", folder / "gt.npz", "--slices", tags)
+    words = (folder / "two.npz", "--annotations", folder / "gt.npz", "--also", f"slices={tags}")
     before = tags.read_text()
     assert run("compare", *words, "--out", tags).code == 2
     assert tags.read_text() == before

@@ -14,19 +14,19 @@ from diaghoi.formats.containers.atomic import replacing
 
 # Options that a command needs before it looks at its files.
 NEEDED: dict[str, dict[str, object]] = {
-    "report images": {"html": "new.html"},
-    "compare images": {"html": "new.html"},
-    "report prior_annotations": {"shortcuts": True},
-    "compare prior_annotations": {"shortcuts": True},
+    "report images": {"out": "new.html"},
+    "compare images": {"out": "new.html"},
     "figures": {"study": "models.toml"},
-    "gallery": {"images": "pictures", "verb_table": "gt.pkl", "object_table": "gt.pkl"},
+    "figures cases": {
+        "images": "pictures",
+        "verb_similarity": "gt.pkl",
+        "object_similarity": "gt.pkl",
+    },
     "choice ask": {"model": "http://127.0.0.1:9,x", "yes": True},
     "semantic ask": {"model": "http://127.0.0.1:9,x", "yes": True},
     "choice build": {"judge": "http://127.0.0.1:9,x", "images": "pictures", "yes": True},
     "similarity build": {"out": "new.csv", "verbs": "gt.pkl", "baseline": "path"},
     "similarity build store": {"out": "new.csv", "verbs": "gt.pkl", "rater": "http://x,x"},
-    **{f"panel {name}": {"out": "new.pdf"} for name in ("errors", "models", "corruptions")},
-    "config set": {"key": "hico-det.annotations"},
 }
 OTHERS = {"out": "new", "target": "new.npz", "images": "pictures", "study": "study.toml"}
 ENDINGS = {"json": ".json", "html": ".html", "figure": ".pdf", "table": ".csv", "target": ".npz"}
@@ -91,6 +91,24 @@ def test_files_of_a_study(run, files, key: str, kind: str) -> None:
         assert (done.code, done.out) == (2, "")
         assert done.err.count("\n") == 1, done.err
         assert "special" in done.err
+
+
+@pytest.mark.parametrize("kind", ["loop", "pipe"])
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("--annotations", "gt.pkl", "--also", "shortcuts=diaghoi.toml"),
+        ("--annotations", "gt.pkl", "--read", "instances=diaghoi.toml"),
+        (),
+    ],
+)
+def test_files_that_keys_name_and_the_file_of_places(run, files, words, kind: str) -> None:
+    path = Path("diaghoi.toml")
+    path.symlink_to(path) if kind == "loop" else os.mkfifo(path)
+    done = run("report", "gt.pkl", *words)
+    assert (done.code, done.out) == (2, "")
+    assert done.err.startswith("diaghoi: error: diaghoi.toml: ")
+    assert done.err.endswith("; check the path\n")
 
 
 def test_what_is_said(run, files) -> None:

@@ -202,7 +202,7 @@ def test_models_stand_by_stage_with_means_and_their_difference() -> None:
         ("", [("Difference", "difference", pytest.approx(0.1))]),
     ]
     assert not any(cell.best for row in mean_ap.rows if row.kind != "entry" for cell in row.cells)
-    assert "Difference: two-stage minus one-stage, before rounding." in mean_ap.caption
+    assert "Difference: two-stage minus one-stage, before rounding." in mean_ap.footnotes
     saved = comparison.to_dict()
     assert saved["groups"] == {"one": ["b", "c"], "two": ["a", "d"]}
     means = {key: row["map.full"] for key, row in saved["tables"]["map"]["means"].items()}
@@ -217,10 +217,26 @@ def test_one_model_is_its_own_mean() -> None:
 
 
 def test_models_without_stage_stand_apart() -> None:
-    groups = table(of_values("map.full", 0.1, 0.2, 0.4, stages="-12"), "map").row_groups
-    titles = ["One-stage", "Two-stage", "", "Stage not given"]
-    assert [group.title for group in groups] == titles
-    assert [row.title for row in groups[-1].rows] == ["a"]
+    labels = [
+        [(group.title, [row.title for row in group.rows]) for group in of.row_groups]
+        for stages in ("-12", "-1-22")
+        if (of := table(of_values("map.full", *[0.1] * len(stages), stages=stages), "map"))
+    ]
+    assert labels == [
+        [("", ["b", "c"]), ("", ["Difference"]), ("", ["a"])],
+        [
+            ("", ["b"]),
+            ("Two-stage", ["d", "e", "Mean"]),
+            ("", ["Difference"]),
+            ("Stage not given", ["a", "c"]),
+        ],
+    ]
+
+
+def test_a_group_of_one_model_has_no_heading_but_its_stage_is_said() -> None:
+    found = table(of_values("map.full", 0.1, 0.2, 0.4, stages="122"), "map")
+    assert [group.title for group in found.row_groups] == ["", "Two-stage", ""]
+    assert found.footnotes[0] == "One-stage: a."
 
 
 def test_one_stage_alone_has_no_difference() -> None:
@@ -373,7 +389,7 @@ def test_what_may_differ_is_a_caveat(path: str, value: Any, caveat: str) -> None
 def test_interactions_alone_are_named_in_the_title() -> None:
     result = example() | {"notes": [f"{ONLY_INTERACTIONS}: x"]}
     official = table(compare(result, models=[model("a")]), "official")
-    assert official.title == "Official mAP of the interactions, %"
+    assert official.heading == "Official mAP of the interactions, %"
 
 
 def test_notes_say_whose_they_are() -> None:

@@ -12,7 +12,7 @@ from support.results import example
 from diaghoi import InputError
 from diaghoi.comparison.comparison import Comparison, compare
 from diaghoi.comparison.joint import JointComparison
-from diaghoi.comparison.selection import chosen, compact
+from diaghoi.comparison.selection import selected
 from diaghoi.comparison.study import StudyModel
 from diaghoi.data.table import Row, Table
 from diaghoi.report.comparison import to_text
@@ -62,11 +62,9 @@ def shown(row: Row) -> list[str]:
 def test_each_table_has_the_rows_of_each_data_set(both: JointComparison) -> None:
     table = table_of(both, "map")
     assert [(group.title, [row.title for row in group.rows]) for group in table.row_groups] == [
-        ("HICO-DET, one-stage", ["a"]),
-        ("HICO-DET, two-stage", ["b"]),
+        ("HICO-DET", ["a", "b"]),
         ("", ["Difference, HICO-DET"]),
-        ("zoo, one-stage", ["a"]),
-        ("zoo, two-stage", ["c"]),
+        ("zoo", ["a", "c"]),
         ("", ["Difference, zoo"]),
     ]
     assert table.heads == ("Model", "Backbone")
@@ -95,11 +93,15 @@ def test_the_best_are_those_of_their_data_set(both: JointComparison) -> None:
 
 def test_what_differs_is_said_by_data_set(both: JointComparison) -> None:
     table = table_of(both, "map")
-    assert table.title == "mAP, %"
-    assert table.caption == (
-        "Mean over the classes of the protocol, of AP and of the highest recall. Difference: "
-        "two-stage minus one-stage, before rounding. HICO-DET: mAP under diag-hoi. zoo: "
-        "mAP under hico-det."
+    assert table.heading == "mAP, %"
+    assert table.remarks == (
+        "Mean over the classes of the protocol, of AP and of the highest recall.",
+        "HICO-DET: mAP under diag-hoi.",
+        "zoo: mAP under hico-det.",
+        "One-stage: a.",
+        "HICO-DET: Two-stage: b.",
+        "Difference: two-stage minus one-stage, before rounding.",
+        "zoo: Two-stage: c.",
     )
     assert both.notes == ("HICO-DET: a note on hico-det", "zoo: a note on zoo")
 
@@ -115,12 +117,12 @@ def test_every_presentation_has_both(both: JointComparison) -> None:
     text = to_text(both)
     assert "2 models on HICO-DET, 1,234 images, protocol diag-hoi\n" in text
     assert "2 models on zoo, 1,234 images, protocol hico-det\n" in text
-    assert "\nzoo, two-stage\n  c  " in text
+    assert "\nzoo\n  a  " in text
     assert max(map(len, text.splitlines())) <= 80
     markdown = to_markdown(both)
-    assert "| Data set, stage | Model | Backbone |" in markdown
-    assert "| zoo, two-stage | c | R50 |" in markdown
-    assert r"{@{}l}{\emph{zoo, two-stage}} \\" in to_latex(both)
+    assert "| Data set | Model | Backbone |" in markdown
+    assert "| zoo | c | R50 |" in markdown
+    assert r"{@{}l}{\emph{zoo}} \\" in to_latex(both)
     rows = list(csv.DictReader(io.StringIO(to_csv(both))))
     assert {(row["dataset"], row["protocol"], row["model"]) for row in rows} == {
         ("hico-det", "diag-hoi", "a"),
@@ -133,15 +135,117 @@ def test_every_presentation_has_both(both: JointComparison) -> None:
 
 
 def test_some_tables_are_chosen_among_those_of_all(both: JointComparison) -> None:
-    assert [table.key for table in chosen(both, ["mAP", "dmap (rare)"]).tables] == [
+    assert [table.key for table in selected(both, ["mAP", "dmap (rare)"]).tables] == [
         "map",
         "delta_map_rare",
     ]
     with pytest.raises(InputError, match="there is no such table"):
-        chosen(both, ["mapp"])
+        selected(both, ["mapp"])
 
 
 def test_the_compact_table_is_one(both: JointComparison) -> None:
-    (table,) = compact(both).tables
+    (table,) = selected(both, ["compact"]).tables
     assert [group.title for group in table.row_groups] == ["HICO-DET", "zoo"]
     assert [column.title for column in table.columns][:3] == ["mAP", "mAP", "Hum"]
+
+
+def beside(**columns: Any) -> JointComparison:
+    """Compare three models on two data sets, of which the second has two of them, and another."""
+    stages = {"a": "two", "b": "one", "c": "one", "d": "one"}
+    parts = []
+    for dataset, labels in (("hico-det", "abc"), ("v-coco", "dba")):
+        results = [
+            example()
+            | {"dataset": dataset, "protocol": {"name": dataset, "signature": "AP: area"}}
+            | {"pairs": example()["pairs"] | {"recall": 0.7 - place / 10}}
+            for place, _ in enumerate(labels)
+        ]
+        models = [
+            StudyModel(
+                label=label, stage=stages[label], backbone=columns.get(f"{dataset}{label}", "R")
+            )
+            for label in labels
+        ]
+        parts.append(compare(*results, models=models))
+    return JointComparison(parts=tuple(parts))
+
+
+def test_the_tables_of_the_paper_have_data_sets_side_by_side() -> None:
+    chosen = selected(beside(), ["pairs-by-data-set", "negatives and actions by data set"])
+    pairs, actions = chosen.tables
+    titles = ["#Pairs", "Recall", "Precision", "mAP"]
+    assert [(column.group, column.title) for column in pairs.columns] == [
+        (name, title) for name in ("HICO-DET", "V-COCO") for title in titles
+    ]
+    assert [(group.title, [row.titles for row in group.rows]) for group in pairs.row_groups] == [
+        ("One-stage", [("b", "R"), ("c", "R"), ("d", "R")]),
+        ("Two-stage", [("a", "R")]),
+    ]
+    assert [shown(row)[1::4] for row in pairs.rows] == [
+        ["60.00", "60.00"],
+        ["50.00", "–"],
+        ["–", "70.00"],
+        ["70.00", "50.00"],
+    ]
+    assert [row.title for row in pairs.rows if row.cells[1].best] == ["a"]
+    assert [row.title for row in pairs.rows if row.cells[5].best] == ["d"]
+    assert [column.title for column in actions.columns] == ["neg. AP", "act. mAP"] * 2
+    assert pairs.caption == (
+        "Recall and precision of predicted pairs, whatever they do; mAP of the protocol. "
+        "Pairs: as listed by the detectors."
+    )
+    text = to_text(chosen)
+    assert "Model  Stage      Backbone  " in text
+    assert "\na      Two-stage  R  " in text
+    assert text.count("*: best of its column.") == 1
+    assert "| Two-stage | a | R | 80.0 | **70.00** |" in to_markdown(chosen)
+    latex = to_latex(chosen)
+    assert r" &  &  & \multicolumn{4}{c}{HICO-DET} & \multicolumn{4}{c}{V-COCO} \\" in latex
+    heads = r" & \#Pairs & Recall & Precision & mAP" * 2
+    assert f"\nStage & Model & Backbone{heads} \\\\\n" in latex
+    assert "\nOne-stage & b & R & 80.0 & 60.00 " in latex
+    assert "\n & c & R & 80.0 & 50.00 & 2.00 & 56.75 & -- & -- & -- & -- " in latex.replace(
+        r"\textbf{2.00}", "2.00"
+    ).replace(r"\textbf{56.75}", "56.75")
+    rows = list(csv.DictReader(io.StringIO(to_csv(chosen))))
+    assert len(rows) == 2 * 3 * (4 + 2)
+    assert {row["topic"] for row in rows} == {"pairs_by_data_set", "negatives_actions_by_data_set"}
+
+
+def test_columns_of_tables_side_by_side_are_chosen() -> None:
+    (table,) = selected(beside(), ["pairs-by-data-set"], ["recall", "precision", "mAP"]).tables
+    assert [column.title for column in table.columns] == ["Recall", "Precision", "mAP"] * 2
+    (table,) = selected(beside(), ["negatives-by-data-set"], ["negatives.ap_published"]).tables
+    assert [column.group for column in table.columns] == ["HICO-DET"]
+    assert [shown(row)[0] != "–" for row in table.rows] == [True, True, False, True]
+    (table,) = selected(beside(), ["map-by-data-set"]).tables
+    assert [column.title for column in table.columns[:3]] == [
+        "mAP Full",
+        "mAP Rare",
+        "mAP Non-rare",
+    ]
+
+
+def test_models_of_one_name_that_are_not_the_same_have_rows_of_their_own() -> None:
+    joint = beside(**{"v-cocoa": "R101", "v-cocob": ""})
+    (table,) = selected(joint, ["pairs-by-data-set"]).tables
+    assert [(row.titles, shown(row)[1::4]) for row in table.rows] == [
+        (("b", "R"), ["60.00", "60.00"]),
+        (("c", "R"), ["50.00", "–"]),
+        (("d", "R"), ["–", "70.00"]),
+        (("a", "R"), ["70.00", "–"]),
+        (("a", "R101"), ["–", "50.00"]),
+    ]
+
+
+def test_one_data_set_has_the_layout_too() -> None:
+    (table,) = selected(beside().parts[0], ["pairs-by-data-set"]).tables
+    assert {column.group for column in table.columns} == {"HICO-DET"}
+    assert [group.title for group in table.row_groups] == ["One-stage", "Two-stage"]
+
+
+def test_a_column_that_one_data_set_has_is_empty_in_the_other(both: JointComparison) -> None:
+    (table,) = selected(both, columns=["rare", "recall"]).tables
+    assert [column.title for column in table.columns] == ["Rare", "Recall"]
+    assert [shown(row)[1] for row in table.rows] == ["70.00"] * 4
+    assert [shown(row)[0] for row in table.rows][2:] == ["–", "–"]

@@ -11,10 +11,21 @@ from support.results import example
 
 from diaghoi import InputError
 from diaghoi.comparison.comparison import Comparison, compare
-from diaghoi.comparison.selection import check_table_names, chosen, compact
+from diaghoi.comparison.selection import check_table_names, selected
 from diaghoi.comparison.study import Model
+from diaghoi.data.table import Table
 from diaghoi.oracles import ERRORS, ORACLES, Oracle
+from diaghoi.report.comparison import to_text
+from diaghoi.report.latex import to_latex
+from diaghoi.report.markdown import to_markdown
+from diaghoi.report.spreadsheet import to_csv
 from diaghoi.statistics.significance import Difference
+
+SPLITS = ("Full", "Rare", "Non-rare")
+
+
+def said(table: Table) -> str:
+    return " ".join(table.remarks)
 
 
 def of(*changes: dict[str, Any]) -> Comparison:
@@ -42,14 +53,14 @@ def of(*changes: dict[str, Any]) -> Comparison:
 )
 def test_tables_are_chosen_by_their_headings(names: list[str], keys: list[str]) -> None:
     check_table_names(names)
-    assert [table.key for table in chosen(of({}), names).tables] == keys
+    assert [table.key for table in selected(of({}), names).tables] == keys
 
 
-@pytest.mark.parametrize("heading", [table.title for table in of({}).tables])
+@pytest.mark.parametrize("heading", [table.heading for table in of({}).tables])
 def test_every_heading_is_a_name(heading: str) -> None:
-    name = heading.rpartition(", ")[0] or heading
-    check_table_names([name])
-    assert [table.title for table in chosen(of({}), [name]).tables] == [heading]
+    for name in (heading, heading.rpartition(", ")[0] or heading):
+        check_table_names([name])
+        assert [table.heading for table in selected(of({}), [name]).tables] == [heading]
 
 
 @pytest.mark.parametrize("name", ["officil map", "", "robustness", "mAPs", "(Rare)"])
@@ -60,20 +71,26 @@ def test_other_names_are_refused_before_anything_is_read(name: str) -> None:
 
 
 def test_a_table_that_another_comparison_has_is_noted() -> None:
-    found = chosen(of({}), ["pairs", "Slices with other"])
+    found = selected(of({}), ["pairs", "Slices with other"])
     assert [table.key for table in found.tables] == ["pairs"]
-    assert "--only 'Slices with other': this comparison has no such table" in found.notes
+    assert "--table 'Slices with other': this comparison has no such table" in found.notes
+
+
+def test_what_is_no_table_of_models_has_no_data_sets_side_by_side() -> None:
+    found = selected(of({}), ["pairs", "slices-by-data-set"])
+    assert [table.key for table in found.tables] == ["pairs"]
+    assert "--table 'slices-by-data-set': this comparison has no such table" in found.notes
 
 
 def test_tables_of_other_splits_are_refused_when_the_splits_are_known() -> None:
     check_table_names(["dmap (unseen)"])
     with pytest.raises(InputError, match=r"give some of .*, ΔmAP \(Non-rare\), "):
-        chosen(of({}), ["dmap (unseen)"])
+        selected(of({}), ["dmap (unseen)"])
 
 
 def test_the_compact_table_has_the_official_map_and_the_costs_of_each_error() -> None:
     better = example()["official"] | {"default": {"full": 0.5, "rare": None, "non_rare": 0.5}}
-    found = compact(of({}, {"official": better}))
+    found = selected(of({}, {"official": better}), ["compact"])
     (table,) = found.tables
     assert [column.key for column in table.columns] == ["default.full", *ERRORS]
     rows = [[row.title, *(cell.shown for cell in row.cells)] for row in table.rows]
@@ -82,9 +99,9 @@ def test_the_compact_table_has_the_official_map_and_the_costs_of_each_error() ->
         ["b", "50.00", "−0.12", "0.00", "0.00", "5.00", "11.68", "0.00", "0.00"],
     ]
     assert [row.cells[0].best for row in table.rows] == [False, True]
-    assert table.caption.startswith("mAP: official mAP, Default, Full. ΔmAP: gain of mAP when ")
-    assert "Protocol of ΔmAP: hico-det-520." in table.caption
-    assert "Asc: association" in table.caption
+    assert said(table).startswith("mAP: official mAP, Default, Full. ΔmAP: gain of mAP when ")
+    assert "Protocol of ΔmAP: hico-det-520." in said(table)
+    assert "Asc: association" in said(table)
 
 
 def test_the_compact_table_says_over_how_many_classes_its_means_run() -> None:
@@ -92,12 +109,12 @@ def test_the_compact_table_says_over_how_many_classes_its_means_run() -> None:
         means = {"classes_in_official": {"full": official}, "classes_in_mean": {"full": protocol}}
         return {"counts": example()["counts"] | means}
 
-    (table,) = compact(of(over(600), over(600))).tables
-    assert table.caption.startswith("mAP: official mAP, Default, Full, 600 classes. ΔmAP: gain ")
-    assert table.caption.endswith("Protocol of ΔmAP: hico-det-520, 520 classes.")
-    (table,) = compact(of(over(600), over(599))).tables
-    assert table.caption.startswith("mAP: official mAP, Default, Full. ΔmAP: gain ")
-    assert table.caption.endswith("Protocol of ΔmAP: hico-det-520, 520 classes.")
+    (table,) = selected(of(over(600), over(600)), ["compact"]).tables
+    assert said(table).startswith("mAP: official mAP, Default, Full, 600 classes. ΔmAP: gain ")
+    assert said(table).endswith("Protocol of ΔmAP: hico-det-520, 520 classes.")
+    (table,) = selected(of(over(600), over(599)), ["compact"]).tables
+    assert said(table).startswith("mAP: official mAP, Default, Full. ΔmAP: gain ")
+    assert said(table).endswith("Protocol of ΔmAP: hico-det-520, 520 classes.")
 
 
 def test_tables_say_how_many_classes_a_repair_takes_out_of_the_mean() -> None:
@@ -123,11 +140,11 @@ def test_tables_say_how_many_classes_a_repair_takes_out_of_the_mean() -> None:
         "(Missed up to 2 classes, False negative up to 10 classes)" in costs["delta_map_non_rare"]
     )
     assert "triplets (Missed up to 2 classes): " in costs["localised"]
-    (table,) = compact(found).tables
+    (table,) = selected(found, ["compact"]).tables
     less = "hico-det-520, less what a repair leaves without annotated triplets (Missed up to 2 "
-    assert less in table.caption
-    assert "False negative" not in table.caption
-    assert not any("leaves" in table.caption for table in of(leaves(), {}).tables)
+    assert less in said(table)
+    assert "False negative" not in said(table)
+    assert not any("leaves" in said(table) for table in of(leaves(), {}).tables)
 
 
 def test_the_compact_table_of_v_coco_has_its_role_ap() -> None:
@@ -139,24 +156,24 @@ def test_the_compact_table_of_v_coco_has_its_role_ap() -> None:
         }
         for n in (1, 2)
     }
-    (table,) = compact(of({"official": {"agent": {"ap": 0.9}} | scenarios})).tables
-    assert table.caption.startswith("S1: official role AP, scenario 1, 2 roles. S2: official")
+    (table,) = selected(of({"official": {"agent": {"ap": 0.9}} | scenarios}), ["compact"]).tables
+    assert said(table).startswith("S1: official role AP, scenario 1, 2 roles. S2: official")
     heads = [(column.group, column.title) for column in table.columns[:3]]
     assert heads == [("Role AP", "S1"), ("Role AP", "S2"), ("ΔmAP", "Hum")]
     assert [cell.shown for cell in table.rows[0].cells[:2]] == ["61.00", "62.00"]
 
 
 def test_without_a_benchmark_it_has_the_map_of_the_protocol() -> None:
-    (table,) = compact(of({"official": {}})).tables
+    (table,) = selected(of({"official": {}}), ["compact"]).tables
     assert (table.columns[0].title, table.rows[0].cells[0].shown) == ("mAP", "56.75")
-    assert table.caption.startswith("mAP: of protocol hico-det-520.")
+    assert said(table).startswith("mAP: of protocol hico-det-520.")
 
 
 def test_an_oracle_of_the_user_has_a_column(monkeypatch: pytest.MonkeyPatch) -> None:
     own = Oracle(name="tiny", title="Tiny", definition="Repair tiny.", repair=lambda x: x)
     monkeypatch.setitem(ORACLES, own.name, own)
     oracles = example()["oracles"] | {"tiny": example()["oracles"]["action"]}
-    (table,) = compact(of({"oracles": oracles})).tables
+    (table,) = selected(of({"oracles": oracles}), ["compact"]).tables
     assert [table.columns[-1].title, table.rows[0].cells[-1].shown] == ["Tiny", "11.68"]
 
 
@@ -175,11 +192,11 @@ def test_marks_of_differences_are_kept_and_explained() -> None:
         p_holm=0.001,
         sentence="They differ.",
     )
-    (table,) = compact(found.with_differences([difference])).tables
+    (table,) = selected(found.with_differences([difference]), ["compact"]).tables
     marks = [[cell.mark for cell in row.cells] for row in table.rows]
     assert [row.count("†") for row in marks] == [0, 1]
-    assert "†: differs from a (p < 0.05, corrected for 1 comparisons)." in table.caption
-    assert "not tested" not in table.caption
+    assert "†: differs from a (p < 0.05, corrected for 1 comparisons)." in said(table)
+    assert "not tested" not in said(table)
 
 
 @pytest.mark.parametrize(("official", "marked"), [((0.3, 0.2), True), ((0.3, 0.201), False)])
@@ -207,7 +224,101 @@ def test_the_official_map_is_marked_where_it_is_the_tested_one(
     }
     assert marks["map"] == ["", "†"]
     assert marks["official"] == ["", "†" if marked else ""]
-    (table,) = compact(tested).tables
+    (table,) = selected(tested, ["compact"]).tables
     assert [row.cells[0].mark for row in table.rows] == marks["official"]
     untested = "mAP: not tested; the test is of the mAP under hico-det-520."
-    assert (untested in table.caption) is not marked
+    assert (untested in said(table)) is not marked
+
+
+@pytest.mark.parametrize(
+    ("names", "columns"),
+    [
+        (["mAP"], ["mAP"]),
+        (["map,RARE", "Non-rare"], ["mAP", "Rare", "Non-rare"]),
+        (["precision", "mAP"], ["Pairs Precision", "mAP"]),
+        (["pairs.recall"], ["Pairs Recall"]),
+        (["association"], ["ΔmAP Asc"]),
+        (
+            ["dmap.association", "ΔmAP.Act", "delta_map.missed"],
+            ["ΔmAP Asc", "ΔmAP Act", "ΔmAP Missed"],
+        ),
+        (["object-box", "object_box", "Obj"], ["ΔmAP Obj"]),
+        (["pairs"], ["Pairs Recall", "Pairs Precision"]),
+        (["default.rare"], ["Rare"]),
+        (["map.rare"], ["mAP under hico-det-520 mAP Rare"]),
+        (["official.known object"], [f"Official mAP Known Object {of}" for of in SPLITS]),
+        (["dmap (rare).action"], ["ΔmAP (Rare) Action"]),
+        (["number.association"], ["Number of predictions Association"]),
+        (["per image"], ["Pairs Pairs/image"]),
+    ],
+)
+def test_columns_make_one_table(names: list[str], columns: list[str]) -> None:
+    comparison = of({}, {})
+    (table,) = selected(comparison, columns=names).tables
+    assert table.key == "overview"
+    assert [f"{column.group} {column.title}".strip() for column in table.columns] == columns
+    assert [row.title for row in table.rows] == ["a", "b"]
+
+
+def test_columns_of_tables_stand_as_asked_for() -> None:
+    found = selected(of({}, {}), ["pairs"], ["mAP", "recall", "rare recall"])
+    (table,) = found.tables
+    assert [column.key for column in table.columns] == ["map", "recall", "rare.recall"]
+    assert [[cell.shown for cell in row.cells][:2] for row in table.rows[:2]] == [
+        ["56.75", "70.00"] for _ in "ab"
+    ]
+    for kind in (to_text, to_markdown, to_latex):
+        head = next(
+            line for line in kind(found).splitlines() if "Recall" in line and "Model" in line
+        )
+        assert head.index("mAP") < head.index("Recall")
+        assert "Precision" not in head
+    assert [row.split(",")[9] for row in to_csv(found).splitlines()[1:4]] == [
+        "map",
+        "recall",
+        "rare.recall",
+    ]
+
+
+def test_views_are_tables_with_names() -> None:
+    found = selected(of({}, {}), ["overview", "compact", "pairs"], ["recall", "map", "association"])
+    assert [table.key for table in found.tables] == ["pairs", "overview", "compact"]
+    assert [[column.key for column in table.columns] for table in found.tables] == [
+        ["recall", "map"],
+        ["recall", "default.full", "association"],
+        ["default.full", "association"],
+    ]
+
+
+@pytest.mark.parametrize(
+    ("tables", "columns", "message"),
+    [
+        ([], ["recal"], r"`columns` 'recal': there is no such column \(did you mean .*[Rr]ecall"),
+        ([], [""], "`columns` '': there is no such column; give some of mAP, Rare, Non-rare, ΔmAP"),
+        (
+            ["pairs"],
+            ["association"],
+            "'association': there is no such column; give some of Pairs/im",
+        ),
+        (
+            ["pairs", "official"],
+            ["recall"],
+            "`columns`: 'Official mAP' has none of recall; give some",
+        ),
+        (
+            ["pears-by-data-set"],
+            [],
+            r"`table` 'pears-by-data-set': there is no such table.*; give ",
+        ),
+    ],
+)
+def test_columns_that_are_not_there_are_refused(
+    tables: list[str], columns: list[str], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        selected(of({}, {}), tables, columns)
+
+
+def test_nothing_asked_for_is_all() -> None:
+    comparison = of({}, {})
+    assert selected(comparison) is comparison

@@ -169,7 +169,7 @@ def test_frame_and_tables(pair, monkeypatch: pytest.MonkeyPatch) -> None:
     assert frame["difference_map"].iloc[3] == found.slices[0].differences[1]["map"]
     assert frame["map_low"].iloc[2] == found.slices[0].intervals[0]["map"][0]
     tables = list(slice_tables(found.to_dict()))
-    assert [table.title for table in tables] == [
+    assert [table.heading for table in tables] == [
         "mAP in slices, %",
         "Difference in mAP in slices to A, points",
         "Pair recall and F1 in slices, %",

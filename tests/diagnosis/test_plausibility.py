@@ -350,7 +350,7 @@ def test_what_makes_figures_meaningless_is_refused_unless_forced(truth, found) -
 def test_verbs_numbered_one_too_high_or_low(truth, found, shift: int) -> None:
     verbs = np.clip(found.triplet_verb + shift, 0, len(truth.vocabulary.verbs) - 1)
     message = warned(truth, replace(found, triplet_verb=verbs))
-    repair = "high: give --verbs 1, or" if shift > 0 else "low: add 1 to each, or give --verbs 0"
+    repair = "high: give --read verbs=1" if shift > 0 else "low: add 1 to each, or give --read v"
     assert f"look numbered one too {repair}" in message
 
 

@@ -474,8 +474,8 @@ def test_protocols_are_only_used_on_their_data_sets() -> None:
 def test_a_diagnosis_needs_scenes_in_their_order() -> None:
     hico = scenes([image("a.jpg", BOXES, TRUTH)], scored=False)
     found = scenes([image("a.jpg", [], [])], scored=True)
-    with pytest.raises(InputError, match="annotations: expected Scenes, found str; read a file"):
-        diagnose("gt.json", found)
+    with pytest.raises(InputError, match="annotations: expected the path of a file or Scenes, f"):
+        diagnose([], found)
     with pytest.raises(InputError, match="are swapped"):
         diagnose(found, hico)
 

@@ -58,13 +58,14 @@ def job(inputs: Path, rater: str, tmp_path: Path) -> Callable[[str], Job]:
     (tmp_path / "out").mkdir()
     words = {
         "report": "report preds.pkl --annotations truth.npz --pairs pairs.pkl --json out/r.json "
-        "--figure out/r.pdf --class-table out/classes.csv",
+        "--out out/r.pdf --out out/classes.csv",
         "convert": "convert preds.pkl out/preds.npz --pairs pairs.pkl",
-        "corrupt": "corrupt images out/worse --workers 2 --corruption exposure,occlusion",
+        "corrupt": "robustness corrupt images out/worse --workers 2 "
+        "--corruption exposure,occlusion",
         "robustness": "robustness study.toml --cache out/cache --workers 2 "
         "--json out/indices.json --out out/indices.csv",
         "questions": "choice build truth.npz --judge time-sensitive --out out/questions",
         "similarity": f"similarity build --verbs verbs.txt --rater {rater} --out out/verbs.csv "
-        "--workers 2 --pause 0.01 --yes",
+        "--concurrent 2 --pause 0.01 --yes",
     }
     return lambda name: Job(words[name].split(), tmp_path)

@@ -228,7 +228,7 @@ BAD: dict[str, tuple[str, str]] = {
     "true is no top": ("protocol = { top = true }", "protocol.top: is True; give int"),
     "top of nothing": (
         "protocol = { top = 0 }",
-        "protocol: the number of triplets per image (top) must be 1 or more: 0",
+        "protocol: top must be a number of triplets from 1 to 1,000,000,000, not 0",
     ),
     "strict": ("protocol = { strict = 1 }", "protocol.strict: is 1; give bool"),
 }
@@ -263,7 +263,7 @@ def test_unknown_classes(text: str, problem: str, describe: Describe) -> None:
 
 def test_a_protocol_keeps_some_of_each_class(describe: Describe) -> None:
     path = describe("protocol = { top_of_class = 0 }")
-    with pytest.raises(InputError, match=r"top_of_class.* must be 1 or more"):
+    with pytest.raises(InputError, match="top_of_class must be a number of triplets from 1"):
         read_description(path)
 
 

@@ -161,7 +161,7 @@ def test_the_report_of_a_language_model(tmp_path: Path) -> None:
     truth = annotations(tmp_path)
     with alone_in(tmp_path):
         done = outcome("report", path, "--annotations", truth, "--json", out, "--detail")
-        refused = outcome("report", path, "--annotations", truth, "--score-threshold", "0.5")
+        refused = outcome("report", path, "--annotations", truth, "--also", "score-threshold=0.5")
     assert done.code == 0, done.err
     result = json.loads(out.read_text())
     full = result["detections"]["full"]
@@ -172,7 +172,7 @@ def test_the_report_of_a_language_model(tmp_path: Path) -> None:
     assert "Bounds of mAP without scores, %" in done.out
     assert "1 of 2 answers could not be read" in done.err
     assert refused.code == 2
-    assert "--score-threshold: the detector gives no scores, so that none" in refused.err
+    assert "--also score-threshold: the detector gives no scores, so that none" in refused.err
 
 
 def test_lists_without_scores(tmp_path: Path) -> None:

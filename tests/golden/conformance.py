@@ -25,9 +25,9 @@ hico_det = Group(
             for detector in DETECTORS
         },
         "tables": f"report {_hico('two_stage')} --protocol diag-hoi {tables('tables')}",
-        "further": f"report {_hico('two_stage')} --attribution --causes --calibration "
+        "further": f"report {_hico('two_stage')} --also attribution,causes,calibration "
         f"--zero-shot RF-UC {tables('further')}",
-        "variants": f"report {_hico('weak')} --pair-nms 0.7 --detection-threshold 0.2",
+        "variants": f"report {_hico('weak')} --also pair-nms=0.7,detection-threshold=0.2",
         "inspect": f"inspect {_hico('one_stage')}",
         "annotations": f"inspect {HICO}/gt_wo_nointer.pkl",
         "pairs": f"inspect {HICO}/weak_pairs.pkl",
@@ -50,7 +50,7 @@ official = Group(
         "upt": f"report {ARRAYS} --protocol upt",
         "image_labels": f"report {ARRAYS} --protocol hico-det --image-labels "
         "data/hico_det/anno.mat",
-        "top": f"report {ARRAYS} --protocol hico-det --top 20",
+        "top": f"report {ARRAYS} --protocol hico-det,top=20",
         "inspect": f"inspect {ARRAYS}",
     },
 )
@@ -72,7 +72,7 @@ v_coco = Group(
             for detector in ("one_stage", "two_stage")
         },
         "tables": f"report {_v_coco('one_stage')} {tables('tables')}",
-        "further": f"report {_v_coco('two_stage')} --attribution --causes --calibration",
+        "further": f"report {_v_coco('two_stage')} --also attribution,causes,calibration",
         "inspect": f"inspect {_v_coco('one_stage')}",
         "annotations": f"inspect {V_COCO}/vcoco_test.json",
         "compare": f"compare {V_COCO}/one_stage.pkl {V_COCO}/two_stage.pkl {V_COCO_TRUTH}",
@@ -89,9 +89,9 @@ semantic = Group(
     shared=True,
     results={
         "plain": f"semantic {_hico('one_stage', pairs=False)} {MEANING}",
-        "diagnosed": f"semantic {_hico('one_stage', pairs=False)} {MEANING} --diagnose "
-        "--class-table diagnosed.classes.json --examples diagnosed.examples.json",
-        "two_stage": f"semantic {_hico('two_stage', pairs=False)} {MEANING} --diagnose "
+        "diagnosed": f"semantic {_hico('one_stage', pairs=False)} {MEANING} --also diagnose "
+        "--out diagnosed.classes.json --out diagnosed.examples.json",
+        "two_stage": f"semantic {_hico('two_stage', pairs=False)} {MEANING} --also diagnose "
         "--weight 0.25 --combine geometric",
         "unscored": f"semantic {_hico('weak', pairs=False)} {MEANING} --no-scores",
         "verbs": "similarity inspect conformance/semantic/verbs.csv",
@@ -114,7 +114,7 @@ choice = Group(
     results={
         **{
             f"score_{name}": f"choice score {_asked(name)} conformance/choice/{name}.jsonl "
-            f"--diagnose --class-table score_{name}.classes.json --bootstrap 10"
+            f"--also selection,distractors,positions --out score_{name}.classes.json --bootstrap 10"
             for name in SETTINGS
         },
         **{f"detect_{name}": f"choice detect {_asked(name)} {PREDICTED}" for name in SETTINGS},

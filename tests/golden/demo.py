@@ -7,14 +7,14 @@ import random
 
 from golden.groups import Group, tables
 
-MAKE = "demo --out demo --images 60 --quiet"
+MAKE = "demo --out demo --size 60 --quiet"
 TRUTH = "--annotations demo/annotations.pkl"
 ONE = f"demo/one_stage.pkl {TRUTH}"
 TWO = f"demo/two_stage.pkl {TRUTH}"
 PAIRS_OF_ONE = "--pairs demo/one_stage_pairs.pkl"
 PAIRS_OF_TWO = "--pairs demo/two_stage_pairs.pkl"
 BOTH = f"demo/one_stage.npz demo/two_stage.npz {TRUTH}"
-FURTHER = "--attribution --causes --calibration"
+FURTHER = "--also attribution,causes,calibration"
 
 report = Group(
     files={
@@ -31,10 +31,10 @@ report = Group(
         "pairs": f"report {ONE} {PAIRS_OF_ONE} {tables('pairs')}",
         "two": f"report {TWO} {PAIRS_OF_TWO} --label second",
         "columnar": f"report one.npz --annotations truth.npz --sort ap {tables('columnar')}",
-        "top": f"report {ONE} --top 5",
-        "iou": f"report {ONE} --iou 0.75 --rare test",
+        "top": f"report {ONE} --protocol top=5",
+        "iou": f"report {ONE} --protocol iou=0.75,rare=test",
         "own_groups": f"report {ONE} --groups groups.json",
-        "variants": f"report {ONE} --pair-nms 0.5 --pair-nms 0.9 --detection-threshold 0.3",
+        "variants": f"report {ONE} --also pair-nms=0.5,pair-nms=0.9,detection-threshold=0.3",
         "further": f"report {ONE} {PAIRS_OF_ONE} {FURTHER} {tables('further')}",
         **{
             f"protocol_{name}": f"report {ONE} {PAIRS_OF_ONE} --protocol {name}"
@@ -51,7 +51,7 @@ intervals = Group(
     files=report.files,
     before=(MAKE,),
     results={
-        "centred": f"report {TWO} {PAIRS_OF_TWO} --bootstrap 6 {FURTHER} --pair-nms 0.7 "
+        "centred": f"report {TWO} {PAIRS_OF_TWO} --bootstrap 6 {FURTHER},pair-nms=0.7 "
         f"--groups groups.json {tables('centred')}",
         "percentile": f"report {ONE} --bootstrap 10 --interval percentile --confidence 0.8",
         "bca": f"report {TWO} --bootstrap 10 --interval bca --seed 3",
@@ -68,7 +68,7 @@ files = Group(
         "alone": "inspect demo/two_stage.npz",
         "annotations": "inspect demo/annotations.pkl",
         "pairs": "inspect demo/one_stage_pairs.pkl",
-        "hico_det": f"dataset check hico-det {TRUTH}",
+        "hico_det": f"inspect hico-det {TRUTH}",
     },
 )
 
@@ -85,11 +85,11 @@ meaning = Group(
     before=(MAKE, "similarity merge verbs.csv raters.csv --out merged.csv --quiet"),
     results={
         "plain": f"semantic {ONE} {MEANING}",
-        "diagnosed": f"semantic {TWO} {MEANING} --diagnose --class-table diagnosed.classes.json "
-        "--examples diagnosed.examples.json --example-images 5",
+        "diagnosed": f"semantic {TWO} {MEANING} --also diagnose --out diagnosed.classes.json "
+        "--out diagnosed.examples.json --example-images 5",
         "weighted": f"semantic {ONE} {MEANING} --weight 0.3 --combine minimum --theta 0.4 "
         "--delta 0.6 --tau 0.25 --protocol hico-det",
-        "unscored": f"semantic {TWO} {MEANING} --no-scores --combine geometric --classes 3",
+        "unscored": f"semantic {TWO} {MEANING} --no-scores --combine geometric --also classes=3",
         "table": "similarity inspect verbs.csv",
         "merged": "similarity inspect merged.csv",
         "subset": "similarity subset raters.csv --human people.csv",
@@ -98,6 +98,7 @@ meaning = Group(
 )
 
 ASKED = "--dataset hico-det --people questions/people.json"
+DIAGNOSED = "--also selection,distractors,positions"
 choice = Group(
     files={"verbs.csv": meaning.files["verbs.csv"]},
     before=(MAKE,),
@@ -106,8 +107,8 @@ choice = Group(
         "built_by_table": "choice build demo/annotations.pkl --out more --all-people --seed 2 "
         "--judge similarity:verbs.csv,0.4 --judge time-sensitive",
         "scene": f"choice detect questions/setting_1.json demo/one_stage.npz {ASKED}",
-        "person": f"choice detect questions/setting_2.json demo/one_stage.npz {ASKED} --diagnose "
-        "--class-table person.classes.json",
+        "person": f"choice detect questions/setting_2.json demo/one_stage.npz {ASKED} "
+        f"{DIAGNOSED} --out person.classes.json",
         "threshold": f"choice detect questions/setting_3.json demo/two_stage.npz {ASKED} "
         "--match person --bootstrap 20 --seed 1 --threshold 0.2",
         "top": f"choice detect questions/setting_2.json demo/two_stage.npz {ASKED} --top-all 300",
@@ -132,7 +133,7 @@ SOME = [
 robustness = Group(
     files={"study.toml": STUDY},
     before=(
-        "demo --out robust --robustness --images 6 --quiet",
+        "demo --out robust --robustness --size 6 --quiet",
         *(
             f"convert robust/{model}_stage/{name} {model}_{name} --quiet"
             for model in ("one", "two")
@@ -140,9 +141,9 @@ robustness = Group(
         ),
     ),
     results={
-        "metric": "robustness robust/study.toml --cache robust/cache --errors --metric map.rare",
+        "metric": "robustness robust/study.toml --cache robust/cache --metric map.rare",
         "tests": "robustness study.toml --bootstrap 4 --significance --resamples 6 --workers 1",
-        "blocks": "robustness study.toml --block 2 --workers 2 --errors",
+        "blocks": "robustness study.toml --block 2 --workers 2 --also errors",
     },
 )
 
@@ -184,10 +185,10 @@ SWIG = "predicted.json --annotations annotated.json --dataset swig-hoi"
 swig_hoi = Group(
     files=_swig_hoi(),
     results={
-        "report": f"report {SWIG} {FURTHER} --image-table report.images.json",
+        "report": f"report {SWIG} {FURTHER} --out report.images.json",
         "bootstrap": f"report {SWIG} --bootstrap 6",
         "inspect": f"inspect {SWIG}",
-        "check": "dataset check swig-hoi --annotations annotated.json",
+        "check": "inspect swig-hoi --annotations annotated.json",
     },
 )
 

@@ -32,4 +32,4 @@ class Group:
 
 def tables(name: str) -> str:
     """Options that write the table of classes and that of images as JSON."""
-    return f"--class-table {name}.classes.json --image-table {name}.images.json"
+    return f"--out {name}.classes.json --out {name}.images.json"

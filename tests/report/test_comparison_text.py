@@ -9,13 +9,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from rich.cells import cell_len
 from rich.console import Console
 from support.results import example
 
 from diaghoi.comparison.comparison import Comparison, compare
 from diaghoi.comparison.study import Model, StudyModel
+from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.formats.containers.cells import harmless
-from diaghoi.report.comparison import print_comparison, to_text
+from diaghoi.report.comparison import print_comparison, print_overview, shortened, to_text
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
 
@@ -37,6 +41,16 @@ def table_of(text: str, title: str) -> str:
     return text.split(f"\n{title}\n")[1].split("\n\n")[0]
 
 
+ONCE = """
+
+One-stage: QPIC.
+Difference: two-stage minus one-stage, before rounding.
+*: best of its column.
+*: of ΔmAP the smallest of its column: the error costs least.
+
+Protocol"""
+
+
 TEXT = """\
 3 models on HICO-DET, 1,234 images, protocol hico-det-520
 """
@@ -44,22 +58,22 @@ MAP = """\
                                  mAP           Mean of the highest recalls
 Model       Backbone     Full  Rare  Non-rare     Full    Rare    Non-rare
 ──────────────────────────────────────────────────────────────────────────
-One-stage
-  QPIC      ResNet-50   30.00     –    20.00*   80.00*       –      80.00*
+QPIC        ResNet-50   30.00     –    20.00*   80.00*       –      80.00*
 Two-stage
   UPT       ResNet-50   31.00     –    20.00*   80.00*       –      80.00*
   SCG       ResNet-50  32.00*     –    20.00*   80.00*       –      80.00*
   Mean                  31.50     –     20.00    80.00       –       80.00
 Difference              +1.50     –      0.00     0.00       –        0.00
-Mean over the classes of the protocol, of AP and of the highest recall.
-Difference: two-stage minus one-stage, before rounding.
-*: best of its column."""
+Mean over the classes of the protocol, of AP and of the highest recall."""
 
 
 def test_a_table_in_text() -> None:
     text = to_text(comparison("QPIC", "UPT", "SCG", stages="122", backbone="ResNet-50"))
     assert text.startswith(TEXT)
     assert table_of(text, "mAP under hico-det-520, %") == MAP
+    assert ONCE in text
+    for remark in ONCE.strip().splitlines()[:-2]:
+        assert text.count(remark) == 1
     assert text.endswith(
         "\nProtocol hico-det-520: classes: no_interaction left out | AP: 11-point |\n"
         "  IoU >= 0.5 | rare: < 10 train instances\nNote: a note\n"
@@ -157,22 +171,29 @@ def test_labels_are_no_markup() -> None:
 MARKDOWN = """\
 ### mAP under hico-det-520, %
 
-| Stage | Model | mAP Full | mAP Rare | mAP Non-rare | Mean of the highest recalls Full \
+| Model | mAP Full | mAP Rare | mAP Non-rare | Mean of the highest recalls Full \
 | Mean of the highest recalls Rare | Mean of the highest recalls Non-rare |
-| --- | --- | ---: | ---: | ---: | ---: | ---: | ---: |
-| One-stage | QPIC | 30.00 | – | **20.00** | **80.00** | – | **80.00** |
-| Two-stage | UPT | **31.00** | – | **20.00** | **80.00** | – | **80.00** |
-|  | Difference | +1.00 | – | 0.00 | 0.00 | – | 0.00 |
+| --- | ---: | ---: | ---: | ---: | ---: | ---: |
+| QPIC | 30.00 | – | **20.00** | **80.00** | – | **80.00** |
+| UPT | **31.00** | – | **20.00** | **80.00** | – | **80.00** |
+| Difference | +1.00 | – | 0.00 | 0.00 | – | 0.00 |
 
-Mean over the classes of the protocol, of AP and of the highest recall. \
-Difference: two-stage minus one-stage, before rounding. Bold: best of its column.
+Mean over the classes of the protocol, of AP and of the highest recall.
 
 ###"""
+MARKDOWN_ONCE = """
+
+One-stage: QPIC. Two-stage: UPT. Difference: two-stage minus one-stage, before rounding. \
+Bold: best of its column. Bold: of ΔmAP the smallest of its column: the error costs least.
+
+Protocol"""
 
 
 def test_a_table_in_markdown() -> None:
     text = to_markdown(comparison("QPIC", "UPT", stages="12"))
     assert MARKDOWN in text
+    assert MARKDOWN_ONCE in text
+    assert text.count("Bold: best of its column.") == text.count("Difference: two-stage") == 1
     assert text.startswith("Models on HICO-DET, 1,234 images, protocol hico-det-520.\n\n### ")
     assert text.endswith("rare: \\< 10 train instances\n\nNote: a note\n")
 
@@ -251,3 +272,85 @@ def test_data_frames_read_the_csv() -> None:
     wide = frame[frame.topic == "map"].pivot(index="model", columns="column", values="value")
     assert wide.loc["b", "map.full"] == 0.31
     assert frame.value.dtype == float
+
+
+def screen(data_set: str, labels: list[str], *, same: bool = True) -> Comparison:
+    """Compare models with numbers that are as wide as they get."""
+    results = []
+    for number, _ in enumerate(labels):
+        result = example()
+        oracles = {name: dict(of) for name, of in result["oracles"].items()}
+        splits = ["full"] if data_set == "v-coco" else list(result["map"])
+        for place, of in enumerate(oracles.values()):
+            of["delta_map"] = dict.fromkeys(splits, (-1) ** number * (0.1 + (place + number) / 100))
+        official: dict[str, Any] = {"default": dict.fromkeys(splits, 0.5 + number / 100)}
+        if data_set == "v-coco":
+            scenario = {"ap": 0.6 + number / 100, "ap_without_point": 0.7, "classes": {}}
+            official = {"agent": {"ap": 0.9}, "scenario_1": scenario, "scenario_2": scenario}
+        result |= {"dataset": data_set, "official": official, "oracles": oracles}
+        name = {"hico-det": "hico-det-520", "v-coco": "v-coco-s1"}[data_set]
+        result["protocol"] = {"name": name, "signature": PROTOCOLS[name].signature}
+        result |= {key: dict.fromkeys(splits, 0.4) for key in ("map", "max_recall")}
+        result["counts"] = result["counts"] | ({} if same else {"images": 9_000 + number})
+        results.append(result)
+    return compare(*results, models=[StudyModel(label=label) for label in labels])
+
+
+LONG = {
+    "short": "model {}",
+    "end": "a-detector-of-which-the-name-takes-all-the-room-{}",
+    "start": "{} is a detector of which the name takes all room",
+    "middle": "a detector of which the number {} is in the middle of its name",
+    "very long": "a detector of which the name has many more words than {0} " * 4,
+    "wide": "一个检测器的名字很长很长很长很长很长很长{}很长很长很长",
+}
+
+
+@pytest.mark.parametrize("data_set", ["hico-det", "v-coco"])
+@pytest.mark.parametrize("models", [2, 6])
+@pytest.mark.parametrize("name", LONG)
+@pytest.mark.parametrize("same", [True, False])
+def test_the_overview_is_one_screen(
+    capsys, monkeypatch, data_set: str, models: int, name: str, same: bool
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    labels = [LONG[name].format(number) for number in range(models)]
+    print_overview(screen(data_set, labels, same=same))
+    lines = capsys.readouterr().out.splitlines()
+    assert len(lines) <= 30
+    assert max(map(cell_len, lines)) <= 80
+    assert any(line.startswith("! images differ") for line in lines) is not same
+    place = next(n for n, line in enumerate(lines) if line.startswith("Model ")) + 2
+    rows = lines[place : place + models]
+    found = [re.split(r" {2,}", line)[0] for line in rows]
+    assert len(set(found)) == models
+    if name == "short":
+        assert found == labels
+    if models == 2 and name in ("end", "start"):
+        assert [line for line in lines if line in map(": ".join, zip(found, labels, strict=True))]
+    assert "more: --detail" in lines[-1]
+
+
+def test_labels_are_shortened_where_they_are_the_same() -> None:
+    assert shortened(["abc", "0123456789abcdef"], 8) == ["abc", "012…cdef"]
+    assert shortened(["a name that is 1 long", "a name that is 2 long"], 10) == [
+        "a n…1 long",
+        "a n…2 long",
+    ]
+    same = ["the same start 1 and the same end", "the same start 2 and the same end"]
+    assert shortened(same, 10) == ["1 th…e end", "2 th…e end"]
+
+
+@given(
+    st.lists(
+        st.text(st.characters(codec="utf-8"), min_size=1, max_size=40),
+        unique=True,
+        min_size=1,
+        max_size=7,
+    ),
+    st.integers(8, 28),
+)
+def test_short_labels_fit_and_differ(labels: list[str], size: int) -> None:
+    short = shortened(labels, size)
+    assert len(set(short)) == len(labels)
+    assert max(map(cell_len, short)) <= size

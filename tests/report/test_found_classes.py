@@ -8,7 +8,7 @@ import pytest
 from diaghoi import Diagnosis, diagnose, plots, simulate
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.results import CHANGED
-from diaghoi.comparison.selection import compact
+from diaghoi.comparison.selection import selected
 from diaghoi.report.html import page_model, write_comparison_html
 from diaghoi.report.text import report_tables
 
@@ -34,7 +34,7 @@ def test_tables(protocol: str, said: bool) -> None:
     (errors,) = [table for table in report_tables(both[0].to_dict()) if "Errors" in table.heads]
     for caption in (
         *(tables[key].caption for key in ("delta_map_full", "delta_map_rare", "localised")),
-        compact(comparison).tables[0].caption,
+        selected(comparison, ["compact"]).tables[0].caption,
         " ".join(errors.caption.split()),
     ):
         assert (CHANGED in caption) == said

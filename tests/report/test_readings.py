@@ -18,7 +18,7 @@ from diaghoi.cases.causes import annotation_causes
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.explained import explained
 from diaghoi.comparison.figures import comparison_tables
-from diaghoi.comparison.selection import compact
+from diaghoi.comparison.selection import selected
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.transitions import FATES, MISSED
 from diaghoi.data.iou import box_iou
@@ -114,7 +114,7 @@ def test_tables_of_comparisons_say_how_errors_are_read(data_set: str) -> None:
     _, diagnoses = simulated(data_set, "AB")
     comparison = compare(*diagnoses, explain=True)
     captions = {table.key: table.caption for table in comparison.tables}
-    captions["compact"] = compact(comparison).tables[0].caption
+    captions["compact"] = selected(comparison, ["compact"]).tables[0].caption
     own = data_set == "V-COCO"
     for name in ("localised", "difference"):
         assert says_own_object(captions[name]) == own, name

@@ -235,7 +235,8 @@ class TestGoingOn:
         for seed in range(8):
             save(tmp_path / "images" / f"{seed}.png", seed, size=(160, 120))
         whole, out = tmp_path / "whole", tmp_path / "out"
-        command = [sys.executable, "-m", "diaghoi", "corrupt", str(tmp_path / "images"), str(out)]
+        command = [sys.executable, "-m", "diaghoi", "robustness", "corrupt"]
+        command += [str(tmp_path / "images"), str(out)]
         command += ["--corruption", "EI", "--workers", "1"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as run:
             while run.poll() is None and len(list(out.rglob("[!.]*.png"))) < 5:

@@ -23,10 +23,10 @@ from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
 from diaghoi.robustness.metric import check_metric, metric_title, score_paths, scores_with
-from diaghoi.robustness.profile import Profile
-from diaghoi.robustness.sentences import sentences
+from diaghoi.robustness.profile import Profile, costliest
+from diaghoi.robustness.sentences import sentences, summary, worst
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
-from diaghoi.robustness.tables import robustness_tables
+from diaghoi.robustness.tables import overview_table, robustness_tables
 from diaghoi.robustness.work import Asked
 
 
@@ -128,6 +128,58 @@ def test_without_clean_pictures_only_mri_is_left() -> None:
     assert (profile.index().cri, profile.drop("exposure"), profile.clean) == (None, None, None)
     assert profile.mean_growth("exposure", "action") is None
     assert sentences(profile) == {}
+
+
+def named(label: str, **changed: Any) -> Profile:
+    return replace(BY_HAND, model=Model(label=label, file=Path("a"), stage="one"), **changed)
+
+
+def test_the_summary_by_hand() -> None:
+    """Of 50 on clean pictures 30, 30 and 25 are left: motion blur takes 40 %, exposure 50 %."""
+    what = "of its clean official mAP under corruption"
+    assert costliest([BY_HAND])[0] == "exposure"  # the others cost the same
+    assert len(costliest([BY_HAND])) == 3
+    assert summary([BY_HAND]) == (
+        f"A keeps 57 % {what} (50.00 to 28.33). Exposure costs most, 50 %."
+    )
+    few = {CLEAN: result_of(0.5), Condition("motion_blur", 2): result_of(0.1)}
+    worse = named("B", results=few)
+    assert summary([worse, BY_HAND]) == (
+        f"A keeps 57 % {what} (50.00 to 28.33), B 20 % (50.00 to 10.00). "
+        "Motion blur costs most, 60 % on average."
+    )
+    assert summary([worse, BY_HAND, named("C")]) == (
+        f"Of 3 models, A keeps most {what}, 57 % (50.00 to 28.33), B least, 20 % (50.00 to "
+        "10.00). Motion blur costs most, 53 % on average."
+    )
+    assert [label for label, _ in worst([worse, BY_HAND, named("C")], 2)] == ["B", "A"]
+
+
+def test_the_overview_by_hand() -> None:
+    table = overview_table([named("A")], BY_HAND.metric)
+    (row,) = table.rows
+    assert row.titles == ("A",)
+    shown = {column.key: cell.shown for column, cell in zip(table.columns, row.cells, strict=True)}
+    assert list(shown)[:4] == ["clean.official.default.full", "mri", "cri", "exposure"]
+    assert shown == {
+        "clean.official.default.full": "50.00",
+        "mri": "28.33‡",
+        "cri": "0.34‡",
+        "exposure": "25.00",
+        "motion_blur": "30.00",
+        "gaussian_blur": "30.00‡",
+    }
+
+
+def test_nothing_is_summed_up_without_clean_pictures_and_nothing_lost() -> None:
+    results = {condition: each for condition, each in BY_HAND.results.items() if condition != CLEAN}
+    profile = profile_of(results)
+    assert (summary([profile]), worst([profile]), costliest([profile])) == ("", [], [])
+    table = overview_table([profile], profile.metric)
+    assert [column.key for column in table.columns][1:] == ["mri", "cri"]
+    assert "lost. Over" in table.caption
+    same = profile_of({each: result_of(0.5) for each in (CLEAN, Condition("exposure", 1))})
+    assert summary([same]).endswith("(50.00 to 50.00). No corruption costs anything.")
 
 
 def test_each_corruption_has_a_sentence() -> None:
@@ -313,7 +365,7 @@ def test_gaps_are_named_and_marked(folder: Path) -> None:
         ("B", "motion_blur")
     ]
     assert "the file is empty" in told["failed"][0]["error"]
-    notes = "\n".join(found.notes)
+    notes = "\n".join([*found.gaps, *found.notes])
     assert "A: 1 of 7 files are missing: Occlusion 5; the first is " in notes
     assert "B: without predictions on clean pictures CRI, drops and the growth of" in notes
     assert f"B, Motion blur 1: left out: {damaged}: the file is empty" in notes

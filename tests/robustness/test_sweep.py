@@ -213,6 +213,30 @@ def test_another_data_set_is_refused_by_name(folder: Path) -> None:
         swept(replace(study_of(folder), dataset="v-coco"))
 
 
+def test_saved_results_are_of_the_choices_that_are_asked_for(folder: Path) -> None:
+    truth = read_annotations(folder / "gt.npz")
+    for file in sorted((folder / "A").glob("*.npz")):
+        result = diagnose(truth, read_predictions(file), "hico-det-520,iou=0.75").to_dict()
+        file.with_suffix(".json").write_text(json.dumps(result))
+    study = small(folder)
+    model = replace(
+        study.models[0],
+        clean=study.models[0].clean.replace(".npz", ".json"),
+        files=study.models[0].files.replace(".npz", ".json"),
+    )
+    study = replace(study, models=(model,), annotations=None)
+    for protocol in (
+        None,
+        "iou=0.75",
+        "hico-det-520,iou=0.75",
+        "hico-det-520|11pt|zero|iou.75|rare.train",
+    ):
+        assert len(swept(replace(study, protocol=protocol)).results) == 3
+    for protocol in ("hico-det-520", "hico-det", "iou=0.75,ap=area"):
+        with pytest.raises(InputError, match=f"but the study asks for {protocol}; give the pred"):
+            swept(replace(study, protocol=protocol))
+
+
 @pytest.mark.slow
 def test_a_second_sweep_works_on_nothing(folder: Path, few: Outcomes) -> None:
     study, cache = small(folder), folder / "cache"
@@ -249,6 +273,8 @@ def test_what_changes_a_result_is_computed_again(written: Path, tmp_path: Path) 
     for changed, asked, tasks in (
         (study, None, 0),
         (replace(study, protocol="hico-det"), None, 6),
+        (replace(study, protocol="iou=0.75"), None, 6),
+        (replace(study, reading={"top": 100}), None, 6),
         (replace(study, severities=(5,)), None, 0),
         (study, Asked(resamples=2), 6),
     ):

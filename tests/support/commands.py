@@ -55,12 +55,11 @@ def outcome(*words: object) -> Outcome:
 
 @contextmanager
 def alone_in(folder: Path) -> Iterator[Path]:
-    """Work in a folder, without the settings and data of whoever runs the tests."""
+    """Work in a folder, without the data of whoever runs the tests."""
     work = folder / "work"
     work.mkdir()
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(work)
-        patch.setenv("XDG_CONFIG_HOME", str(folder / "config"))
         patch.delenv("DIAGHOI_DATA", raising=False)
         patch.setenv("COLUMNS", "80")
         # No certificates: all servers are on loopback, and reading them takes most of a command.

@@ -21,6 +21,8 @@ class Given:
     required: bool
     is_path: bool
     is_count: bool
+    kind: Any
+    help: str | None
 
 
 def commands(group: typer.Typer, *names: str) -> Iterator[tuple[str, list[Given]]]:
@@ -59,4 +61,6 @@ def given(parameter: inspect.Parameter, hint: Any) -> Given:
         required=parameter.default is parameter.empty,
         is_path=kind is Path or Path in get_args(kind) or kind == list[Path],
         is_count=kind is int or int in get_args(kind),
+        kind=kind,
+        help=info.help,
     )

@@ -32,7 +32,7 @@ OUTSIDE = (
 )
 # What takes long, and shows the same when there is less of it.
 LESS = {
-    "demo": ("--images", "20"),
+    "demo": ("--size", "20"),
     "--bootstrap": ("--bootstrap", "100"),  # the fewest that are taken
     "--resamples": ("--resamples", "20"),
     "--significance": ("--resamples", "20"),

@@ -22,6 +22,7 @@ from diaghoi.choice.ask.boxes_first import (
 from diaghoi.choice.ask.prompts import question_text, shown_order
 from diaghoi.choice.ask.settings import OF_PEOPLE, RECORDED, Settings, answered_before
 from diaghoi.choice.questions import Box, Question, Questions
+from diaghoi.exceptions import some_of
 from diaghoi.formats.pictures.asking import (
     Find,
     Frame,
@@ -62,6 +63,10 @@ class Estimate:
     tokens_out: int
     outside: tuple[str, ...]
 
+    def to_dict(self) -> dict[str, int]:
+        """All counts as plain Python."""
+        return {key: value for key, value in vars(self).items() if key != "outside"}
+
 
 @dataclass(frozen=True, kw_only=True)
 class RunResult:
@@ -75,8 +80,9 @@ class RunResult:
         Pictures that are missing or cannot be read, so that nothing was asked about them.
     unanswered : tuple of (image, why)
         That no reply came for; the next run asks again.
-    without_person : int
-        Questions of setting 3 that were not put, now or before, because the person was not found.
+    without_person : int or None
+        Questions that were not put, now or before, because the person was not found; None but in
+        setting 3.
     unread : tuple of str
         Images whose reply about people holds no boxes that can be read.
     """
@@ -86,8 +92,34 @@ class RunResult:
     answered: int
     problems: tuple[tuple[str, str], ...]
     unanswered: tuple[tuple[str, str], ...]
-    without_person: int
+    without_person: int | None
     unread: tuple[str, ...]
+
+    @property
+    def notes(self) -> list[str]:
+        """What was not asked or answered, a sentence each."""
+        notes = []
+        if self.without_person:
+            notes.append(
+                f"in {self.without_person:,} questions the person was not found; nothing is picked "
+                "there"
+            )
+        if self.unread:
+            notes.append(
+                f"{len(self.unread)} replies about people hold no boxes that can be read: "
+                f"{some_of(self.unread)}"
+            )
+        return notes
+
+    def to_dict(self) -> dict[str, Any]:
+        """Count questions and answers."""
+        return {
+            "questions": self.questions,
+            "answered": self.before + self.answered,
+            "answered_before": self.before,
+            "without_person": self.without_person,
+            "unread_people": list(self.unread),
+        }
 
 
 @dataclass(kw_only=True)
@@ -188,6 +220,22 @@ class Asker:
             outside=tuple(outside),
         )
 
+    def remarks(self, cost: Estimate) -> list[str]:
+        """State what to know before anything is asked, a sentence each."""
+        notes = list(self.detections.notes) if self.detections is not None else []
+        if cost.outside:
+            notes.append(
+                f"{len(cost.outside)} pictures do not hold the boxes of the people asked about: "
+                f"{some_of(cost.outside)}; are these the pictures that were annotated?"
+            )
+        both = all(each.object is not None for each in self.asked)
+        if self.settings.setting == 2 and both and not self.settings.object_box:
+            notes.append(
+                f"{self.questions.file}: the questions have boxes of objects, too, which are not "
+                "sent; --object-box sends them"
+            )
+        return notes
+
     def run(self) -> RunResult:
         """Ask; each answer is kept as it comes.
 
@@ -213,13 +261,14 @@ class Asker:
             proven=bool(self.before),
             progress=self.progress,
         )
+        without = sum("chosen" in line for line in self.answers.lines)
         return RunResult(
             questions=len(self.asked),
             before=sum((each.image, each.name) in self.before for each in self.asked),
             answered=self.answers.kept,
             problems=unasked.problems,
             unanswered=unasked.unanswered,
-            without_person=sum("chosen" in line for line in self.answers.lines),
+            without_person=without if self.settings.setting == 3 else None,
             unread=tuple(name for name, reply in self.known.items() if _read(reply) is None),
         )
 

@@ -1,1 +1,1 @@
-"""The commands of `diaghoi similarity`."""
+"""``diaghoi similarity``, and the options of commands that use similarity."""

@@ -2,24 +2,34 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from diaghoi.cli import options, outputs
+from diaghoi.cli.asking import AskingOptions, goes_on
 from diaghoi.cli.options import argument, option, options_class, with_options, without
-from diaghoi.cli.present import print_notes, show_tables
-from diaghoi.cli.similarity.build import build
+from diaghoi.cli.progress import progress
 from diaghoi.cli.similarity.options import CombinationOptions
-from diaghoi.exceptions import InputError, some_of
+from diaghoi.data.table import Table, percent
+from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
+
+if TYPE_CHECKING:
+    from diaghoi.semantic.tables.rater import RatingResult, RatingTask
 
 similarity = typer.Typer(
     no_args_is_help=True, help="Inspect, merge, build and evaluate tables of similarity."
 )
+KINDS = (".json", ".txt")
+LINES = 24  # of the first screen
+WORDS = "words or synsets, one per line, or CSV: name, synset, definition."
 
-Table = Annotated[
+Ratings = Annotated[
     Path, typer.Argument(help="Table: CSV a,b,score or one column per rater; .npz.", readable=False)
 ]
 Scale = Annotated[
@@ -27,25 +37,47 @@ Scale = Annotated[
 ]
 
 
-@similarity.callback()
-def _group() -> None:
-    """Tables of similarity between verbs, and between objects."""
+@options_class
+class DescribingOptions(outputs.OutputOptions):
+    """Where a result goes that tables describe, and how much of it is printed."""
 
+    detail: options.Detail = False
 
-similarity.command()(build)
+    def present(
+        self,
+        result: Mapping[str, Any],
+        tables: Iterable[Table],
+        stem: str,
+        writers: Mapping[str, outputs.Writer] | None = None,
+    ) -> None:
+        """Write a result, and print the tables that fit one screen, or in detail all of them."""
+        shown = [*tables]
+
+        def text(number: int) -> str:
+            return outputs.plain_text(partial(outputs.show_tables, shown[:number]))
+
+        def show() -> None:
+            numbers = range(len(shown), 0, -1)
+            fitting = (n for n in numbers if self.detail or text(n).count("\n") <= LINES)
+            most = next(fitting, 1)
+            outputs.show_tables(shown[:most])
+            if most < len(shown):
+                typer.echo(f"{number_of('more table', len(shown) - most)}: --detail", err=True)
+            (outputs.print_notes if self.detail else outputs.print_number)(result["notes"])
+
+        texts = outputs.as_json(result) | {".txt": partial(text, len(shown))}
+        self.deliver(texts, show, (), writers, stem)
 
 
 @options_class
-class AgreementOptions(outputs.ResultOptions):
+class AgreementOptions(DescribingOptions):
     """Whose ratings are compared."""
 
     ratings: Path = argument(
         help="CSV: one item per row and one column per person, or columns annotator and rating."
     )
     again: Path | None = option(
-        None,
-        help="The same items rated again by the same people, such as with pictures: how many "
-        "ratings changed, and by how much.",
+        None, help="The same items, rated again by the same people, such as with pictures."
     )
     metric: list[str] | None = option(
         None, help="Column with the scores of a metric; repeatable [score, similarity, shoe, ...]."
@@ -56,9 +88,6 @@ class AgreementOptions(outputs.ResultOptions):
     )
     confidence: options.Confidence = 0.95
     seed: options.Seed = 0
-    figure: Path | None = option(
-        None, help="Draw distributions and kappa to this .pdf, .png or .svg."
-    )
 
 
 @similarity.command()
@@ -67,7 +96,8 @@ def agreement(choices: AgreementOptions) -> None:
     """Measure how well people agree with each other, and metrics with people.
 
     Quadratic weighted kappa, Krippendorff's alpha, agreement as SHOE states it, and Spearman's rank
-    correlation of each metric with the mean of the people.
+    correlation of each metric with the mean of the people. A .pdf, .svg or .png file shows
+    distributions and kappa.
     """
     import numpy as np
 
@@ -76,15 +106,11 @@ def agreement(choices: AgreementOptions) -> None:
     from diaghoi.semantic.tables.human_ratings import read_human_ratings
     from diaghoi.semantic.tables.rerating import compare_ratings
 
-    ratings, again, figure = choices.ratings, choices.again, choices.figure
+    ratings, again = choices.ratings, choices.again
     highest, confidence, seed = choices.scale, choices.confidence, choices.seed
-    outputs.check_files([choices.json, figure], [ratings, again])
+    choices.check((*KINDS, *outputs.FIGURES), [ratings, again], "agreement")
     if not 0 < confidence < 1:
         raise InputError(f"--confidence {confidence:g}: must lie between 0 and 1")
-    if figure is not None:
-        from diaghoi.plots.style import check_suffix
-
-        check_suffix(figure)
     people = read_human_ratings(ratings, metrics=tuple(choices.metric or ()), highest=highest)
     changes = {}
     if again is not None:
@@ -94,19 +120,23 @@ def agreement(choices: AgreementOptions) -> None:
         people, np.random.default_rng(seed), resamples=choices.resamples, confidence=confidence
     )
     result = found.to_dict() | {"confidence": confidence, "seed": seed, **changes}
-    if figure is not None:
+
+    def draw(path: Path) -> list[str]:
         from diaghoi.plots.figures.agreement import agreement_figure
         from diaghoi.plots.style import save
 
-        save(agreement_figure(result), figure, caption=f"Agreement of people in {result['source']}")
-    show_tables(result, choices.json, choices.quiet, agreement_tables(result))
+        save(agreement_figure(result), path, caption=f"Agreement of people in {result['source']}")
+        return []
+
+    figures = dict.fromkeys(outputs.FIGURES, draw)
+    choices.present(result, agreement_tables(result), "agreement", figures)
 
 
 @options_class
-class InspectOptions(outputs.ResultOptions):
+class InspectOptions(DescribingOptions):
     """Which table is described."""
 
-    table: Table
+    table: Ratings
     dataset: str = option(
         "hico-det", help="The data set whose verbs and objects the table should cover."
     )
@@ -126,7 +156,7 @@ def inspect(choices: InspectOptions) -> None:
     from diaghoi.semantic.tables.senses import read_senses
     from diaghoi.semantic.tables.table_checks import table_facts
 
-    outputs.check_files([choices.json], [choices.table, choices.synsets])
+    choices.check(KINDS, [choices.table, choices.synsets], choices.table.stem)
     vocabulary = vocabulary_named(choices.dataset)
     result = table_facts(
         read_ratings(choices.table, scale=choices.scale),
@@ -136,7 +166,7 @@ def inspect(choices: InspectOptions) -> None:
         },
         None if choices.synsets is None else read_senses(choices.synsets),
     )
-    show_tables(result, choices.json, choices.quiet, table_tables(result))
+    choices.present(result, table_tables(result), choices.table.stem)
 
 
 @options_class
@@ -168,20 +198,17 @@ def merge(choices: MergeOptions) -> None:
             f"{out}: {len(merged.names):,} words, {len(merged.first):,} pairs, "
             f"{len(merged.raters)} raters: {some_of(merged.raters)}"
         )
-        print_notes(merged.notes)
+        outputs.print_notes(merged.notes)
 
 
 @options_class
-class SubsetOptions(outputs.ResultOptions):
+class SubsetOptions(DescribingOptions):
     """Which tables and ratings are compared."""
 
-    table: Table
+    table: Ratings
     human: Path = option(help="Ratings by people: CSV of pairs, one column per person.")
     objects: Path | None = option(None, help="Table of objects, if people compared interactions.")
-    combination: CombinationOptions = without(
-        CombinationOptions, "scale", "verb_synsets", "object_synsets"
-    )
-    scale: Scale = None
+    combination: CombinationOptions = without(CombinationOptions, "verb_synsets", "object_synsets")
     human_scale: float | None = option(
         None, help="Highest possible rating by people [1 or 4, inferred from the ratings]."
     )
@@ -197,13 +224,233 @@ def subset(choices: SubsetOptions) -> None:
     from diaghoi.semantic.tables.subsets import rater_subsets
 
     table, human, objects = choices.table, choices.human, choices.objects
-    outputs.check_files([choices.json], [table, human, objects])
-    measure = choices.combination.measure()
+    choices.check(KINDS, [table, human, objects], table.stem)
+    scale = choices.combination.scale
     found = rater_subsets(
         read_human_scores(human, scale=choices.human_scale),
-        read_ratings(table, scale=choices.scale),
-        None if objects is None else read_ratings(objects, scale=choices.scale),
-        measure=measure,
+        read_ratings(table, scale=scale),
+        None if objects is None else read_ratings(objects, scale=scale),
+        measure=choices.combination.measure(),
     )
     result = found.to_dict()
-    show_tables(result, choices.json, choices.quiet, subset_tables(result))
+    choices.present(result, subset_tables(result), table.stem)
+
+
+@options_class
+class BuildOptions:
+    """Which words are compared, and by whom."""
+
+    out: Path = option(
+        help="The .csv or .npz file to write; with both verbs and objects, NAME_verbs and "
+        "NAME_objects."
+    )
+    verbs: Path | None = option(None, help=f"Verbs: {WORDS}")
+    objects: Path | None = option(None, help=f"Objects: {WORDS}")
+    verb_candidates: Path | None = option(None, help="More verbs, compared only with the first.")
+    object_candidates: Path | None = option(
+        None, help="More objects, compared only with the first."
+    )
+    rater: list[str] | None = option(
+        None,
+        metavar="URL,MODEL[,VARIABLE]",
+        help="An OpenAI-compatible endpoint, and the environment variable with its API key "
+        "[DIAGHOI_API_KEY]. The first rates all pairs, the others those it did not rate 0.",
+    )
+    baseline: str | None = option(
+        None, help="A WordNet measure instead of raters: path or wu-palmer (not part of SHOE)."
+    )
+    wordnet: options.WordNet = None
+    store: Path | None = option(
+        None,
+        help="File that stores the answers as JSON lines [the name of --out with .answers.jsonl].",
+    )
+    asking: AskingOptions = without(AskingOptions, "temperature")
+    batch: int = option(1, min=1, max=100, rare=True, help="Pairs per request.")
+    check_zeros: int = option(
+        0, min=0, max=1_000_000, help="Ask others about so many pairs that the first rated 0."
+    )
+    seed: options.Seed = 0
+    output: outputs.OutputOptions = without(outputs.OutputOptions, "out")
+
+    def __post_init__(self) -> None:
+        if self.verbs is None and self.objects is None:
+            raise InputError("no words to compare; give --verbs FILE, --objects FILE or both")
+        if bool(self.rater) == (self.baseline is not None):
+            raise InputError("give either --rater URL,MODEL or --baseline path|wu-palmer")
+        if self.check_zeros and len(self.rater or []) < 2:
+            raise InputError("--check-zeros: asks a second rater about them; give another --rater")
+
+    @property
+    def words(self) -> dict[str, tuple[Path | None, Path | None]]:
+        """The files of the words of each kind, and of those compared only with the first."""
+        verbs, objects = (self.verbs, self.verb_candidates), (self.objects, self.object_candidates)
+        return {"verb": verbs, "object": objects}
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The file to write of each kind of words."""
+        kinds = [kind for kind, (given, _) in self.words.items() if given is not None]
+        if len(kinds) == 1:
+            return {kinds[0]: self.out}
+        return {kind: self.out.with_stem(f"{self.out.stem}_{kind}s") for kind in kinds}
+
+
+@similarity.command()
+@with_options
+def build(choices: BuildOptions) -> None:
+    """Build a table of similarity by asking language models, or a baseline from WordNet.
+
+    Answers are stored as they arrive: an interrupted run resumes where it stopped.
+    """
+    from diaghoi.semantic.tables.table_files import check_suffix
+
+    check_suffix(choices.out)
+    store = choices.store or choices.out.with_suffix(".answers.jsonl")
+    inputs = [path for paths in choices.words.values() for path in paths]
+    written = [*choices.files.values(), store if choices.rater else None, choices.output.json]
+    outputs.check_files(written, inputs)
+    questions = _questions(choices)
+    if choices.baseline is not None:
+        _present(choices, _baseline(choices, choices.baseline, questions))
+        return
+
+    from diaghoi.language.endpoint import read_endpoints
+    from diaghoi.semantic.tables.rater import Raters, ZeroSample, estimate
+
+    quiet, asking = choices.output.quiet, choices.asking
+    zeros = ZeroSample(number=choices.check_zeros, seed=choices.seed)
+    endpoints = read_endpoints(choices.rater or [], "--rater")
+    prices = asking.prices_of(len(endpoints))
+    with asking.answer_store(store) as answers:
+        names = [each.model for each in endpoints]
+        with progress(quiet) as bar:
+            bar.start("estimating")
+            costs = estimate(questions, names, answers, batch=choices.batch, zeros=zeros)
+        rows = [
+            asdict(cost) | {"price": cost.price(prices[number]) if prices else None}
+            for number, cost in enumerate(costs)
+        ]
+        if any(cost.pairs for cost in costs) and not goes_on(_in_words(rows), asking.yes, quiet):
+            return
+        raters = Raters(
+            clients=[asking.client(each) for each in endpoints],
+            store=answers,
+            batch=choices.batch,
+            workers=asking.concurrent,
+            asks=asking.asks,
+            zeros=zeros,
+        )
+        with progress(quiet) as bar:
+            raters.progress = lambda task, pairs: (
+                bar.advance(pairs) if task is None else bar.start(task, pairs)
+            )
+            rated = [raters.rate(question) for question in questions]
+    estimated = {"store": str(store), "raters": rows}
+    _present(choices, _written(choices, rated) | {"estimate": estimated})
+
+
+def _questions(choices: BuildOptions) -> list[RatingTask]:
+    from diaghoi.language.lexicon import load_lexicon
+    from diaghoi.semantic.tables.rater import RatingTask
+    from diaghoi.semantic.tables.terms import read_terms
+
+    kind: Any
+    questions = []
+    for kind, (path, more) in choices.words.items():
+        if path is None:
+            if more is not None:
+                raise InputError(
+                    f"--{kind}-candidates: is compared with --{kind}s, which is missing"
+                )
+            continue
+        pos: Any = "v" if kind == "verb" else "n"
+        lexicon = load_lexicon(choices.wordnet)
+        terms = read_terms(path, pos, lexicon)
+        others = () if more is None else read_terms(more, pos, lexicon)
+        known = {term.name for term in terms}
+        candidates = tuple(term for term in others if term.name not in known)
+        questions.append(RatingTask(kind=kind, terms=terms, candidates=candidates))
+    return questions
+
+
+def _baseline(
+    choices: BuildOptions, method: str, questions: Sequence[RatingTask]
+) -> dict[str, Any]:
+    from diaghoi.language.lexicon import load_lexicon
+    from diaghoi.semantic.tables.baselines import baseline
+    from diaghoi.semantic.tables.similarity import write_similarity
+
+    tables = []
+    for question in questions:
+        file = choices.files[question.kind]
+        terms = question.terms + question.candidates
+        table = baseline(terms, method, load_lexicon(choices.wordnet))
+        write_similarity(file, table)
+        facts = (len(terms), table.pairs, table.name, table.source)
+        tables.append(_row(question.kind, file, *facts))
+    return {"tables": tables, "zeros": [], "unread": [], "unanswered": []}
+
+
+def _row(kind: str, file: Path, words: int, pairs: int, name: str, source: str) -> dict[str, Any]:
+    row = {"kind": kind, "file": str(file), "words": words, "pairs": pairs}
+    return row | {"name": name, "source": source}
+
+
+def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
+    """Say what asking the raters takes."""
+    for number, row in enumerate(rows):
+        most = "at most " if number else ""
+        cost = "" if row["price"] is None else f", {row['price']:,.2f} by the prices given"
+        yield (
+            f"{row['rater']}: {most}{row['pairs']:,} pairs to rate in {row['requests']:,} "
+            f"requests, about {row['tokens_in']:,} tokens in and {row['tokens_out']:,} out "
+            f"(more where a model thinks aloud){cost}"
+        )
+    prices = [row["price"] for row in rows if row["price"] is not None]
+    if prices:
+        yield f"together at most {sum(prices):,.2f}"
+
+
+def _written(choices: BuildOptions, found: Sequence[RatingResult]) -> dict[str, Any]:
+    from diaghoi.semantic.tables.merging import write_ratings
+
+    tables, unread, unanswered, zeros = [], [], [], []
+    for rated in found:
+        kind, raters = rated.question.kind, rated.raters
+        file = choices.files[kind]
+        ratings = rated.ratings(file.stem)
+        write_ratings(file, ratings)
+        pairs = int((ratings.first != ratings.second).sum())
+        source = f"rated by {', '.join(raters)}"
+        tables.append(_row(kind, file, len(ratings.names), pairs, file.stem, source))
+        zeros += [{"kind": kind, "first": raters[0], **row} for row in rated.zero_check]
+        unread += [dict(zip(("rater", "a", "b"), row, strict=True)) for row in rated.unread]
+        named = ("rater", "a", "b", "why")
+        unanswered += [dict(zip(named, row, strict=True)) for row in rated.unanswered]
+    return {"tables": tables, "zeros": zeros, "unread": unread, "unanswered": unanswered}
+
+
+def _present(choices: BuildOptions, result: Mapping[str, Any]) -> None:
+    incomplete = {
+        "unread": "have no valid reply and no score of that rater; --ask-again asks again",
+        "unanswered": "had no reply; the same command asks again",
+    }
+    notes = []
+    for key, what in incomplete.items():
+        rows = [f"{row['a']} and {row['b']} ({row['rater']})" for row in result[key]]
+        if rows:
+            notes.append(f"{len(rows)} pairs {what}: {some_of(rows)}")
+    choices.output.deliver(outputs.as_json(result), lambda: _print(result), notes)
+
+
+def _print(result: Mapping[str, Any]) -> None:
+    for table in result["tables"]:
+        typer.echo(
+            f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
+            f"{table['source']}"
+        )
+    for row in result["zeros"]:
+        typer.echo(
+            f"{row['kind']}s: of {row['pairs']:,} pairs that {row['first']} rates 0, "
+            f"{row['rater']} rates {row['above']:,} above 0 ({percent(row['share'])} %)"
+        )

@@ -16,18 +16,17 @@ if TYPE_CHECKING:
     from diaghoi.comparison.study import Study
     from diaghoi.semantic.measure import Measure
 
-_VERBS = typer.Option(
-    "--verb-similarity",
-    help="Similarity of verbs: CSV a,b,score, or .npz.",
-    readable=False,
-    rich_help_panel=MEANING,
-)
-_OBJECTS = typer.Option(
-    "--object-similarity",
-    help="Similarity of objects: CSV a,b,score, or .npz.",
-    readable=False,
-    rich_help_panel=MEANING,
-)
+
+def _table(what: str) -> Any:
+    return typer.Option(
+        f"--{what}-similarity",
+        help=f"Similarity of {what}s: CSV a,b,score, or .npz.",
+        readable=False,
+        rich_help_panel=MEANING,
+    )
+
+
+_VERBS, _OBJECTS = _table("verb"), _table("object")
 VerbTable = Annotated[Path, _VERBS]
 ObjectTable = Annotated[Path, _OBJECTS]
 MaybeVerbTable = Annotated[Path | None, _VERBS]
@@ -54,10 +53,11 @@ class CombinationOptions:
     verb_synsets: Path | None = option(
         None,
         panel=MEANING,
+        rare=True,
         help="CSV that maps verbs to their names in the table, such as synsets.",
     )
     object_synsets: Path | None = option(
-        None, panel=MEANING, help="CSV that maps objects to their names in the table."
+        None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
     )
 
     def measure(self, **more: Any) -> Measure:
@@ -96,12 +96,7 @@ class SimilarityOptions:
     @property
     def inputs(self) -> list[Path | None]:
         """The files that are given."""
-        return [
-            self.verbs,
-            self.objects,
-            self.reading.verb_synsets,
-            self.reading.object_synsets,
-        ]
+        return [self.verbs, self.objects, self.reading.verb_synsets, self.reading.object_synsets]
 
     def read(self, bar: Progress) -> dict[str, Any]:
         """Read the tables: keyword arguments of :func:`diaghoi.semantic.evaluate`.
@@ -115,20 +110,14 @@ class SimilarityOptions:
         from diaghoi.semantic.tables.similarity import read_similarity
 
         bar.start("reading tables of similarity")
-        verbs, objects = (
-            read_similarity(path, scale=self.reading.scale) for path in (self.verbs, self.objects)
-        )
-        verb_senses, object_senses = (
-            None if path is None else read_senses(path)
-            for path in (self.reading.verb_synsets, self.reading.object_synsets)
-        )
-        return {
-            "verbs": verbs,
-            "objects": objects,
-            "verb_senses": verb_senses,
-            "object_senses": object_senses,
-            "measure": self.measure,
-        }
+        words: dict[str, Any] = {"measure": self.measure}
+        for what, table, senses in (
+            ("verb", self.verbs, self.reading.verb_synsets),
+            ("object", self.objects, self.reading.object_synsets),
+        ):
+            words[f"{what}s"] = read_similarity(table, scale=self.reading.scale)
+            words[f"{what}_senses"] = None if senses is None else read_senses(senses)
+        return words
 
 
 def tables_if_given(
@@ -156,12 +145,9 @@ def tables_if_given(
     both = "give both --verb-similarity and --object-similarity"
     if verbs is not None or objects is not None:
         raise InputError(f"similarity of verbs and of objects are used together: {both}")
-    needed_by = {
-        "--kind": kind,
-        "--scale": reading.scale,
-        "--verb-synsets": reading.verb_synsets,
-        "--object-synsets": reading.object_synsets,
-    }
+    names = ("scale", "verb_synsets", "object_synsets")
+    needed_by = {"--kind": kind}
+    needed_by |= {f"--{name.replace('_', '-')}": getattr(reading, name) for name in names}
     for name, value in needed_by.items():
         if value is not None:
             raise InputError(f"{name}: needs similarity; {both}")
@@ -173,16 +159,8 @@ def tables_of_study(study: Study) -> SimilarityOptions | None:
 
     Similarity is measured as in the paper.
     """
-    from diaghoi.semantic.measure import Measure
-
-    if not study.tables:
-        return None
-    return SimilarityOptions(
-        verbs=study.tables["verb_similarity"],
-        objects=study.tables["object_similarity"],
-        reading=CombinationOptions(
-            verb_synsets=study.tables.get("verb_synsets"),
-            object_synsets=study.tables.get("object_synsets"),
-        ),
-        measure=Measure(),
-    )
+    tables = study.tables
+    names = ("verb_similarity", "object_similarity", "verb_synsets", "object_synsets")
+    verbs, objects, verb_synsets, object_synsets = map(tables.get, names)
+    reading = CombinationOptions(verb_synsets=verb_synsets, object_synsets=object_synsets)
+    return tables_if_given(verbs, objects, reading, None)

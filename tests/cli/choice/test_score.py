@@ -13,6 +13,7 @@ from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 from diaghoi.formats import write
 
 Run = Callable[..., Any]
+DIAGNOSED = ("--also", "selection,distractors,positions")
 OPTIONS = ["hold a/an bicycle", "ride a/an bicycle", "wash a/an bicycle", "eat a/an apple"]
 QUESTION = {
     "gt_choices": OPTIONS[1:2],
@@ -75,12 +76,24 @@ def test_the_conformance_cases_agree(run: Run, shared: Path, alone: Path, settin
 def test_the_figures_are_shown_and_written(run: Run, asked: Path, answers: Path) -> None:
     outcome = run("choice", "score", asked, answers, "--json", "out.json")
     assert outcome.code == 0
-    assert "model on HICO-DET, multiple choice" in outcome.out
-    assert "6 questions on 6 images, 3 classes; answers: 5 letters, 1 refusals" in outcome.out
-    assert "Instance-F1" in outcome.out
-    assert "Exact match" in outcome.out
+    lines = outcome.out.splitlines()
+    assert lines[0] == "model · HICO-DET · 6 questions on 6 images, 3 classes"
+    assert lines[1].startswith("! 6 questions: chance moves the numbers by points; add")
+    assert "! model.jsonl: 1 of 6 replies pick nothing that can be read" in outcome.out
+    for name, value in {"Instance-F1": "61.11", "Exact match": "50.00"}.items():
+        assert [line.split()[-1] for line in lines if line.startswith(name)] == [value]
+    assert "precision" not in outcome.out
     assert "Single" not in outcome.out
-    assert "1 of 6 replies pick nothing that can be read" in outcome.err
+    assert lines[-2:] == [
+        "Answers: 5 letters, 1 refusals",
+        "more: --detail, --also selection,distractors,positions, 'choice compare'",
+    ]
+    assert outcome.err == "Wrote out.json\n"
+    whole = run("choice", "score", asked, answers, "--detail")
+    assert "model on HICO-DET, multiple choice" in whole.out
+    assert "6 questions on 6 images, 3 classes; answers: 5 letters, 1 refusals" in whole.out
+    assert "precision" in whole.out
+    assert "model.jsonl: 1 of 6 replies pick nothing that can be read" in whole.err
     result = json.loads(Path("out.json").read_text())
     assert list(result)[:4] == ["diaghoi", "label", "dataset", "how"]
     assert result["instance_f1"] == pytest.approx((3 + 2 / 3) / 6)
@@ -120,12 +133,34 @@ def test_single_and_multi_have_the_same_keys(run: Run, asked: Path, answers: Pat
     assert said in run("choice", "score", asked, answers, "--people", "people.json").out
 
 
+def test_the_first_screen_has_24_lines_whatever_there_is_to_say(
+    run: Run, asked: Path, alone: Path
+) -> None:
+    """Single and multi, intervals, questions without answers, replies, and answers to others."""
+    people = {f"HICO_{number}.jpg": 1 + number % 2 for number in range(6)}
+    (alone / "people.json").write_text(json.dumps(people))
+    replied = replies(alone / f"{'long name ' * 9}.jsonl", ["B", "(A", "no idea", ""])
+    others = {"image": "x.jpg", "question": "QA_0", "options": OPTIONS, "reply": "A"}
+    chosen = {"image": "HICO_5.jpg", "question": "QA_0", "chosen": ["fly a/an kite"]}
+    with replied.open("a") as file:
+        file.write(f"{json.dumps(others)}\n{json.dumps(chosen)}\n")
+    words = ("choice", "score", asked, replied, "--people", "people.json", "--bootstrap", 100)
+    lines = run(*words).out.splitlines()
+    assert len(lines) <= 24
+    assert max(map(len, lines)) <= 80
+    assert [line[:2] for line in lines].count("! ") == 4
+    assert "! 1 more remark like these: --detail" in lines
+    assert lines[-1].startswith("more: --detail")
+    assert run(*words, "--detail").err.count("Note: ") == 4
+
+
 def test_everything_that_can_be_asked_for_is_shown(run: Run, asked: Path, answers: Path) -> None:
     outcome = run(
-        *("choice", "score", asked, answers, "--diagnose", "--bootstrap", "100", "--seed", "1"),
-        *("--class-table", "classes.csv", "--figure", "bias.pdf", "--json", "out.json"),
+        *("choice", "score", asked, answers, *DIAGNOSED, "--bootstrap", "100", "--seed", "1"),
+        *("--out", "classes.csv", "--out", "bias.pdf", "--json", "out.json"),
     )
     assert outcome.code == 0
+    assert "chance moves" not in outcome.out
     for words in ("95 % of resamples", "What is picked", "Wrong options picked most", "Position"):
         assert words in outcome.out
     assert max(map(len, outcome.out.splitlines())) <= 80
@@ -138,7 +173,7 @@ def test_everything_that_can_be_asked_for_is_shown(run: Run, asked: Path, answer
 
 
 def test_confusions_that_never_happen_are_not_listed(run: Run, asked: Path, answers: Path) -> None:
-    outcome = run("choice", "score", asked, answers, "--diagnose", "--json", "out.json")
+    outcome = run("choice", "score", asked, answers, *DIAGNOSED, "--json", "out.json")
     verbs, objects = (
         json.loads(Path("out.json").read_text())["distractors"][f"confused_{part}"]
         for part in ("verbs", "objects")
@@ -152,7 +187,8 @@ def test_confusions_that_never_happen_are_not_listed(run: Run, asked: Path, answ
 def test_the_excess_of_a_position_is_in_points_of_the_shown(
     run: Run, asked: Path, answers: Path
 ) -> None:
-    out = run("choice", "score", asked, answers, "--diagnose").out
+    out = run("choice", "score", asked, answers, "--also", "positions").out
+    assert "What is picked" not in out
     head, _, row = out.partition("Position ")[2].splitlines()[:3]
     assert head.split() == ["Shown", "Picked", "Expected", "Excess,", "points", "p,", "corrected"]
     letter, shown, picked, expected, excess, _ = row.split()
@@ -163,7 +199,42 @@ def test_the_excess_of_a_position_is_in_points_of_the_shown(
 
 def test_a_figure_does_not_lengthen_what_is_shown(run: Run, asked: Path, answers: Path) -> None:
     plain = run("choice", "score", asked, answers)
-    assert run("choice", "score", asked, answers, "--figure", "f.svg").out == plain.out
+    assert run("choice", "score", asked, answers, "--out", "f.svg").out == plain.out
+
+
+def test_a_folder_gets_all_files(run: Run, asked: Path, answers: Path, predictions: Path) -> None:
+    assert run("choice", "score", asked, answers, "--out", "all").code == 0
+    tables = {".json", ".csv", ".md", ".tex", ".txt", "_classes.csv", "_classes.json"}
+    figures = {".pdf", ".svg", ".png"}
+    assert {path.name for path in Path("all").iterdir()} == {
+        f"model{end}" for end in tables | figures
+    }
+    assert "Exact match" in Path("all/model.txt").read_text()
+    assert "choice,hico-det,multiple choice,model," in Path("all/model.csv").read_text()
+    run("choice", "detect", asked, predictions, "--out", "detector", "--label", "D")
+    assert {path.name for path in Path("detector").iterdir()} == {f"D{end}" for end in tables}
+    compared = run("choice", "compare", asked, answers, predictions, "--out", "both")
+    assert compared.code == 0
+    assert {path.suffix for path in Path("both").iterdir()} == figures | {
+        *(".json", ".csv", ".md", ".tex", ".txt")
+    }
+    printed = run("choice", "score", asked, answers, "--out", "-.csv").out
+    assert printed == Path("all/model.csv").read_bytes().decode()
+
+
+def test_the_analyses_are_listed(run: Run) -> None:
+    listed = run("choice", "score", "--also", "help")
+    assert listed.code == 0
+    names = [line.split()[0] for line in listed.out.splitlines()[1:]]
+    assert names == ["selection", "distractors", "positions"]
+
+
+@pytest.mark.parametrize("name", ["ask", "build", "score", "detect", "compare"])
+def test_the_help_is_short(run: Run, name: str) -> None:
+    usual, whole = run("choice", name, "--help").out, run("choice", name, "--help-all").out
+    assert len(usual.splitlines()) <= 70
+    assert len(whole) > len(usual)
+    assert "--memory" in whole
 
 
 def test_a_detector_is_scored_by_its_best_triplets(
@@ -171,13 +242,23 @@ def test_a_detector_is_scored_by_its_best_triplets(
 ) -> None:
     outcome = run("choice", "detect", asked, predictions, "--json", "out.json", "--label", "D")
     assert outcome.code == 0
-    assert "D on HICO-DET, multiple choice" in outcome.out
-    assert "finds the person in 6 of 6 questions" in outcome.err
+    assert outcome.out.startswith("D · HICO-DET · 6 questions")
+    assert "! det.npz: finds the person in 6 of 6 questions" in outcome.out
     result = json.loads(Path("out.json").read_text())
     assert result["exact_match"] == pytest.approx(5 / 6)
     assert result["how"] == "top 5 triplets of each image"
     high = run("choice", "detect", asked, predictions, "--threshold", "0.95", "--json", "-")
     assert json.loads(high.out)["micro_recall"] == 0
+
+
+def test_predictions_are_read_as_the_user_says(run: Run, asked: Path, predictions: Path) -> None:
+    words = ("choice", "detect", asked, predictions)
+    assert json.loads(run(*words, "--read", "origin=0", "--json", "-").out)["questions"] == 6
+    for key in ("ids=gt.pkl", "instances=gt.pkl"):
+        done = run(*words, "--read", key)
+        assert (done.code, done.out) == (2, "")
+        assert f"--read {key[:3]}" in done.err
+        assert "does not apply to this command" in done.err
 
 
 def test_models_and_detectors_stand_in_one_table(
@@ -187,7 +268,14 @@ def test_models_and_detectors_stand_in_one_table(
     assert outcome.code == 0
     assert "VLM\n  V" in outcome.out
     assert "HOI-specific methods\n  D" in outcome.out
-    assert "finds the person" in outcome.err
+    assert outcome.err == "2 notes: --detail\n"
+    assert len(outcome.out.splitlines()) <= 30
+    assert "What is picked" not in outcome.out
+    whole = run("choice", "compare", asked, answers, predictions, "--detail")
+    assert "finds the person" in whole.err
+    assert "What is picked" in whole.out
+    some = run("choice", "compare", asked, answers, predictions, "--table", "selection").out
+    assert ("What is picked" in some, "Multiple choice, %" in some) == (True, False)
     out = run("choice", "compare", asked, answers, predictions, "--out", "t.tex", "--json", "-")
     latex = Path("t.tex").read_text()
     assert latex.count(r"\begin{table") == 2
@@ -201,11 +289,27 @@ def test_models_and_detectors_stand_in_one_table(
     assert tables["choice"]["best"]["instance_f1.overall"] == ["det"]
 
 
+def test_the_first_screen_of_a_comparison_has_30_lines(
+    run: Run, asked: Path, answers: Path, predictions: Path
+) -> None:
+    """The metric that papers print first is told of, and a mark shows what else differs."""
+    people = {f"HICO_{number}.jpg": 1 + number % 2 for number in range(6)}
+    Path("people.json").write_text(json.dumps(people))
+    words = ("choice", "compare", asked, answers, predictions, "--people", "people.json")
+    done = run(*words, "--significance", "--resamples", 200)
+    lines = done.out.splitlines()
+    assert len(lines) <= 30
+    assert next(line for line in lines if "significant" in line).startswith("Instance-F1: no ")
+    assert lines[-1] == "more: --detail, --table selection, --out choice.tex"
+    whole = run(*words, "--significance", "--resamples", 200, "--detail").out
+    assert whole.count("no significant difference") == 4
+
+
 def test_models_are_tested_against_the_first(run: Run, asked: Path, answers: Path) -> None:
     other = replies(Path("other.jsonl"), ["A"] * 6)
     outcome = run(
         *("choice", "compare", asked, answers, other, "--significance", "--resamples", "60"),
-        *("--figure", "scores.png", "--groups", "small,large"),
+        *("--out", "scores.png", "--headings", "small,large", "--detail"),
     )
     assert outcome.code == 0
     assert "small\n  model" in outcome.out
@@ -221,13 +325,23 @@ BAD: list[tuple[list[str], str]] = [
     (["score", "{answers}", "{asked}"], "holds no questions"),
     (["score", "{asked}", "{predictions}"], "holds no answers"),
     (["score", "{asked}", "{answers}", "--json", "{asked}"], "would overwrite an input file"),
-    (["score", "{asked}", "{answers}", "--class-table", "t.txt"], "t.txt: tables are written as"),
+    (["score", "{asked}", "{answers}", "--out", "t.html"], "t.html: unknown suffix .html; give"),
+    (["score", "{asked}", "{answers}", "--also", "diagnose"], "--also diagnose: not known"),
+    (["score", "{asked}", "{answers}", "--out", "-.pdf"], "-.pdf: cannot be printed"),
+    (["detect", "{asked}", "{predictions}", "--out", "f.pdf"], "f.pdf: unknown suffix .pdf; give"),
+    (
+        ["compare", "{asked}", "{answers}", "--table", "pairs"],
+        "--table 'pairs': not known; give some of choice, selection",
+    ),
     (["detect", "{asked}", "{predictions}", "--threshold", "nan"], "threshold nan: not a score"),
     (
         ["compare", "{asked}", "{answers}", "{predictions}", "--significance", "--resamples", "1"],
         "--resamples 1: give at least two resamples",
     ),
-    (["score", "{asked}", "{answers}", "--figure", "f.xyz"], "f.xyz: cannot be drawn"),
+    (
+        ["score", "{asked}", "{answers}", "--out", "f.xyz"],
+        "f.xyz: unknown suffix .xyz; give one of",
+    ),
     (
         ["score", "{asked}", "{answers}", "--bootstrap", "99"],
         "99: too few for intervals; give at least 100",
@@ -242,7 +356,7 @@ BAD: list[tuple[list[str], str]] = [
     (["compare", "{asked}", "{answers}", "{answers}"], "label 'model': used for two models"),
     (["compare", "{asked}", "{answers}", "--labels", "a,b"], "--labels a,b: has 2 values"),
     (["compare", "{asked}", "{answers}", "--significance"], "only one is given; give two or more"),
-    (["compare", "{asked}", "{answers}", "--format", "tex"], "give one of text, markdown"),
+    (["compare", "{asked}", "{answers}", "--headings", "a,b"], "--headings a,b: has 2 values"),
 ]
 
 
@@ -262,15 +376,19 @@ def test_bad_input_is_one_line_and_exit_code_2(
 
 def test_positions_need_the_order_of_the_options(run: Run, asked: Path) -> None:
     Path("chosen.jsonl").write_text('{"image": "HICO_0.jpg", "chosen": ["ride a/an bicycle"]}\n')
-    outcome = run("choice", "score", asked, "chosen.jsonl", "--diagnose")
+    outcome = run("choice", "score", asked, "chosen.jsonl", "--also", "positions")
     assert "The answers do not tell the order of their options." in outcome.out
-    outcome = run("choice", "score", asked, "chosen.jsonl", "--figure", "f.pdf", "--json", "j.json")
+    outcome = run("choice", "score", asked, "chosen.jsonl", "--out", "f.pdf", "--json", "j.json")
     assert (outcome.code, Path("f.pdf").exists(), Path("j.json").exists()) == (2, False, False)
     assert "do not tell in which order" in outcome.err
+    assert run("choice", "score", asked, "chosen.jsonl", "--out", "folder").code == 0
+    assert {path.suffix for path in Path("folder").iterdir()} == {
+        *(".json", ".csv", ".md", ".tex", ".txt")
+    }
 
 
 def test_quiet_prints_nothing(run: Run, asked: Path, answers: Path) -> None:
-    outcome = run("choice", "score", asked, answers, "--quiet", "--diagnose")
+    outcome = run("choice", "score", asked, answers, "--quiet", *DIAGNOSED)
     assert (outcome.out, outcome.err) == ("", "")
 
 

@@ -37,7 +37,7 @@ def test_all_figures_in_json(run, ratings: Path) -> None:
 
 
 def test_the_tables_say_what_they_are(run, ratings: Path) -> None:
-    done = run("similarity", "agreement", ratings)
+    done = run("similarity", "agreement", ratings, "--detail")
     assert "ann and bob" in done.out
     assert "Krippendorff's alpha" in done.out
     assert "Spearman" in done.out
@@ -59,7 +59,7 @@ def test_what_people_change_with_the_picture(run, ratings: Path, alone: Path) ->
     assert found["share"] == pytest.approx(2 / 9)
     assert (found["share_low"], found["share_high"]) == pytest.approx((low, high))
     assert (found["size"], found["size_low"], found["size_high"]) == (1.5, None, None)
-    done = run(*words)
+    done = run(*words, "--detail")
     assert "Rated again in again.csv" in done.out
     assert re.search(r"Changed ratings, % +22\.22 +6\.32 to 54\.74\n", done.out)
     assert re.search(r"Size of a change, points +1\.500 +–\n", done.out)
@@ -125,7 +125,7 @@ def test_a_seed_gives_the_same_p_value(run, ratings: Path) -> None:
 
 @pytest.mark.slow
 def test_the_figures_are_drawn(run, ratings: Path) -> None:
-    assert run("similarity", "agreement", ratings, "--figure", "a.pdf", "-q").code == 0
+    assert run("similarity", "agreement", ratings, "--out", "a.pdf", "-q").code == 0
     assert Path("a.pdf").read_bytes().startswith(b"%PDF")
 
 

@@ -248,7 +248,7 @@ def test_what_would_fail_again_is_not_tried_again(run, verbs: Path, status: int,
     model = Model(rate, lambda words, number: error(status, "no", Location="http://other.invalid"))
     with serving(model):
         done = run("similarity", "build", "--verbs", verbs, "--rater", f"{model.url},m",
-                   "--out", "t.csv", "--workers", 1, *QUICK)  # fmt: skip
+                   "--out", "t.csv", "--concurrent", 1, *QUICK)  # fmt: skip
     assert done.code == 2
     assert f"HTTP {status}" in done.err
     assert advice in done.err
@@ -258,7 +258,7 @@ def test_what_would_fail_again_is_not_tried_again(run, verbs: Path, status: int,
 def test_many_questions_are_under_way_at_once_and_no_more_than_allowed(run, verbs: Path) -> None:
     with serving(Model(rate, lambda words, number: {"wait": 0.02})) as model:
         run("similarity", "build", "--verbs", verbs, "--rater", f"{model.url},m",
-            "--out", "t.csv", "--workers", 4, *QUICK)  # fmt: skip
+            "--out", "t.csv", "--concurrent", 4, *QUICK)  # fmt: skip
     assert 1 < model.most_under_way <= 4
 
 
@@ -346,7 +346,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(verbs: Path) -> None:
     workers, moment = 3, 6
     command = [
         sys.executable, "-m", "diaghoi", "similarity", "build", "--verbs", str(verbs),
-        "--out", "t.csv", "--workers", str(workers), "--pause", "0.01", "--yes", "--rater",
+        "--out", "t.csv", "--concurrent", str(workers), "--pause", "0.01", "--yes", "--rater",
     ]  # fmt: skip
     reached = threading.Event()
 

@@ -52,8 +52,8 @@ def test_report_without_naming_the_data_set(detector, shared, run):
 def test_files_of_the_annotations(tmp_path, saved, run):
     truth = vcoco.write_annotations(tmp_path / "a", places=("b", "c"))
     found = saved([vcoco.result(hold_agent=0.5)])
-    beside = ("--instances", tmp_path / "a/b/instances_vcoco_all_2014.json")
-    beside += ("--ids", tmp_path / "a/c/vcoco_test.ids")
+    instances = tmp_path / "a/b/instances_vcoco_all_2014.json"
+    beside = ("--read", f"instances={instances},ids={tmp_path / 'a/c/vcoco_test.ids'}")
     done = run("report", found, "--annotations", truth)
     assert done.returncode == 2
     assert done.stderr.startswith(f"diaghoi: error: {truth}: instances_vcoco_all_2014.json belongs")
@@ -72,8 +72,8 @@ def test_image_of_a_single_file(saved, tmp_path, run):
     for command in (("inspect", path), ("convert", path, tmp_path / "x.npz")):
         done = run(*command)
         assert done.returncode == 2
-        assert "say which image it is with --image-id" in done.stderr
-        assert run(*command, "--image-id", "7").returncode == 0
+        assert "say which image it is with --read image-id=ID" in done.stderr
+        assert run(*command, "--read", "image-id=7").returncode == 0
 
 
 def test_what_a_cache_template_fills_in_counts_for_the_official_figures_alone(tmp_path, run):

@@ -1,4 +1,4 @@
-"""``diaghoi gallery``: a folder of pictures with an index, or one page."""
+"""``diaghoi figures cases``: a folder of pictures with an index, one page, or a figure."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ from diaghoi.formats.pictures.folder import Picture, Pictures
 from diaghoi.report.case_pictures import words_for
 from diaghoi.report.gallery import Gallery, write_folder
 
+CASES = ("figures", "cases")
 NAMES = ("one.jpg", "two.jpg")
+HOLD = 36
 FAR = [400.0, 300.0, 450.0, 350.0]
 
 
@@ -50,7 +52,7 @@ def files(save, truth, found, images) -> dict[str, Any]:
 
 
 def show(run, files, *more: object):
-    return run("gallery", files["predictions"], *files["words"], *more)
+    return run(*CASES, files["predictions"], *files["words"], *more)
 
 
 class Page(HTMLParser):
@@ -164,7 +166,7 @@ def test_names_in_a_page_are_words_and_not_html(run, files, alone, save, found, 
     evil = '"><script>alert(1)</script>\x07.jpg'
     found[0]["filename"] = evil
     path = save("<img src=x>.pkl", found)
-    done = run("gallery", path, *files["words"], "--error", "both_boxes", "--out", "cases.html")
+    done = run(*CASES, path, *files["words"], "--error", "both_boxes", "--out", "cases.html")
     assert done.code == 0
     page = Page(alone / "cases.html")
     assert not page.all("script")
@@ -188,7 +190,7 @@ def test_a_described_class_in_a_page_is_words(run, alone, save, images) -> None:
     found = [{"filename": "one.jpg", "predictions": boxes[:1] * 2, "hoi_prediction": []}]
     words = ("--dataset", "own.toml", "--images", images, "--out", "cases.html", "--force")
     gt, preds = save("gt.pkl", truth), save("p.pkl", found)
-    done = run("gallery", preds, "--annotations", gt, *words)
+    done = run(*CASES, preds, "--annotations", gt, *words)
     assert (done.code, done.out[:22]) == (0, "cases.html: 1 case: hu")
     assert "Note: the font has not all letters of the names; boxes stand for them\n" in done.err
     page = Page(alone / "cases.html")
@@ -236,13 +238,26 @@ def test_one_class_by_name_with_hyphens_or_number(run, files) -> None:
 
 def test_top_and_several_errors(run, data, images) -> None:
     words = ("--annotations", data.annotations, "--images", images, "--pairs", data.pairs)
-    more = ("--error", "duplicate", "--error", "action,association", "--top", 1, "--out", "out")
-    done = run("gallery", data.predictions, *words, *more)
+    more = ("--error", "duplicate", "--error", "action,association", "--most", 1, "--out", "out")
+    done = run(*CASES, data.predictions, *words, *more)
     assert re.fullmatch(
         r"out: 3 cases: duplicate 1 of \d+, action 1 of \d+, association 1 of \d+\n", done.out
     )
     index = json.loads(Path("out/index.json").read_text())
     assert [case["error"] for case in index["cases"]] == ["duplicate", "action", "association"]
+
+
+def test_cases_of_some_images(run, files, save, found) -> None:
+    found[0]["filename"], found[1]["filename"] = "two.jpg", "one.jpg"
+    files["predictions"] = save("preds.pkl", found)
+    words = ("--error", "object_box", "--image")
+    assert show(run, files, *words, "one.jpg", "--out", "o").out.endswith("object_box 0 of 0\n")
+    assert show(run, files, *words, "two.jpg", "--out", "o").out.endswith("object_box 1 of 1\n")
+    assert json.loads(Path("o/index.json").read_text())["images"] == ["two.jpg"]
+    assert show(run, files, *words, "two.jpg", "--out", "cases.html").code == 0
+    assert "Only on two.jpg." in Page(Path("cases.html")).text
+    done = show(run, files, *words, "tow.jpg", "--out", "o")
+    assert "--image 'tow.jpg': no such image" in done.err
 
 
 # How similar errors are to what is annotated.
@@ -379,17 +394,15 @@ BOTH = ("--verb-similarity", "verbs.csv", "--object-similarity", "objects.csv")
         (("--error", "false-positive", "--out", "o"), "--error 'false_positive': not known"),
         (("--images", "none", "--out", "o"), "none: no such folder; give the folder with"),
         (("--out", "images"), "images: is the folder of the input pictures; give another folder"),
-        (("--out", "preds.pkl"), "preds.pkl: cannot be the output folder: preds.pkl is a file"),
-        (
-            ("--out", "cases.pdf"),
-            "cases.pdf: is neither a folder nor a page; give a folder or FILE.h",
-        ),
+        (("--out", "gt"), "gt: cannot be the output folder: gt is a file"),
+        (("--out", "cases.jpg"), "--out cases.jpg: the name must end in .pdf, .svg, .png, .html, "),
         (("--out", "none/cases.html"), "none/cases.html: cannot be written: the folder none"),
         (("--out", "o", "--protocol", "hico"), "unknown protocol 'hico' (did you mean 'hico-det'"),
         (("--out", "o", "--class", "601"), "--class: unknown class 601"),
     ],
 )
 def test_bad_requests(run, files, alone, words, message) -> None:
+    Path("gt").touch()
     before = sorted(alone.rglob("*"))
     done = show(run, files, *words)
     assert (done.code, done.out) == (2, "")
@@ -433,20 +446,297 @@ def test_a_folder_that_cannot_be_made_is_told(images: Path) -> None:
 
 
 def test_images_and_out_are_needed(run, files) -> None:
-    done = run("gallery", files["predictions"], "--out", "o")
+    predictions = files["predictions"]
+    done = run(*CASES, predictions, "--out", "o")
     assert done.code == 2
     assert done.err == (
         "diaghoi: error: --images: give the folder with the pictures; without them, 'diaghoi "
-        "report --html PAGE.html' shows the worst cases\n"
+        f"report {predictions} --out PAGE.html' shows the worst cases\n"
     )
-    done = run("gallery", files["predictions"], *files["words"])
+    done = run(*CASES, predictions, *files["words"])
     assert (done.code, "Missing option '--out'" in done.err) == (2, True)
 
 
 def test_help(run) -> None:
-    done = run("gallery", "--help")
+    done = run(*CASES, "--help")
     assert done.code == 0
-    assert done.out.startswith("Usage: diaghoi gallery")
+    assert done.out.startswith("Usage: diaghoi figures cases")
+    assert done.out.count("\n") <= 70
+
+
+# Figures for a paper.
+
+
+@pytest.fixture
+def models(save, truth, found, images) -> dict[str, Any]:
+    """Two models; the first image of the first has a wrong object box, that of the second none."""
+    truth[0]["hoi_annotation"].append({"subject_id": 0, "object_id": 1, "category_id": HOLD})
+    better = [dict(each, hoi_prediction=list(each["hoi_prediction"])) for each in found]
+    better[0]["hoi_prediction"].append(
+        {"subject_id": 0, "object_id": 1, "category_id": HOLD, "score": 0.4, "action_score": 0.4}
+    )
+    found[0]["predictions"].append({"bbox": FAR, "category_id": 1})
+    found[0]["hoi_prediction"].append(
+        {"subject_id": 0, "object_id": 2, "category_id": 76, "score": 0.75, "action_score": 0.7}
+    )
+    return {
+        "first": save("first.pkl", found),
+        "second": save("second.pkl", better),
+        "words": ("--annotations", save("gt.pkl", truth), "--images", images),
+    }
+
+
+def texts(path: Path) -> list[str]:
+    """The texts of an SVG file, in their order."""
+    found = re.findall(r"<text [^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
+    return [text.replace("&quot;", '"') for text in found]
+
+
+def pictures(path: Path) -> int:
+    return len(re.findall("<image ", path.read_text(encoding="utf-8")))
+
+
+# Errors.
+
+
+def test_a_picture_for_each_error(run, models, alone) -> None:
+    done = run(*CASES, models["first"], *models["words"], "--out", "p.svg")
+    assert done.code == 0
+    assert "Wrote p.svg" in done.err
+    shown = texts(alone / "p.svg")
+    assert "ride bicycle 0.75" in shown
+    assert [each for each in shown if each in ("Object box", "Missed triplet")]
+    assert "no case of" in done.err
+    assert "human_box" in done.err
+    assert shown[-2:] == ["prediction, coloured by its error", "annotation"]
+
+
+@pytest.mark.parametrize(("column", "pixels"), [("single", 975), ("double", 2062)])
+def test_figures_have_the_width_of_a_column(run, models, alone, column, pixels) -> None:
+    words = (*CASES, models["first"], *models["words"], "--column", column)
+    assert run(*words, "--out", "p.png").code == 0
+    with Image.open(alone / "p.png") as image:
+        assert image.width == pixels
+
+
+def test_one_error_before_and_after_its_repair(run, models, alone) -> None:
+    words = ("--error", "object_box", "--repairs", "--out", "p.svg")
+    done = run(*CASES, models["first"], *models["words"], *words)
+    assert (done.code, pictures(alone / "p.svg")) == (0, 2)
+    shown = texts(alone / "p.svg")
+    # What is repaired takes the place of a weaker true positive.
+    assert shown.index("Object box") < shown.index("Repaired") < shown.index("annotation")
+    assert shown.count("ride bicycle") == 1
+
+
+def test_errors_that_are_removed_and_not_counted(run, models, save, truth, found, alone) -> None:
+    found[1]["hoi_prediction"].append(found[1]["hoi_prediction"][0] | {"score": 0.3})
+    found[0]["hoi_prediction"] = []
+    both = save("both.pkl", found)
+    words = ("--error", "duplicate,missed_gt", "--repairs", "--out", "p.svg")
+    assert run(*CASES, both, *models["words"], *words).code == 0
+    shown = texts(alone / "p.svg")
+    assert {"Removed", "Not counted"} < set(shown)
+
+
+def test_cases_of_a_chosen_image(run, models, alone) -> None:
+    words = ("--image", "two.jpg", "--error", "object_box", "--out", "p.png")
+    done = run(*CASES, models["first"], *models["words"], *words)
+    assert (done.code, (alone / "p.png").exists()) == (2, False)
+    assert "no case of object_box on the images asked for" in done.err
+
+
+def test_a_case_of_a_chosen_class(run, models, alone) -> None:
+    words = ("--class", "hold-bicycle", "--out", "p.svg")
+    done = run(*CASES, models["first"], *models["words"], *words)
+    assert done.code == 0
+    shown = texts(alone / "p.svg")
+    assert ("hold bicycle" in shown, "ride bicycle 0.75" in shown) == (True, False)
+
+
+def test_only_images_with_a_picture_are_chosen(run, models, images) -> None:
+    (images / "one.jpg").unlink()
+    done = run(*CASES, models["first"], *models["words"], "--out", "p.png")
+    assert done.code == 2
+    words = ("--image", "one.jpg", "--out", "p.png")
+    done = run(*CASES, models["first"], *models["words"], *words)
+    assert done.code == 0
+    assert "pictures are not in" in done.err
+
+
+# Models.
+
+
+def test_two_models_on_one_picture(run, models, alone) -> None:
+    both = (models["first"], models["second"])
+    words = ("--image", "one.jpg", "--threshold", "0.1", "--out", "p.svg")
+    done = run(*CASES, *both, *models["words"], *words)
+    assert (done.code, pictures(alone / "p.svg")) == (0, 2)
+    shown = texts(alone / "p.svg")
+    assert [each for each in shown if re.match(r"\d ", each)] == [
+        "1 ride bicycle 0.50",
+        "2 ride bicycle 0.75",
+        "3 hold bicycle",
+        "1 ride 0.50, hold 0.40 bicycle",
+    ]
+    assert {"first", "second", "right", "false", "missed"} < set(shown)
+    assert "from a score of 0.1 (first), 0.1 (second)" in done.err
+
+
+def test_images_are_chosen_where_models_differ(run, models, alone) -> None:
+    both = (models["first"], models["second"])
+    words = ("--most", "1", "--out", "p.svg")
+    done = run(*CASES, *both, *models["words"], *words)
+    assert done.code == 0
+    assert "Images: one.jpg" in (alone / "p.svg").read_text(encoding="utf-8")
+
+
+def test_the_threshold_is_that_of_best_f1(run, models) -> None:
+    done = run(*CASES, models["second"], *models["words"], "--outcomes", "--out", "p.png")
+    assert done.code == 0
+    assert "predictions from a score of 0.4 (second)" in done.err
+
+
+def test_many_pairs_are_counted(run, models, save, found, alone) -> None:
+    for number in range(7):
+        found[1]["predictions"].append({"bbox": [10.0 * number, 200, 99, 300], "category_id": 1})
+        found[1]["hoi_prediction"].append(
+            {"subject_id": 0, "object_id": 2 + number, "category_id": 76, "score": 0.2}
+            | {"action_score": 0.2}
+        )
+    many = save("many.pkl", found)
+    words = ("--image", "two.jpg", "--outcomes", "--threshold", "0", "--out", "p.svg")
+    assert run(*CASES, many, *models["words"], *words).code == 0
+    assert "and 2 more" in texts(alone / "p.svg")
+
+
+# Corruptions.
+
+
+def test_corruptions_and_severities(run, images, alone) -> None:
+    picture = images / "one.jpg"
+    words = ("--corruption", "MB,JPEG", "--severity", "1,3", "--out", "p.svg")
+    assert run(*CASES, picture, *words).code == 0
+    shown = texts(alone / "p.svg")
+    assert shown == ["Severity 1", "Severity 3", "Motion blur", "JPEG artifacts"]
+    assert pictures(alone / "p.svg") == 4
+
+
+def test_one_severity_names_each_corruption_below(run, images, alone) -> None:
+    words = ("--corruption", "OS", "--severity", "2", "--out", "p.svg", "--quiet")
+    done = run(*CASES, images / "two.jpg", *words)
+    assert (done.code, done.out, done.err) == (0, "", "")
+    shown = texts(alone / "p.svg")
+    assert shown == ["Motion blur", "Defocus blur", "Gaussian blur", "Glass blur"]
+
+
+def test_a_grey_picture(run, images, alone) -> None:
+    Image.fromarray(np.full((60, 80), 99, np.uint8)).save(images / "grey.png")
+    words = ("--corruption", "JPEG", "--severity", "1", "--out", "p.png")
+    assert run(*CASES, images / "grey.png", *words).code == 0
+    with Image.open(alone / "p.png") as image:
+        red, green, blue, *_ = image.convert("RGB").getpixel((400, 300))
+    assert abs(red - green) < 3
+    assert abs(green - blue) < 3
+
+
+# Bad input.
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--image", "tow.jpg", "--out", "p.png"), "(did you mean 'two.jpg'"),
+        (("--across", "0", "--out", "p.png"), "--across"),
+        (("--column", "triple", "--out", "p.png"), "--column"),
+    ],
+)
+def test_wrong_options(run, models, alone, words, message) -> None:
+    for more in ((), ("--outcomes",)):
+        done = run(*CASES, models["first"], *models["words"], *words, *more)
+        assert done.code == 2
+        assert message in done.err
+        assert not (alone / "p.png").exists()
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--repairs", "--out", "o"), "--repairs: is for a figure of errors, not for a folder or"),
+        (
+            ("--most", 3, "--out", "p.pdf"),
+            "--most: is for a folder or a page of cases and a figure",
+        ),
+        (("--threshold", 0.3, "--out", "p.pdf"), "(of several files, or with --outcomes), not for"),
+        (("--error", "action", "--outcomes", "--out", "p.pdf"), "--error: is for a folder or a"),
+        (("--no-captions", "--out", "p.pdf"), "--no-captions: is for a folder or a"),
+        (("--verb-similarity", "v", "--out", "p.pdf"), "--verb-similarity: is for a folder or a"),
+        (
+            ("--most", 31, "--outcomes", "--out", "p.pdf"),
+            "--most 31: at most 30 images fit a figure",
+        ),
+        (
+            ("--severity", 3, "--out", "p.pdf"),
+            "--severity: is for a figure of a corrupted picture, ",
+        ),
+    ],
+)
+def test_options_of_something_else(run, files, words, message) -> None:
+    done = show(run, files, *words)
+    assert (done.code, message in done.err, done.err.count("\n")) == (2, True, 1)
+
+
+def test_a_folder_shows_one_model(run, models) -> None:
+    done = run(*CASES, models["first"], models["second"], *models["words"], "--out", "o")
+    assert done.code == 2
+    assert done.err.endswith("2 models: at most 1 for a folder or a page of cases; give fewer\n")
+
+
+def test_wrong_options_of_models(run, models) -> None:
+    words = (*models["words"], "--out", "p.png")
+    done = run(*CASES, models["first"], *words, "--outcomes", "--threshold", "nan")
+    assert (done.code, "--threshold nan: give a number" in done.err) == (2, True)
+    done = run(*CASES, *[models["first"]] * 7, *words)
+    assert (done.code, "7 models: at most 6" in done.err) == (2, True)
+
+
+def test_models_on_other_images(run, models, save, found) -> None:
+    found[1]["filename"] = "three.jpg"
+    words = (*models["words"], "--out", "p.png", "--force")
+    done = run(*CASES, models["first"], save("other.pkl", found), *words)
+    assert (done.code, "other: has other images than first" in done.err) == (2, True)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--corruption", "fog"), "unknown corruption 'fog'"),
+        (("--severity", "6"), "--severity 6"),
+        ((), "none.png"),
+    ],
+)
+def test_wrong_options_of_corruptions(run, images, alone, words, message) -> None:
+    picture = images / ("one.jpg" if words else "none.png")
+    done = run(*CASES, picture, *words, "--out", "p.png")
+    assert (done.code, message in done.err, (alone / "p.png").exists()) == (2, True, False)
+
+
+def test_a_damaged_picture(run, images) -> None:
+    (images / "bad.png").write_bytes(b"no picture")
+    done = run(*CASES, images / "bad.png", "--out", "p.png")
+    assert (done.code, "bad.png: is neither JPEG nor PNG" in done.err) == (2, True)
+
+
+def test_pictures_without_captions(run, models, alone) -> None:
+    words = ("--error", "object_box", "--out")
+    both = (*CASES, models["first"], *models["words"])
+    assert run(*both, *words, "with").code == run(*both, "--no-captions", *words, "without").code
+    tall = []
+    for folder in ("with", "without"):
+        (path,) = (alone / folder).glob("*.png")
+        with Image.open(path) as image:
+            tall.append(image.height)
+    assert tall[0] > tall[1]
 
 
 # Real pictures.
@@ -493,7 +783,7 @@ def street(shared: Path, alone: Path, save) -> tuple[Any, ...]:
 
 @pytest.mark.slow
 def test_real_pictures(run, street) -> None:
-    done = run("gallery", *street, "--error", "object_box", "--top", 4, "--out", "out")
+    done = run(*CASES, *street, "--error", "object_box", "--most", 4, "--out", "out")
     assert done.code == 0
     assert done.out.startswith("out: 4 cases: object_box 4 of ")
     assert done.err == "Note: annotations: gt.json\n"
@@ -509,7 +799,7 @@ def test_a_browser_shows_the_page(run, street, alone) -> None:
     browser = shutil.which("chromium")
     if browser is None:
         pytest.skip("chromium is not on this machine")
-    assert run("gallery", *street, "--error", "object_box", "--out", "cases.html").code == 0
+    assert run(*CASES, *street, "--error", "object_box", "--out", "cases.html").code == 0
     picture = alone / "page.png"
     flags = ("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync")
     subprocess.run(

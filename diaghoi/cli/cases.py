@@ -1,0 +1,355 @@
+"""``diaghoi figures cases``: cases drawn on their pictures, one by one or side by side."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import fields
+from functools import partial
+from math import isnan
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from diaghoi.cases.cases import ERRORS, PER_IMAGE
+from diaghoi.cases.similarities import COMPARED, KINDS
+from diaghoi.cli import options, outputs
+from diaghoi.cli.figures import class_of
+from diaghoi.cli.options import argument, named, option, options_class, with_options, without
+from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_choice
+from diaghoi.cli.similarity import options as similar
+from diaghoi.diagnosis.diagnose import diagnose
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
+from diaghoi.exceptions import InputError, close_matches, number_of, printable
+from diaghoi.formats.pictures.files import ENDINGS
+from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.oracles import error_title
+
+if TYPE_CHECKING:
+    from diaghoi.report.case_figures import Model
+
+MOST_MODELS, MOST_IMAGES = 6, 30  # more fit no figure
+PAGE = ".html"
+CASES, TYPICAL, OUTCOMES, CORRUPTED = (
+    "a folder or a page of cases",
+    "a figure of errors",
+    "a figure of outcomes (of several files, or with --outcomes)",
+    "a figure of a corrupted picture",
+)
+"""What is drawn."""
+OF_PREDICTIONS = ("images", "annotations", "image")
+OF_ERRORS = (*OF_PREDICTIONS, "pairs", "error", "hoi")
+TAKEN = {
+    CASES: (*OF_ERRORS, "most", "captions", "verb_similarity", "object_similarity", "kind"),
+    TYPICAL: (*OF_ERRORS, "repairs", "across"),
+    OUTCOMES: (*OF_PREDICTIONS, "most", "outcomes", "threshold", "across"),
+    CORRUPTED: ("corruption", "severity", "seed", "across"),
+}
+"""The options that not everything takes."""
+CHOICE, LAYOUT, PICTURE = "Cases", "Figures", "Corrupted pictures"
+
+
+@options_class
+class CaseOptions:
+    """Which cases are drawn, and where to."""
+
+    predictions: list[Path] = argument(
+        metavar="PREDICTIONS...",
+        help="Prediction files, or a picture to corrupt.",
+    )
+    out: Path = option(
+        panel=options.FILES,
+        help="Folder for a PNG of each case, page FILE.html, or figure FILE.pdf (.svg, .png).",
+    )
+    images: Path | None = option(
+        None, panel=options.READING, help="Folder with the pictures; predictions need it."
+    )
+    annotations: options.Annotations = None
+    pairs: options.Pairs = None
+    reading: ReadingOptions
+    protocol: ProtocolOptions = without(ProtocolOptions, "zero_shot", "groups")
+    error: list[str] | None = option(
+        None, panel=CHOICE, help=f"One of {', '.join(ERRORS)}; repeatable [all]."
+    )
+    hoi: str | None = option(
+        None, "--class", panel=CHOICE, help='Cases of one class, like "ride bicycle" [all].'
+    )
+    image: list[str] | None = option(
+        None, metavar="NAME", panel=CHOICE, help="Only this image; repeatable [all]."
+    )
+    most: int | None = option(
+        None,
+        min=1,
+        max=10_000,
+        panel=CHOICE,
+        help=f"Cases of each error, at most {PER_IMAGE} per image [24], or images of models [2].",
+    )
+    captions: bool = option(
+        True,
+        "--captions/--no-captions",
+        panel=options.FILES,
+        rare=True,
+        help="Text below the PNG files of a folder.",
+    )
+    repairs: bool = option(
+        False, panel=LAYOUT, help="Show beside each error what its oracle makes of it."
+    )
+    outcomes: bool = option(
+        False, panel=LAYOUT, help="Show right, false and missed pairs of one model, too."
+    )
+    threshold: float | None = option(
+        None, panel=LAYOUT, help="Least score of a pair [that of best F1]."
+    )
+    across: int | None = option(
+        None, min=1, max=10, rare=True, help="Pictures in a row [as many as are legible]."
+    )
+    column: options.Column = "single"
+    corruption: list[str] | None = option(
+        None, panel=PICTURE, help="By name, abbreviation or group; repeatable [all]."
+    )
+    severity: list[str] | None = option(
+        None, panel=PICTURE, help="1 (mild) to 5, or 1-3; repeatable [1-5]."
+    )
+    seed: int = option(0, min=0, max=options.LARGEST_SEED, rare=True, help="Seed of corruptions.")
+    verb_similarity: similar.MaybeVerbTable = None
+    object_similarity: similar.MaybeObjectTable = None
+    kind: list[str] | None = option(
+        None,
+        panel=options.MEANING,
+        help=f"Only errors of this similarity: {', '.join(KINDS)}; repeatable [all].",
+    )
+    combination: similar.CombinationOptions
+    quiet: options.Quiet = False
+
+    def __post_init__(self) -> None:
+        shown, number = self.shown, len(self.predictions)
+        for each in fields(self):
+            takers = [drawn for drawn, taken in TAKEN.items() if each.name in taken]
+            if takers and shown not in takers and getattr(self, each.name) != each.default:
+                word = next(iter(each.metadata.get("names", ())), f"--{each.name}").split("/")[-1]
+                raise InputError(
+                    f"{word.replace('_', '-')}: is for {' and '.join(takers)}, not for {shown}; "
+                    "leave it out"
+                )
+        models = MOST_MODELS if shown == OUTCOMES else 1
+        if number > models:
+            raise InputError(f"{number} models: at most {models} for {shown}; give fewer")
+        if shown == OUTCOMES and (self.most or 0) > MOST_IMAGES:
+            raise InputError(f"--most {self.most}: at most {MOST_IMAGES} images fit a figure")
+        if self.threshold is not None and isnan(self.threshold):
+            raise InputError("--threshold nan: give a number")
+        if shown != CORRUPTED and self.images is None:
+            raise InputError(
+                "--images: give the folder with the pictures; without them, 'diaghoi report "
+                f"{self.predictions[0]} --out PAGE.html' shows the worst cases"
+            )
+        others = [name for name in self.errors if name not in COMPARED]
+        if self.kinds and others:
+            raise InputError(
+                f"--kind: '{others[0]}' is not compared with what is annotated; only "
+                f"{' and '.join(COMPARED)} are"
+            )
+
+    @property
+    def suffix(self) -> str:
+        """The suffix of the page or figure; empty for a folder."""
+        return "" if self.out.is_dir() else self.out.suffix.lower()
+
+    @property
+    def shown(self) -> str:
+        """What is drawn.
+
+        Raises
+        ------
+        InputError
+            Where ``--out`` cannot hold it.
+        """
+        models = self.predictions
+        endings: tuple[str, ...] = outputs.FIGURES
+        corrupts = self.images is None and (self.corruption or self.severity)
+        if corrupts or models[0].suffix.lower() in ENDINGS:
+            shown = CORRUPTED
+        elif self.suffix in endings:
+            shown = OUTCOMES if self.outcomes or len(models) > 1 else TYPICAL
+        else:
+            shown, endings = CASES, (*endings, PAGE, "")
+        if self.suffix not in endings:
+            raise InputError(
+                f"--out {self.out}: the name must end in {', '.join(filter(None, endings))}"
+                f"{', or be that of a folder' if shown == CASES else ''}"
+            )
+        return shown
+
+    @property
+    def errors(self) -> list[str]:
+        """The errors asked for; by default all, or those that have kinds if kinds are given."""
+        if not self.error:
+            return list(COMPARED if self.kind else ERRORS)
+        known = (LABELS[0], *ERRORS)
+        titles = {error_title(name).lower(): name for name in known}
+        spelt = [name.strip() for each in self.error for name in each.split(",")]
+        plain = [titles.get(name.lower(), name).replace("-", "_") for name in spelt]
+        return named("--error", ",".join(plain), known)
+
+    @property
+    def kinds(self) -> list[str]:
+        """The kinds of errors by similarity asked for."""
+        return named("--kind", ",".join(self.kind), KINDS) if self.kind else []
+
+    @property
+    def layout(self) -> dict[str, Any]:
+        """How the pictures of a figure are laid out."""
+        return {"width": outputs.width_of(self.column), "columns": self.across or 0}
+
+    def check(self, inputs: Sequence[Path | None]) -> None:
+        """Refuse, before the work begins, what cannot be written or read."""
+        out, images = self.out, self.images
+        if self.suffix:
+            outputs.check_outputs([out], inputs)
+        else:
+            outputs.check_folder(out)
+            if images is not None and os.path.realpath(out) == os.path.realpath(images):
+                raise InputError(f"{out}: is the folder of the input pictures; give another folder")
+        if self.suffix == PAGE:
+            outputs.check_page()
+        outputs.check_inputs(inputs)
+
+
+@with_options
+def cases(choices: CaseOptions) -> None:
+    """Draw cases of errors on their pictures.
+
+    A folder or a page has the worst cases of each error. A figure has a typical one of each; of
+    several models, right, false and missed pairs where the first and the last differ most; of a
+    picture, the corruptions of RoHOI.
+    """
+    said = ""
+    with progress(choices.quiet) as bar:
+        if choices.images is None:
+            notes = _write_corrupted(choices, bar)
+        else:
+            pictures = Pictures(choices.images)
+            models, similarity, notes = _read(choices, bar)
+            if choices.shown == CASES:
+                said, remarks = _write_gallery(choices, models[0], similarity, pictures, bar)
+            else:
+                remarks = _write_figure(choices, models, pictures)
+            notes += remarks
+    if choices.quiet:
+        return
+    if said:
+        typer.echo(f"{choices.out}: {said}")
+    else:
+        typer.echo(f"Wrote {printable(str(choices.out))}", err=True)
+    outputs.print_notes(dict.fromkeys(notes))
+
+
+def _read(
+    choices: CaseOptions, bar: Progress
+) -> tuple[list[Model], dict[str, Any] | None, list[str]]:
+    """Read and diagnose models; return them, the tables of similarity, and notes."""
+    tables = similar.tables_if_given(
+        choices.verb_similarity, choices.object_similarity, choices.combination, choices.kind
+    )
+    annotations, pairs = choices.annotations, choices.pairs
+    files = [choices.reading.files(path, annotations, pairs) for path in choices.predictions]
+    vocabulary = files[0].vocabulary if files[0].dataset else None
+    choices.protocol.check(vocabulary)
+    if choices.hoi is not None:
+        check_choice(partial(class_of, choices.hoi), vocabulary)
+    beside = [] if tables is None else tables.inputs
+    choices.check([*(path for each in files for path in each.inputs), *beside])
+    similarity = None if tables is None else tables.read(bar)
+    models: list[Model] = []
+    notes: list[str] = []
+    for each in files:
+        read = each.read(bar, lambda inputs: choices.check([*inputs, *beside]))
+        bar.start("matching", total=len(read.annotations))
+        protocol, label = choices.protocol.made(read.vocabulary), each.predictions.stem
+        diagnosis = diagnose(*read.scenes, protocol, label=label, progress=bar.advance)
+        models.append((diagnosis, *read.scenes))
+        notes += [*read.notes, *diagnosis.reading_notes]
+        names = diagnosis.names.tolist()
+        for name in set(choices.image or ()) - set(names):
+            raise InputError(
+                f"--image '{name}': no such image in annotations or predictions"
+                f"{close_matches(name, names)}"
+            )
+    return models, similarity, notes
+
+
+def _class(choices: CaseOptions, diagnosis: Diagnosis) -> int | None:
+    return None if choices.hoi is None else class_of(choices.hoi, diagnosis.vocabulary)
+
+
+def _write_gallery(
+    choices: CaseOptions,
+    model: Model,
+    similarity: dict[str, Any] | None,
+    pictures: Pictures,
+    bar: Progress,
+) -> tuple[str, list[str]]:
+    """Choose and write cases; return how many there are of each error, and notes."""
+    from diaghoi.report.gallery import gallery_of, write_folder
+    from diaghoi.report.gallery_page import write_page
+
+    diagnosis, *_ = model
+    similarities, notes = None, []
+    if similarity is not None:
+        from diaghoi.semantic.diagnosis import semantic_diagnosis
+        from diaghoi.semantic.run_evaluation import evaluate
+
+        bar.start("finding out what errors mean", total=len(diagnosis.names))
+        settings = similarity | {"protocol": diagnosis.protocol, "progress": bar.advance}
+        evaluated = evaluate(*model[1:], **settings)
+        similarities, notes = semantic_diagnosis(evaluated).similarities(), [*evaluated.notes]
+    gallery = gallery_of(
+        *model,
+        choices.errors,
+        hoi=_class(choices, diagnosis),
+        top=choices.most or 24,
+        similarities=similarities,
+        kinds=choices.kinds,
+        images=choices.image or (),
+    )
+    bar.start("drawing", total=len(gallery.cases))
+    write = write_page if choices.suffix else partial(write_folder, captions=choices.captions)
+    notes += outputs.noting_letters(
+        lambda: write(choices.out, gallery, pictures, progress=bar.advance)
+    )
+    counts = (f"{each.error} {len(each.cases)} of {each.total:,}" for each in gallery.sections)
+    of_class = f" of '{gallery.hoi}'" if gallery.hoi else ""
+    of_kind = f", {' or '.join(gallery.kinds)}" if gallery.kinds else ""
+    return f"{number_of('case', len(gallery.cases))}{of_class}{of_kind}: {', '.join(counts)}", notes
+
+
+def _write_figure(choices: CaseOptions, models: Sequence[Model], pictures: Pictures) -> list[str]:
+    """Write a figure of errors or of outcomes; return notes."""
+    from diaghoi.report.case_figures import write_outcomes, write_typical
+
+    more = {"images": choices.image or (), **choices.layout}
+    if choices.shown == OUTCOMES:
+        more |= {"top": choices.most or 2, "threshold": choices.threshold}
+        return outputs.noting_letters(lambda: write_outcomes(choices.out, models, pictures, **more))
+    (model,) = models
+    more |= {"hoi": _class(choices, model[0]), "repairs": choices.repairs}
+    return outputs.noting_letters(
+        lambda: write_typical(choices.out, model, choices.errors, pictures, **more)
+    )
+
+
+def _write_corrupted(choices: CaseOptions, bar: Progress) -> list[str]:
+    """Write a figure of a picture under corruptions."""
+    from diaghoi.cli.robustness import corruptions_named, severities_of
+    from diaghoi.report.case_figures import write_corrupted
+
+    (picture,) = choices.predictions
+    corruptions = [each.name for each in corruptions_named(choices.corruption)]
+    chosen = corruptions, severities_of(choices.severity)
+    choices.check([picture])
+    bar.start("corrupting", total=len(corruptions))
+    more = {"seed": choices.seed, "progress": bar.advance, **choices.layout}
+    return outputs.noting_letters(lambda: write_corrupted(choices.out, picture, *chosen, **more))

@@ -1,0 +1,448 @@
+"""``diaghoi choice``: multiple-choice evaluation of models that answer, and of detectors."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import typer
+
+from diaghoi.choice.answers import Answers, answers_of, load_answers, read_answers
+from diaghoi.choice.detect import TOP, Selection, detected_answers, match_of
+from diaghoi.choice.distractors import count_distractors
+from diaghoi.choice.evaluation import REPLIES, ChoiceEvaluation, evaluate_answers
+from diaghoi.choice.intervals import choice_bootstrap, compare_choices
+from diaghoi.choice.people import read_people
+from diaghoi.choice.positions import position_bias
+from diaghoi.choice.questions import Questions, read_questions
+from diaghoi.choice.score import METRICS
+from diaghoi.choice.selection import selection_rates
+from diaghoi.choice.tables import compare_choices_table
+from diaghoi.cli import options, outputs
+from diaghoi.cli.analyses import IntervalOptions, SignificanceOptions, with_tests
+from diaghoi.cli.compare import TableOptions
+from diaghoi.cli.options import Key, argument, option, options_class, with_options, without
+from diaghoi.cli.progress import Progress, progress
+from diaghoi.cli.questions import ask, build
+from diaghoi.cli.reading import ReadingOptions
+from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.joint import AnyComparison
+from diaghoi.comparison.results import refuse_result
+from diaghoi.comparison.selection import selected
+from diaghoi.data.vocabulary import printed_name
+from diaghoi.exceptions import InputError
+from diaghoi.formats import read_predictions
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+choice = typer.Typer(
+    no_args_is_help=True,
+    help="Multiple-choice questions: score models that answer them, and detectors.",
+)
+choice.command()(ask)
+choice.command()(build)
+
+VLM, DETECTOR = "VLM", "HOI-specific methods"
+ALSO = {
+    "selection": Key(
+        "how many options are picked where how many are right", alone=True, metavar=""
+    ),
+    "distractors": Key("which wrong options and confusions mislead", alone=True, metavar=""),
+    "positions": Key("whether the position of an option matters", alone=True, metavar=""),
+}
+"""Keys of ``--also``, and of a result."""
+OF_CLASSES = ("class", "verb", "object", "right", "picked", "hit", "f1")
+TABLES = ("choice", "selection")
+"""Tables of a comparison."""
+KINDS = (".json", *outputs.TABLES, "classes.csv", "classes.json")
+"""How the names of files of scores end."""
+
+
+@options_class
+class AskedOptions:
+    """Which questions are answered."""
+
+    questions: Path = argument(help="Questions, as the benchmark publishes them.")
+    people: Path | None = option(
+        None,
+        panel=options.READING,
+        help="Which images show one person or several: JSON or CSV with single, multi or a number "
+        "per image, or annotations.",
+    )
+
+    @property
+    def files(self) -> list[Path | None]:
+        """The files that are read."""
+        return [self.questions, self.people]
+
+    def read(
+        self, dataset: str | None, bar: Progress
+    ) -> tuple[Questions, dict[str, bool] | None, tuple[str, ...]]:
+        """Read the questions, and which images show several people, with notes on these."""
+        bar.start("reading questions")
+        asked = read_questions(self.questions, dataset=dataset)
+        if self.people is None:
+            return asked, None, ()
+        return asked, *read_people(self.people, asked)
+
+
+def _best(which: str) -> Any:
+    return option(
+        None,
+        min=1,
+        max=options.MOST_ROWS,
+        metavar="N",
+        panel=options.COUNTS,
+        help=f"Answer by {which}.",
+    )
+
+
+@options_class
+class DetectorOptions:
+    """How detectors are read, and which of their triplets answer a question."""
+
+    reading: ReadingOptions = without(ReadingOptions, "force")
+    top: int | None = _best(f"the N best triplets of each image [{TOP}], as the published script")
+    top_question: int | None = _best("the N best triplets on the boxes of each question instead")
+    threshold: float | None = option(
+        None,
+        metavar="SCORE",
+        panel=options.COUNTS,
+        help="Answer by all triplets with at least this score instead.",
+    )
+    top_all: int | None = _best("the N best triplets of the whole prediction file instead")
+    match: str | None = option(
+        None,
+        panel=options.COUNTS,
+        help="Where triplets count: scene, person (IoU >= 0.5 with the person asked about) or pair "
+        "(both boxes) [person, where the questions have boxes].",
+    )
+
+    @property
+    def selection(self) -> Selection:
+        """Which triplets count.
+
+        Raises
+        ------
+        InputError
+            Where several options say it.
+        """
+        names = ("top", "top_question", "threshold", "top_all")
+        ways = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        if len(ways) > 1:
+            given = " and ".join(f"--{name.replace('_', '-')}" for name in ways)
+            raise InputError(f"{given}: choose triplets in different ways; give only one of them")
+        return Selection(**({"top": None} | ways if ways else {}))
+
+    def check(self) -> None:
+        """Refuse what contradicts itself or is for annotations, before anything is read."""
+        _ = self.selection, self.words
+
+    @property
+    def words(self) -> dict[str, Any]:
+        """How predictions are read; the data set is that of the questions."""
+        return self.reading.words("dataset", "instances", "ids")
+
+    def answers(self, path: Path, asked: Questions, label: str) -> Answers:
+        """Answer questions with the predictions of a detector."""
+        match = match_of(asked, self.match)
+        try:
+            found = read_predictions(path, dataset=asked.vocabulary, **self.words)
+        except InputError:
+            refuse_result(path, "the predictions or answers")
+            raise
+        answers = detected_answers(found, asked, selection=self.selection, match=match, label=label)
+        return replace(answers, notes=(*found.notes, *answers.notes))
+
+
+@options_class
+class ScoredOptions(outputs.OutputOptions):
+    """What is computed and written of the scores of a model."""
+
+    label: options.Label = None
+    also: list[str] | None = option(
+        None,
+        metavar="NAME,...",
+        panel=options.EXTRAS,
+        help=f"{', '.join(ALSO)}; '--also help' explains them. Repeatable.",
+        callback=options.helping("--also", ALSO),
+        is_eager=True,
+    )
+    sure: IntervalOptions = without(IntervalOptions, "interval")
+    detail: options.Detail = False
+
+    def check(self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = "") -> None:
+        """Refuse files and settings that cannot be used, before the work begins."""
+        super().check(kinds, inputs, stem)
+        self.sure.check()
+        _ = self.wanted
+
+    @property
+    def wanted(self) -> list[str]:
+        """The analyses that are asked for."""
+        given = options.keyed("--also", self.also or (), ALSO)
+        return [name for name in ALSO if name in given]
+
+    def result(self, evaluation: ChoiceEvaluation, bar: Progress, *more: str) -> dict[str, Any]:
+        """Give the numbers, and those of analyses, as keys of the JSON.
+
+        Parameters
+        ----------
+        evaluation : ChoiceEvaluation
+            Of the model.
+        bar : Progress
+            Shows what is done.
+        *more : str
+            Analyses that are needed beside those asked for.
+        """
+        result, answers = evaluation.to_dict(), evaluation.answers
+        resamples = self.sure.bootstrap
+        if resamples is not None:
+            bar.start_slow("computing intervals", resamples)
+            result |= choice_bootstrap(
+                evaluation,
+                resamples,
+                seed=self.sure.seed,
+                confidence=self.sure.confidence,
+                progress=bar.advance,
+            ).to_dict()
+        names = {*self.wanted, *more}
+        if "selection" in names:
+            result["selection"] = selection_rates(answers, evaluation.tallies[""])
+        if "distractors" in names:
+            result["distractors"] = count_distractors(answers)
+        if "positions" in names:
+            bias = position_bias(answers)
+            result["positions"] = None if bias is None else bias.to_dict()
+        return result
+
+    def texts(
+        self, result: Mapping[str, Any], evaluation: ChoiceEvaluation
+    ) -> dict[str, outputs.Text]:
+        """Make the text files of a result: tables for papers are those of a comparison of one."""
+        from diaghoi.report.choice import print_choice
+        from diaghoi.report.columns import table_text
+
+        rows = result["classes"]
+        classes = {key: np.array([row[key] for row in rows]) for key in OF_CLASSES}
+        return {
+            **TableOptions().texts(compare_choices_table([evaluation])),
+            **outputs.as_json(result),
+            ".txt": lambda: outputs.plain_text(lambda console: print_choice(result, console)),
+            **{f"classes.{kind}": partial(table_text, classes, kind) for kind in ("csv", "json")},
+        }
+
+    def show_result(self, result: Mapping[str, Any]) -> None:
+        """Print one screen of a result, or in detail all of it and its notes."""
+        from diaghoi.report.choice import print_choice, print_choice_screen
+
+        # A figure may need more than is asked for.
+        shown = {
+            key: value for key, value in result.items() if key not in ALSO or key in self.wanted
+        }
+        if self.detail:
+            print_choice(shown, notes=False)
+            outputs.print_notes(result["notes"])
+        else:
+            print_choice_screen(shown)
+
+
+@options_class
+class ScoreOptions(ScoredOptions):
+    """Which answers are scored, and what is shown of it."""
+
+    asked: AskedOptions
+    answers: Path = argument(help="Answers: JSON lines with options and reply.")
+    dataset: options.Dataset = None
+
+
+@choice.command()
+@with_options
+def score(choices: ScoreOptions) -> None:
+    """Score the answers of a model: Instance-F1, Macro-F1, Micro-F1 and exact match.
+
+    Figures (.pdf, .svg, .png) show the picks by position.
+    """
+    stem, kinds = choices.label or choices.answers.stem, (*KINDS, *outputs.FIGURES)
+    choices.check(kinds, [choices.answers, *choices.asked.files], stem)
+    drawn = any(kind in outputs.FIGURES for kind in choices.output_files(kinds, stem).values())
+    with progress(choices.quiet) as bar:
+        asked, several, notes = choices.asked.read(choices.dataset, bar)
+        bar.start("reading answers")
+        try:
+            found = read_answers(choices.answers, asked, label=choices.label)
+        except InputError:
+            refuse_result(choices.answers, "the answers")
+            raise
+        evaluation = evaluate_answers(found, people=several, notes=notes)
+        result = choices.result(evaluation, bar, *(["positions"] if drawn else []))
+    texts = choices.texts(result, evaluation)
+    writers = _position_figures(choices, result) if drawn else {}
+    choices.deliver(texts, lambda: choices.show_result(result), writers=writers, stem=stem)
+
+
+@options_class
+class DetectOptions(ScoredOptions):
+    """Which detector is scored, and what is shown of it."""
+
+    asked: AskedOptions
+    predictions: options.Predictions
+    detector: DetectorOptions
+
+
+@choice.command()
+@with_options
+def detect(choices: DetectOptions) -> None:
+    """Score a detector: its best triplets on the person asked about, matched to the options."""
+    stem, detector = choices.label or choices.predictions.stem, choices.detector
+    detector.check()
+    choices.check(KINDS, [choices.predictions, *choices.asked.files], stem)
+    with progress(choices.quiet) as bar:
+        asked, several, notes = choices.asked.read(detector.reading.dataset, bar)
+        bar.start("reading predictions")
+        found = detector.answers(choices.predictions, asked, stem)
+        how = detector.selection.description
+        evaluation = evaluate_answers(found, people=several, how=how, notes=notes)
+        result = choices.result(evaluation, bar)
+    texts = choices.texts(result, evaluation)
+    choices.deliver(texts, lambda: choices.show_result(result), stem=stem)
+
+
+@options_class
+class CompareOptions(TableOptions):
+    """Which models are compared, and how."""
+
+    asked: AskedOptions
+    files: list[Path] = argument(
+        metavar="FILES...", help="Answers, and prediction files of detectors."
+    )
+    labels: options.Labels = None
+    headings: str | None = option(
+        None,
+        help=f"A heading for each model, separated by commas: models of one heading stand together "
+        f"[{VLM}, {DETECTOR}].",
+    )
+    detector: DetectorOptions
+    tests: SignificanceOptions
+    table: list[str] | None = option(
+        None,
+        metavar="NAME,...",
+        panel=options.FILES,
+        help=f"Only these tables: {', '.join(TABLES)}. JSON holds all.",
+    )
+
+    def check_tables(self) -> None:
+        """Refuse tables that no comparison has."""
+        if self.table:
+            options.named("--table", ",".join(self.table), TABLES)
+
+    def show_tables(self, comparison: AnyComparison) -> None:
+        """Print the scores and their tests, or in detail all tables, or those asked for."""
+        from diaghoi.report.comparison import print_comparison
+
+        if self.detail or self.table or self.columns:
+            super().show_tables(comparison)
+            return
+        print_comparison(selected(comparison.each(_told), TABLES[:1]), notes=False)
+        typer.echo("more: --detail, --table selection, --out choice.tex")
+        outputs.print_number(comparison.notes)
+
+
+@choice.command()
+@with_options
+def compare(choices: CompareOptions) -> None:
+    """Compare models that answer questions and detectors, in the layout of the paper.
+
+    Figures (.pdf, .svg, .png) show the scores of all models.
+    """
+    files, detector, tests = choices.files, choices.detector, choices.tests
+    choices.check_tables()
+    tests.check(len(files))
+    detector.check()
+    choices.check(
+        (".json", *outputs.TABLES, *outputs.FIGURES), [*files, *choices.asked.files], "choice"
+    )
+    labels = options.split_list("--labels", choices.labels, len(files))
+    headings = options.split_list("--headings", choices.headings, len(files))
+    with progress(choices.quiet) as bar:
+        asked, several, notes = choices.asked.read(detector.reading.dataset, bar)
+        evaluations = []
+        for file, label in zip(files, labels, strict=True):
+            bar.start(f"reading {label or file.stem}")
+            content = load_answers(file)
+            if content is not None:
+                found, how = answers_of(content, asked, label=label or None), REPLIES
+            else:
+                found = detector.answers(file, asked, label or file.stem)
+                how = detector.selection.description
+            evaluations.append(evaluate_answers(found, people=several, how=how, notes=notes))
+        comparison = compare_choices_table(evaluations, _headings(evaluations, headings))
+        if tests.significance:
+            first, *others = evaluations
+            settings = tests.settings | {"progress": bar.advance}
+            tested = (compare_choices(first, each, **settings) for each in others)
+            comparison = with_tests(comparison, tested, tests, bar)
+    texts = choices.texts(comparison)
+    writers = _score_figures(evaluations)
+    choices.deliver(texts, lambda: choices.show_tables(comparison), writers=writers, stem="choice")
+
+
+def _told(comparison: Comparison) -> Comparison:
+    """Keep the tests of Instance-F1; the table marks what is significant."""
+    told = (each for each in comparison.differences if METRICS[0] in each.path)
+    return replace(comparison, differences=tuple(told))
+
+
+def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> list[str]:
+    """Group models as the user says, else by how they answered; no groups where there is one."""
+    groups = [
+        heading or (VLM if each.how == REPLIES else DETECTOR)
+        for heading, each in zip(given, evaluations, strict=True)
+    ]
+    return groups if len(set(groups)) > 1 or any(given) else []
+
+
+def _position_figures(
+    choices: ScoreOptions, result: Mapping[str, Any]
+) -> dict[str, outputs.Writer]:
+    """Draw the picks by position; without the order of options a folder gets no figure."""
+    from diaghoi.plots.figures.choice_positions import choice_positions, choice_positions_table
+
+    named = any(path.suffix.lower() in outputs.FIGURES for path in choices.out or ())
+    if result["positions"] is None and not named:
+        return {}
+    choice_positions_table(result)  # refuses this before anything is written
+    caption = f"{result['label']} on {printed_name(result['dataset'])}: picks by position"
+    return _figures(lambda: choice_positions(result), caption)
+
+
+def _score_figures(evaluations: Sequence[ChoiceEvaluation]) -> dict[str, outputs.Writer]:
+    """Draw the scores of all models."""
+
+    def draw() -> Axes:
+        from diaghoi.plots.figures.choice_scores import choice_scores
+
+        return choice_scores([evaluation.to_dict() for evaluation in evaluations])
+
+    names = ", ".join(evaluation.answers.label for evaluation in evaluations)
+    return _figures(draw, f"{names}: multiple-choice scores")
+
+
+def _figures(draw: Callable[[], Axes], caption: str) -> dict[str, outputs.Writer]:
+    def write(path: Path) -> list[str]:
+        from diaghoi import plots
+
+        def drawn() -> list[str]:
+            figure = draw().get_figure(root=True)
+            assert figure is not None
+            plots.save(figure, path, caption=caption)
+            return []
+
+        return outputs.noting_letters(drawn)
+
+    return dict.fromkeys(outputs.FIGURES, write)

@@ -1,1 +1,0 @@
-"""The commands of `diaghoi choice`."""

@@ -1,0 +1,325 @@
+"""``diaghoi choice ask`` and ``choice build``: a model answers questions, and how they are made."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import typer
+
+from diaghoi.choice.ask.ask import Asker
+from diaghoi.choice.ask.boxes_first import Detections, read_detections
+from diaghoi.choice.ask.settings import BY_MODEL, Settings, read_instruction, setting_of
+from diaghoi.choice.build.build import build_benchmark, drawn_targets, origin_of
+from diaghoi.choice.build.candidates import ImageTargets, targets_in_images
+from diaghoi.choice.build.judge_options import judge_files, read_judges, read_models
+from diaghoi.choice.build.judges import JudgeRequest
+from diaghoi.choice.build.model_judge import ModelJudge
+from diaghoi.choice.build.people_check import PeopleCheck
+from diaghoi.choice.build.screening import check_judges
+from diaghoi.choice.questions import Questions, read_questions
+from diaghoi.cli import asking, options, outputs
+from diaghoi.cli.asking import AskingOptions
+from diaghoi.cli.options import argument, option, options_class, with_options, without
+from diaghoi.cli.progress import progress
+from diaghoi.exceptions import InputError
+from diaghoi.formats import read_annotations
+from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.language.answer_file import AnswerFile
+from diaghoi.language.asking import PICTURE_REFUSED
+from diaghoi.language.endpoint import read_endpoint
+from diaghoi.report.benchmark_files import FILES, benchmark_lines, left_out, write_benchmark
+from diaghoi.report.quality_sheet import write_quality_sheet
+
+SHEET = "quality_sheet.html"
+"""Name of the page in the folder of a benchmark."""
+
+
+@options_class
+class AskOptions:
+    """Which questions are asked, and how."""
+
+    questions: Path = argument(help="Questions, as the benchmark publishes them.")
+    images: options.Images
+    model: asking.Model
+    out: Path = option(
+        help="File for the answers: JSON lines, which 'choice score' reads; an interrupted run "
+        "resumes from it."
+    )
+    setting: int | None = option(
+        None,
+        help="1: the whole picture; 2: a given person; 3: a person who is detected first [2 if the "
+        "questions have boxes of people, else 1; 3 with --detections].",
+    )
+    detections: Path | None = option(
+        None,
+        help="People found by a detector instead of the model: JSON of boxes by image, or a "
+        "prediction file.",
+    )
+    object_box: bool = option(False, help="Also give the box of the object in setting 2.")
+    instruction: Path | None = option(
+        None,
+        metavar="FILE",
+        help="A text that tells the model how to answer [the instruction that the paper prints].",
+    )
+    coordinates: asking.Coordinates = "pixels"
+    dataset: options.Dataset = None
+    seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of the order of the options.")
+    limit: int | None = option(
+        None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask the first N questions only."
+    )
+    asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
+    results: outputs.OutputOptions = without(outputs.OutputOptions, "out")
+
+    def people(self, asked: Questions) -> Detections | None:
+        """Read the people whom a detector found."""
+        if self.detections is None:
+            return None
+        if self.setting not in (None, 3):
+            raise InputError(
+                "--detections: people are found first in setting 3, and this is setting "
+                f"{self.setting}; leave one of the two out"
+            )
+        return read_detections(self.detections, asked)
+
+    def settings(self, model: str, asked: Questions, people: Detections | None) -> Settings:
+        """Choose what is the same for all answers of a file."""
+        setting = 3 if people is not None else self.setting
+        setting = setting_of(asked, setting, object_box=self.object_box)
+        finder = BY_MODEL if people is None else people.name
+        own = (
+            {} if self.instruction is None else {"instruction": read_instruction(self.instruction)}
+        )
+        return Settings(
+            model=model,
+            setting=setting,
+            seed=self.seed,
+            object_box=self.object_box,
+            unit=asking.unit_of(self.coordinates),
+            people=finder if setting == 3 else "",
+            **own,
+        )
+
+
+@with_options
+def ask(choices: AskOptions) -> None:
+    """Ask a vision-language model behind any OpenAI-compatible endpoint.
+
+    Answers are stored as they arrive: an interrupted run resumes where it stopped.
+    """
+    out, results = choices.out, choices.results
+    endpoint = read_endpoint(choices.model, "--model")
+    prices = choices.asking.prices
+    found_in = out.with_name(f"{out.stem}.people.jsonl")
+    inputs = [choices.questions, choices.detections, choices.instruction]
+    outputs.check_files([out, found_in, results.json], inputs)
+    find = Pictures(choices.images).find
+    client = choices.asking.client(endpoint, single=PICTURE_REFUSED)
+    with progress(results.quiet) as bar:
+        bar.start("reading questions")
+        asked = read_questions(choices.questions, dataset=choices.dataset)
+        people = choices.people(asked)
+        settings = choices.settings(client.endpoint.model, asked, people)
+    with ExitStack() as stack:
+        asker = Asker(
+            questions=asked,
+            settings=settings,
+            client=client,
+            find=find,
+            answers=stack.enter_context(AnswerFile(out)),
+            people=stack.enter_context(AnswerFile(found_in)) if settings.finds else None,
+            detections=people,
+            limit=choices.limit,
+            workers=choices.asking.concurrent,
+        )
+        with progress(results.quiet) as bar:
+            bar.start("estimating")
+            cost = asker.estimate()
+        price = asking.price_of(cost.tokens_in, cost.tokens_out, prices)
+        if not results.quiet:
+            outputs.print_notes(asker.remarks(cost))
+        before = f" ({len(asker.before):,} are answered)" if asker.before else ""
+        said = (
+            f"{settings.model}: {cost.questions:,} questions to ask in {cost.requests:,} requests"
+            f"{before}, {asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)}"
+        )
+        if cost.questions and not asking.goes_on([said], choices.asking.yes, results.quiet):
+            return
+        with progress(results.quiet) as bar:
+            bar.start(f"asking {settings.model}", total=cost.questions)
+            asker.progress = bar.advance
+            done = asker.run()
+    result = {
+        "answers": str(out),
+        **settings.recorded,
+        **done.to_dict(),
+        **asking.listed(done.problems, done.unanswered),
+        "estimate": cost.to_dict() | {"price": price},
+    }
+    told = (
+        f"{out}: {result['answered']:,} of {done.questions:,} questions answered, "
+        f"{done.answered:,} now; {settings.model}, setting {settings.setting}, seed {settings.seed}"
+    )
+    asking.show_answers(result, results, told, done.notes)
+
+
+@options_class
+class BuildOptions:
+    """Which questions are made, and who judges."""
+
+    annotations: Path = argument(help="Annotations in any known format.")
+    out: Path = option(help="The folder to write.")
+    judge: list[str] | None = option(
+        None,
+        metavar="JUDGE",
+        help="Who decides what an image does not show: URL,MODEL[,VARIABLE] of a vision-language "
+        "model and the environment variable with its API key; a file of verdicts; "
+        "similarity:TABLE[,THRESHOLD]; time-sensitive. Of the models and files, the first groups, "
+        "the second confirms, and the third decides where the second does not confirm; the other "
+        "judges reject candidates before.",
+    )
+    images: Path | None = option(
+        None, help="Folder of the pictures, for models and the quality sheet."
+    )
+    check_people: str | None = option(
+        None,
+        metavar="URL,MODEL[,VARIABLE]",
+        help="A vision-language model that is asked, as in the paper, whether images with one "
+        "annotated person show more people [annotations alone].",
+    )
+    dataset: options.Dataset = None
+    all_people: bool = option(
+        False, help="In settings 2 and 3, ask about every annotated person instead of one."
+    )
+    quality_sheet: int | None = option(
+        None,
+        metavar="N",
+        min=1,
+        max=1_000_000,
+        help="Write a page with N random questions and their pictures for a person to check.",
+    )
+    seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of what is drawn at random.")
+    store: Path | None = option(
+        None,
+        rare=True,
+        help="File that stores the verdicts of models as JSON lines [the name of --out with "
+        ".answers.jsonl].",
+    )
+    asking: AskingOptions = without(AskingOptions, "price", "temperature")
+    results: outputs.OutputOptions = without(outputs.OutputOptions, "out")
+
+    @property
+    def answers(self) -> Path:
+        """The file of the verdicts of models."""
+        return self.store or self.out.with_name(f"{self.out.name}.answers.jsonl")
+
+    @property
+    def drawn(self) -> dict[str, Any]:
+        """Whom questions are about: keyword arguments."""
+        return {"seed": self.seed, "all_people": self.all_people}
+
+    def check(self, *, asks: bool) -> None:
+        """Refuse paths that cannot be used, but those of judges to read, which are read at once."""
+        outputs.check_folder(self.out)
+        names = (*FILES, SHEET) if self.out.is_dir() else ()
+        written = [*(self.out / name for name in names), self.results.json]
+        written += [self.answers] if asks else []
+        outputs.check_outputs(written, [self.annotations, *judge_files(self.judge or ())])
+        outputs.check_inputs([self.annotations])
+        if self.quality_sheet is not None:
+            outputs.check_page()
+        if self.images is None and asks:
+            raise InputError("models judge pictures; give the folder that holds them with --images")
+
+
+@with_options
+def build(choices: BuildOptions) -> None:
+    """Build multiple-choice questions from annotations, with negatives that judges confirm.
+
+    Verdicts of models are stored as they arrive: an interrupted run resumes where it stopped.
+    """
+    texts, results = choices.judge or [], choices.results
+    endpoints = read_models(texts)
+    checking = choices.check_people
+    asked = None if checking is None else read_endpoint(checking, "--check-people")
+    choices.check(asks=bool(endpoints) or asked is not None)
+    pictures = None if choices.images is None else Pictures(choices.images)
+    models: dict[str, ModelJudge] = {}
+    people: PeopleCheck | None = None
+    with ExitStack() as stack:
+        with progress(results.quiet) as bar:
+            bar.start("reading annotations")
+            scenes = read_annotations(choices.annotations, dataset=choices.dataset)
+            image_targets = targets_in_images(scenes)
+            if pictures is not None and (endpoints or asked is not None):
+                store = stack.enter_context(choices.asking.answer_store(choices.answers))
+                how: dict[str, Any] = {
+                    "find": pictures.find,
+                    "store": store,
+                    "workers": choices.asking.concurrent,
+                }
+                for text, endpoint in endpoints.items():
+                    client = choices.asking.client(endpoint, single=PICTURE_REFUSED)
+                    models[text] = ModelJudge(client=client, asks=choices.asking.asks, **how)
+                if asked is not None:
+                    client = choices.asking.client(asked, single=PICTURE_REFUSED)
+                    people = PeopleCheck(client=client, **how)
+            judges = read_judges(
+                texts, image_targets, scenes.vocabulary, models, origin=origin_of(scenes.vocabulary)
+            )
+            check_judges(judges)
+        requests = _requests(choices, image_targets, list(models.values()), people)
+        said = [
+            f"{name}: at most {n:,} requests, each with a picture" for name, n in requests.items()
+        ]
+        if any(requests.values()) and not asking.goes_on(said, choices.asking.yes, results.quiet):
+            return
+        with progress(results.quiet) as bar:
+            for model in models.values():
+                model.progress = bar.advance
+            benchmark = build_benchmark(
+                *(scenes, image_targets, judges),
+                **choices.drawn,
+                progress=lambda judge, number: bar.start(f"asking {judge}", total=number),
+            )
+            if people is not None:
+                people.progress = bar.advance
+                left = len(people.left(benchmark.image_targets))
+                bar.start(f"asking {people.name} about people", total=left)
+                benchmark = people.check(benchmark)
+            bar.start("writing")
+            files, notes = write_benchmark(choices.out, benchmark), []
+            if choices.quality_sheet is not None:
+                bar.start("drawing", total=choices.quality_sheet)
+                files.append(choices.out / SHEET)
+                notes = write_quality_sheet(
+                    files[-1], benchmark, pictures, choices.quality_sheet, progress=bar.advance
+                )
+    result = benchmark.to_dict()
+    result["files"] = [str(path) for path in files]
+    result["notes"] += notes
+    results.deliver(
+        outputs.as_json(result),
+        lambda: typer.echo("\n".join(benchmark_lines(result))),
+        [*left_out(result), *result["notes"]],
+    )
+
+
+def _requests(
+    choices: BuildOptions,
+    image_targets: Sequence[ImageTargets],
+    models: Sequence[ModelJudge],
+    people: PeopleCheck | None,
+) -> dict[str, int]:
+    """Count how often each model is asked at most."""
+    requests: dict[str, int] = {}
+    if models:
+        targets = drawn_targets(image_targets, **choices.drawn)
+        asked = [JudgeRequest(one, one.candidates) for drawn in targets.values() for one in drawn]
+        requests = {model.name: model.requests(asked) for model in models}
+    if people is not None:
+        left = len(people.left(image_targets))
+        requests[people.name] = requests.get(people.name, 0) + left
+    return requests
