@@ -20,8 +20,8 @@ from diaghoi.cli.progress import Progress, progress
 from diaghoi.data.arrays.threads import cores
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.exceptions import InputError, number_of, some_of
-from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
+from diaghoi.formats.output import replacing
 from diaghoi.report.json import to_json, write_json
 from diaghoi.robustness.corruptions.registry import (
     CORRUPTIONS,

@@ -10,7 +10,7 @@ import typer
 from diaghoi.data.files import ordinary
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 
 # Only HICO-DET has image labels.
 KEYS = (*(f"{name}.annotations" for name in VOCABULARIES), "hico-det.image-labels")

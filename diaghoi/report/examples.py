@@ -10,7 +10,7 @@ from os import PathLike
 from pathlib import Path
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 from diaghoi.report.spreadsheet import csv_text
 from diaghoi.semantic.examples import Example
 

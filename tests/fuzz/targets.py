@@ -416,7 +416,9 @@ TARGETS: dict[str, Target] = {
         beside=_other_detections,
         weight=0.05,
     ),
-    "image-labels": Target(file="anno.mat", seeds=(Matlab(LABELS),), read=read_image_labels, weight=0.5),
+    "image-labels": Target(
+        file="anno.mat", seeds=(Matlab(LABELS),), read=read_image_labels, weight=0.5
+    ),
     "columnar": Target(
         file="x.npz",
         seeds=(_COLUMNS, _columnar("annotations"), _columnar("results")),
