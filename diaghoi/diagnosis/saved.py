@@ -35,7 +35,9 @@ from diaghoi.formats.containers.atomic import replacing
 from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.content import load as load_content
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.output import replacing
 from diaghoi.formats.parts import joined
+from diaghoi.formats.zipped import entries
 
 VERSION = 1
 LABELLED = "image labels"

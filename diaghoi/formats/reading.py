@@ -29,8 +29,8 @@ from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.columns.numbering import check_numbering, numberings
 from diaghoi.formats.columns.triplet_numbers import ENOUGH, FEW, GENUINE, most_confident
 from diaghoi.formats.containers.content import Content, load
-from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.pickle import collector_off
 from diaghoi.formats.registry import (
     check_format,
     described,

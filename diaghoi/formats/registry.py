@@ -27,12 +27,12 @@ from diaghoi.formats import (
 )
 from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
 from diaghoi.formats.containers.content import Content, load
-from diaghoi.formats.containers.pickles import collector_off
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det import anno_bbox, anno_list, cdn_json, converted
 from diaghoi.formats.hico_det import detections as hico_detections
 from diaghoi.formats.hico_det import instances as hico_instances
 from diaghoi.formats.ican import results as ican
+from diaghoi.formats.pickle import collector_off
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 

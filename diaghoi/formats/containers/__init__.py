@@ -1,1 +1,1 @@
-"""File containers, independent of HOI: pickle, MATLAB, npz, TOML, atomic writing."""
+"""Content of files, independent of HOI: the container, and the literals that Python prints."""

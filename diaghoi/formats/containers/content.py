@@ -16,13 +16,10 @@ import numpy as np
 from diaghoi.data.arrays.allocation import give_back_freed_memory
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.containers.archive import entries
 from diaghoi.formats.containers.literals import load_literal
-from diaghoi.formats.containers.matlab import variables
-from diaghoi.formats.containers.npz import members
-from diaghoi.formats.containers.pickles import collector_off, load_first, load_pickle
-from diaghoi.formats.containers.safe_types import AHEAD
-from diaghoi.formats.containers.torch_zip import is_torch, load_torch
+from diaghoi.formats.matlab import variables
+from diaghoi.formats.pickle import AHEAD, collector_off, load_first, load_pickle
+from diaghoi.formats.zipped import entries, is_torch, load_torch, members
 
 Container = Literal["pickle", "json", "torch", "npz", "mat", "folder", "parts"]
 # Those whose value is plain Python: lists, dicts, numbers, strings and arrays.

@@ -14,7 +14,7 @@ from typing import Any
 from diaghoi.exceptions import InputError
 from diaghoi.formats.containers.literal_json import whole_as_json
 from diaghoi.formats.containers.literal_parser import Parser, cut_off
-from diaghoi.formats.containers.pickles import collector_off
+from diaghoi.formats.pickle import collector_off
 
 # Characters at both ends that are searched for brackets.
 _EDGE = 100

@@ -17,7 +17,7 @@ import sys
 from importlib import resources
 from pathlib import Path
 
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 from diaghoi.language.wordnet import EXTRACT, GLOSSES, pack, read_dict
 
 LICENSE = "WORDNET_LICENSE"

@@ -29,7 +29,7 @@ from diaghoi.formats.columns.checks import (
 )
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.containers.content import Content
-from diaghoi.formats.containers.matlab import read_variable
+from diaghoi.formats.matlab import read_variable
 
 _Number = TypeVar("_Number", int, float)
 
