@@ -20,7 +20,6 @@ from diaghoi.choice import replies
 from diaghoi.choice.answers import load_answers, read_answers
 from diaghoi.choice.people import read_people as read_image_people
 from diaghoi.choice.questions import read_questions
-from diaghoi.cli.labels import read_labels
 from diaghoi.comparison.results import read_result
 from diaghoi.comparison.study import read_study
 from diaghoi.data.groups import read_groups
@@ -29,6 +28,7 @@ from diaghoi.data.vocabulary import hico_det
 from diaghoi.formats import read, write
 from diaghoi.formats.containers.literals import load_literal
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.hico_det.image_labels import read_image_labels
 from diaghoi.formats.pictures.files import read_picture
 from diaghoi.formats.reading import open_file
 from diaghoi.language.lexicon import load_lexicon
@@ -416,7 +416,9 @@ TARGETS: dict[str, Target] = {
         beside=_other_detections,
         weight=0.05,
     ),
-    "image-labels": Target(file="anno.mat", seeds=(Matlab(LABELS),), read=read_labels, weight=0.5),
+    "image-labels": Target(
+        file="anno.mat", seeds=(Matlab(LABELS),), read=read_image_labels, weight=0.5
+    ),
     "columnar": Target(
         file="x.npz",
         seeds=(_COLUMNS, _columnar("annotations"), _columnar("results")),
