@@ -18,7 +18,7 @@ from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.diagnosis import inspection
 from diaghoi.exceptions import InputError, printable
 from diaghoi.formats import open_file, read_annotations, read_predictions
-from diaghoi.formats.containers.content import FIRST
+from diaghoi.formats.content import FIRST
 from diaghoi.formats.own_data import write_draft
 from diaghoi.formats.reading import check_fit
 

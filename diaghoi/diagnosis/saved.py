@@ -33,8 +33,8 @@ from diaghoi.formats.base import Options
 from diaghoi.formats.columnar import arrays_of, stored_scenes
 from diaghoi.formats.containers.archive import entries
 from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.content import Content
-from diaghoi.formats.containers.content import load as load_content
+from diaghoi.formats.content import Content
+from diaghoi.formats.content import load as load_content
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.parts import joined
 

@@ -31,8 +31,8 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import check_names
 from diaghoi.formats.columns.stored import StoredScenes
 from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.content import Content
 from diaghoi.formats.containers.npz import members
+from diaghoi.formats.content import Content
 from diaghoi.formats.parts import in_order, joined
 
 VERSION = 1

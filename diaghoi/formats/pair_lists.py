@@ -28,7 +28,7 @@ from diaghoi.formats.columns.numbering import check_labels, numbers_of_files
 from diaghoi.formats.columns.pairs import PairTables
 from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 from diaghoi.formats.v_coco.keys import image_number
 
 

@@ -22,7 +22,7 @@ from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.numbering import numbers_of_files
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 _LAYOUTS = {
     "annotations": ListLayout(

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -17,12 +15,12 @@ from diaghoi.data.arrays.allocation import give_back_freed_memory
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.containers.archive import entries
-from diaghoi.formats.containers.literals import load_literal
 from diaghoi.formats.containers.matlab import variables
 from diaghoi.formats.containers.npz import members
-from diaghoi.formats.containers.pickles import collector_off, load_first, load_pickle
+from diaghoi.formats.containers.pickles import load_first, load_pickle
 from diaghoi.formats.containers.safe_types import AHEAD
 from diaghoi.formats.containers.torch_zip import is_torch, load_torch
+from diaghoi.formats.text import STARTS, first_of_json, load_json
 
 Container = Literal["pickle", "json", "torch", "npz", "mat", "folder", "parts"]
 # Those whose value is plain Python: lists, dicts, numbers, strings and arrays.
@@ -32,16 +30,10 @@ _PLAIN = ("pickle", "json", "torch")
 FIRST = 1 << 25
 # A number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
-# A JSON text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and
-# an empty list takes 56 in Python.
-_BYTES_PER_LIST = 6
 # Keys of files that hold predictions and annotations.
 _PREDICTIONS, _ANNOTATIONS = "preds", "gts"
 IMAGES_OF_ANSWERS = "gt_paths"
 """Key of the images that the answers of a language model, also called ``preds``, are of."""
-_JSON = (b"[", b"{", b'"')
-# What may be between two lists or dicts, and comes before each.
-_BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _PART = re.compile(r"(\d{6,9})\.npz")
 _NUMPY = b"\x93NUMPY"
@@ -180,13 +172,13 @@ def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
     _refuse(path, head)
-    json_text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in _JSON
+    json_text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in STARTS
     if most is not None and path.stat().st_size > most:
-        first = _first_of_json(path, most) if json_text else _first_of_pickle(path, most)
+        first = first_of_json(path, most) if json_text else _first_of_pickle(path, most)
         if first:
             return Content(path, "json" if json_text else "pickle", first, cut=True)
     if json_text:
-        return Content(path, "json", *_json(path))
+        return Content(path, "json", *load_json(path))
     return Content(path, "pickle", _pickle(path))
 
 
@@ -220,7 +212,7 @@ def _refuse(path: Path, head: bytes) -> None:
             raise InputError(f"{path}: {what}")
     # Pickles of protocol 2 and later start with \x80, older ones with one of the other four.
     if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
-        (*_JSON, b"\xef\xbb\xbf")
+        (*STARTS, b"\xef\xbb\xbf")
     ):
         start = head[:16].decode("latin-1")
         raise InputError(
@@ -254,73 +246,6 @@ def _pickle(path: Path) -> Any:
 def _first_of_pickle(path: Path, most: int) -> Any:
     with path.open("rb", buffering=AHEAD) as stream:
         return load_first(stream, str(path), most)
-
-
-def _first_of_json(path: Path, most: int) -> list[Any]:
-    """Read the first lists and dicts in a JSON list, or the first of JSON Lines."""
-    with path.open(encoding="utf-8-sig", errors="replace") as stream:
-        text = stream.read(most)
-    _check_lists(path, text)
-    decoder, values = json.JSONDecoder(), []
-    place = 1 if text.startswith("[") else 0
-    while found := _BETWEEN.match(text, place):
-        try:
-            value, place = decoder.raw_decode(text, found.end())
-        except (ValueError, RecursionError):
-            break  # cut off here; what is wrong elsewhere shows when everything is read
-        values.append(value)
-    return values
-
-
-def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
-    """Read a JSON file; also return the line numbers of the values of a JSON Lines file."""
-    try:
-        with collector_off(), path.open(encoding="utf-8-sig") as stream:
-            text = stream.read()
-            if text.startswith(("{'", "[{'")):  # print(results), not json.dump
-                return load_literal(text, str(path)), ()
-            _check_lists(path, text)
-            try:
-                value = json.loads(text)
-            except json.JSONDecodeError as error:
-                if not error.msg.startswith("Extra data"):
-                    raise
-                return _json_lines(path, text.split("\n"))
-            if isinstance(value, str):  # json.dump(str(results)): the text once more
-                text = value
-                value = load_literal(text, str(path))
-            return value, ()
-    except InputError:
-        raise
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}: cut off or damaged JSON ({error!s:.120}); copy or write it again"
-        ) from error
-    except (ValueError, RecursionError, MemoryError) as error:
-        what = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{path}: not a readable JSON file ({what:.120})") from error
-
-
-def _check_lists(path: Path, text: str) -> None:
-    if text.count("[") + text.count("{") > SMALL + len(text) // _BYTES_PER_LIST:
-        raise InputError(f"{path}: consists mostly of empty lists; write their contents")
-
-
-def _json_lines(path: Path, lines: Iterable[str]) -> tuple[list[Any], tuple[int, ...]]:
-    """Read a file with one JSON value per line."""
-    values, numbers = [], []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            values.append(json.loads(line.lstrip("\ufeff")))
-            numbers.append(number)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"{path}: line {number}: cut off or damaged JSON ({error!s:.120}); give one JSON "
-                "value for the whole file, or one per line"
-            ) from None
-    return values, tuple(numbers)
 
 
 def _folder(path: Path) -> Content:
