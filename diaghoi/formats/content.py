@@ -30,8 +30,6 @@ _PLAIN = ("pickle", "json", "torch")
 FIRST = 1 << 25
 # A number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
-# Keys of files that hold predictions and annotations.
-_PREDICTIONS, _ANNOTATIONS = "preds", "gts"
 IMAGES_OF_ANSWERS = "gt_paths"
 """Key of the images that the answers of a language model, also called ``preds``, are of."""
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
@@ -96,9 +94,7 @@ class Content:
         """Uncompressed size of the file in bytes; unlimited for batches, which are in memory."""
         if not self.path.is_file():
             return sys.maxsize
-        if self.unpacked is not None:
-            return self.unpacked
-        return self.path.stat().st_size
+        return self.path.stat().st_size if self.unpacked is None else self.unpacked
 
     @property
     def benchmark(self) -> str | None:
@@ -116,26 +112,19 @@ class Content:
     @property
     def predictions(self) -> Content:
         """The predictions of a file that also holds its annotations; else all of it."""
-        if self.annotations is None and not self._wraps(_PREDICTIONS):
+        if not self._wraps("gts") and not self._wraps("preds"):
             return self
-        rest = {key: part for key, part in self.value.items() if key != _ANNOTATIONS}
-        if IMAGES_OF_ANSWERS in rest:
-            return replace(self, value=rest)
-        return replace(self, value=rest.get(_PREDICTIONS, rest))
+        rest = {key: part for key, part in self.value.items() if key != "gts"}
+        return replace(self, value=rest if IMAGES_OF_ANSWERS in rest else rest.get("preds", rest))
 
     @property
     def annotations(self) -> Content | None:
         """The annotations that a file holds beside its predictions, None where there are none."""
-        if not self._wraps(_ANNOTATIONS):
-            return None
-        return replace(self, value=self.value[_ANNOTATIONS])
+        return replace(self, value=self.value["gts"]) if self._wraps("gts") else None
 
     def _wraps(self, key: str) -> bool:
-        return (
-            isinstance(self.value, dict)
-            and key in self.value
-            and isinstance(self.value[key], list | tuple | dict)
-        )
+        """Whether the value holds lists or dicts under a key."""
+        return isinstance(self.value, dict) and isinstance(self.value.get(key), list | tuple | dict)
 
 
 def begins(name: Any, *starts: str) -> bool:
@@ -172,14 +161,23 @@ def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
     _refuse(path, head)
-    json_text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in STARTS
-    if most is not None and path.stat().st_size > most:
-        first = first_of_json(path, most) if json_text else _first_of_pickle(path, most)
-        if first:
-            return Content(path, "json" if json_text else "pickle", first, cut=True)
-    if json_text:
+    most = most if most is not None and path.stat().st_size > most else 0
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in STARTS:
+        if most and (first := first_of_json(path, most)):
+            return Content(path, "json", first, cut=True)
         return Content(path, "json", *load_json(path))
-    return Content(path, "pickle", _pickle(path))
+    with path.open("rb", buffering=AHEAD) as stream:
+        if most and (first := load_first(stream, str(path), most)):
+            return Content(path, "pickle", first, cut=True)
+        stream.seek(0)
+        value = load_pickle(stream, str(path))
+        if stream.read(1):
+            raise InputError(
+                f"{path}: has more data after the first pickle; write all images as one list with "
+                "one pickle.dump"
+            )
+    give_back_freed_memory()
+    return Content(path, "pickle", value)
 
 
 def _matrix(path: Path) -> tuple[int, int] | None:
@@ -229,23 +227,6 @@ def _archive(path: Path) -> Content:
     arrays = members(path)
     size = sum(member.info.file_size for member in arrays.values())
     return Content(path, "npz", arrays, unpacked=size)
-
-
-def _pickle(path: Path) -> Any:
-    with path.open("rb", buffering=AHEAD) as stream:
-        value = load_pickle(stream, str(path))
-        if stream.read(1):
-            raise InputError(
-                f"{path}: has more data after the first pickle; write all images as one list with "
-                "one pickle.dump"
-            )
-    give_back_freed_memory()
-    return value
-
-
-def _first_of_pickle(path: Path, most: int) -> Any:
-    with path.open("rb", buffering=AHEAD) as stream:
-        return load_first(stream, str(path), most)
 
 
 def _folder(path: Path) -> Content:

@@ -206,7 +206,7 @@ def load_literal(text: str, file: str) -> Any:
     except (ValueError, RecursionError, MemoryError) as error:
         what = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
-            f"{file}: text of a Python object that cannot be held ({what:.120})"
+            f"{file}: text of a Python object that cannot be held ({what:.120}); write it as JSON"
         ) from error
 
 
@@ -325,8 +325,9 @@ def _token_as_json(token: str, brackets: list[str]) -> str:
         return token
     if token[-1].isdigit():
         return f'"{_INTEGER}{token}"'
-    fits = brackets and (brackets.pop(), token) in _PAIRS
-    return token.replace(",)", "]").replace(")", "]") if fits else _WRONG + token
+    if not brackets or (brackets.pop(), token) not in _PAIRS:
+        return _WRONG + token
+    return token.replace(",)", "]").replace(")", "]")
 
 
 def _with_integers(pairs: list[tuple[str, Any]]) -> dict[str | int, Any]:
