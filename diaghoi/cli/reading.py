@@ -30,7 +30,7 @@ from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import open_annotations, open_both, open_file, recognise
 from diaghoi.formats.base import OwnDataError, Reading, UnclearDataSetError
-from diaghoi.formats.containers.content import FIRST
+from diaghoi.formats.content import FIRST
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 from diaghoi.formats.own_data import draft
 from diaghoi.formats.reading import check_fit

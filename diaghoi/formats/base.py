@@ -19,7 +19,7 @@ from diaghoi.data.pixels import LAYOUTS, corners_of
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 # How many boxes it takes to show that they are no corners, and the share that would be turned.
 _ENOUGH, _TURNED = 20, 0.05

@@ -31,7 +31,7 @@ from diaghoi.formats.columns.numbering import (
     numberings,
     numbers_of_files,
 )
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 from diaghoi.formats.dense_best import TOP, best_triplets, check_dense_scores, cut_note
 from diaghoi.formats.dense_columns import (
     KEYS,

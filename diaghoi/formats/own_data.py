@@ -22,7 +22,7 @@ from diaghoi.data.vocabulary import MOST_CLASSES, Conventions, Numbers, Vocabula
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.containers.content import Content, load
+from diaghoi.formats.content import Content, load
 from diaghoi.formats.hico_det import instances
 from diaghoi.formats.output import replacing
 from diaghoi.formats.registry import matching

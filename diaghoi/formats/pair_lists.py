@@ -27,7 +27,7 @@ from diaghoi.formats.columns.checks import check_boxes, check_scores
 from diaghoi.formats.columns.numbering import check_labels, numbers_of_files
 from diaghoi.formats.columns.pairs import PairTables
 from diaghoi.formats.columns.records import Images, RecordTable
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 from diaghoi.formats.output import replacing
 from diaghoi.formats.v_coco.keys import image_number
 

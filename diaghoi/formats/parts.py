@@ -21,7 +21,7 @@ import numpy as np
 from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.content import parts_in
+from diaghoi.formats.content import parts_in
 from diaghoi.formats.output import replacing
 from diaghoi.formats.zipped import Member, members
 

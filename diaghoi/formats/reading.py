@@ -28,7 +28,7 @@ from diaghoi.formats.base import (
 from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.columns.numbering import check_numbering, numberings
 from diaghoi.formats.columns.triplet_numbers import ENOUGH, FEW, GENUINE, most_confident
-from diaghoi.formats.containers.content import Content, load
+from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.pickle import collector_off
 from diaghoi.formats.registry import (
@@ -327,7 +327,7 @@ def open_file(
     """Open a file of any kind, with the annotations that it holds beside predictions.
 
     Parameters and errors are those of :func:`read`; ``annotated`` and ``fitting`` are those of
-    :func:`open_both`, ``most`` that of :func:`diaghoi.formats.containers.content.load`.
+    :func:`open_both`, ``most`` that of :func:`diaghoi.formats.content.load`.
     """
     check_reading(reading)
     with collector_off():

@@ -26,7 +26,7 @@ from diaghoi.formats import (
     triplet_lists,
 )
 from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
-from diaghoi.formats.containers.content import Content, load
+from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det import anno_bbox, anno_list, cdn_json, converted
 from diaghoi.formats.hico_det import detections as hico_detections

@@ -8,7 +8,7 @@ from support.torch_files import Call, Name, Pid, pickled, saved, storage, tensor
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_predictions, recognise, zipped
-from diaghoi.formats.containers.content import load
+from diaghoi.formats.content import load
 
 NUMBERS = np.arange(24)
 REAL = {

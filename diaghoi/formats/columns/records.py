@@ -23,7 +23,7 @@ from diaghoi.formats.columns.checks import (
     key_names,
     shown,
 )
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 # The key of image names in COCO and elsewhere; used if the format's own key is missing.
 OTHER_NAME = "file_name"

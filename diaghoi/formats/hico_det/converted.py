@@ -20,7 +20,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import EXACT, Rows, check_boxes, check_scores
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 from diaghoi.formats.hico_det.detections import check_complete, file_orders
 from diaghoi.formats.matlab import read_variable, variables
 

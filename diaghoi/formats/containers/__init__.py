@@ -1,1 +1,0 @@
-"""Content of files, independent of HOI: the container, and the literals that Python prints."""
