@@ -477,7 +477,9 @@ def _compact(comparison: Comparison) -> Table:
 
 
 def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None = None) -> str:
-    """Say which models differ most in mAP, by how much, and in which error, in 40 words at most.
+    """Say how much more mAP the best model has than the next, and which error differs most.
+
+    At most 40 words.
 
     Parameters
     ----------
@@ -493,16 +495,19 @@ def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None 
     values, own = _values(means, key), _values(tables["map"], "map.full")
     if len(values) < 2:
         return ""
-    high, low = max(values, key=values.__getitem__), min(values, key=values.__getitem__)
+    high, low, *others = sorted(values, key=values.__getitem__, reverse=True)
     what = OFFICIAL[key][2].partition(", Default")[0] if key in OFFICIAL else "mAP"
     points = shown(values[high] - values[low], "percent")
-    if not points.strip("0."):
+    if len(set(values.values())) == 1:
         return f"All have the same {what}, {shown(values[high], 'percent')}."
     names = names or {label: label for label in values}
     said = f"{names[high]} has {points} points of {what} more than {names[low]}"
+    said += ", the next best" if others else ""
     remarks = [f"under {comparison.protocol}"]
     if key in OFFICIAL and {high, low} <= own.keys():
-        remarks = [f"{shown(own[high] - own[low], 'points')} under {comparison.protocol}"]
+        difference = shown(own[high] - own[low], "points")
+        same = difference == shown(values[high] - values[low], "points")
+        remarks = [f"{'also' if same else difference} under {comparison.protocol}"]
     for test in comparison.differences:
         if test.path == "map.full" and set(test.labels) == {high, low}:
             remarks += [*([] if test.significant else ["not significant"]), test.shown_p]

@@ -29,6 +29,7 @@ from diaghoi.report.terminal import (
     wrapped,
 )
 from diaghoi.report.text import GAP, marked
+from diaghoi.report.verdict import unusual
 
 # What the first screen of a comparison takes, and the sentence on it; letters that a name has left.
 LINES, MOST_LINES, LEAST = 30, 4, 8
@@ -78,7 +79,7 @@ def print_overview(comparison: AnyComparison, console: Console | None = None) ->
         last = wrapped([f"{signature}|diaghoi.{__version__}", "more: --detail"], width, GAP)
         taken = len(first) + len(sentence) + sum(-(-cell_len(line) // width) for line in last)
         room = LINES - taken - 1 - _lines(console, table)
-        caveats = marked(part.caveats, width, room)
+        caveats = marked([*part.caveats, *unusual(part.notes)], width, room)
         full = [f"{short}: {label}" for label, short in names.items() if short != label]
         left = room - len(caveats) - sum(-(-cell_len(line) // width) for line in full)
         for line in (*first, *map(Text, (*sentence, *caveats))):
