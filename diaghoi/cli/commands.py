@@ -2,18 +2,21 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from typing import Annotated, Any
 
 import typer
 from typer.core import TyperCommand, TyperGroup
 
 from diaghoi._version import __version__
+from diaghoi.cli.analyses import ALSO, EXPLAIN
 from diaghoi.cli.cases import cases
 from diaghoi.cli.choice import choice
 from diaghoi.cli.compare import compare
 from diaghoi.cli.demo import demo
 from diaghoi.cli.figures import figures
 from diaghoi.cli.inspect import convert, inspect
+from diaghoi.cli.reading import READ
 from diaghoi.cli.report import report
 from diaghoi.cli.robustness import corrupt, robustness
 from diaghoi.cli.semantic import ask, semantic
@@ -25,6 +28,8 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 ANNOTATIONS = "the annotations are given with --annotations FILE"
 SEVERAL = "one file of predictions is taken; 'diaghoi compare' takes several"
 # Prefixes of options for annotations in other tools.
+CHANGES = ("iou", "ap", "rare", "top")
+"""The usual changes of a protocol."""
 ALIASES = ("--gt", "--ground", "--anno", "--ann", "--truth", "--target")
 
 
@@ -57,12 +62,27 @@ class Command(TyperCommand):
         except UsageError as error:
             option = getattr(error, "option_name", "")
             message = str(getattr(error, "message", ""))
-            takes = any("--annotations" in parameter.opts for parameter in self.params)
-            if takes and (option.startswith(ALIASES) or "unexpected extra argument" in message):
-                hint = SEVERAL if "--annotations" in given else ANNOTATIONS
+            words = {word for parameter in self.params for word in parameter.opts}
+            hint = _key_hint(option, words)
+            if "--annotations" in words and not hint:
+                if option.startswith(ALIASES) and "--annotations" not in given:
+                    hint = ANNOTATIONS
+                elif "unexpected extra argument" in message:
+                    hint = SEVERAL if "--annotations" in given else ANNOTATIONS
+            if hint:
                 error.message = f"{message.rstrip('.')}; {hint}."
                 error.possibilities = None
             raise
+
+
+def _key_hint(option: str, words: Collection[str]) -> str:
+    """Name the option of a command, of which an unknown option is a key."""
+    key = option.removeprefix("--")
+    for word, keys in {"--protocol": CHANGES, "--read": READ, "--also": ALSO | EXPLAIN}.items():
+        if word in words and key in keys:
+            value = "" if word == "--also" and not (ALSO | EXPLAIN)[key].metavar else "=VALUE"
+            return f"give {word} {key}{value}"
+    return ""
 
 
 class Commands(TyperGroup):

@@ -411,8 +411,8 @@ ProtocolSpec = Annotated[
         "--protocol",
         metavar="NAME,...",
         help="How detectors are evaluated [as is usual on the data set], changed by iou=0.75, "
-        "ap=area, rare=test, top=100; or the line that a report ends with. '--protocol help' lists "
-        "the names.",
+        "ap=area, rare=test, top=100; or, in quotes, the line that a report ends with. '--protocol "
+        "help' lists the names.",
         callback=_protocol_help,
         is_eager=True,
         rich_help_panel=COUNTS,

@@ -24,6 +24,7 @@ from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.study import StudyModel, check_models
 from diaghoi.comparison.tables import by_stage, means_of
 from diaghoi.data.frame import data_frame
+from diaghoi.data.protocol import title_of
 from diaghoi.data.table import Cell, Row, Table
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -98,10 +99,15 @@ class Comparison(OneScreen):
         return f"<Comparison of {labels} on {self.subject}>"
 
     @property
+    def protocol_title(self) -> str:
+        """The protocol, with the choices that the user changed."""
+        return title_of(self.protocol, self.signature)
+
+    @property
     def subject(self) -> str:
         """Data set and protocol in a few words."""
         images = "" if self.images is None else f", {number_of('image', self.images)}"
-        return f"{printed_name(self.dataset)}{images}, protocol {self.protocol}"
+        return f"{printed_name(self.dataset)}{images}, protocol {self.protocol_title}"
 
     @property
     def parts(self) -> tuple[Comparison, ...]:

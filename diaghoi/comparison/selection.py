@@ -191,7 +191,7 @@ def _unknown_column(name: str, tables: Sequence[Table]) -> InputError:
 
 
 def _names(titles: Mapping[str, str]) -> list[str]:
-    return [*titles.values(), *titles]
+    return list(dict.fromkeys([*titles.values(), *titles]))
 
 
 def _meant(name: str, titles: Mapping[str, str]) -> list[str]:
@@ -437,7 +437,7 @@ def _view(comparison: Comparison, taken: Sequence[_Taken]) -> Table:
 
 
 def _under(comparison: Comparison) -> str:
-    return f"under {comparison.protocol}"
+    return f"under {comparison.protocol_title}"
 
 
 def _compact(comparison: Comparison) -> Table:
@@ -449,7 +449,7 @@ def _compact(comparison: Comparison) -> Table:
         if each.table.key == "delta_map_full" or each.column.key in first
     ]
     official = [each for each in taken if each.column.key in OFFICIAL]
-    meanings = [] if official else [f"mAP: of protocol {comparison.protocol}."]
+    meanings = [] if official else [f"mAP: of protocol {comparison.protocol_title}."]
     for each in official:
         # The heading says where the means run over the interactions alone.
         heading = each.table.title.replace("Off", "off")
@@ -466,7 +466,7 @@ def _compact(comparison: Comparison) -> Table:
     if untested:
         meanings.append(
             f"{' and '.join(untested)}: not tested; the test is of the mAP under "
-            f"{comparison.protocol}."
+            f"{comparison.protocol_title}."
         )
     return replace(
         _view(comparison, taken),
@@ -503,11 +503,11 @@ def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None 
     names = names or {label: label for label in values}
     said = f"{names[high]} has {points} points of {what} more than {names[low]}"
     said += ", the next best" if others else ""
-    remarks = [f"under {comparison.protocol}"]
+    remarks = [f"under {comparison.protocol_title}"]
     if key in OFFICIAL and {high, low} <= own.keys():
         difference = shown(own[high] - own[low], "points")
         same = difference == shown(values[high] - values[low], "points")
-        remarks = [f"{'also' if same else difference} under {comparison.protocol}"]
+        remarks = [f"{'also' if same else difference} under {comparison.protocol_title}"]
     for test in comparison.differences:
         if test.path == "map.full" and set(test.labels) == {high, low}:
             remarks += [*([] if test.significant else ["not significant"]), test.shown_p]
@@ -535,7 +535,7 @@ def _values(table: Table, key: str) -> dict[str, float]:
 
 def _costs(comparison: Comparison) -> str:
     classes, gone = (comparison.classes.get(key) for key in ("classes_in_mean", "leave_mean"))
-    protocol = filter(None, (comparison.protocol, classes))
+    protocol = filter(None, (comparison.protocol_title, classes))
     fewer = f", less what a repair leaves without annotated triplets ({gone})" if gone else ""
     names = ", ".join(f"{short}: {error_title(error).lower()}" for error, short in SHORT.items())
     if choices_of(comparison.signature).get(WITHOUT) == "left out":

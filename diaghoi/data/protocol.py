@@ -478,6 +478,24 @@ def _short_parts(name: str, choices: Mapping[str, str]) -> list[str]:
     return parts + sorted(f"not {choice}" for choice in gone if not choice.startswith("IoU "))
 
 
+def title_of(name: str, signature: str) -> str:
+    """Name a protocol with the choices that the user changed: ``hico-det-520 (iou.75)``.
+
+    Parameters
+    ----------
+    name, signature : str
+        As for :func:`short_signature`. What the files decide is left out.
+    """
+    if name not in PROTOCOLS:
+        return name
+    decided = (CUT, RANKING, GROUPS)
+    choices = {key: value for key, value in choices_of(signature).items() if key not in decided}
+    usual = _short_parts(name, PROTOCOLS[name].choices)
+    changed = [part for part in _short_parts(name, choices) if part not in usual]
+    changed = [part for part in changed if not part.startswith("not ")]
+    return f"{name} ({', '.join(changed)})" if changed else name
+
+
 def _of_line(line: str, usual: Protocol | None) -> Protocol:
     """Read a line of :func:`short_signature` back."""
     name, *given = _LISTED.sub("", line).split(BAR)

@@ -407,8 +407,10 @@ def check_reading(reading: Reading) -> None:
     given = None if dataset is None else vocabulary(dataset)
     objects = reading.get("objects")
     if objects is not None:
-        of_any = (*object_numberings(), *VOCABULARIES)
-        check_numbering(objects, of_any if given is None else tuple(numberings(given)))
+        if given is not None:
+            check_numbering(objects, tuple(numberings(given)))
+        elif objects not in VOCABULARIES:
+            check_numbering(objects, tuple(object_numberings()))
     if format is not None:
         check_format(format)
     for key, first, what in (

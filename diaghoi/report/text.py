@@ -23,7 +23,7 @@ from diaghoi.comparison.results import (
     publishes_negatives,
 )
 from diaghoi.data.arrays.division import ratio
-from diaghoi.data.protocol import choices_of, phrases_of, short_signature
+from diaghoi.data.protocol import choices_of, phrases_of, short_signature, title_of
 from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
@@ -128,6 +128,7 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
         ΔmAP, pairs, negatives and actions, and the protocol. Percent and points of percent.
     """
     title = title_lines(result, width)
+    sure = "" if "intervals" in result else ", --bootstrap 1000"
     below = [
         "",
         *wrapped(_means(result), width, GAP)[:2],
@@ -135,7 +136,7 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
         *_costs(result),
         "",
         *wrapped(_parts_in_words(result), width, " · "),
-        *end_lines(result, "--detail, --out FOLDER", width),
+        *end_lines(result, f"--detail{sure}, --out FOLDER", width),
     ]
     taken = sum(max(1, -(-cell_len(line) // width)) for line in (*title, *below))
     return [*title, *marked(remarks(result), width, LINES - taken), *below]
@@ -193,7 +194,8 @@ def _means(result: Result) -> list[str]:
     held = result.get("coverage", {})
     of = f" ({held['shared_images']:,} of {held['annotated_images']:,} images)" if held else ""
     if "default" in official:
-        classes = ", interactions" if only_interactions(result) else ""
+        number = result["counts"].get("classes_in_official", {}).get("full", "")
+        classes = f", {number} interactions".replace("  ", " ") if only_interactions(result) else ""
         means = {f"mAP{classes}{of}": official["default"]["full"]}
         means |= _of_groups(result, official["default"])
         if "known_object" in official:
@@ -215,10 +217,14 @@ def _means(result: Result) -> list[str]:
         low, high = (percent(bound[key]["full"]) for key in ("worst", "best"))
         first += f" ({low} to {high} if scores ranked)"
     if own != next(iter(shown_means.values())):
-        others.append(f"{result['protocol']['name']} {own}")
+        others.append(f"{title_of(**_named(result))} {own}")
     if "unscored" in result:
         others.append(f"F1 {percent(result['detections']['full']['f1'])}")
     return [first, *others]
+
+
+def _named(result: Result) -> dict[str, str]:
+    return {key: result["protocol"][key] for key in ("name", "signature")}
 
 
 def _of_groups(result: Result, means: Result) -> dict[str, float | None]:
@@ -239,11 +245,15 @@ def _costs(result: Result) -> list[str]:
     size = max(room + 4, len(REPAIRED) + 2)
     shares = {name: _share(result, name) for name in names}
     wide = max(map(len, shares.values()))
+    others = {name: _other_cost(result, name) for name in names}
+    of = f"of predictions{'' if ranked else ', not ranked'}"
+    second = any(others.values()) and result["oracles"] == result["whole"]
+    head = f"{of:<{wide}} {'(second reading)' if second else ''}".rstrip()
     return [
-        f"{REPAIRED:<{size}}{'ΔmAP':>6}   of predictions{'' if ranked else ', not ranked'}",
+        f"{REPAIRED:<{size}}{'ΔmAP':>6}   {head}",
         *(
             f"{f'  {_title(name)}':<{size}}{_gain(oracles[name]):>6}   {shares[name]:<{wide}} "
-            f"{_other_cost(result, name)}".rstrip()
+            f"{others[name]}".rstrip()
             for name in names
         ),
         "  " + GAP.join(f"{words} {_gain(oracles[name])}" for name, words in TOTAL_WORDS.items()),

@@ -209,7 +209,13 @@ def _of_order(result: Mapping[str, Any]) -> list[str]:
     if not worst or round(100 * gains[worst], 2) <= 0:
         return []
     contested = worst != first and worst in published
-    cost = f"{_words(worst)}{_cost(result, worst, gains[worst])}" if contested else ""
+    most = _words(worst)[:1].lower() + _words(worst)[1:]
+    cost = (
+        f"the costs go by the published rule; by the second reading, in brackets, {most} cost most "
+        f"(+{100 * gains[worst]:.2f})"
+        if contested
+        else ""
+    )
     return [_ranking_fault(result, gains[worst]).strip(), cost]
 
 

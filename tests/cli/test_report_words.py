@@ -203,3 +203,27 @@ def test_commas_in_names_of_files(report, desk: Path) -> None:
     done = report(*V_COCO, "--read", read, "--json", "r.json")
     assert done.code == 0, done.err
     assert np.isfinite(json.loads(Path("r.json").read_text())["map"]["full"])
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        (("--iou", "0.75"), "give --protocol iou=VALUE"),
+        (("--objects", "coco91"), "give --read objects=VALUE"),
+        (("--causes",), "give --also causes."),
+        (("--pair-nms", "0.5"), "give --also pair-nms=VALUE"),
+    ],
+)
+def test_a_key_given_as_an_option_is_told_whose_it_is(
+    run, words: tuple[str, ...], hint: str
+) -> None:
+    done = run("report", "preds.pkl", "--annotations", "gt.pkl", *words)
+    assert (done.code, done.out) == (2, "")
+    assert hint in done.err
+
+
+def test_a_changed_protocol_is_named_with_the_change(run, data) -> None:
+    words = ("--annotations", data.annotations, "--protocol", "iou=0.75")
+    assert "hico-det-520 (iou.75) " in run("report", data.predictions, *words).out
+    table = run("compare", data.predictions, *words, "--table", "compact", "--out", "-.tex").out
+    assert "protocol hico-det-520 (iou.75)" in table

@@ -115,8 +115,8 @@ def test_a_data_set_twice_is_named_with_the_protocol() -> None:
 
 def test_every_presentation_has_both(both: JointComparison) -> None:
     text = to_text(both)
-    assert "2 models on HICO-DET, 1,234 images, protocol diag-hoi\n" in text
-    assert "2 models on zoo, 1,234 images, protocol hico-det\n" in text
+    assert "2 models on HICO-DET, 1,234 images, protocol diag-hoi (area, diag-hoi)\n" in text
+    assert "2 models on zoo, 1,234 images, protocol hico-det (area, hico-det)\n" in text
     assert "\nzoo\n  a  " in text
     assert max(map(len, text.splitlines())) <= 80
     markdown = to_markdown(both)
