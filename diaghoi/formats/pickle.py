@@ -978,7 +978,10 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
             return None
         if length < most // 2:  # the pickle ends before
             return None
-        value = load_pickle(io.BytesIO(data[:length] + b"g0\n."), file)
+        try:
+            value = load_pickle(io.BytesIO(data[:length] + b"g0\n."), file)
+        except InputError:
+            continue  # the frame that is cut ends within what is added
         if value:
             return value
     return None

@@ -57,7 +57,7 @@ _WORDS |= {word: _WRONG + word for word in ("true", "false", "null", "NaN", "Inf
 # takes quadratic time.
 _INTEGER = "\udbff"
 _TOKEN = re.compile(
-    r"(?<!\w)\(\)?|(?<![\s(\[{,:]),\)|[\[{,\]})]|(?<=[{,\s])(?:0|-?[1-9]\d{0,17})(?=\s*:)"
+    r"(?<!\w)\(\)?|(?<![(\[{,:]),\)|[\[{,\]})]|(?<=[{,\s])(?:0|-?[1-9]\d{0,17})(?=\s*:)"
 )
 # An opening bracket, with the comma behind the first value of a tuple, and what may close it.
 _PAIRS = {("[", "]"), ("{", "}"), ("(", ",)"), ("(,", ")"), ("(,", ",)")}
