@@ -15,7 +15,7 @@ from matplotlib.figure import Figure
 
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 
 DRAWN = ("pdf", "svg", "png")
 """File formats of figures, for papers, pages and slides. Equal figures give equal files."""

@@ -16,7 +16,7 @@ from pathlib import Path
 import diaghoi
 
 # Modules that are programs.
-PROGRAMS = ("diaghoi.__main__", "diaghoi.formats.containers.wordnet_extract")
+PROGRAMS = ("diaghoi.__main__", "diaghoi.formats.wordnet_extract")
 STUDY = """\
 annotations = "demo/annotations.npz"
 

@@ -21,7 +21,7 @@ from diaghoi.choice.replies import UNREAD, read_reply
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.columns.checks import shown
-from diaghoi.formats.containers.content import Content, load
+from diaghoi.formats.content import Content, load
 
 # Options that evaluators add to questions with fewer than four; picking one picks nothing.
 FILLERS = ("None", "None of the above", "None of these")

@@ -15,7 +15,7 @@ from diaghoi.cli import options
 from diaghoi.cli.options import option, options_class
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, number_of, printable
-from diaghoi.formats.containers.atomic import (
+from diaghoi.formats.output import (
     check_link,
     leftovers_of,
     remove_leftovers,

@@ -25,7 +25,7 @@ from diaghoi.diagnosis.inputs import naming_own_data as naming_own_data
 from diaghoi.diagnosis.inputs import read_inputs
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import open_file
-from diaghoi.formats.containers.content import FIRST
+from diaghoi.formats.content import FIRST
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 _BINARY = options.choice_of("0", "1")

@@ -14,7 +14,7 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.locations import is_remote, matching
+from diaghoi.formats.locations import is_remote, matching
 
 WILDCARDS = frozenset("*?[")
 

@@ -21,9 +21,9 @@ from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import open_annotations, open_both, recognise
 from diaghoi.formats.base import OwnDataError, Reading, UnclearDataSetError
-from diaghoi.formats.containers.archive import entries
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.reading import check_fit, check_reading
+from diaghoi.formats.zipped import entries
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

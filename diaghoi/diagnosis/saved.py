@@ -31,10 +31,10 @@ from diaghoi.diagnosis.inputs import KEY
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
 from diaghoi.formats.columnar import arrays_of, stored_scenes
-from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.content import Content
-from diaghoi.formats.containers.content import load as load_content
+from diaghoi.formats.content import Content
+from diaghoi.formats.content import load as load_content
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.output import replacing
 from diaghoi.formats.parts import joined
 
 VERSION = 1

@@ -41,7 +41,7 @@ from diaghoi.formats.columns.checks import (
 )
 from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 _NAME, _NUMBER = "filename", "img_id"
 _OBJECT, _OBJECT_SCORE = "Object Category", "Object Logits"

@@ -19,7 +19,7 @@ from diaghoi.data.pixels import LAYOUTS, corners_of
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 # How many boxes it takes to show that they are no corners, and the share that would be turned.
 _ENOUGH, _TURNED = 20, 0.05
@@ -224,9 +224,6 @@ class Format:
         ``content -> problem``: what shows that the file is of no known data set; empty if nothing.
     single : bool
         Whether the format belongs to that data set only; others also hold described data sets.
-    rows : tuple of str
-        Keys of the lists of an image that are read by column, through
-        :class:`diaghoi.formats.columns.records.RecordTable` alone: those of a pickle are packed.
     """
 
     name: str
@@ -240,7 +237,6 @@ class Format:
     evidence: Callable[[Content], tuple[str, ...]] = lambda content: ()
     misfit: Callable[[Content], str] = lambda content: ""
     single: bool = False
-    rows: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.v_coco.keys import image_number
 

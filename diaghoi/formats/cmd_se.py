@@ -32,7 +32,7 @@ from diaghoi.formats.columns.checks import (
 from diaghoi.formats.columns.numbering import hoi_classes
 from diaghoi.formats.columns.records import strictly
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 _SCORES, _BOXES, _KEYS = "scores", "boxes", "keys"
 _COLUMNS = (_SCORES, _BOXES, _KEYS)

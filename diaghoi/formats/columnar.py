@@ -30,10 +30,10 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import check_names
 from diaghoi.formats.columns.stored import StoredScenes
-from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.content import Content
-from diaghoi.formats.containers.npz import members
+from diaghoi.formats.content import Content
+from diaghoi.formats.output import replacing
 from diaghoi.formats.parts import in_order, joined
+from diaghoi.formats.zipped import members
 
 VERSION = 1
 _HEADER = ("diaghoi_format", "vocabulary", "notes", "top")

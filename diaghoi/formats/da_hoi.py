@@ -38,7 +38,7 @@ from diaghoi.formats.columns.checks import (
 )
 from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 _NAMES, _BOXES, _SCORES = "pred_object_names", "bboxes", "max_scores"
 _PHRASES, _LOGITS = "merge_potential_list", "merge_pred_logits"

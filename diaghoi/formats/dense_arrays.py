@@ -31,8 +31,7 @@ from diaghoi.formats.columns.numbering import (
     numberings,
     numbers_of_files,
 )
-from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 from diaghoi.formats.dense_best import TOP, best_triplets, check_dense_scores, cut_note
 from diaghoi.formats.dense_columns import (
     KEYS,
@@ -43,6 +42,7 @@ from diaghoi.formats.dense_columns import (
     only_member,
     shape_of,
 )
+from diaghoi.formats.output import replacing
 from diaghoi.formats.v_coco.dense import WIDTHS, read_v_coco_arrays
 
 

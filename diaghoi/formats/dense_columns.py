@@ -23,7 +23,7 @@ from diaghoi.formats.columns.checks import (
     shown,
 )
 from diaghoi.formats.columns.records import Images
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 _WIDEST = 8  # bytes of a number
 

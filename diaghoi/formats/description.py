@@ -24,7 +24,7 @@ from diaghoi.data.splits import check_protocol
 from diaghoi.data.vocabulary import MOST_CLASSES, VOCABULARIES, Conventions, Numbers, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.columns.checks import EXACT, first_repeated
-from diaghoi.formats.containers.toml import check_keys, read_toml
+from diaghoi.formats.toml import check_keys, read_toml
 
 Pairs = list[tuple[int, int]]
 

@@ -16,8 +16,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
-from diaghoi.formats.containers.content import Content
-from diaghoi.formats.containers.packed_rows import PackedRows
+from diaghoi.formats.content import Content
 
 _LAYOUT = ListLayout(
     name="filename",
@@ -40,7 +39,7 @@ def _recognise(content: Content) -> Kind | None:
 
 def _boxes(image: Any) -> list[Any]:
     boxes = image.get("predictions") if isinstance(image, dict) else None
-    return [*boxes[:1]] if isinstance(boxes, list | PackedRows) else []
+    return [*boxes[:1]] if isinstance(boxes, list) else []
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:

@@ -27,7 +27,7 @@ from diaghoi.formats.columns.triplet_numbers import (
     most_confident,
     percent,
 )
-from diaghoi.formats.containers.content import Content, begins
+from diaghoi.formats.content import Content, begins
 
 NAME, OTHER = "hoi-a", "hico-det"
 # Names of images by which others are recognised.

@@ -26,7 +26,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import Rows, check_amount, check_boxes, check_names, shown
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import IMAGES_OF_ANSWERS, Content, begins
+from diaghoi.formats.content import IMAGES_OF_ANSWERS, Content, begins
 
 _ANSWERS, _REPLIES, _NAME = "preds", "outputs", "file_name"
 _HUMAN, _OBJECT, _CATEGORY, _VERBS = "human", "object", "object class", "verb class"

@@ -27,7 +27,7 @@ from diaghoi.formats.columns.checks import (
 )
 from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content, begins
+from diaghoi.formats.content import Content, begins
 
 _SCORES = ("h_cls", "o_cls", "i_cls")
 

@@ -17,7 +17,7 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import EXACT, check_amount, shown
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 _COLUMNS = {
     "subject_id": "h_idx",

@@ -36,7 +36,7 @@ from diaghoi.formats.columns.checks import (
 )
 from diaghoi.formats.columns.records import RecordTable
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 if TYPE_CHECKING:
     from diaghoi.data.vocabulary import Vocabulary

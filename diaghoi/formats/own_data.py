@@ -22,9 +22,9 @@ from diaghoi.data.vocabulary import MOST_CLASSES, Conventions, Numbers, Vocabula
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.content import Content, load
+from diaghoi.formats.content import Content, load
 from diaghoi.formats.hico_det import instances
+from diaghoi.formats.output import replacing
 from diaghoi.formats.registry import matching
 
 # Numbers of objects that are looked up; those of the largest data sets of the field are smaller.

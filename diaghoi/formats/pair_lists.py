@@ -27,8 +27,8 @@ from diaghoi.formats.columns.checks import check_boxes, check_scores
 from diaghoi.formats.columns.numbering import check_labels, numbers_of_files
 from diaghoi.formats.columns.pairs import PairTables
 from diaghoi.formats.columns.records import Images, RecordTable
-from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
+from diaghoi.formats.output import replacing
 from diaghoi.formats.v_coco.keys import image_number
 
 
@@ -133,7 +133,6 @@ FORMAT = Format(
     recognise=_recognise,
     read=_read,
     dataset=_dataset,
-    rows=("box_pairs",),
 )
 
 

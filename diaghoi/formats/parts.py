@@ -21,9 +21,9 @@ import numpy as np
 from diaghoi.data.arrays.scratch import StoredArray
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.content import parts_in
-from diaghoi.formats.containers.npz import Member, members
+from diaghoi.formats.content import parts_in
+from diaghoi.formats.output import replacing
+from diaghoi.formats.zipped import Member, members
 
 # What the rows of these columns refer to: images, or rows of a table given by one of its columns.
 _REFERENCES = {

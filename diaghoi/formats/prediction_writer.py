@@ -12,7 +12,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats import columnar, parts
 from diaghoi.formats.batches import Batches
-from diaghoi.formats.containers.content import parts_in
+from diaghoi.formats.content import parts_in
 
 # Columns that a batch may lack, their tables, and what gives them in a batch.
 _OPTIONAL = {

@@ -28,17 +28,14 @@ from diaghoi.formats.base import (
 from diaghoi.formats.columns.merging import merge
 from diaghoi.formats.columns.numbering import check_numbering, numberings
 from diaghoi.formats.columns.triplet_numbers import ENOUGH, FEW, GENUINE, most_confident
-from diaghoi.formats.containers.content import Content, load
-from diaghoi.formats.containers.packed_rows import unpacked
-from diaghoi.formats.containers.pickled_images import first_images
-from diaghoi.formats.containers.pickles import collector_off
+from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.pickle import collector_off
 from diaghoi.formats.registry import (
     check_format,
     described,
     forced,
     matching,
-    packed_keys,
     vocabulary_of,
 )
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
@@ -84,9 +81,6 @@ def _open(
     dataset, format = reading.get("dataset"), reading.get("format")
     given = None if dataset is None else vocabulary(dataset)
     chosen, kind = matching(content) if format is None else forced(content, format)
-    if not chosen.rows and content.first and packed_keys(format)(first_images(content.value)):
-        # The first images alone look like those of another format.
-        content = replace(content, value=unpacked(content.value))
     chosen_vocabulary = vocabulary_of(content, chosen, given, fitting=fitting)
     image_id = reading.get("image_id")
     options = Options(
@@ -211,7 +205,7 @@ def open_annotations(path: _Path, **reading: Unpack[Reading]) -> SceneSource:
     """
     check_reading(reading)
     with collector_off():
-        content = load(path, packed=packed_keys(reading.get("format")))
+        content = load(path)
         found, scenes = _open(content.annotations or content, reading)
         del content  # free millions of small objects before the next file is read
     return _annotations(found, scenes)
@@ -333,11 +327,11 @@ def open_file(
     """Open a file of any kind, with the annotations that it holds beside predictions.
 
     Parameters and errors are those of :func:`read`; ``annotated`` and ``fitting`` are those of
-    :func:`open_both`, ``most`` that of :func:`diaghoi.formats.containers.content.load`.
+    :func:`open_both`, ``most`` that of :func:`diaghoi.formats.content.load`.
     """
     check_reading(reading)
     with collector_off():
-        content = load(path, most=most, packed=packed_keys(reading.get("format")))
+        content = load(path, most=most)
         beside = annotated and content.annotations is not None
         found, scenes = _open(content.predictions, reading, fitting=fitting and not beside)
         annotations = None

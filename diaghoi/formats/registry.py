@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from functools import cache
 from importlib.metadata import entry_points
-from pathlib import Path
-from typing import Any
 
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
@@ -28,14 +26,13 @@ from diaghoi.formats import (
     triplet_lists,
 )
 from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
-from diaghoi.formats.containers.content import Content, load
-from diaghoi.formats.containers.pickled_images import Keys
-from diaghoi.formats.containers.pickles import collector_off
+from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det import anno_bbox, anno_list, cdn_json, converted
 from diaghoi.formats.hico_det import detections as hico_detections
 from diaghoi.formats.hico_det import instances as hico_instances
 from diaghoi.formats.ican import results as ican
+from diaghoi.formats.pickle import collector_off
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 
@@ -242,25 +239,6 @@ def forced(content: Content, name: str) -> tuple[Format, Kind]:
     except InputError:
         looks = f"nor in any other known one: {_outline(content)}"
     raise InputError(f"{content.file}: is not in the format {name}; {looks}")
-
-
-def packed_keys(format: str | None) -> Keys:
-    """Return what says which lists of the images of a pickle are packed, by the first ones.
-
-    Parameters
-    ----------
-    format : str or None
-        The format given by the user.
-    """
-
-    def keys(first: Sequence[Any]) -> tuple[str, ...]:
-        content = Content(Path(), "pickle", list(first))
-        try:
-            return (matching(content) if format is None else forced(content, format))[0].rows
-        except InputError:
-            return ()
-
-    return keys
 
 
 def check_format(name: str) -> None:

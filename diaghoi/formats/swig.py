@@ -40,7 +40,7 @@ from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.numbering import hoi_classes
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
-from diaghoi.formats.containers.content import SMALL, Content, begins
+from diaghoi.formats.content import SMALL, Content, begins
 
 # The places of the score, and of the first number of the boxes, in rows of so many numbers.
 _PLACES = {10: (1, 2), 11: (9, 1)}

@@ -21,8 +21,8 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.numbering import numbers_of_files
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
-from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
+from diaghoi.formats.output import replacing
 
 _LAYOUTS = {
     "annotations": ListLayout(
@@ -68,7 +68,6 @@ FORMAT = Format(
     recognise=_recognise,
     read=_read,
     dataset=lambda content: content.benchmark,
-    rows=("annotations", "hoi_annotation", "predictions", "hoi_prediction"),
 )
 
 

@@ -2,7 +2,7 @@
 
 Both give the same :class:`Records`. The extract holds all noun and verb synsets of WordNet 3.0
 except named individuals (people, places, works), with their words, hypernyms, definitions and
-irregular forms; ``formats/containers/wordnet_extract.py`` makes it, ``WORDNET_LICENSE`` is its
+irregular forms; ``formats.wordnet_extract.py`` makes it, ``WORDNET_LICENSE`` is its
 licence.
 """
 

@@ -11,7 +11,7 @@ from diaghoi.choice.build.build import REASONS, SETTINGS, ChoiceBenchmark
 from diaghoi.choice.build.screening import Screened
 from diaghoi.choice.questions import FIRST, RIGHT, WRONG, Question
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 from diaghoi.report.json import write_json
 
 PEOPLE, VERDICTS, SUMMARY = "people.json", "verdicts.csv", "summary.json"

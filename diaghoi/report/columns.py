@@ -11,7 +11,7 @@ import numpy as np
 
 from diaghoi.diagnosis.tables import Columns, sorted_table
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 from diaghoi.report.spreadsheet import csv_text
 
 SUFFIXES = (".csv", ".json")

@@ -10,7 +10,7 @@ from diaghoi._version import __version__
 from diaghoi.cases.cases import Case
 from diaghoi.cases.similarities import KINDS
 from diaghoi.data.vocabulary import printed_name
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.oracles import error_title
 from diaghoi.report.case_pictures import CasePicture, CasePictures

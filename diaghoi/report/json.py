@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from os import PathLike
 from typing import Any
 
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 
 
 def to_json(result: Mapping[str, Any]) -> str:

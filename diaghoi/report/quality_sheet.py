@@ -20,7 +20,7 @@ from diaghoi.choice.questions import Box, Question
 from diaghoi.data.arrays.seeding import seeded
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import some_of
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 from diaghoi.formats.pictures.asking import picture_size
 from diaghoi.formats.pictures.folder import Pictures
 from diaghoi.report.case_pictures import QUALITY

@@ -8,7 +8,7 @@ from io import StringIO
 
 from diaghoi.comparison.joint import AnyComparison
 from diaghoi.comparison.study import DESCRIPTIONS
-from diaghoi.formats.containers.cells import harmless
+from diaghoi.formats.output import harmless
 
 CsvValue = str | int | float | bool | None
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from stat import S_ISREG
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import remove_leftovers
+from diaghoi.formats.output import remove_leftovers
 from diaghoi.formats.pictures.files import ENDINGS, read_picture, write_picture
 from diaghoi.robustness.corruptions.apply import corrupt, generator
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find

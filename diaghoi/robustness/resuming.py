@@ -11,7 +11,7 @@ from typing import Any
 from diaghoi._version import __version__
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 from diaghoi.robustness.corruptions.strengths import strengths_digest
 
 RECORD = "corruptions.json"

@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from diaghoi._version import __version__
 from diaghoi.data.files import ordinary
-from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.locations import content_hash, is_remote, stamp
+from diaghoi.formats.locations import content_hash, is_remote, stamp
+from diaghoi.formats.output import replacing
 
 # Of what is kept; another one makes everything anew.
 LAYOUT = 2

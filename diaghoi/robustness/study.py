@@ -34,8 +34,8 @@ from typing import Any, NamedTuple
 from diaghoi.comparison.study import StudyData, StudyModel, Texts, described, read_study_file
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Reading
-from diaghoi.formats.containers.locations import below, is_remote
-from diaghoi.formats.containers.toml import text_of
+from diaghoi.formats.locations import below, is_remote
+from diaghoi.formats.toml import text_of
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
 
 FIELDS = ("corruption", "severity")

@@ -30,7 +30,7 @@ for file in sys.argv[1:]:
 TEXT_OF_JSON = "import json, sys; kept = json.load(open(sys.argv[1]))"
 LITERAL = """
 import json, sys
-from diaghoi.formats.containers.literals import load_literal
+from diaghoi.formats.text import load_literal
 kept = load_literal(json.load(open(sys.argv[1])), sys.argv[1])
 """
 PICTURES = """

@@ -14,7 +14,7 @@ from support.choice import HOLD, NOTHING, OPTIONS, RIDE, WASH, asked
 from diaghoi import InputError
 from diaghoi.choice import Answers, read_answers
 from diaghoi.choice.answers import is_answers, load_answers
-from diaghoi.formats.containers.content import load
+from diaghoi.formats.content import load
 
 QUESTIONS = asked([([RIDE], [HOLD, WASH, NOTHING]), ([HOLD], [RIDE])])
 FIRST = {"image": "HICO_0.jpg", "question": "QA_0", "options": list(OPTIONS), "reply": "A"}

@@ -10,7 +10,7 @@ from support.declared import commands
 
 from diaghoi import InputError, read_annotations, read_predictions
 from diaghoi.cli.commands import app
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 
 # Options that a command needs before it looks at its files.
 NEEDED: dict[str, dict[str, object]] = {

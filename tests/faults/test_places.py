@@ -12,7 +12,7 @@ import pytest
 from support.faults import Job, Left, command, everything, run, these, when_written
 
 from diaghoi import InputError
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 
 pytestmark = pytest.mark.slow
 

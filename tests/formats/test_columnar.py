@@ -18,7 +18,7 @@ from diaghoi.formats import (
     write,
     write_triplet_lists,
 )
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 
 
 @pytest.fixture

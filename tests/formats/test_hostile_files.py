@@ -17,12 +17,10 @@ from diaghoi.comparison.study import read_study
 from diaghoi.data.groups import read_groups
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import LONGEST_MESSAGE, InputError, printable
-from diaghoi.formats import read
-from diaghoi.formats.containers import archive as zip_archive
-from diaghoi.formats.containers import npz
-from diaghoi.formats.containers.cells import harmless, original
-from diaghoi.formats.containers.npz import members
+from diaghoi.formats import read, zipped
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.output import harmless, original
+from diaghoi.formats.zipped import members
 from diaghoi.language.lexicon import load_lexicon
 from diaghoi.semantic.tables.merging import write_ratings
 from diaghoi.semantic.tables.ratings import read_ratings
@@ -80,7 +78,7 @@ def test_arrays_hold_what_their_header_says(content, packed, tmp_path):
 
 
 def test_bombs_are_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(zip_archive, "_UNPACKED", 1 << 20)
+    monkeypatch.setattr(zipped, "UNPACKED", 1 << 20)
     content = header("(8388608,)") + bytes(1 << 26)
     path = archive(tmp_path / "x.npz", {"boxes": content}, compression=zipfile.ZIP_DEFLATED)
     assert path.stat().st_size < 1 << 17
@@ -230,7 +228,7 @@ def test_tables_of_words_hold_no_formulas_and_come_back(suffix, tmp_path):
 
 def test_the_writers_of_csv_are_known():
     # Whoever adds one has to think of formulas: csv_text or harmless does it.
-    root = Path(npz.__file__).parents[1]
+    root = Path(zipped.__file__).parents[1]
     found = {
         str(path.relative_to(root).as_posix())
         for path in root.rglob("*.py")

@@ -268,8 +268,8 @@ PRINTED = (
     "{'bbox': [np.float64(1.5), np.float32(nan), -inf, np.int64(3)]}], 'hoi_prediction': "
     "[{'subject_id': 0, 'object_id': 1, 'category_id': 76, 'score': np.float32(0.5)}]}], "
     "'gts': [], 3: (True, None, 'a (1) [2] np.nan.jpg')}",
-    "defaultdict(<class 'list'>, {\"it's\": [array([[1., 2.],\n       [3., 4.]], "
-    "dtype=float32), tensor([0.5], device='cuda:0')], 'b\\n\\u00e9': OrderedDict([('a', 1)])})",
+    '{"it\'s": [array([[1., 2.],\n       [3., 4.]], dtype=float32), np.array([])], '
+    "'b\\n\\u00e9': ((), ('a', 1), (np.str_('a'),))}",
     "{'preds': [{'filename': 'one.jpg', 'predictions': [{'bbox': [0.5, 20, 5e-05, 80.25]}], "
     "'hoi_prediction': [{'subject_id': 0, 'score': 0.5, 'b\\n': None, 3: \"it's\"}]}]}",
 )

@@ -47,8 +47,8 @@ def _reader(name: str) -> Callable[[bytes], None]:
     """Return what reads the bytes of a file; only what is imported here is watched."""
     from diaghoi.choice.replies import read_reply
     from diaghoi.exceptions import InputError
-    from diaghoi.formats.containers import matlab
-    from diaghoi.formats.containers.pickles import load_pickle
+    from diaghoi.formats import matlab
+    from diaghoi.formats.pickle import load_pickle
     from fuzz.examples import OPTIONS
 
     def read(data: bytes) -> None:

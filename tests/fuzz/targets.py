@@ -26,11 +26,11 @@ from diaghoi.data.groups import read_groups
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.formats import read, write
-from diaghoi.formats.containers.literals import load_literal
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det.image_labels import read_image_labels
 from diaghoi.formats.pictures.files import read_picture
 from diaghoi.formats.reading import open_file
+from diaghoi.formats.text import load_literal
 from diaghoi.language.lexicon import load_lexicon
 from diaghoi.language.words import read_phrase
 from diaghoi.robustness.study import read_robustness_study

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.wordnet_extract import build
+from diaghoi.formats.wordnet_extract import build
 from diaghoi.language.lexicon import Lexicon, load_lexicon
 from diaghoi.language.wordnet import pack, read_dict, unpack
 from diaghoi.language.words import read_object, read_phrase, read_verb

@@ -18,7 +18,7 @@ from support.results import example
 from diaghoi.comparison.comparison import Comparison, compare
 from diaghoi.comparison.study import Model, StudyModel
 from diaghoi.data.protocol import PROTOCOLS
-from diaghoi.formats.containers.cells import harmless
+from diaghoi.formats.output import harmless
 from diaghoi.report.comparison import print_comparison, print_overview, shortened, to_text
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv

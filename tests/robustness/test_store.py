@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.locations import content_hash, exists, fetched
+from diaghoi.formats.locations import content_hash, exists, fetched
 from diaghoi.robustness import store as module
 from diaghoi.robustness.store import Store
 

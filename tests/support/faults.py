@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-# A file that is being written: see diaghoi.formats.containers.atomic.replacing.
+# A file that is being written: see diaghoi.formats.output.replacing.
 TEMPORARY = re.compile(r"\..*\.[0-9a-f]{8}(\.\w+)?")
 LONGEST = 900.0
 # How often each command is disturbed, and whether every command is, or a few of each kind.

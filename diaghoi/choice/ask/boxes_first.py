@@ -27,8 +27,8 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_predictions
 from diaghoi.formats.columns.checks import shown
-from diaghoi.formats.containers.content import load
-from diaghoi.formats.containers.locations import content_hash
+from diaghoi.formats.content import load
+from diaghoi.formats.locations import content_hash
 from diaghoi.formats.pictures.asking import Frame
 from diaghoi.language.asking import strip_reasoning
 

@@ -16,7 +16,7 @@ import numpy as np
 
 from diaghoi.data.arrays.types import Array, FloatArray, IntArray, StrArray
 from diaghoi.exceptions import InputError, short
-from diaghoi.formats.containers.content import SMALL
+from diaghoi.formats.content import SMALL
 
 # Whole numbers up to here are exact in float64.
 EXACT = 2**53

@@ -31,7 +31,7 @@ from diaghoi.formats.columns.triplet_numbers import (
     find_triplet_numbers,
     readings,
 )
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,10 +6,10 @@ import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property, partial
-from itertools import chain, groupby, repeat
+from functools import partial
+from itertools import chain, repeat
 from operator import contains, itemgetter
-from typing import Any, NoReturn, cast
+from typing import Any, NoReturn
 
 import numpy as np
 
@@ -23,8 +23,7 @@ from diaghoi.formats.columns.checks import (
     key_names,
     shown,
 )
-from diaghoi.formats.containers.content import Content
-from diaghoi.formats.containers.packed_rows import PackedRows, joined_rows
+from diaghoi.formats.content import Content
 
 # The key of image names in COCO and elsewhere; used if the format's own key is missing.
 OTHER_NAME = "file_name"
@@ -140,24 +139,11 @@ class RecordTable:
 
     def has(self, key: str) -> bool:
         """Whether any row has this column; then all rows must have it."""
-        first: Any = next(self._all(), {})
-        if key in first:
-            return True
-        return any(
-            key in part.columns
-            if isinstance(part, PackedRows)
-            else any(map(contains, part, repeat(key)))
-            for part in self._parts
-        )
+        return any(map(contains, self._all(), repeat(key)))
 
     def holding(self, key: str) -> int:
         """Count the rows that have this column."""
-        return sum(
-            len(part) * (key in part.columns)
-            if isinstance(part, PackedRows)
-            else sum(map(contains, part, repeat(key)))
-            for part in self._parts
-        )
+        return sum(map(contains, self._all(), repeat(key)))
 
     def numbers(self, key: str | None = None) -> FloatArray:
         """Return a column as float64.
@@ -216,29 +202,19 @@ class RecordTable:
 
     def _column(self, key: str | None, *shape: int) -> FloatArray:
         """Return a column of numbers, or of as many numbers each as ``shape`` says."""
-        column = np.empty((len(self.rows), *shape), dtype=np.float64)
-        place = 0
-        for part in self._parts:
-            if key is not None and isinstance(part, PackedRows):
-                values = part.column(key)
-            else:
-                values = _numbers(part, key, *shape)
-            if values.shape[1:] != shape:
-                raise ValueError
-            column[place : place + len(values)] = values
-            place += len(values)
-        return column
 
-    @cached_property
-    def _parts(self) -> list[PackedRows | list[Any]]:
-        """All rows in their order, with those that were packed together in one part."""
-        parts: list[PackedRows | list[Any]] = []
-        for kind, images in groupby(self.lists, type):
-            if kind is PackedRows:
-                parts += joined_rows(cast("list[PackedRows]", list(images)))
-            else:
-                parts.append(list(chain.from_iterable(images)))
-        return parts
+        def values() -> Iterable[Any]:
+            return self._all() if key is None else map(itemgetter(key), self._all())
+
+        count = len(self.rows)
+        with strictly():
+            if not shape:
+                return np.fromiter(values(), dtype=np.float64, count=count)
+            (width,) = shape
+            if any(length != width for length in map(len, values())):
+                raise ValueError
+            flat = chain.from_iterable(values())
+            return np.fromiter(flat, dtype=np.float64, count=width * count).reshape(-1, width)
 
     def _blame(self, key: str | None, convert: Callable[[Any], Any], problem: str) -> NoReturn:
         """Find the first row that cannot be converted."""
@@ -257,22 +233,6 @@ class RecordTable:
             except Exception:
                 raise self.rows.error(number, key or "", f"{shown(value)} {problem}") from None
         raise InputError(f"{self.rows.file}: {self.rows.field}.{key}: a value {problem}")
-
-
-def _numbers(rows: Sequence[Any], key: str | None, *shape: int) -> FloatArray:
-    """Return a column of rows that are not packed."""
-
-    def values() -> Iterable[Any]:
-        return rows if key is None else map(itemgetter(key), rows)
-
-    with strictly():
-        if not shape:
-            return np.fromiter(values(), dtype=np.float64, count=len(rows))
-        (width,) = shape
-        if any(length != width for length in map(len, values())):
-            raise ValueError
-        flat = chain.from_iterable(values())
-        return np.fromiter(flat, dtype=np.float64, count=width * len(rows)).reshape(-1, width)
 
 
 def _has_length(value: Any) -> bool:

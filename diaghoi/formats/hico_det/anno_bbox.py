@@ -28,8 +28,8 @@ from diaghoi.formats.columns.checks import (
     whole_number,
 )
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content
-from diaghoi.formats.containers.matlab import read_variable
+from diaghoi.formats.content import Content
+from diaghoi.formats.matlab import read_variable
 
 _Number = TypeVar("_Number", int, float)
 

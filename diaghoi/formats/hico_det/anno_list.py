@@ -25,7 +25,7 @@ from diaghoi.formats.columns.checks import check_boxes, image_name, key_names, s
 from diaghoi.formats.columns.numbering import hoi_classes
 from diaghoi.formats.columns.records import Images
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content, begins
+from diaghoi.formats.content import Content, begins
 
 _NAME, _HOIS, _SIZE, _PAIRS = "global_id", "hois", "image_size", "connections"
 _BOXES = ("human_bboxes", "object_bboxes")

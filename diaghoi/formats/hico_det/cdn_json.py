@@ -17,7 +17,7 @@ from diaghoi.formats import hoi_a
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 from diaghoi.formats.v_coco.qpic import is_v_coco, misfit, read_qpic
 
 _LAYOUT = ListLayout(

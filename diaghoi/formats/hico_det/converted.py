@@ -20,9 +20,9 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import EXACT, Rows, check_boxes, check_scores
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content
-from diaghoi.formats.containers.matlab import read_variable, variables
+from diaghoi.formats.content import Content
 from diaghoi.formats.hico_det.detections import check_complete, file_orders
+from diaghoi.formats.matlab import read_variable, variables
 
 # How many numbers the cells of a row hold: boxes, image, class, score.
 _CELLS = (4, 4, 1, 1, 1)

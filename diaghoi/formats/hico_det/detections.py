@@ -27,8 +27,8 @@ from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_scores
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content
-from diaghoi.formats.containers.matlab import read_variable, variables
+from diaghoi.formats.content import Content
+from diaghoi.formats.matlab import read_variable, variables
 
 _COLUMNS = 9
 

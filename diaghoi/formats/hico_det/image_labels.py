@@ -12,7 +12,7 @@ from diaghoi.data.arrays.types import BoolArray, StrArray
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.containers.matlab import read_variable, variables
+from diaghoi.formats.matlab import read_variable, variables
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -28,7 +28,7 @@ from diaghoi.formats.columns.checks import (
 )
 from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 _KEYS = ("annotation", "filenames", "objects", "verbs", "correspondence")
 

@@ -17,7 +17,7 @@ from diaghoi.formats.columns.checks import (
     shown,
     whole_number,
 )
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 
 VALUES = ("human box", "object box", "object class", "scores", "human score", "object score")
 

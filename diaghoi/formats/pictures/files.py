@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 
 ENDINGS = (".jpg", ".jpeg", ".png")
 KINDS = ("JPEG", "PNG")

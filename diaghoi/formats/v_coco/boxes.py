@@ -13,7 +13,7 @@ from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.vocabulary import object_numberings
 from diaghoi.exceptions import InputError
 from diaghoi.formats.columns.checks import EXACT, LARGEST, shown, whole_number
-from diaghoi.formats.containers.content import load
+from diaghoi.formats.content import load
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

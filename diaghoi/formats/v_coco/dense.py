@@ -31,7 +31,7 @@ from diaghoi.formats.columns.numbering import (
     find_numbering,
     numberings,
 )
-from diaghoi.formats.containers.content import Content
+from diaghoi.formats.content import Content
 from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images, shape_of
 from diaghoi.formats.v_coco.keys import numbered, roles
 

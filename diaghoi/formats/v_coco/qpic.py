@@ -23,7 +23,7 @@ from diaghoi.formats.columns.checks import check_amount, first_repeated
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.records import Images
 from diaghoi.formats.columns.triplet_numbers import ENOUGH, GENUINE, TripletNumbers, percent
-from diaghoi.formats.containers.content import Content, begins
+from diaghoi.formats.content import Content, begins
 from diaghoi.formats.v_coco.keys import image_number, roles
 
 

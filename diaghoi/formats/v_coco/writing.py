@@ -12,7 +12,7 @@ from diaghoi.data.arrays.ragged import place_in_group
 from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes, filled_in
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 from diaghoi.formats.v_coco.keys import roles
 
 _CHUNK = 4096

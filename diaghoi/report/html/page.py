@@ -27,7 +27,7 @@ from diaghoi.data.vocabulary import printed_name
 from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, number_of
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 from diaghoi.formats.pictures.folder import Picture, Pictures
 from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.report.case_pictures import FoundPictures

@@ -28,8 +28,8 @@ from diaghoi.data.csv_rows import (
     read_rows,
 )
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.containers.cells import original
-from diaghoi.formats.containers.npz import Member, members
+from diaghoi.formats.output import original
+from diaghoi.formats.zipped import Member, members
 from diaghoi.language.words import plain
 
 SCALES = (1.0, 4.0)

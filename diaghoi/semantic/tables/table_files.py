@@ -11,8 +11,7 @@ import numpy as np
 
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers.atomic import replacing
-from diaghoi.formats.containers.cells import harmless
+from diaghoi.formats.output import harmless, replacing
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:

@@ -11,8 +11,8 @@ import pytest
 from scipy.io import loadmat, savemat
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.containers import matlab
-from diaghoi.formats.containers.matlab import read_variable, variables
+from diaghoi.formats import matlab
+from diaghoi.formats.matlab import read_variable, variables
 
 HEADER = b"MATLAB 5.0 MAT-file".ljust(124) + struct.pack("<H", 0x0100) + b"IM"
 

@@ -16,6 +16,7 @@ import os
 import struct
 import zlib
 from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any, BinaryIO
 
@@ -81,14 +82,8 @@ def variables(path: str | os.PathLike[str]) -> dict[str, Variable]:
     InputError
         If the file is damaged or does not exist.
     """
-    try:
-        with ordinary(path).open("rb") as stream:
-            order = _order(stream)
-            return {each.name: each for each in _listed(stream, order) if each.name}
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; check the path") from error
-    except (ValueError, struct.error, zlib.error) as error:
-        raise _damaged(path, error) from error
+    with _opened(path) as (stream, order):
+        return {variable.name: variable for variable in _listed(stream, order) if variable.name}
 
 
 def read_variable(path: str | os.PathLike[str], name: str) -> Any:
@@ -112,31 +107,30 @@ def read_variable(path: str | os.PathLike[str], name: str) -> Any:
     InputError
         If the file is damaged, or the variable has a class that is not supported.
     """
+    with _opened(path) as (stream, order):
+        for variable in _listed(stream, order):
+            if variable.name == name:
+                stream.seek(variable.place)
+                return _Element(_content(stream, order, None), order).matrix()
+    raise InputError(f"{path}: the variable {name!r} is missing")
+
+
+@contextmanager
+def _opened(path: str | os.PathLike[str]) -> Iterator[tuple[BinaryIO, str]]:
+    """Open a file behind its header, with the order of its bytes; errors become an InputError."""
     try:
         with ordinary(path).open("rb") as stream:
-            order = _order(stream)
-            chosen = next(each for each in _listed(stream, order) if each.name == name)
-            stream.seek(chosen.place)
-            return _Element(_content(stream, order, None), order).matrix()
+            mark = stream.read(_HEADER)[-2:]
+            if mark not in (b"IM", b"MI"):
+                raise ValueError("no header of a MATLAB 5 file")
+            yield stream, "<" if mark == b"IM" else ">"
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
-    except StopIteration:
-        raise InputError(f"{path}: the variable {name!r} is missing") from None
     except (ValueError, struct.error, zlib.error, MemoryError) as error:
-        raise _damaged(path, error) from error
-
-
-def _damaged(path: str | os.PathLike[str], error: Exception) -> InputError:
-    """Make the error for a file that cannot be read."""
-    what = " ".join(str(error).split()) or type(error).__name__
-    return InputError(f"{path}: a damaged or unreadable .mat file ({what:.120}); copy it again")
-
-
-def _order(stream: BinaryIO) -> str:
-    mark = stream.read(_HEADER)[-2:]
-    if mark not in (b"IM", b"MI"):
-        raise ValueError("no header of a MATLAB 5 file")
-    return "<" if mark == b"IM" else ">"
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(
+            f"{path}: a damaged or unreadable .mat file ({what:.120}); copy it again"
+        ) from error
 
 
 def _listed(stream: BinaryIO, order: str) -> Iterator[Variable]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import sys
-from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -16,14 +14,10 @@ import numpy as np
 from diaghoi.data.arrays.allocation import give_back_freed_memory
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.containers.archive import entries
-from diaghoi.formats.containers.literals import load_literal
-from diaghoi.formats.containers.matlab import variables
-from diaghoi.formats.containers.npz import members
-from diaghoi.formats.containers.pickled_images import Keys
-from diaghoi.formats.containers.pickles import collector_off, load_first, load_pickle
-from diaghoi.formats.containers.safe_types import AHEAD
-from diaghoi.formats.containers.torch_zip import is_torch, load_torch
+from diaghoi.formats.matlab import variables
+from diaghoi.formats.pickle import AHEAD, load_first, load_pickle
+from diaghoi.formats.text import STARTS, first_of_json, load_json
+from diaghoi.formats.zipped import entries, is_torch, load_torch, members
 
 Container = Literal["pickle", "json", "torch", "npz", "mat", "folder", "parts"]
 # Those whose value is plain Python: lists, dicts, numbers, strings and arrays.
@@ -33,16 +27,8 @@ _PLAIN = ("pickle", "json", "torch")
 FIRST = 1 << 25
 # A number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
-# A JSON text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and
-# an empty list takes 56 in Python.
-_BYTES_PER_LIST = 6
-# Keys of files that hold predictions and annotations.
-_PREDICTIONS, _ANNOTATIONS = "preds", "gts"
 IMAGES_OF_ANSWERS = "gt_paths"
 """Key of the images that the answers of a language model, also called ``preds``, are of."""
-_JSON = (b"[", b"{", b'"')
-# What may be between two lists or dicts, and comes before each.
-_BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
 _DETECTIONS = re.compile(r"detections_(\d+)\.mat")
 _PART = re.compile(r"(\d{6,9})\.npz")
 _NUMPY = b"\x93NUMPY"
@@ -105,9 +91,7 @@ class Content:
         """Uncompressed size of the file in bytes; unlimited for batches, which are in memory."""
         if not self.path.is_file():
             return sys.maxsize
-        if self.unpacked is not None:
-            return self.unpacked
-        return self.path.stat().st_size
+        return self.path.stat().st_size if self.unpacked is None else self.unpacked
 
     @property
     def benchmark(self) -> str | None:
@@ -125,26 +109,19 @@ class Content:
     @property
     def predictions(self) -> Content:
         """The predictions of a file that also holds its annotations; else all of it."""
-        if self.annotations is None and not self._wraps(_PREDICTIONS):
+        if not self._wraps("gts") and not self._wraps("preds"):
             return self
-        rest = {key: part for key, part in self.value.items() if key != _ANNOTATIONS}
-        if IMAGES_OF_ANSWERS in rest:
-            return replace(self, value=rest)
-        return replace(self, value=rest.get(_PREDICTIONS, rest))
+        rest = {key: part for key, part in self.value.items() if key != "gts"}
+        return replace(self, value=rest if IMAGES_OF_ANSWERS in rest else rest.get("preds", rest))
 
     @property
     def annotations(self) -> Content | None:
         """The annotations that a file holds beside its predictions, None where there are none."""
-        if not self._wraps(_ANNOTATIONS):
-            return None
-        return replace(self, value=self.value[_ANNOTATIONS])
+        return replace(self, value=self.value["gts"]) if self._wraps("gts") else None
 
     def _wraps(self, key: str) -> bool:
-        return (
-            isinstance(self.value, dict)
-            and key in self.value
-            and isinstance(self.value[key], list | tuple | dict)
-        )
+        """Whether the value holds lists or dicts under a key."""
+        return isinstance(self.value, dict) and isinstance(self.value.get(key), list | tuple | dict)
 
 
 def begins(name: Any, *starts: str) -> bool:
@@ -152,9 +129,7 @@ def begins(name: Any, *starts: str) -> bool:
     return isinstance(name, str) and name.startswith(starts)
 
 
-def load(
-    path: str | os.PathLike[str], *, most: int | None = None, packed: Keys | None = None
-) -> Content:
+def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
     """Detect the container of a file from its content, and load it.
 
     Parameters
@@ -164,9 +139,6 @@ def load(
     most : int, optional
         Of a longer pickle, or JSON list, only the images in about so many of its first bytes are
         loaded; in other containers everything is.
-    packed : callable, optional
-        Which lists of rows are packed in a pickle, as of
-        :func:`diaghoi.formats.containers.pickles.load_pickle`.
 
     Raises
     ------
@@ -186,14 +158,23 @@ def load(
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
     _refuse(path, head)
-    json_text = head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in _JSON
-    if most is not None and path.stat().st_size > most:
-        first = _first_of_json(path, most) if json_text else _first_of_pickle(path, most)
-        if first:
-            return Content(path, "json" if json_text else "pickle", first, cut=True)
-    if json_text:
-        return Content(path, "json", *_json(path))
-    return Content(path, "pickle", _pickle(path, packed))
+    most = most if most is not None and path.stat().st_size > most else 0
+    if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in STARTS:
+        if most and (first := first_of_json(path, most)):
+            return Content(path, "json", first, cut=True)
+        return Content(path, "json", *load_json(path))
+    with path.open("rb", buffering=AHEAD) as stream:
+        if most and (first := load_first(stream, str(path), most)):
+            return Content(path, "pickle", first, cut=True)
+        stream.seek(0)
+        value = load_pickle(stream, str(path))
+        if stream.read(1):
+            raise InputError(
+                f"{path}: has more data after the first pickle; write all images as one list with "
+                "one pickle.dump"
+            )
+    give_back_freed_memory()
+    return Content(path, "pickle", value)
 
 
 def _matrix(path: Path) -> tuple[int, int] | None:
@@ -226,7 +207,7 @@ def _refuse(path: Path, head: bytes) -> None:
             raise InputError(f"{path}: {what}")
     # Pickles of protocol 2 and later start with \x80, older ones with one of the other four.
     if head[:1] not in (b"\x80", b"(", b"]", b"}", b"c") and not head.lstrip().startswith(
-        (*_JSON, b"\xef\xbb\xbf")
+        (*STARTS, b"\xef\xbb\xbf")
     ):
         start = head[:16].decode("latin-1")
         raise InputError(
@@ -243,90 +224,6 @@ def _archive(path: Path) -> Content:
     arrays = members(path)
     size = sum(member.info.file_size for member in arrays.values())
     return Content(path, "npz", arrays, unpacked=size)
-
-
-def _pickle(path: Path, packed: Keys | None) -> Any:
-    with path.open("rb", buffering=AHEAD) as stream:
-        value = load_pickle(stream, str(path), packed=packed)
-        if stream.read(1):
-            raise InputError(
-                f"{path}: has more data after the first pickle; write all images as one list with "
-                "one pickle.dump"
-            )
-    give_back_freed_memory()
-    return value
-
-
-def _first_of_pickle(path: Path, most: int) -> Any:
-    with path.open("rb", buffering=AHEAD) as stream:
-        return load_first(stream, str(path), most)
-
-
-def _first_of_json(path: Path, most: int) -> list[Any]:
-    """Read the first lists and dicts in a JSON list, or the first of JSON Lines."""
-    with path.open(encoding="utf-8-sig", errors="replace") as stream:
-        text = stream.read(most)
-    _check_lists(path, text)
-    decoder, values = json.JSONDecoder(), []
-    place = 1 if text.startswith("[") else 0
-    while found := _BETWEEN.match(text, place):
-        try:
-            value, place = decoder.raw_decode(text, found.end())
-        except (ValueError, RecursionError):
-            break  # cut off here; what is wrong elsewhere shows when everything is read
-        values.append(value)
-    return values
-
-
-def _json(path: Path) -> tuple[Any, tuple[int, ...]]:
-    """Read a JSON file; also return the line numbers of the values of a JSON Lines file."""
-    try:
-        with collector_off(), path.open(encoding="utf-8-sig") as stream:
-            text = stream.read()
-            if text.startswith(("{'", "[{'")):  # print(results), not json.dump
-                return load_literal(text, str(path)), ()
-            _check_lists(path, text)
-            try:
-                value = json.loads(text)
-            except json.JSONDecodeError as error:
-                if not error.msg.startswith("Extra data"):
-                    raise
-                return _json_lines(path, text.split("\n"))
-            if isinstance(value, str):  # json.dump(str(results)): the text once more
-                text = value
-                value = load_literal(text, str(path))
-            return value, ()
-    except InputError:
-        raise
-    except json.JSONDecodeError as error:
-        raise InputError(
-            f"{path}: cut off or damaged JSON ({error!s:.120}); copy or write it again"
-        ) from error
-    except (ValueError, RecursionError, MemoryError) as error:
-        what = " ".join(str(error).split()) or type(error).__name__
-        raise InputError(f"{path}: not a readable JSON file ({what:.120})") from error
-
-
-def _check_lists(path: Path, text: str) -> None:
-    if text.count("[") + text.count("{") > SMALL + len(text) // _BYTES_PER_LIST:
-        raise InputError(f"{path}: consists mostly of empty lists; write their contents")
-
-
-def _json_lines(path: Path, lines: Iterable[str]) -> tuple[list[Any], tuple[int, ...]]:
-    """Read a file with one JSON value per line."""
-    values, numbers = [], []
-    for number, line in enumerate(lines, 1):
-        if not line.strip():
-            continue
-        try:
-            values.append(json.loads(line.lstrip("\ufeff")))
-            numbers.append(number)
-        except json.JSONDecodeError as error:
-            raise InputError(
-                f"{path}: line {number}: cut off or damaged JSON ({error!s:.120}); give one JSON "
-                "value for the whole file, or one per line"
-            ) from None
-    return values, tuple(numbers)
 
 
 def _folder(path: Path) -> Content:

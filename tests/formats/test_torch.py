@@ -7,9 +7,8 @@ import pytest
 from support.torch_files import Call, Name, Pid, pickled, saved, storage, tensor, typed, write_torch
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats import read_predictions, recognise
-from diaghoi.formats.containers import archive
-from diaghoi.formats.containers.content import load
+from diaghoi.formats import read_predictions, recognise, zipped
+from diaghoi.formats.content import load
 
 NUMBERS = np.arange(24)
 REAL = {
@@ -216,7 +215,7 @@ def test_many_expanded_tensors_are_limited(tmp_path):
 
 
 def test_bombs_are_not_unpacked(tmp_path, monkeypatch):
-    monkeypatch.setattr(archive, "_UNPACKED", 1 << 20)
+    monkeypatch.setattr(zipped, "UNPACKED", 1 << 20)
     of = storage("ByteStorage", "0", 1 << 26)
     path = one(tmp_path / "x.pt", tensor(of, (1,)), bytes(1 << 26), packed=True)
     assert "unpacks to" in refused(path)

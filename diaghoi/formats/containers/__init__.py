@@ -1,1 +1,0 @@
-"""File containers, independent of HOI: pickle, MATLAB, npz, TOML, atomic writing."""

@@ -1,0 +1,334 @@
+"""Read text: JSON, JSON Lines, and what Python prints for plain data.
+
+Some code bases save ``json.dump(str(results), file)``: a JSON file that is one string. Nothing in
+such a text is ever run: passes in C rewrite it as JSON, and the JSON decoder refuses the rest.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+from diaghoi.exceptions import InputError
+from diaghoi.formats.pickle import collector_off
+
+STARTS = (b"[", b"{", b'"')
+"""What texts that can be read start with."""
+
+# A text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and an
+# empty list takes 56 in Python. A dict takes three times as much as a list.
+_FREE_LISTS, _BYTES_PER_LIST, _LISTS_PER_DICT = 1 << 20, 6, 3
+# What may be between two lists or dicts, and comes before each.
+_BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
+_EXCERPT = 40
+
+# The escapes that Python prints.
+_ESCAPE = re.compile(r"\\(?:[\\'\"nrt]|x[\da-f]{2}|u[\da-f]{4}|U00(?:0[\da-f]|10)[\da-f]{4})")
+_LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
+_CONTENT = rf"[^%s\\\0-\x1f]*(?:{_ESCAPE.pattern}[^%s\\\0-\x1f]*)*"
+_QUOTED = "|".join(f"{quote}{_CONTENT}{quote}" % (quote, quote) for quote in ("'", '"'))
+_STRING = re.compile(f"({_QUOTED})")
+# Pieces of a text: strings with what is before each, and the ")" of np.str_(). The first is for
+# texts without '"' and "\\".
+_PLAIN_PIECE = re.compile(r"(?:[^']*'[^']*'\)?){1,1000}")
+_PIECE = re.compile(rf"(?:[^'\"]*(?:{_QUOTED})\)?){{1,1000}}")
+# JSON has no such character: what is wrong is left or marked with it, for the decoder to refuse.
+_WRONG = "!"
+# Stands for "np.float32(" and the like.
+_OPEN = "\x01"
+_SCALAR = re.compile(r"np\.(?:float(?:16|32|64)|u?int(?:8|16|32|64))\(")
+_OPENED = re.compile(_OPEN + r"([-+.\de]+|nan|-?inf)\)")
+_CLOSED = tuple(f"{_OPEN}{word})".encode() for word in ("", "nan", "inf"))
+_OF_NUMBERS = b"0123456789.+-e"
+_TO_SPACES = str.maketrans(_OPEN + ")", "  ")
+_ARRAY = re.compile(
+    r"(?:np\.)?array\((\[[^()']*\]|[-+.\w]+)(?:,\s*(?:shape=\(0[, \d]*\)|dtype=\w+))*\)"
+)
+# NumPy prints 1.0 as "1.", which JSON does not have.
+_POINT = re.compile(r"(?<=\d)\.(?!\d)")
+# Every word has another letter than the "e" in numbers.
+_LETTER, _WORD = re.compile("[A-Zac-df-z_]"), re.compile(r"(?<![\w.])[A-Za-z_][\w.]*")
+_WORDS = {"True": "true", "False": "false", "None": "null", "nan": "NaN", "inf": "Infinity"}
+_WORDS |= {"np.True_": "true", "np.False_": "false", "np.nan": "NaN", "np.inf": "Infinity"}
+_WORDS |= {word: _WRONG + word for word in ("true", "false", "null", "NaN", "Infinity")}
+# Begins keys that are integers. Larger ones can be chosen such that all have the same hash, which
+# takes quadratic time.
+_INTEGER = "\udbff"
+_TOKEN = re.compile(
+    r"(?<!\w)\(\)?|(?<![(\[{,:]),\)|[\[{,\]})]|(?<=[{,\s])(?:0|-?[1-9]\d{0,17})(?=\s*:)"
+)
+# An opening bracket, with the comma behind the first value of a tuple, and what may close it.
+_PAIRS = {("[", "]"), ("{", "}"), ("(", ",)"), ("(,", ")"), ("(,", ",)")}
+
+
+def load_json(path: Path) -> tuple[Any, tuple[int, ...]]:
+    """Read a file of JSON, of one JSON value per line, or of what Python prints.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file, in UTF-8.
+
+    Returns
+    -------
+    value : object
+        Plain dicts, lists, strings, numbers, truth values and None.
+    lines : tuple of int
+        Line number of each value in a JSON Lines file; else empty.
+
+    Raises
+    ------
+    InputError
+        For a file that is cut off, damaged or a memory bomb.
+    """
+    try:
+        with collector_off():
+            text = path.read_text(encoding="utf-8-sig")
+            if text.startswith(("{'", "[{'")):  # print(results), not json.dump
+                return load_literal(text, str(path)), ()
+            _check_lists(text, str(path))
+            try:
+                value = json.loads(text)
+            except json.JSONDecodeError as error:
+                if not error.msg.startswith("Extra data"):
+                    raise
+                return _json_lines(path, text)
+            if isinstance(value, str):  # json.dump(str(results)): the text once more
+                text = value
+                value = load_literal(text, str(path))
+            return value, ()
+    except InputError:
+        raise
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{path}: cut off or damaged JSON ({error!s:.120}); copy or write it again"
+        ) from error
+    except (ValueError, RecursionError, MemoryError) as error:
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(f"{path}: not a readable JSON file ({what:.120})") from error
+
+
+def _json_lines(path: Path, text: str) -> tuple[list[Any], tuple[int, ...]]:
+    values, numbers = [], []
+    for number, line in enumerate(text.split("\n"), 1):
+        if not line.strip():
+            continue
+        try:
+            values.append(json.loads(line.lstrip("\ufeff")))
+            numbers.append(number)
+        except json.JSONDecodeError as error:
+            raise InputError(
+                f"{path}: line {number}: cut off or damaged JSON ({error!s:.120}); give one JSON "
+                "value for the whole file, or one per line"
+            ) from None
+    return values, tuple(numbers)
+
+
+def first_of_json(path: Path, most: int) -> list[Any]:
+    """Read the first lists and dicts in a JSON list, or the first of JSON Lines.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    most : int
+        Characters that are read.
+
+    Raises
+    ------
+    InputError
+        For a memory bomb; damage ends the list.
+    """
+    with path.open(encoding="utf-8-sig", errors="replace") as stream:
+        text = stream.read(most)
+    _check_lists(text, str(path))
+    decoder, values = json.JSONDecoder(), []
+    place = 1 if text.startswith("[") else 0
+    while start := _BETWEEN.match(text, place):
+        try:
+            value, place = decoder.raw_decode(text, start.end())
+        except (ValueError, RecursionError):
+            break  # cut off here; what is wrong elsewhere shows when everything is read
+        values.append(value)
+    return values
+
+
+def _check_lists(text: str, file: str) -> None:
+    lists = text.count("[") + text.count("(") + _LISTS_PER_DICT * text.count("{")
+    if lists > _FREE_LISTS + len(text) // _BYTES_PER_LIST:
+        raise InputError(
+            f"{file}: consists mostly of empty or tiny lists and dicts; write their contents"
+        )
+
+
+def load_literal(text: str, file: str) -> Any:
+    """Read the text that Python prints for plain data, without running any of it.
+
+    Parameters
+    ----------
+    text : str
+        What ``str`` or ``repr`` printed. Read are dicts, lists, tuples, strings, numbers, ``nan``,
+        ``inf``, ``True``, ``False`` and ``None``, and NumPy's scalars and arrays as printed.
+    file : str
+        Name of the file, for messages.
+
+    Returns
+    -------
+    object
+        Plain dicts, lists, strings, numbers, truth values and None. Tuples and arrays become lists;
+        keys of dicts are strings and integers. Numbers keep the digits printed:
+        ``np.float32(0.1)`` is 0.1.
+
+    Raises
+    ------
+    InputError
+        For a text that is damaged or cut off, runs something, or cannot be held: with the place,
+        an excerpt and what to do. Also for other objects, and for arrays that NumPy printed in
+        part.
+    """
+    first, last = text[:_EXCERPT].lstrip()[:1], text[-_EXCERPT:].rstrip()[-1:]
+    if last != {"[": "]", "{": "}"}.get(first, last):
+        raise _cut_off(text, file)
+    _check_lists(text, file)
+    try:
+        with collector_off():
+            try:
+                return json.loads(_as_json(text)[0])
+            except ValueError:
+                code, places = _as_json(text, tuples=[])
+            return json.loads(code, object_pairs_hook=_with_integers)
+    except json.JSONDecodeError as error:
+        if not error.doc[error.pos :].strip() or error.msg.startswith("Unterminated"):
+            raise _cut_off(text, file) from None
+        raise _damaged(error, places, file) from None
+    except (ValueError, RecursionError, MemoryError) as error:
+        what = " ".join(str(error).split()) or type(error).__name__
+        raise InputError(
+            f"{file}: text of a Python object that cannot be held ({what:.120}); write it as JSON"
+        ) from error
+
+
+def _cut_off(text: str, file: str) -> InputError:
+    if not text.strip():
+        return InputError(f"{file}: the text of the Python object is empty; write it again")
+    return InputError(
+        f"{file}: the text of the Python object is cut off: it ends after {len(text):,} characters "
+        f"with {text[-_EXCERPT:]!r}; copy or write it again"
+    )
+
+
+def _damaged(error: json.JSONDecodeError, places: list[tuple[int, int]], file: str) -> InputError:
+    """Say where a text is not what it should be, in the words of the text."""
+    start, place = max(each for each in places if each[0] <= error.pos)
+    excerpt = error.doc[error.pos : error.pos + _EXCERPT]
+    excerpt = excerpt.replace(_WRONG, "").replace(_OPEN, "(").replace(_INTEGER, "")
+    what, remedy = f"damaged ({error.msg})", "copy or write it again"
+    if excerpt.startswith("..."):
+        what = "'...' stands for values that NumPy left out when it printed a long array"
+        remedy = "save array.tolist() instead"
+    elif name := _WORD.match(excerpt):
+        what = f"{name[0]!r:.60} is not a plain value"
+        remedy = "save plain lists and numbers: array.tolist(), float(score)"
+    return InputError(
+        f"{file}: near character {place + error.pos - start + 1:,} of the text of a Python object, "
+        f"at {excerpt!r}: {what}; {remedy}"
+    )
+
+
+def _as_json(text: str, tuples: list[str] | None = None) -> tuple[str, list[tuple[int, int]]]:
+    """Rewrite a text as JSON, also with tuples and integers as keys if there is a list for them.
+
+    Returns
+    -------
+    json : str
+        Malformed where the text is.
+    places : list of (int, int)
+        Characters before the same place in the JSON and in the text.
+    """
+    pattern = _PIECE if '"' in text or "\\" in text else _PLAIN_PIECE
+    pieces, places, size, start = [], [], 0, 0
+    while start < len(text):
+        strings = pattern.match(text, start)
+        piece = strings[0] if strings else text[start:]
+        places.append((size, start))
+        pieces.append(_piece_as_json(piece, tuples))
+        size, start = size + len(pieces[-1]), start + len(piece)
+    return "".join(pieces), places
+
+
+def _piece_as_json(piece: str, tuples: list[str] | None) -> str:
+    """Rewrite a part of a text that begins and ends outside of strings."""
+    plain = '"' not in piece and "\\" not in piece
+    parts = piece.split("'") if plain else _STRING.split(piece)
+    code = "'".join(parts[::2])
+    if not plain and code.count("'") != len(parts) // 2:
+        return _WRONG + piece
+    code = _code_as_json(code)
+    if tuples is not None:
+        code = _TOKEN.sub(lambda token: _token_as_json(token[0], tuples), code)
+    parts[::2] = code.split("'")
+    if plain:
+        return '"'.join(parts)
+    parts[1::2] = [
+        json.dumps(_ESCAPE.sub(_character, content), ensure_ascii=False)
+        if "\\" in content or '"' in content
+        else f'"{content}"'
+        for content in (string[1:-1] for string in parts[1::2])
+    ]
+    return "".join(parts)
+
+
+def _character(escape: re.Match[str]) -> str:
+    letter, digits = escape[0][1], escape[0][2:]
+    return chr(int(digits, 16)) if digits else _LETTERS.get(letter, letter)
+
+
+def _code_as_json(code: str) -> str:
+    """Rewrite what is outside of strings; a quotation mark stands for each string."""
+    code = code.replace(_OPEN, _WRONG).replace("np.str_(')", "        ' ")
+    while scalar := _SCALAR.search(code):
+        code = code.replace(scalar[0], _OPEN.rjust(len(scalar[0])))
+    if _OPEN in code:
+        bare = code.encode("ascii", "replace").translate(None, _OF_NUMBERS)
+        scalars = bare.count(_OPEN.encode())
+        plain = scalars == sum(map(bare.count, _CLOSED)) == bare.count(b")")
+        plain = plain and f"{_OPEN})" not in code
+        code = code.translate(_TO_SPACES) if plain else _OPENED.sub(r" \1 ", code)
+    if "array(" in code:
+        code = _ARRAY.sub(_array_as_json, code)
+    if _LETTER.search(code):
+        code = _WORD.sub(lambda word: _WORDS.get(word[0], word[0]).ljust(len(word[0])), code)
+    return code
+
+
+def _array_as_json(array: re.Match[str]) -> str:
+    """Return the values of an array; the call as it is if they are not one list."""
+    values = array[1]
+    depth = len(values) - len(values.lstrip("["))
+    if depth and values.count("]" * depth) != 1:
+        return array[0]
+    return _POINT.sub(".0", values).center(len(array[0]))
+
+
+def _token_as_json(token: str, brackets: list[str]) -> str:
+    """Rewrite a tuple as a list, and an integer as the key of a dict; mark wrong brackets."""
+    if token in ("[", "{", "("):
+        brackets.append(token)
+        return token.replace("(", "[")
+    if token == "()":
+        return "[]"
+    if token == ",":
+        if brackets and brackets[-1] == "(":
+            brackets[-1] = "(,"
+        return token
+    if token[-1].isdigit():
+        return f'"{_INTEGER}{token}"'
+    if not brackets or (brackets.pop(), token) not in _PAIRS:
+        return _WRONG + token
+    return token.replace(",)", "]").replace(")", "]")
+
+
+def _with_integers(pairs: list[tuple[str, Any]]) -> dict[str | int, Any]:
+    return {int(key[1:]) if key[:1] == _INTEGER else key: value for key, value in pairs}
