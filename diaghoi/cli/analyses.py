@@ -39,6 +39,7 @@ from diaghoi.statistics.significance import Difference, corrected, level_of
 ATTRIBUTES = "attributes"
 # Stands for a number of images or resamples that is large enough for any interval.
 MANY = 1000
+LEAST_RESAMPLES = 100
 CONFUSIONS = 5  # the most costly ones of verbs, and of objects
 
 
@@ -281,11 +282,28 @@ class Analyses:
         )
 
 
+def _check_resamples(resamples: int | None) -> int | None:
+    """Refuse so few resamples that the ends of intervals are chance."""
+    if resamples is not None and resamples < LEAST_RESAMPLES:
+        raise InputError(
+            f"--bootstrap {resamples}: too few for intervals; give at least {LEAST_RESAMPLES} "
+            "resamples, usually 1000"
+        )
+    return resamples
+
+
 @options_class
 class IntervalOptions:
     """How sure the numbers of a detector are."""
 
-    bootstrap: options.Bootstrap = None
+    bootstrap: int | None = option(
+        None,
+        panel=options.SURE,
+        callback=_check_resamples,
+        max=options.MOST_RESAMPLES,
+        metavar="N",
+        help="Compute confidence intervals from N resamples of the images.",
+    )
     confidence: options.Confidence = 0.95
     interval: str = option(
         "centred",
