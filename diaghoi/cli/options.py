@@ -413,10 +413,12 @@ Label = Annotated[
 
 
 def _check_column(column: str) -> str:
-    try:
-        return choice_of(*COLUMNS)(column)
-    except ValueError as error:
-        raise InputError(f"--column '{column}': {error}") from None
+    if column not in COLUMNS:
+        raise InputError(
+            f"--column '{column}': not known{close_matches(column, COLUMNS)}; give one of "
+            f"{', '.join(COLUMNS)}"
+        )
+    return column
 
 
 Column = Annotated[
