@@ -39,6 +39,7 @@ from diaghoi.statistics.significance import Difference, corrected, level_of
 ATTRIBUTES = "attributes"
 # Stands for a number of images or resamples that is large enough for any interval.
 MANY = 1000
+LEAST_RESAMPLES = 100
 CONFUSIONS = 5  # the most costly ones of verbs, and of objects
 
 
@@ -92,12 +93,7 @@ EXPLAIN = {
 }
 """Keys of ``--also`` of a comparison."""
 NEED_BOXES = (
-    "pair-nms",
-    "detection-threshold",
-    "causes",
-    "operating-points",
-    "shortcuts",
-    "slices",
+    *("pair-nms", "detection-threshold", "causes", "operating-points", "shortcuts", "slices"),
 )
 NEED_RANKS = (
     *("pair-nms", "score-threshold", "calibration", "rosetta", "operating-points", "shortcuts"),
@@ -180,10 +176,6 @@ class Analyses:
                 tags[attribute] = tag
         return tags
 
-    def check(self) -> None:
-        """Refuse tags that cannot be read, before anything else is."""
-        _ = self.tags
-
     def check_ranked(self, predictions: SceneSource, top: int | None = None) -> None:
         """Refuse what asks for the best predictions of a detector that does not rank them.
 
@@ -234,27 +226,27 @@ class Analyses:
         image_labels : ImageLabels, optional
             For Known Object.
         """
+        notes = list(result["notes"])
         if self.variants:
             annotations, predictions = (source.load() for source in scenes)
-            outcomes = {}
+            thresholds = variants_of(thresholds=self.values.get("detection-threshold", ()))
+            outcomes: dict[str, Any] = {}
             for name, variant in self.variants.items():
                 bar.start(name)
                 varied = diagnose(
                     annotations, variant(predictions), diagnosis.protocol, image_labels=image_labels
                 )
                 outcomes[name] = variant_figures(diagnosis, varied)
-                if name in variants_of(thresholds=self.values.get("detection-threshold", ())):
+                if name in thresholds:
                     outcomes[name]["of_pair_scores"] = thresholds_pairs(predictions)
+                notes += outcomes[name]["notes"]
             result["variants"] = outcomes
-            result["notes"] = [
-                *result["notes"],
-                *(note for outcome in outcomes.values() for note in outcome["notes"]),
-            ]
         if "shortcuts" in self:
             bar.start("predicting verbs by the object")
             priors = diagnosis.shortcuts(training)
             result["shortcuts"] = priors.to_dict()
-            result["notes"] = [*result["notes"], *priors.notes]
+            notes += priors.notes
+        result["notes"] = notes
 
     def slices(
         self,
@@ -281,11 +273,28 @@ class Analyses:
         )
 
 
+def _check_resamples(resamples: int | None) -> int | None:
+    """Refuse so few resamples that the ends of intervals are chance."""
+    if resamples is not None and resamples < LEAST_RESAMPLES:
+        raise InputError(
+            f"--bootstrap {resamples}: too few for intervals; give at least {LEAST_RESAMPLES} "
+            "resamples, usually 1000"
+        )
+    return resamples
+
+
 @options_class
 class IntervalOptions:
     """How sure the numbers of a detector are."""
 
-    bootstrap: options.Bootstrap = None
+    bootstrap: int | None = option(
+        None,
+        panel=options.SURE,
+        callback=_check_resamples,
+        max=options.MOST_RESAMPLES,
+        metavar="N",
+        help="Compute confidence intervals from N resamples of the images.",
+    )
     confidence: options.Confidence = 0.95
     interval: str = option(
         "centred",
@@ -389,23 +398,18 @@ def with_tests(
         bar.start_slow(f"testing {model.label}", tests.resamples, twice=True)
         found += next(tested)
     differences = corrected(found, tests.confidence)
-    compared = comparison.with_differences(differences, level_of(tests.confidence))
-    return replace(compared, notes=(*_too_few(len(differences), tests), *comparison.notes))
-
-
-def _too_few(comparisons: int, tests: SignificanceOptions) -> list[str]:
-    """Note where so few resamples cannot show any difference, however large."""
     level = level_of(tests.confidence)
+    comparison = comparison.with_differences(differences, level)
     # The smallest p-value is 1 / (1 + resamples).
-    needed = floor(comparisons / level + 1e-6)
-    if tests.resamples >= needed:
-        return []
-    return [
-        f"{tests.resamples:,} exchanges are too few to tell models apart: corrected for "
-        f"{comparisons} comparisons, no p-value can be below {level:g}, however large the "
-        "difference; give "
-        f"--resamples {needed} or more"
-    ]
+    needed = floor(len(differences) / level + 1e-6)
+    if tests.resamples < needed:
+        few = (
+            f"{tests.resamples:,} exchanges are too few to tell models apart: corrected for "
+            f"{len(differences)} comparisons, no p-value can be below {level:g}, however large the "
+            f"difference; give --resamples {needed} or more"
+        )
+        comparison = replace(comparison, notes=(few, *comparison.notes))
+    return comparison
 
 
 @options_class
@@ -429,7 +433,7 @@ class AnalysisOptions:
             With the option, its value and the valid values.
         """
         self.sure.check()
-        self.analyses.check()
+        _ = self.analyses.tags
         if reading.dataset is not None:
             self.families(reading.vocabulary)
 

@@ -59,10 +59,6 @@ class TableOptions(outputs.OutputOptions):
     )
     detail: options.Detail = False
 
-    def check_tables(self) -> None:
-        """Refuse tables that no comparison has."""
-        check_table_names(self.table or ())
-
     def selected(self, comparison: AnyComparison) -> AnyComparison:
         """Select the tables and columns of a comparison that are asked for; all where none is."""
         return selected(comparison, self.table or (), self.columns or ())
@@ -74,27 +70,21 @@ class TableOptions(outputs.OutputOptions):
         from diaghoi.report.markdown import to_markdown
         from diaghoi.report.spreadsheet import to_csv
 
-        writers: dict[str, Callable[[AnyComparison], str]] = {
-            ".txt": to_text,
-            ".md": to_markdown,
-            ".tex": to_latex,
-            ".csv": to_csv,
-        }
         shown = self.selected(comparison)
-        return outputs.as_json(comparison.to_dict()) | {
-            kind: lambda to=to: to(shown) for kind, to in writers.items()
+        return {
+            **outputs.as_json(comparison.to_dict()),
+            ".txt": lambda: to_text(shown),
+            ".md": lambda: to_markdown(shown),
+            ".tex": lambda: to_latex(shown),
+            ".csv": lambda: to_csv(shown),
         }
 
     def show_tables(self, comparison: AnyComparison) -> None:
         """Print one screen of a comparison, or in detail all of it, or the tables asked for."""
         from diaghoi.report.comparison import print_comparison, print_overview
 
-        if (
-            self.detail
-            or self.table
-            or self.columns
-            or not all(map(has_overview, comparison.parts))
-        ):
+        overview = all(map(has_overview, comparison.parts))
+        if self.detail or self.table or self.columns or not overview:
             print_comparison(self.selected(comparison), notes=False)
             outputs.print_notes([*comparison.caveats, *comparison.notes])
         else:
@@ -112,16 +102,10 @@ class CompareOptions(TableOptions):
         "'semantic --json', or one .toml file that lists them.",
     )
     labels: options.Labels = None
-    stage: str | None = option(
-        None, rare=True, help="one or two, for each model, separated by commas."
-    )
-    backbone: str | None = option(
-        None, rare=True, help="Backbones of the models, separated by commas."
-    )
+    stage: str | None = option(None, rare=True, help="one or two, for each model, with commas.")
+    backbone: str | None = option(None, rare=True, help="Backbones, separated by commas.")
     annotations: options.Annotations = None
-    pairs: str | None = option(
-        None, panel=options.READING, help="Pair files of the models, separated by commas."
-    )
+    pairs: str | None = option(None, panel=options.READING, help="Pair files, with commas between.")
     reading: ReadingOptions
     only_predicted_images: options.OnlyPredicted = False
     evaluation: ProtocolOptions
@@ -160,19 +144,6 @@ class CompareOptions(TableOptions):
         """Refuse files that cannot be written or read."""
         self.check(KINDS, inputs, "comparison")
 
-    def studies(self, read: Reader) -> list[Study]:
-        """Read the studies, or make one from the files and the lists that describe them.
-
-        What is given on the command line takes the place of what a study says.
-        """
-        given = self.reading.of_study(
-            annotations=self.annotations, protocol=self.evaluation.protocol
-        )
-        lists = {
-            f"--{name}": getattr(self, name) for name in ("labels", "stage", "backbone", "pairs")
-        }
-        return studies_of(self.models, lists, given, read)
-
 
 @with_options
 def compare(choices: CompareOptions) -> None:
@@ -181,13 +152,17 @@ def compare(choices: CompareOptions) -> None:
     Results of 'semantic --json', and the models of a study that names tables of similarity, are
     compared by soft mAP, mF1 and miss rates.
     """
-    choices.check_tables()
+    check_table_names(choices.table or ())
     analyses = choices.analyses
     choices.check_files([*choices.models, *analyses.files])
     choices.page.check(choices.shows_page)
-    analyses.check()
-    reader = results_reader()
-    studies = choices.studies(reader(choices.reading.dataset))
+    _ = analyses.tags  # refuses those that cannot be read
+
+    @cache
+    def reader(dataset: str | None) -> Reader:
+        return cache(lambda path: read_result(path, dataset) or read_semantic(path))
+
+    studies = _studies(choices, reader(choices.reading.dataset))
     if choices.page.open and len(studies) > 1:
         raise InputError(f"{choices.models[0]}: lists studies on several data sets; give one")
     for study in studies:
@@ -261,7 +236,10 @@ def _check_saved(
     if asked not in (None, result.get("dataset")):
         raise _other_choice(model.file, result, "dataset", str(asked), result.get("dataset"))
     if study.protocol is not None:
-        _check_protocol(_evaluation(choices, study), model.file, result, study.vocabulary)
+        known = study.vocabulary or vocabulary_named("hico-det")
+        line = other_protocol(result, _evaluation(choices, study).made(known))
+        if line:
+            raise _other_choice(model.file, result, "protocol", str(study.protocol), line)
     analyses = choices.analyses
     lacking = [name for name in analyses.variants if name not in (result.get("variants") or {})]
     if "shortcuts" in analyses and "shortcuts" not in result:
@@ -271,15 +249,6 @@ def _check_saved(
             f"{model.file}: was saved without {name}; give the predictions instead, or write it "
             "again with the same options of 'diaghoi report'"
         )
-
-
-def _check_protocol(
-    evaluation: ProtocolOptions, file: Path, result: Mapping[str, Any], known: Vocabulary | None
-) -> None:
-    """Refuse a result that was saved under another protocol than what is asked for."""
-    line = other_protocol(result, evaluation.made(known or vocabulary_named("hico-det")))
-    if line:
-        raise _other_choice(file, result, "protocol", str(evaluation.protocol), line)
 
 
 def _other_choice(
@@ -295,23 +264,14 @@ def _other_choice(
     )
 
 
-def results_reader() -> Callable[[str | None], Reader]:
-    """Return what reads saved results on a data set, each file once."""
-
-    @cache
-    def reader(dataset: str | None) -> Reader:
-        return cache(lambda path: read_result(path, dataset) or read_semantic(path))
-
-    return reader
-
-
-def studies_of(
-    files: Sequence[Path], lists: Mapping[str, str | None], given: Mapping[str, Any], read: Reader
-) -> list[Study]:
+def _studies(choices: CompareOptions, read: Reader) -> list[Study]:
     """Read the studies, or make one from the files and the lists that describe them.
 
     What is given on the command line takes the place of what a study says.
     """
+    files, protocol = choices.models, choices.evaluation.protocol
+    given = choices.reading.of_study(annotations=choices.annotations, protocol=protocol)
+    lists = {name: getattr(choices, name) for name in ("labels", "stage", "backbone", "pairs")}
     file = next((file for file in files if file.suffix == ".toml"), None)
     if file is None:
         return [replace(_study(files, lists, read), **given)]
@@ -319,7 +279,7 @@ def studies_of(
         raise InputError(f"{file}: give a study alone; list the other files in it")
     for name, value in lists.items():
         if value is not None:
-            raise InputError(f"{name}: {file} sets this for each model; change it there")
+            raise InputError(f"--{name}: {file} sets this for each model; change it there")
     studies = read_studies(file)
     if len(studies) > 1 and given:
         raise InputError(
@@ -330,12 +290,9 @@ def studies_of(
 
 def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader) -> Study:
     """Make a study from files and the lists that describe them."""
-    values = {
-        option: options.split_list(option, value, len(files)) for option, value in lists.items()
-    }
     models = []
-    for row, file in enumerate(files):
-        label, stage, backbone, pairs = (each[row] for each in values.values())
+    columns = (options.split_list(f"--{name}", each, len(files)) for name, each in lists.items())
+    for file, label, stage, backbone, pairs in zip(files, *columns, strict=True):
         models.append(
             Model(
                 label=label or str((read(file) or {}).get("label") or file.stem),
@@ -352,11 +309,8 @@ def _is_semantic(study: Study, read: Reader) -> bool:
     """Whether meaning counts; refuse what cannot be compared by it."""
     saved = {model.file: read(model.file) for model in study.models}
     semantic = [file for file, result in saved.items() if is_semantic(result)]
-    others = [
-        file
-        for file, result in saved.items()
-        if file not in semantic and not (study.tables and result is None)
-    ]
+    evaluated = [file for file, result in saved.items() if study.tables and result is None]
+    others = [file for file in saved if file not in (*semantic, *evaluated)]
     if study.tables and others:
         raise InputError(
             f"{others[0]}: is a saved result of mAP, but {study.source} names tables of "
@@ -470,16 +424,14 @@ def _differences(
     of_images: bool = True,
 ) -> list[ExplainedDifference]:
     """Explain the difference of each model to the first, with tests where they are asked for."""
+    settings: dict[str, Any] = {"of_images": of_images}
+    total = None
+    if tests is not None and tests.significance:
+        settings, total = {**tests.settings, "progress": bar.advance}, 2 * tests.resamples
     found = []
     for diagnosis in diagnoses[1:]:
-        tested = tests is not None and tests.significance
-        total = 2 * tests.resamples if tests and tested else None
         bar.start(f"explaining the difference of {diagnosis.label}", total=total)
-        found.append(
-            explained(diagnoses[0], diagnosis, **tests.settings, progress=bar.advance)
-            if tests and tested
-            else explained(diagnoses[0], diagnosis, of_images=of_images)
-        )
+        found.append(explained(diagnoses[0], diagnosis, **settings))
     return found
 
 

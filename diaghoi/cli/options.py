@@ -25,7 +25,6 @@ from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches, number_of
 
-LEAST_RESAMPLES = 100
 # Beyond these a command would run for days, or a number not fit into an array.
 MOST_RESAMPLES = 1_000_000
 MOST_IMAGES = 1_000_000
@@ -57,14 +56,9 @@ else:
 def option(
     default: Any = MISSING,
     *names: str,
-    help: str,
     panel: str | None = None,
-    min: float | None = None,
-    max: float | None = None,
-    metavar: str | None = None,
     rare: bool = False,
-    callback: Callable[..., Any] | None = None,
-    is_eager: bool = False,
+    **more: Any,
 ) -> Any:
     """Declare an option as the field of a dataclass.
 
@@ -74,31 +68,15 @@ def option(
         Required without.
     *names : str
         As typed, if not ``--`` and the name of the field; ``--yes/--no`` for either.
-    help : str
-        Its line in the help.
     panel : str, optional
-        The heading above it there.
-    min, max : float, optional
-        Bounds of a number.
-    metavar : str, optional
-        Stands for the value in the help.
+        The heading above it in the help.
     rare : bool
         Listed by ``--help-all`` alone.
-    callback : callable, optional
-        Checks the value.
-    is_eager : bool
-        Whether the callback comes before others, and before what is required.
+    **more
+        What Typer takes: ``help``, ``metavar``, bounds ``min`` and ``max`` of a number, a
+        ``callback`` that checks the value, ``is_eager`` for one that comes before all others.
     """
-    given = {
-        "help": help,
-        "rich_help_panel": panel,
-        "min": min,
-        "max": max,
-        "metavar": metavar,
-        "hidden": rare,
-        "callback": callback,
-        "is_eager": is_eager,
-    }
+    given = {"rich_help_panel": panel, "hidden": rare, **more}
     return field(default=default, metadata={"kind": typer.Option, "names": names, "given": given})
 
 
@@ -130,19 +108,11 @@ def with_options(command: Callable[[Any], None]) -> Callable[..., None]:
         with nullcontext() if memory is None else allowing(memory):
             command(_filled(block, given))
 
-    more = {"memory": (None, Memory), "help_all": (False, HelpAll)}
-    return _showing(
-        run,
-        [
-            *_parameters(block),
-            *(
-                inspect.Parameter(
-                    name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
-                )
-                for name, (default, kind) in more.items()
-            ),
-        ],
-    )
+    parameters = [*_parameters(block), *_parameters(_Always)]
+    # Typer reads both.
+    vars(run)["__signature__"] = inspect.Signature(parameters)
+    run.__annotations__ = {each.name: each.annotation for each in parameters}
+    return run
 
 
 class Key(NamedTuple):
@@ -276,13 +246,6 @@ def number(value: str) -> float:
         raise ValueError("give a number") from None
 
 
-def _showing(run: Callable[..., None], parameters: list[inspect.Parameter]) -> Callable[..., None]:
-    # Typer reads both.
-    vars(run)["__signature__"] = inspect.Signature(parameters)
-    run.__annotations__ = {each.name: each.annotation for each in parameters}
-    return run
-
-
 def _members(block: Any, left_out: Collection[str]) -> Iterator[tuple[Field[Any], Any]]:
     """Give the fields of a dataclass with their types, those of its base last."""
     kinds = get_type_hints(block, include_extras=True)
@@ -321,21 +284,6 @@ def _filled(block: Any, given: dict[str, Any], left_out: Collection[str] = ()) -
     return block(**values)
 
 
-# readable=False: see above.
-
-Memory = Annotated[
-    int | None,
-    typer.Option(
-        min=1,
-        max=MOST,
-        metavar="MB",
-        help=f"What a single image, or compressed arrays, may take of memory [{DEFAULT}; "
-        f"{VARIABLE} of the environment].",
-        hidden=True,
-    ),
-]
-
-
 def _show_all(context: typer.Context, wanted: bool) -> None:
     if wanted:
         rare = [vars(each) for each in context.command.params if vars(each).get("hidden")]
@@ -347,27 +295,37 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
         raise typer.Exit
 
 
-HelpAll = Annotated[
-    bool,
-    typer.Option(
-        "--help-all", callback=_show_all, is_eager=True, help="Show rare options, too, and exit."
-    ),
-]
+@options_class
+class _Always:
+    """The options of all commands."""
+
+    memory: int | None = option(
+        None,
+        rare=True,
+        min=1,
+        max=MOST,
+        metavar="MB",
+        help=f"What a single image, or compressed arrays, may take of memory [{DEFAULT}; "
+        f"{VARIABLE} of the environment].",
+    )
+    help_all: bool = option(
+        False, callback=_show_all, is_eager=True, help="Show rare options, too, and exit."
+    )
+
+
+def _file(help: str, *names: str, panel: str | None = None) -> Any:
+    """Declare an option of a path; see :func:`_parameters` on ``readable``."""
+    return typer.Option(*names, help=help, readable=False, rich_help_panel=panel)
+
+
 Predictions = Annotated[
     Path, typer.Argument(help="Prediction file (or folder of .mat files).", readable=False)
 ]
 Annotations = Annotated[
     Path | None,
-    typer.Option(
-        help="Annotation file or folder [found in the usual places].",
-        readable=False,
-        rich_help_panel=READING,
-    ),
+    _file("Annotation file or folder [found in the usual places].", panel=READING),
 ]
-Pairs = Annotated[
-    Path | None,
-    typer.Option(help="File of predicted pairs.", readable=False, rich_help_panel=READING),
-]
+Pairs = Annotated[Path | None, _file("File of predicted pairs.", panel=READING)]
 Dataset = Annotated[
     str | None,
     typer.Option(
@@ -378,9 +336,7 @@ Dataset = Annotated[
 Force = Annotated[
     bool,
     typer.Option(
-        "--force",
-        help="Evaluate predictions even if they look misread.",
-        rich_help_panel=READING,
+        "--force", help="Evaluate predictions even if they look misread.", rich_help_panel=READING
     ),
 ]
 OnlyPredicted = Annotated[
@@ -418,17 +374,11 @@ ProtocolSpec = Annotated[
         rich_help_panel=COUNTS,
     ),
 ]
-Images = Annotated[Path, typer.Option(help="Folder with the pictures.", readable=False)]
+Images = Annotated[Path, _file("Folder with the pictures.")]
 PageImages = Annotated[
-    Path | None,
-    typer.Option(
-        "--images",
-        help="Folder with the pictures, to draw cases on.",
-        readable=False,
-        rich_help_panel=FILES,
-    ),
+    Path | None, _file("Folder with the pictures, to draw cases on.", "--images", panel=FILES)
 ]
-Folder = Annotated[Path, typer.Option(help="Folder to write to.", readable=False)]
+Folder = Annotated[Path, _file("Folder to write to.")]
 Confidence = Annotated[
     float,
     typer.Option(help="Confidence level of the intervals.", rich_help_panel=SURE, hidden=True),
@@ -436,20 +386,12 @@ Confidence = Annotated[
 Resamples = Annotated[
     int,
     typer.Option(
-        max=MOST_RESAMPLES,
-        metavar="N",
-        help="Resamples of the images.",
-        rich_help_panel=SURE,
+        max=MOST_RESAMPLES, metavar="N", help="Resamples of the images.", rich_help_panel=SURE
     ),
 ]
 Seed = Annotated[
     int,
-    typer.Option(
-        min=0,
-        max=LARGEST_SEED,
-        help="Random seed.",
-        rich_help_panel=SURE,
-    ),
+    typer.Option(min=0, max=LARGEST_SEED, help="Random seed.", rich_help_panel=SURE),
 ]
 StudyFile = Annotated[
     Path,
@@ -470,42 +412,7 @@ Label = Annotated[
 ]
 
 
-def _check_resamples(resamples: int | None) -> int | None:
-    """Return the resamples of ``--bootstrap``; the ends of intervals of fewer are chance.
-
-    Raises
-    ------
-    InputError
-        For fewer than :data:`LEAST_RESAMPLES`.
-    """
-    if resamples is not None and resamples < LEAST_RESAMPLES:
-        raise InputError(
-            f"--bootstrap {resamples}: too few for intervals; give at least {LEAST_RESAMPLES} "
-            "resamples, usually 1000"
-        )
-    return resamples
-
-
-Bootstrap = Annotated[
-    int | None,
-    typer.Option(
-        callback=_check_resamples,
-        max=MOST_RESAMPLES,
-        metavar="N",
-        help="Compute confidence intervals from N resamples of the images.",
-        rich_help_panel=SURE,
-    ),
-]
-
-
-def check_column(column: str) -> str:
-    """Return the width of ``--column``.
-
-    Raises
-    ------
-    InputError
-        For an unknown one.
-    """
+def _check_column(column: str) -> str:
     if column not in COLUMNS:
         raise InputError(
             f"--column '{column}': not known{close_matches(column, COLUMNS)}; give one of "
@@ -517,7 +424,7 @@ def check_column(column: str) -> str:
 Column = Annotated[
     str,
     typer.Option(
-        callback=check_column,
+        callback=_check_column,
         help="Width of figures: a single (3.25 in) or a double (6.875 in) column.",
         rich_help_panel=FILES,
         hidden=True,
@@ -525,11 +432,7 @@ Column = Annotated[
 ]
 WordNet = Annotated[
     Path | None,
-    typer.Option(
-        help="WordNet's dict folder, instead of the extract in the package.",
-        readable=False,
-        rich_help_panel=MEANING,
-    ),
+    _file("WordNet's dict folder, instead of the extract in the package.", panel=MEANING),
 ]
 Workers = Annotated[
     int | None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import warnings
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -44,9 +44,7 @@ class OutputOptions:
         "print on stdout. Repeatable.",
     )
     json: Path | None = option(
-        None,
-        panel=options.FILES,
-        help="Write all results to this JSON file; - for stdout.",
+        None, panel=options.FILES, help="Write all results to this JSON file; - for stdout."
     )
     quiet: options.Quiet = False
 
@@ -93,7 +91,7 @@ class OutputOptions:
             files.append((self.json, ".json"))
         for path in self.out or ():
             if _is_folder(path):
-                files += [(path / _name(stem, kind), kind) for kind in _in_folder(kinds)]
+                files += _in_folder(path, kinds, stem)
                 continue
             kind = _kind(path, kinds)
             if not kind:
@@ -123,7 +121,7 @@ class OutputOptions:
         files = self.output_files(kinds, stem)
         folders = set(filter(_is_folder, self.out or ()))
         for folder in folders:
-            if not is_name(stem or "report"):
+            if stem in (".", "..") or set(stem) & set("/\\\0"):
                 raise InputError(
                     f"--label '{stem}': names the files in --out, so it must be a name without "
                     "'/'; give another label"
@@ -154,9 +152,9 @@ class OutputOptions:
         """
         writers = writers or {}
         notes: list[str] = []
-        files = self.output_files([*texts, *writers], stem)
+        files = self.output_files([*texts, *writers], stem).items()
         # Texts first, so that a figure or a page that fails costs none of them.
-        for path, kind in sorted(files.items(), key=lambda file: file[1] not in texts):
+        for path, kind in sorted(files, key=lambda file: file[1] not in texts):
             path.parent.mkdir(parents=True, exist_ok=True)
             if kind in texts:
                 write_text(path, texts[kind]())
@@ -223,17 +221,15 @@ def _kind(path: Path, kinds: Iterable[str]) -> str:
     return max((kind for kind in kinds if path.name.lower().endswith(kind)), key=len, default="")
 
 
-def _name(stem: str, kind: str) -> str:
-    return f"{stem or 'report'}{'' if kind.startswith('.') else '_'}{kind}"
-
-
-def _in_folder(kinds: Collection[str]) -> list[str]:
-    """List the kinds of files that a folder gets: without jinja2 no page."""
-    try:
-        check_page()
-    except InputError:
-        return [kind for kind in kinds if kind != ".html"]
-    return list(kinds)
+def _in_folder(folder: Path, kinds: Iterable[str], stem: str) -> Iterator[tuple[Path, str]]:
+    """Name the files that a folder gets: without jinja2 no page."""
+    for kind in kinds:
+        if kind == ".html":
+            try:
+                check_page()
+            except InputError:
+                continue
+        yield folder / f"{stem or 'report'}{'' if kind.startswith('.') else '_'}{kind}", kind
 
 
 def check_page() -> None:
@@ -318,19 +314,9 @@ def noting_letters(draw: Callable[[], list[str]]) -> list[str]:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         notes = draw()
-    if lacks_letters(caught):
+    if any("missing from font" in str(warning.message) for warning in caught):
         notes.append("the font has not all letters of the names; boxes stand for them")
     return notes
-
-
-def lacks_letters(caught: Iterable[warnings.WarningMessage]) -> bool:
-    """Whether Matplotlib warned about letters missing in the font."""
-    return any("missing from font" in str(warning.message) for warning in caught)
-
-
-def is_name(name: str) -> bool:
-    """Whether a name can be that of a file in a given folder."""
-    return name not in ("", ".", "..") and not set(name) & set("/\\\0")
 
 
 def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
@@ -384,14 +370,10 @@ def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -
             )
         folder = Path(target).parent if path.is_symlink() else path.parent
         if not folder.is_dir():
+            why = f"the folder {folder} does not exist; create it first"
             if folder.exists():
-                raise InputError(
-                    f"{path}: cannot be written: {folder} is a file, not a folder; give another "
-                    "path"
-                )
-            raise InputError(
-                f"{path}: cannot be written: the folder {folder} does not exist; create it first"
-            )
+                why = f"{folder} is a file, not a folder; give another path"
+            raise InputError(f"{path}: cannot be written: {why}")
         _check_writable(path, folder)
         remove_leftovers(leftovers_of(path))
 

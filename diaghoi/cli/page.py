@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 SHOWN = 40
 """Predictions of an image that a server draws: twice as many as in a page that is a file."""
+SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
 @options_class
@@ -40,9 +41,7 @@ class PageOptions:
 
     images: options.PageImages = None
     open: bool = option(
-        False,
-        panel=options.FILES,
-        help="Explore the models in a browser, until Ctrl-C.",
+        False, panel=options.FILES, help="Explore the models in a browser, until Ctrl-C."
     )
     port: int = option(
         0, min=0, max=65535, panel=options.FILES, rare=True, help="Port of --open [any free one]."
@@ -68,8 +67,18 @@ class PageOptions:
             uses.
         """
         if self.open:
+            import socket
+
+            from diaghoi.report.html.server import HOST
+
             check_page()
-            self._check_port()
+            try:
+                socket.create_server((HOST, self.port)).close()
+            except OSError as error:
+                reason = os.strerror(error.errno or 0)
+                raise InputError(
+                    f"--port {self.port}: cannot be used ({reason}); give another"
+                ) from None
         elif self.port:
             raise InputError("--port: is for --open; add it or leave this out")
         if self.images is not None:
@@ -78,19 +87,6 @@ class PageOptions:
                     "--images: draws the cases of a page on pictures; add --open or --out FILE.html"
                 )
             Pictures(self.images)
-
-    def _check_port(self) -> None:
-        import socket
-
-        from diaghoi.report.html.server import HOST
-
-        try:
-            socket.create_server((HOST, self.port)).close()
-        except OSError as error:
-            reason = os.strerror(error.errno or 0)
-            raise InputError(
-                f"--port {self.port}: cannot be used ({reason}); give another"
-            ) from None
 
     def serve(self, page: Page, quiet: bool) -> None:
         """Show a page at an address that nobody else on this machine can guess, until Ctrl-C."""
@@ -102,18 +98,12 @@ class PageOptions:
             if not quiet:
                 typer.echo("Open this address in a browser here; Ctrl-C ends.", err=True)
             sys.stdout.flush()
-            if sys.stdout.isatty() and _has_screen():
+            # Without a window, a browser of text would take the terminal over.
+            windows = sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))
+            if sys.stdout.isatty() and windows:
                 webbrowser.open(server.address)
             wait_for_signal()
             server.shutdown()
-
-
-def _has_screen() -> bool:
-    """Whether a browser has a window: in a terminal, a browser of text would take it over."""
-    return sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))
-
-
-SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 
 
 @dataclass(kw_only=True)
@@ -208,13 +198,8 @@ class ComparisonPage:
         from diaghoi.report.html import Page
 
         models = self.shown_models()
-        alone = len(models) == 1
-        return Page.of(
-            models,
-            None if alone else self._explained(comparison),
-            files=self.files,
-            every_image=True,
-        )
+        shown = None if len(models) == 1 else self._explained(comparison)
+        return Page.of(models, shown, files=self.files, every_image=True)
 
     def _explained(self, comparison: AnyComparison) -> AnyComparison:
         return self.explained[0] if len(self.explained) == 1 else comparison
@@ -227,10 +212,5 @@ class ComparisonPage:
         """Write the page to a file; return notes on the pictures."""
         from diaghoi.report.html import write_comparison_html
 
-        return write_comparison_html(
-            path,
-            self._explained(comparison),
-            self.shown_models(),
-            files=self.files,
-            pictures=pictures,
-        )
+        shown, models = self._explained(comparison), self.shown_models()
+        return write_comparison_html(path, shown, models, files=self.files, pictures=pictures)

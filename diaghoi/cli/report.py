@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -85,9 +84,7 @@ class ReportOptions(outputs.OutputOptions):
             Path(self.predictions), self.annotations, self.pairs, only_predicted=only
         )
         top = self.protocol.top(files.vocabulary)
-        if top is None:
-            return files
-        return replace(files, reading={**files.reading, "top": top})
+        return files if top is None else replace(files, reading={**files.reading, "top": top})
 
     def of_boxes(self) -> list[str]:
         """List the options given that need the boxes of all images."""
@@ -104,13 +101,10 @@ class ReportOptions(outputs.OutputOptions):
         """Refuse files that cannot be written or read, before the work begins."""
         self.check(self.kinds, inputs, self.stem)
         self.page.check(".html" in self.written.values())
-        self._check_sort()
-
-    def _check_sort(self) -> None:
-        """Refuse a column that none of the tables has."""
         if self.sort is None:
             return
-        tables = [table for table in TABLES if self._tables(table)]
+        kinds = (*self.written.values(), self.printed(self.kinds))
+        tables = [name for name in TABLES if any(kind.startswith(name) for kind in kinds)]
         if not tables:
             raise InputError("--sort: is for classes.csv and images.csv; add --out classes.csv")
         column = self.sort.removeprefix("-")
@@ -120,11 +114,6 @@ class ReportOptions(outputs.OutputOptions):
                 f"--sort: unknown column '{column}'{close_matches(column, columns)}; known: "
                 f"{', '.join(columns)}"
             )
-
-    def _tables(self, table: str) -> bool:
-        return any(
-            kind.startswith(table) for kind in (*self.written.values(), self.printed(self.kinds))
-        )
 
 
 class Diagnosed(NamedTuple):
@@ -162,7 +151,12 @@ def report(choices: ReportOptions) -> None:
         bar.start("writing" if choices.page.images is None else "drawing the worst cases")
         texts = _texts(choices, result, diagnosis)
         remarks = choices.write(texts, _writers(choices, result, diagnosed, sliced), choices.stem)
-        page = _page(diagnosis, read, result, sliced) if choices.page.open else None
+        page = None
+        if choices.page.open:
+            from diaghoi.report.html import Page, page_model
+
+            model = page_model(diagnosis, read.scenes, result=result, shown=SHOWN)
+            page = Page.of([model], files=read.files, slices=sliced, every_image=True)
     choices.show(texts, lambda: _show(choices, result), remarks, choices.written)
     if page is not None:
         choices.page.serve(page, choices.quiet)
@@ -239,17 +233,14 @@ def _texts(
         sort = sort if sort in columns else None
         return table_text(columns, suffix, sort=sort, descending=sort == choices.sort)
 
-    tables = {".csv": to_csv, ".md": to_markdown, ".tex": to_latex}
     return {
         **outputs.as_json(result),
         ".txt": lambda: outputs.plain_text(lambda console: print_report(result, console)),
-        **{kind: partial(_table, to, result) for kind, to in tables.items()},
+        ".csv": lambda: to_csv(compare(result)),
+        ".md": lambda: to_markdown(compare(result)),
+        ".tex": lambda: to_latex(compare(result)),
         **{kind: partial(rows, kind) for kind in OF_ROWS},
     }
-
-
-def _table(to: Callable[[Any], str], result: dict[str, Any]) -> str:
-    return to(compare(result))
 
 
 def _writers(
@@ -260,33 +251,16 @@ def _writers(
 
     def page(path: Path) -> list[str]:
         diagnosis, read, *_ = diagnosed
+        pictures = choices.page.pictures
+        more: dict[str, Any] = {"files": read.files, "pictures": pictures, "slices": slices}
         return outputs.noting_letters(
-            lambda: write_html(
-                path,
-                diagnosis,
-                read.scenes,
-                result=result,
-                files=read.files,
-                pictures=choices.page.pictures,
-                slices=slices,
-            )
+            lambda: write_html(path, diagnosis, read.scenes, result=result, **more)
         )
 
-    def drawing(figure: str) -> outputs.Writer:
-        return lambda path: outputs.draw([result], path, choices.column, figure)
+    def drawing(kind: str) -> outputs.Writer:
+        name = "waterfall" if kind.startswith("attribution") else "delta_map"
+        return lambda path: outputs.draw([result], path, choices.column, name)
 
-    writers: dict[str, outputs.Writer] = {}
-    for kind in choices.kinds:
-        if kind == ".html":
-            writers[kind] = page
-        elif kind.endswith(outputs.FIGURES):
-            writers[kind] = drawing("waterfall" if kind.startswith("attribution") else "delta_map")
-    return writers
-
-
-def _page(diagnosis: Diagnosis, read: Inputs, result: dict[str, Any], slices: Slices | None) -> Any:
-    """Collect the page that a server shows, with all images."""
-    from diaghoi.report.html import Page, page_model
-
-    model = page_model(diagnosis, read.scenes, result=result, shown=SHOWN)
-    return Page.of([model], files=read.files, slices=slices, every_image=True)
+    drawn = [kind for kind in choices.kinds if kind.endswith(outputs.FIGURES)]
+    page_writer = {".html": page} if ".html" in choices.kinds else {}
+    return page_writer | {kind: drawing(kind) for kind in drawn}
