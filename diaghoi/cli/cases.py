@@ -15,11 +15,11 @@ import typer
 from diaghoi.cases.cases import ERRORS, PER_IMAGE
 from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
+from diaghoi.cli import similarity as similar
 from diaghoi.cli.figures import class_of
 from diaghoi.cli.options import argument, named, option, options_class, with_options, without
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_choice
-from diaghoi.cli.similarity import options as similar
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
@@ -114,8 +114,8 @@ class CaseOptions:
         None, panel=PICTURE, help="1 (mild) to 5, or 1-3; repeatable [1-5]."
     )
     seed: int = option(0, min=0, max=options.LARGEST_SEED, rare=True, help="Seed of corruptions.")
-    verb_similarity: similar.MaybeVerbTable = None
-    object_similarity: similar.MaybeObjectTable = None
+    verb_similarity: Path | None = similar.table("verb", None)
+    object_similarity: Path | None = similar.table("object", None)
     kind: list[str] | None = option(
         None,
         panel=options.MEANING,

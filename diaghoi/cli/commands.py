@@ -17,7 +17,7 @@ from diaghoi.cli.inspect import convert, inspect
 from diaghoi.cli.report import report
 from diaghoi.cli.robustness import corrupt, robustness
 from diaghoi.cli.semantic import ask, semantic
-from diaghoi.cli.similarity.commands import similarity
+from diaghoi.cli.similarity import similarity
 
 # Recent versions of Typer bundle click, older ones use the installed one: this works for both.
 UsageError: Any = typer.BadParameter.__mro__[1]

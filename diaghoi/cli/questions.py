@@ -20,8 +20,8 @@ from diaghoi.choice.build.model_judge import ModelJudge
 from diaghoi.choice.build.people_check import PeopleCheck
 from diaghoi.choice.build.screening import check_judges
 from diaghoi.choice.questions import Questions, read_questions
-from diaghoi.cli import asking, options, outputs
-from diaghoi.cli.asking import AskingOptions
+from diaghoi.cli import options, outputs
+from diaghoi.cli.asking import AskingOptions, PictureOptions
 from diaghoi.cli.options import argument, option, options_class, with_options, without
 from diaghoi.cli.progress import progress
 from diaghoi.exceptions import InputError
@@ -38,16 +38,10 @@ SHEET = "quality_sheet.html"
 
 
 @options_class
-class AskOptions:
+class AskOptions(PictureOptions):
     """Which questions are asked, and how."""
 
     questions: Path = argument(help="Questions, as the benchmark publishes them.")
-    images: options.Images
-    model: asking.Model
-    out: Path = option(
-        help="File for the answers: JSON lines, which 'choice score' reads; an interrupted run "
-        "resumes from it."
-    )
     setting: int | None = option(
         None,
         help="1: the whole picture; 2: a given person; 3: a person who is detected first [2 if the "
@@ -64,14 +58,8 @@ class AskOptions:
         metavar="FILE",
         help="A text that tells the model how to answer [the instruction that the paper prints].",
     )
-    coordinates: asking.Coordinates = "pixels"
     dataset: options.Dataset = None
     seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of the order of the options.")
-    limit: int | None = option(
-        None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask the first N questions only."
-    )
-    asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
-    results: outputs.OutputOptions = without(outputs.OutputOptions, "out")
 
     def people(self, asked: Questions) -> Detections | None:
         """Read the people whom a detector found."""
@@ -84,24 +72,6 @@ class AskOptions:
             )
         return read_detections(self.detections, asked)
 
-    def settings(self, model: str, asked: Questions, people: Detections | None) -> Settings:
-        """Choose what is the same for all answers of a file."""
-        setting = 3 if people is not None else self.setting
-        setting = setting_of(asked, setting, object_box=self.object_box)
-        finder = BY_MODEL if people is None else people.name
-        own = (
-            {} if self.instruction is None else {"instruction": read_instruction(self.instruction)}
-        )
-        return Settings(
-            model=model,
-            setting=setting,
-            seed=self.seed,
-            object_box=self.object_box,
-            unit=asking.unit_of(self.coordinates),
-            people=finder if setting == 3 else "",
-            **own,
-        )
-
 
 @with_options
 def ask(choices: AskOptions) -> None:
@@ -109,60 +79,45 @@ def ask(choices: AskOptions) -> None:
 
     Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
-    out, results = choices.out, choices.results
-    endpoint = read_endpoint(choices.model, "--model")
-    prices = choices.asking.prices
+    out, object_box, unit = choices.out, choices.object_box, choices.coordinates
     found_in = out.with_name(f"{out.stem}.people.jsonl")
     inputs = [choices.questions, choices.detections, choices.instruction]
-    outputs.check_files([out, found_in, results.json], inputs)
-    find = Pictures(choices.images).find
-    client = choices.asking.client(endpoint, single=PICTURE_REFUSED)
-    with progress(results.quiet) as bar:
+    how = choices.settings(inputs, found_in)
+    model = how["client"].endpoint.model
+    with progress(choices.results.quiet) as bar:
         bar.start("reading questions")
         asked = read_questions(choices.questions, dataset=choices.dataset)
         people = choices.people(asked)
-        settings = choices.settings(client.endpoint.model, asked, people)
+        setting = 3 if people is not None else choices.setting
+        setting = setting_of(asked, setting, object_box=object_box)
+        finder = "" if setting != 3 else BY_MODEL if people is None else people.name
+        more: dict[str, Any] = {"seed": choices.seed, "object_box": object_box, "unit": unit}
+        if choices.instruction is not None:
+            more["instruction"] = read_instruction(choices.instruction)
+        settings = Settings(model=model, setting=setting, people=finder, **more)
     with ExitStack() as stack:
         asker = Asker(
             questions=asked,
             settings=settings,
-            client=client,
-            find=find,
             answers=stack.enter_context(AnswerFile(out)),
             people=stack.enter_context(AnswerFile(found_in)) if settings.finds else None,
             detections=people,
-            limit=choices.limit,
-            workers=choices.asking.concurrent,
+            **how,
         )
-        with progress(results.quiet) as bar:
-            bar.start("estimating")
-            cost = asker.estimate()
-        price = asking.price_of(cost.tokens_in, cost.tokens_out, prices)
-        if not results.quiet:
-            outputs.print_notes(asker.remarks(cost))
-        before = f" ({len(asker.before):,} are answered)" if asker.before else ""
-        said = (
-            f"{settings.model}: {cost.questions:,} questions to ask in {cost.requests:,} requests"
-            f"{before}, {asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)}"
+        run = choices.run(
+            asker,
+            lambda cost: (cost.questions, f"questions to ask in {cost.requests:,} requests"),
         )
-        if cost.questions and not asking.goes_on([said], choices.asking.yes, results.quiet):
+        if run is None:
             return
-        with progress(results.quiet) as bar:
-            bar.start(f"asking {settings.model}", total=cost.questions)
-            asker.progress = bar.advance
-            done = asker.run()
-    result = {
-        "answers": str(out),
-        **settings.recorded,
-        **done.to_dict(),
-        **asking.listed(done.problems, done.unanswered),
-        "estimate": cost.to_dict() | {"price": price},
-    }
+    done, cost, price = run
+    result = {"answers": str(out), **settings.recorded, **done.to_dict()}
+    result["estimate"] = cost.to_dict() | {"price": price}
     told = (
         f"{out}: {result['answered']:,} of {done.questions:,} questions answered, "
-        f"{done.answered:,} now; {settings.model}, setting {settings.setting}, seed {settings.seed}"
+        f"{done.answered:,} now; {model}, setting {setting}, seed {choices.seed}"
     )
-    asking.show_answers(result, results, told, done.notes)
+    choices.deliver(done, result, told, done.notes)
 
 
 @options_class
@@ -274,7 +229,7 @@ def build(choices: BuildOptions) -> None:
         said = [
             f"{name}: at most {n:,} requests, each with a picture" for name, n in requests.items()
         ]
-        if any(requests.values()) and not asking.goes_on(said, choices.asking.yes, results.quiet):
+        if any(requests.values()) and not choices.asking.goes_on(said, results.quiet):
             return
         with progress(results.quiet) as bar:
             for model in models.values():

@@ -7,15 +7,16 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diaghoi.cli import asking, options, outputs
+from diaghoi.cli import options, outputs
+from diaghoi.cli import similarity as similar
+from diaghoi.cli.asking import PictureOptions
 from diaghoi.cli.compare import TableOptions
 from diaghoi.cli.options import COUNTS, Key, argument, option, options_class, with_options, without
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import InputFiles, Inputs, ProtocolOptions, ReadingOptions
-from diaghoi.cli.similarity import options as similar
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import StudyModel
-from diaghoi.exceptions import InputError, some_of
+from diaghoi.exceptions import InputError
 
 if TYPE_CHECKING:
     from diaghoi.semantic.diagnosis import SemanticDiagnosis
@@ -74,8 +75,8 @@ class SemanticOptions(outputs.OutputOptions):
     """What is evaluated with similarity, how, and what is written of it."""
 
     predictions: options.Predictions
-    verb_table: similar.VerbTable
-    object_table: similar.ObjectTable
+    verb_similarity: Path = similar.table("verb")
+    object_similarity: Path = similar.table("object")
     combination: similar.CombinationOptions
     wordnet: options.WordNet = None
     annotations: options.Annotations = None
@@ -112,8 +113,8 @@ class SemanticOptions(outputs.OutputOptions):
     def tables(self) -> similar.SimilarityOptions:
         """The tables of similarity, and how similarity is measured with them."""
         return similar.SimilarityOptions(
-            verbs=self.verb_table,
-            objects=self.object_table,
+            verbs=self.verb_similarity,
+            objects=self.object_similarity,
             reading=self.combination,
             measure=self.combination.measure(**vars(self.measure)),
         )
@@ -171,7 +172,7 @@ def semantic(choices: SemanticOptions) -> None:
             result["diagnosis"] = meaning.to_dict()
         bar.start("writing")
         texts = _texts(choices, result, evaluated)
-        used = [*read.files, choices.verb_table, choices.object_table]
+        used = [*read.files, choices.verb_similarity, choices.object_similarity]
         writers = _writers(result, meaning, used)
         remarks = choices.write(texts, writers, choices.stem)
     written = choices.output_files([*texts, *writers], choices.stem)
@@ -281,25 +282,13 @@ def _show(choices: SemanticOptions, result: dict[str, Any]) -> None:
 
 
 @options_class
-class AskOptions:
+class AskOptions(PictureOptions):
     """Which pairs are asked about, and how."""
 
     pairs: Path = argument(
         help="File with the pairs to ask about: predictions, pairs or annotations."
     )
-    images: options.Images
-    model: asking.Model
-    out: Path = option(
-        help="File for the answers: JSON lines, which `semantic` reads; an interrupted run resumes "
-        "from it."
-    )
-    coordinates: asking.Coordinates = "pixels"
-    limit: int | None = option(
-        None, min=1, max=options.MOST_ROWS, metavar="N", help="The first N pairs only."
-    )
-    asking: asking.AskingOptions = without(asking.AskingOptions, "asks", "ask_again")
     reading: ReadingOptions = without(ReadingOptions, "force")
-    output: outputs.OutputOptions = without(outputs.OutputOptions, "out")
 
 
 @with_options
@@ -310,51 +299,20 @@ def ask(choices: AskOptions) -> None:
     as they arrive: an interrupted run resumes where it stopped.
     """
     from diaghoi.formats import read
-    from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.language.answer_file import AnswerFile
-    from diaghoi.language.asking import PICTURE_REFUSED
-    from diaghoi.language.endpoint import read_endpoint
-    from diaghoi.semantic.ask import PairAsker, pairs_of
+    from diaghoi.semantic.ask import UNSCORED, PairAsker, pairs_of
 
-    settings, output = choices.asking, choices.output
-    endpoint = read_endpoint(choices.model, "--model")
-    prices, unit = settings.prices, asking.unit_of(choices.coordinates)
-    outputs.check_files([choices.out, output.json], [choices.pairs])
-    find = Pictures(choices.images).find
-    client = settings.client(endpoint, single=PICTURE_REFUSED)
-    with progress(output.quiet) as bar:
+    unit: Any = choices.coordinates
+    how = choices.settings([choices.pairs])
+    with progress(choices.results.quiet) as bar:
         bar.start("reading pairs")
         _, scenes = read(choices.pairs, **choices.reading.words())
-    notes, pairs = [*scenes.notes], pairs_of(scenes)
     with AnswerFile(choices.out) as answers:
-        asker = PairAsker(
-            pairs=pairs,
-            client=client,
-            find=find,
-            answers=answers,
-            unit=unit,
-            limit=choices.limit,
-            workers=settings.concurrent,
-        )
-        with progress(output.quiet) as bar:
-            bar.start("estimating")
-            cost = asker.estimate()
-        price = asking.price_of(cost.tokens_in, cost.tokens_out, prices)
-        if cost.outside:
-            notes.append(
-                f"{len(cost.outside)} pictures do not hold the boxes asked about: "
-                f"{some_of(cost.outside)}; are these the pictures of the file?"
-            )
-        outputs.print_notes(() if output.quiet else notes)
-        before = f" ({len(asker.before):,} are answered)" if asker.before else ""
-        tokens = asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)
-        told = f"{endpoint.model}: {cost.pairs:,} pairs to ask about{before}, {tokens}"
-        if cost.pairs and not asking.goes_on([told], settings.yes, output.quiet):
+        asker = PairAsker(pairs=pairs_of(scenes), answers=answers, unit=unit, **how)
+        run = choices.run(asker, lambda cost: (cost.pairs, "pairs to ask about"), scenes.notes)
+        if run is None:
             return
-        with progress(output.quiet) as bar:
-            bar.start(f"asking {endpoint.model}", total=cost.pairs)
-            asker.progress = bar.advance
-            unasked = asker.run()
+        done, cost, price = run
         spent = {"tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out, "price": price}
         result = {
             "answers": str(answers.path),
@@ -364,15 +322,8 @@ def ask(choices: AskOptions) -> None:
             "answered": asker.answered,
             "answered_before": len(asker.before & set(asker.asked)),
             "without_interaction": asker.without_interaction,
-            **asking.listed(unasked.problems, unasked.unanswered),
             "estimate": {"pairs": cost.pairs, **spent},
         }
-    _show_answers(result, output)
-
-
-def _show_answers(result: dict[str, Any], output: outputs.OutputOptions) -> None:
-    from diaghoi.semantic.ask import UNSCORED
-
     now = result["answered"] - result["answered_before"]
     told = (
         f"{result['answers']}: {result['answered']:,} of {result['pairs']:,} pairs answered, "
@@ -382,4 +333,4 @@ def _show_answers(result: dict[str, Any], output: outputs.OutputOptions) -> None
         f"{result['model']} gives no token probabilities, so that the answers have no scores: "
         "'diaghoi semantic' counts them all, and has no mAP"
     )
-    asking.show_answers(result, output, told, [unscored] * (result["scores"] == UNSCORED))
+    choices.deliver(done, result, told, [unscored] * (result["scores"] == UNSCORED))

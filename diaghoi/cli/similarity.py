@@ -1,9 +1,9 @@
-"""``diaghoi similarity``: tables of similarity between words."""
+"""``diaghoi similarity``: tables of similarity between words, and the options that name them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import MISSING, asdict, dataclass
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -11,16 +11,154 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.asking import AskingOptions, goes_on
-from diaghoi.cli.options import argument, option, options_class, with_options, without
-from diaghoi.cli.progress import progress
-from diaghoi.cli.similarity.options import CombinationOptions
+from diaghoi.cli.asking import AskingOptions
+from diaghoi.cli.options import MEANING, argument, option, options_class, with_options, without
+from diaghoi.cli.progress import Progress, progress
 from diaghoi.data.table import Table, percent
 from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 if TYPE_CHECKING:
+    from diaghoi.comparison.study import Study
+    from diaghoi.semantic.measure import Measure
     from diaghoi.semantic.tables.rater import RatingResult, RatingTask
+
+
+def table(what: str, default: Any = MISSING) -> Any:
+    """Declare the table of verbs or of objects."""
+    words = f"Similarity of {what}s: CSV a,b,score, or .npz."
+    return option(default, panel=MEANING, help=words)
+
+
+@options_class
+class CombinationOptions:
+    """How the tables are read, and their similarities combined."""
+
+    weight: float = option(
+        0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
+    )
+    combine: str = option(
+        "arithmetic",
+        panel=MEANING,
+        help="How verb and object are combined: arithmetic, geometric or minimum.",
+    )
+    scale: float | None = option(
+        None,
+        panel=MEANING,
+        help="Highest possible score in the tables [1 or 4, inferred from the scores].",
+    )
+    verb_synsets: Path | None = option(
+        None,
+        panel=MEANING,
+        rare=True,
+        help="CSV that maps verbs to their names in the table, such as synsets.",
+    )
+    object_synsets: Path | None = option(
+        None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
+    )
+
+    def measure(self, **more: Any) -> Measure:
+        """Make the measure of similarity, with more of its settings.
+
+        Raises
+        ------
+        InputError
+            For one out of range or unknown.
+        """
+        from diaghoi.semantic.measure import Measure
+
+        chosen: Any = {"weight": self.weight, "combine": self.combine, **more}
+        return Measure(**chosen)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimilarityOptions:
+    """The tables of similarity, and how similarity is measured with them.
+
+    Parameters
+    ----------
+    verbs, objects : pathlib.Path
+        The tables.
+    reading : CombinationOptions
+        How they are read.
+    measure : Measure
+        How similarity is measured.
+    """
+
+    verbs: Path
+    objects: Path
+    reading: CombinationOptions
+    measure: Measure
+
+    @property
+    def inputs(self) -> list[Path | None]:
+        """The files that are given."""
+        return [self.verbs, self.objects, self.reading.verb_synsets, self.reading.object_synsets]
+
+    def read(self, bar: Progress) -> dict[str, Any]:
+        """Read the tables: keyword arguments of :func:`diaghoi.semantic.evaluate`.
+
+        Raises
+        ------
+        InputError
+            If they cannot be read.
+        """
+        from diaghoi.semantic.tables.senses import read_senses
+        from diaghoi.semantic.tables.similarity import read_similarity
+
+        bar.start("reading tables of similarity")
+        words: dict[str, Any] = {"measure": self.measure}
+        for what, table, senses in (
+            ("verb", self.verbs, self.reading.verb_synsets),
+            ("object", self.objects, self.reading.object_synsets),
+        ):
+            words[f"{what}s"] = read_similarity(table, scale=self.reading.scale)
+            words[f"{what}_senses"] = None if senses is None else read_senses(senses)
+        return words
+
+
+def tables_if_given(
+    verbs: Path | None, objects: Path | None, reading: CombinationOptions, kind: object
+) -> SimilarityOptions | None:
+    """Collect the tables of a command that can do without; None if they are not given.
+
+    Parameters
+    ----------
+    verbs, objects : pathlib.Path or None
+        The tables.
+    reading : CombinationOptions
+        How they are read and combined.
+    kind : object
+        The value of ``--kind``, which needs tables, or None.
+
+    Raises
+    ------
+    InputError
+        For one table without the other, and options that need them.
+    """
+    measure = reading.measure()
+    if verbs is not None and objects is not None:
+        return SimilarityOptions(verbs=verbs, objects=objects, reading=reading, measure=measure)
+    both = "give both --verb-similarity and --object-similarity"
+    if verbs is not None or objects is not None:
+        raise InputError(f"similarity of verbs and of objects are used together: {both}")
+    given = {"kind": kind, **vars(reading)}
+    for name in ("kind", "scale", "verb_synsets", "object_synsets"):
+        if given[name] is not None:
+            raise InputError(f"--{name.replace('_', '-')}: needs similarity; {both}")
+    return None
+
+
+def tables_of_study(study: Study) -> SimilarityOptions | None:
+    """Collect the tables that a study names; None where it names none.
+
+    Similarity is measured as in the paper.
+    """
+    words = ("verb", "object")
+    synsets = {f"{word}_synsets": study.tables.get(f"{word}_synsets") for word in words}
+    verbs, objects = (study.tables.get(f"{word}_similarity") for word in words)
+    return tables_if_given(verbs, objects, CombinationOptions(**synsets), None)
+
 
 similarity = typer.Typer(
     no_args_is_help=True, help="Inspect, merge, build and evaluate tables of similarity."
@@ -320,7 +458,7 @@ def build(choices: BuildOptions) -> None:
     quiet, asking = choices.output.quiet, choices.asking
     zeros = ZeroSample(number=choices.check_zeros, seed=choices.seed)
     endpoints = read_endpoints(choices.rater or [], "--rater")
-    prices = asking.prices_of(len(endpoints))
+    prices = asking.prices(len(endpoints))
     with asking.answer_store(store) as answers:
         names = [each.model for each in endpoints]
         with progress(quiet) as bar:
@@ -330,7 +468,7 @@ def build(choices: BuildOptions) -> None:
             asdict(cost) | {"price": cost.price(prices[number]) if prices else None}
             for number, cost in enumerate(costs)
         ]
-        if any(cost.pairs for cost in costs) and not goes_on(_in_words(rows), asking.yes, quiet):
+        if any(cost.pairs for cost in costs) and not asking.goes_on(_in_words(rows), quiet):
             return
         raters = Raters(
             clients=[asking.client(each) for each in endpoints],
