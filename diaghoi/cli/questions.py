@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,7 +12,7 @@ from diaghoi.choice.ask.ask import Asker
 from diaghoi.choice.ask.boxes_first import Detections, read_detections
 from diaghoi.choice.ask.settings import BY_MODEL, Settings, read_instruction, setting_of
 from diaghoi.choice.build.build import build_benchmark, drawn_targets, origin_of
-from diaghoi.choice.build.candidates import ImageTargets, targets_in_images
+from diaghoi.choice.build.candidates import targets_in_images
 from diaghoi.choice.build.judge_options import judge_files, read_judges, read_models
 from diaghoi.choice.build.judges import JudgeRequest
 from diaghoi.choice.build.model_judge import ModelJudge
@@ -225,7 +224,15 @@ def build(choices: BuildOptions) -> None:
                 texts, image_targets, scenes.vocabulary, models, origin=origin_of(scenes.vocabulary)
             )
             check_judges(judges)
-        requests = _requests(choices, image_targets, list(models.values()), people)
+        requests: dict[str, int] = {}
+        if models:
+            drawn = drawn_targets(image_targets, **choices.drawn).values()
+            targets = (target for of_setting in drawn for target in of_setting)
+            judged = [JudgeRequest(target, target.candidates) for target in targets]
+            requests = {model.name: model.requests(judged) for model in models.values()}
+        if people is not None:
+            left = len(people.left(image_targets))
+            requests[people.name] = requests.get(people.name, 0) + left
         said = [
             f"{name}: at most {n:,} requests, each with a picture" for name, n in requests.items()
         ]
@@ -260,21 +267,3 @@ def build(choices: BuildOptions) -> None:
         lambda: typer.echo("\n".join(benchmark_lines(result))),
         [*left_out(result), *result["notes"]],
     )
-
-
-def _requests(
-    choices: BuildOptions,
-    image_targets: Sequence[ImageTargets],
-    models: Sequence[ModelJudge],
-    people: PeopleCheck | None,
-) -> dict[str, int]:
-    """Count how often each model is asked at most."""
-    requests: dict[str, int] = {}
-    if models:
-        targets = drawn_targets(image_targets, **choices.drawn)
-        asked = [JudgeRequest(one, one.candidates) for drawn in targets.values() for one in drawn]
-        requests = {model.name: model.requests(asked) for model in models}
-    if people is not None:
-        left = len(people.left(image_targets))
-        requests[people.name] = requests.get(people.name, 0) + left
-    return requests

@@ -12,8 +12,8 @@ from diaghoi.cli import similarity as similar
 from diaghoi.cli.asking import PictureOptions
 from diaghoi.cli.compare import TableOptions
 from diaghoi.cli.options import COUNTS, Key, argument, option, options_class, with_options, without
-from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import InputFiles, Inputs, ProtocolOptions, ReadingOptions
+from diaghoi.cli.progress import progress
+from diaghoi.cli.reading import InputFiles, ProtocolOptions, ReadingOptions
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import StudyModel
 from diaghoi.exceptions import InputError
@@ -23,9 +23,8 @@ if TYPE_CHECKING:
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
 OF_ERRORS = (".html", *outputs.FIGURES)  # show what errors mean, which needs scores
-CLASSES = ("classes.csv", "classes.json")
 EXAMPLES = ("examples.txt", "examples.csv", "examples.json")
-KINDS = (".json", *outputs.TABLES, *OF_ERRORS, *CLASSES, *EXAMPLES)
+KINDS = (".json", *outputs.TABLES, *OF_ERRORS, "classes.csv", "classes.json", *EXAMPLES)
 GAINS = "the classes that gain most from similarity, N of them"
 COSTS = "how similar action and object errors are, and what they cost"
 ALSO = {
@@ -53,8 +52,8 @@ class MeasureOptions:
         "algorithm",
         panel=COUNTS,
         rare=True,
-        help="Which classes an unmatched prediction can count against: those annotated in its "
-        "image, by the algorithm of the paper, or all, by its figure 6 (algorithm, figure).",
+        help="Classes that an unmatched prediction counts against: algorithm (those annotated in "
+        "its image) or figure (all, as in figure 6 of the paper).",
     )
     integrator: str = option(
         "area",
@@ -100,11 +99,6 @@ class SemanticOptions(outputs.OutputOptions):
         return {name: values[-1] for name, values in given.items()}
 
     @property
-    def diagnoses(self) -> bool:
-        """Whether tables of what errors mean are asked for."""
-        return "diagnose" in self.analyses
-
-    @property
     def stem(self) -> str:
         """The name of the detector, and of files in a folder."""
         return self.predictions.stem if self.label is None else self.label
@@ -126,10 +120,6 @@ class SemanticOptions(outputs.OutputOptions):
         top = self.protocol.top(files.vocabulary)
         return files if top is None else replace(files, reading={**files.reading, "top": top})
 
-    def check_files(self, inputs: list[Path | None]) -> None:
-        """Refuse files that cannot be written or read, before the work begins."""
-        self.check(KINDS, inputs, self.stem)
-
     def check_scored(self, scored: bool) -> None:
         """Refuse what shows the meaning of errors where there are no scores.
 
@@ -138,8 +128,8 @@ class SemanticOptions(outputs.OutputOptions):
         InputError
             With the first of the options.
         """
-        shown = [path for path in self.out or () if path.suffix.lower() in OF_ERRORS]
-        asked = ["--also diagnose"] * self.diagnoses + [f"--out {path}" for path in shown]
+        asked = ["--also diagnose"] * ("diagnose" in self.analyses)
+        asked += [f"--out {path}" for path in self.out or () if path.suffix.lower() in OF_ERRORS]
         if asked and not scored:
             this = "this or --no-scores" if self.no_scores else "this"
             raise InputError(f"{asked[0]}: shows what errors mean, by scores; leave {this} out")
@@ -153,22 +143,41 @@ def semantic(choices: SemanticOptions) -> None:
     vision-language model for the predictions.
     """
     from diaghoi.language.lexicon import using_wordnet
+    from diaghoi.semantic.diagnosis import semantic_diagnosis
+    from diaghoi.semantic.run_evaluation import default_protocol, evaluate
 
     tables, files = choices.tables, choices.files
     choices.check_scored(not choices.no_scores)
     choices.protocol.check(files.vocabulary if files.dataset else None)
-    choices.check_files([*files.inputs, *tables.inputs])
+
+    def check(inputs: list[Path | None]) -> None:
+        choices.check(KINDS, [*inputs, *tables.inputs], choices.stem)
+
+    check(files.inputs)
     with progress(choices.quiet) as bar, using_wordnet(choices.wordnet):
         similarity = tables.read(bar)
-        read = files.read(bar, lambda inputs: choices.check_files([*inputs, *tables.inputs]))
-        evaluated = _evaluated(choices, read, similarity, bar)
+        read = files.read(bar, check)
+        bar.start("matching", total=len(read.annotations))
+        scenes = read.scenes
+        usual = replace(read.vocabulary, protocol=default_protocol(scenes[0]))
+        evaluated = evaluate(
+            *scenes,
+            **similarity,
+            protocol=choices.protocol.made(usual),
+            scores=not choices.no_scores,
+            label=choices.stem,
+            progress=bar.advance,
+        )
         choices.check_scored(evaluated.score is not None)
         bar.start("adding up")
         result = evaluated.to_dict()
         notes = choices.protocol.notes(read.vocabulary)
         result["notes"] = [*read.notes, *notes, *result["notes"]]
-        meaning = _meaning(choices, evaluated, bar)
-        if meaning is not None:
+        meaning = None
+        shown = set(OF_ERRORS) & set(choices.output_files(KINDS, choices.stem).values())
+        if evaluated.score is not None and (shown or "diagnose" in choices.analyses):
+            bar.start("finding out what errors mean")
+            meaning = semantic_diagnosis(evaluated)
             result["diagnosis"] = meaning.to_dict()
         bar.start("writing")
         texts = _texts(choices, result, evaluated)
@@ -177,38 +186,6 @@ def semantic(choices: SemanticOptions) -> None:
         remarks = choices.write(texts, writers, choices.stem)
     written = choices.output_files([*texts, *writers], choices.stem)
     choices.show(texts, lambda: _show(choices, result), remarks, written)
-
-
-def _evaluated(
-    choices: SemanticOptions, read: Inputs, tables: dict[str, Any], bar: Progress
-) -> SemanticEvaluation:
-    from diaghoi.semantic.run_evaluation import default_protocol, evaluate
-
-    bar.start("matching", total=len(read.annotations))
-    truth, predictions = read.scenes
-    usual = replace(truth.vocabulary, protocol=default_protocol(truth))
-    return evaluate(
-        truth,
-        predictions,
-        **tables,
-        protocol=choices.protocol.made(usual),
-        scores=not choices.no_scores,
-        label=choices.stem,
-        progress=bar.advance,
-    )
-
-
-def _meaning(
-    choices: SemanticOptions, evaluated: SemanticEvaluation, bar: Progress
-) -> SemanticDiagnosis | None:
-    """Find out what errors mean, where that is asked for and there are scores."""
-    from diaghoi.semantic.diagnosis import semantic_diagnosis
-
-    shown = set(OF_ERRORS) & set(choices.output_files(KINDS, choices.stem).values())
-    if evaluated.score is None or not (shown or choices.diagnoses):
-        return None
-    bar.start("finding out what errors mean")
-    return semantic_diagnosis(evaluated)
 
 
 def _texts(
@@ -224,9 +201,6 @@ def _texts(
         chosen = examples_of(evaluated, images=choices.example_images)
         return examples_text(chosen, Path(kind).suffix)
 
-    def rows(kind: str) -> str:
-        return table_text(evaluated.classes, Path(kind).suffix[1:])
-
     number = choices.analyses.get("classes", 0)
     return {
         **TableOptions().texts(compare_semantic([result], [StudyModel(label=choices.stem)])),
@@ -234,7 +208,7 @@ def _texts(
         ".txt": lambda: outputs.plain_text(
             lambda console: print_semantic(result, console, classes=number)
         ),
-        **{kind: partial(rows, kind) for kind in CLASSES},
+        **{f"classes.{to}": partial(table_text, evaluated.classes, to) for to in ("csv", "json")},
         **{kind: partial(examples, kind) for kind in EXAMPLES},
     }
 
@@ -275,7 +249,7 @@ def _show(choices: SemanticOptions, result: dict[str, Any]) -> None:
         print_semantic(result, classes=classes, notes=False)
         outputs.print_notes(result["notes"])
     else:
-        left_out = () if choices.diagnoses else ("diagnosis",)
+        left_out = () if "diagnose" in choices.analyses else ("diagnosis",)
         screen = {key: value for key, value in result.items() if key not in left_out}
         print_screen(screen, classes=classes)
         outputs.print_number(result["notes"])

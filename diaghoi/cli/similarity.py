@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import MISSING, asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -67,8 +67,8 @@ class CombinationOptions:
         """
         from diaghoi.semantic.measure import Measure
 
-        chosen: Any = {"weight": self.weight, "combine": self.combine, **more}
-        return Measure(**chosen)
+        combine: Any = self.combine
+        return Measure(weight=self.weight, combine=combine, **more)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -166,13 +166,8 @@ similarity = typer.Typer(
 KINDS = (".json", ".txt")
 LINES = 24  # of the first screen
 WORDS = "words or synsets, one per line, or CSV: name, synset, definition."
-
-Ratings = Annotated[
-    Path, typer.Argument(help="Table: CSV a,b,score or one column per rater; .npz.", readable=False)
-]
-Scale = Annotated[
-    float | None, typer.Option(help="Highest possible score [1 or 4, inferred from the scores].")
-]
+RATINGS = "Table: CSV a,b,score or one column per rater; .npz."
+SCALE = "Highest possible score [1 or 4, inferred from the scores]."
 
 
 @options_class
@@ -244,8 +239,8 @@ def agreement(choices: AgreementOptions) -> None:
     from diaghoi.semantic.tables.human_ratings import read_human_ratings
     from diaghoi.semantic.tables.rerating import compare_ratings
 
-    ratings, again = choices.ratings, choices.again
-    highest, confidence, seed = choices.scale, choices.confidence, choices.seed
+    ratings, again, highest = choices.ratings, choices.again, choices.scale
+    confidence, seed = choices.confidence, choices.seed
     choices.check((*KINDS, *outputs.FIGURES), [ratings, again], "agreement")
     if not 0 < confidence < 1:
         raise InputError(f"--confidence {confidence:g}: must lie between 0 and 1")
@@ -274,11 +269,11 @@ def agreement(choices: AgreementOptions) -> None:
 class InspectOptions(DescribingOptions):
     """Which table is described."""
 
-    table: Ratings
+    table: Path = argument(help=RATINGS)
     dataset: str = option(
         "hico-det", help="The data set whose verbs and objects the table should cover."
     )
-    scale: Scale = None
+    scale: float | None = option(None, help=SCALE)
     synsets: Path | None = option(
         None, help="CSV that maps words to their names in the table, such as synsets."
     )
@@ -314,7 +309,7 @@ class MergeOptions:
     tables: list[Path] = argument(help="Tables to merge.")
     out: Path = option(help="The .csv or .npz file to write.")
     mean: bool = option(False, help="Write only the mean of the raters.")
-    scale: Scale = None
+    scale: float | None = option(None, help=SCALE)
     quiet: options.Quiet = False
 
 
@@ -343,7 +338,7 @@ def merge(choices: MergeOptions) -> None:
 class SubsetOptions(DescribingOptions):
     """Which tables and ratings are compared."""
 
-    table: Ratings
+    table: Path = argument(help=RATINGS)
     human: Path = option(help="Ratings by people: CSV of pairs, one column per person.")
     objects: Path | None = option(None, help="Table of objects, if people compared interactions.")
     combination: CombinationOptions = without(CombinationOptions, "verb_synsets", "object_synsets")
@@ -385,9 +380,7 @@ class BuildOptions:
     verbs: Path | None = option(None, help=f"Verbs: {WORDS}")
     objects: Path | None = option(None, help=f"Objects: {WORDS}")
     verb_candidates: Path | None = option(None, help="More verbs, compared only with the first.")
-    object_candidates: Path | None = option(
-        None, help="More objects, compared only with the first."
-    )
+    object_candidates: Path | None = option(None, help="The same of objects.")
     rater: list[str] | None = option(
         None,
         metavar="URL,MODEL[,VARIABLE]",
@@ -421,16 +414,17 @@ class BuildOptions:
     @property
     def words(self) -> dict[str, tuple[Path | None, Path | None]]:
         """The files of the words of each kind, and of those compared only with the first."""
-        verbs, objects = (self.verbs, self.verb_candidates), (self.objects, self.object_candidates)
-        return {"verb": verbs, "object": objects}
+        given = vars(self)
+        return {
+            kind: (given[f"{kind}s"], given[f"{kind}_candidates"]) for kind in ("verb", "object")
+        }
 
     @property
     def files(self) -> dict[str, Path]:
         """The file to write of each kind of words."""
         kinds = [kind for kind, (given, _) in self.words.items() if given is not None]
-        if len(kinds) == 1:
-            return {kinds[0]: self.out}
-        return {kind: self.out.with_stem(f"{self.out.stem}_{kind}s") for kind in kinds}
+        own = (self.out.with_stem(f"{self.out.stem}_{kind}s") for kind in kinds)
+        return dict(zip(kinds, own if len(kinds) > 1 else [self.out], strict=True))
 
 
 @similarity.command()
@@ -459,11 +453,12 @@ def build(choices: BuildOptions) -> None:
     zeros = ZeroSample(number=choices.check_zeros, seed=choices.seed)
     endpoints = read_endpoints(choices.rater or [], "--rater")
     prices = asking.prices(len(endpoints))
+    how: Any = {"batch": choices.batch, "zeros": zeros}
     with asking.answer_store(store) as answers:
         names = [each.model for each in endpoints]
         with progress(quiet) as bar:
             bar.start("estimating")
-            costs = estimate(questions, names, answers, batch=choices.batch, zeros=zeros)
+            costs = estimate(questions, names, answers, **how)
         rows = [
             asdict(cost) | {"price": cost.price(prices[number]) if prices else None}
             for number, cost in enumerate(costs)
@@ -473,10 +468,9 @@ def build(choices: BuildOptions) -> None:
         raters = Raters(
             clients=[asking.client(each) for each in endpoints],
             store=answers,
-            batch=choices.batch,
             workers=asking.concurrent,
             asks=asking.asks,
-            zeros=zeros,
+            **how,
         )
         with progress(quiet) as bar:
             raters.progress = lambda task, pairs: (
@@ -495,11 +489,9 @@ def _questions(choices: BuildOptions) -> list[RatingTask]:
     kind: Any
     questions = []
     for kind, (path, more) in choices.words.items():
+        if path is None and more is not None:
+            raise InputError(f"--{kind}-candidates: is compared with --{kind}s, which is missing")
         if path is None:
-            if more is not None:
-                raise InputError(
-                    f"--{kind}-candidates: is compared with --{kind}s, which is missing"
-                )
             continue
         pos: Any = "v" if kind == "verb" else "n"
         lexicon = load_lexicon(choices.wordnet)
@@ -511,27 +503,19 @@ def _questions(choices: BuildOptions) -> list[RatingTask]:
     return questions
 
 
-def _baseline(
-    choices: BuildOptions, method: str, questions: Sequence[RatingTask]
-) -> dict[str, Any]:
+def _baseline(choices: BuildOptions, method: str, tasks: Sequence[RatingTask]) -> dict[str, Any]:
     from diaghoi.language.lexicon import load_lexicon
     from diaghoi.semantic.tables.baselines import baseline
     from diaghoi.semantic.tables.similarity import write_similarity
 
     tables = []
-    for question in questions:
-        file = choices.files[question.kind]
-        terms = question.terms + question.candidates
+    for task in tasks:
+        terms = task.terms + task.candidates
         table = baseline(terms, method, load_lexicon(choices.wordnet))
-        write_similarity(file, table)
-        facts = (len(terms), table.pairs, table.name, table.source)
-        tables.append(_row(question.kind, file, *facts))
+        write_similarity(choices.files[task.kind], table)
+        row = {"kind": task.kind, "file": str(choices.files[task.kind]), "words": len(terms)}
+        tables.append(row | {"pairs": table.pairs, "name": table.name, "source": table.source})
     return {"tables": tables, "zeros": [], "unread": [], "unanswered": []}
-
-
-def _row(kind: str, file: Path, words: int, pairs: int, name: str, source: str) -> dict[str, Any]:
-    row = {"kind": kind, "file": str(file), "words": words, "pairs": pairs}
-    return row | {"name": name, "source": source}
 
 
 def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -558,12 +542,12 @@ def _written(choices: BuildOptions, found: Sequence[RatingResult]) -> dict[str, 
         file = choices.files[kind]
         ratings = rated.ratings(file.stem)
         write_ratings(file, ratings)
-        pairs = int((ratings.first != ratings.second).sum())
-        source = f"rated by {', '.join(raters)}"
-        tables.append(_row(kind, file, len(ratings.names), pairs, file.stem, source))
+        pairs, source = int((ratings.first != ratings.second).sum()), ", ".join(raters)
+        row = {"kind": kind, "file": str(file), "words": len(ratings.names), "pairs": pairs}
+        tables.append(row | {"name": file.stem, "source": f"rated by {source}"})
         zeros += [{"kind": kind, "first": raters[0], **row} for row in rated.zero_check]
-        unread += [dict(zip(("rater", "a", "b"), row, strict=True)) for row in rated.unread]
         named = ("rater", "a", "b", "why")
+        unread += [dict(zip(named, row, strict=False)) for row in rated.unread]
         unanswered += [dict(zip(named, row, strict=True)) for row in rated.unanswered]
     return {"tables": tables, "zeros": zeros, "unread": unread, "unanswered": unanswered}
 
@@ -578,17 +562,17 @@ def _present(choices: BuildOptions, result: Mapping[str, Any]) -> None:
         rows = [f"{row['a']} and {row['b']} ({row['rater']})" for row in result[key]]
         if rows:
             notes.append(f"{len(rows)} pairs {what}: {some_of(rows)}")
-    choices.output.deliver(outputs.as_json(result), lambda: _print(result), notes)
 
+    def show() -> None:
+        for table in result["tables"]:
+            typer.echo(
+                f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
+                f"{table['source']}"
+            )
+        for row in result["zeros"]:
+            typer.echo(
+                f"{row['kind']}s: of {row['pairs']:,} pairs that {row['first']} rates 0, "
+                f"{row['rater']} rates {row['above']:,} above 0 ({percent(row['share'])} %)"
+            )
 
-def _print(result: Mapping[str, Any]) -> None:
-    for table in result["tables"]:
-        typer.echo(
-            f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
-            f"{table['source']}"
-        )
-    for row in result["zeros"]:
-        typer.echo(
-            f"{row['kind']}s: of {row['pairs']:,} pairs that {row['first']} rates 0, "
-            f"{row['rater']} rates {row['above']:,} above 0 ({percent(row['share'])} %)"
-        )
+    choices.output.deliver(outputs.as_json(result), show, notes)
