@@ -106,8 +106,7 @@ class PictureOptions:
         "variable with its API key [DIAGHOI_API_KEY].",
     )
     out: Path = option(
-        help="File for the answers: JSON lines, which 'choice score' or 'semantic' reads; an "
-        "interrupted run resumes from it."
+        help="File of JSON lines for the answers; an interrupted run resumes from it."
     )
     coordinates: str = option(
         "pixels", help="How the model writes boxes: pixels, or thousandths of the sides."

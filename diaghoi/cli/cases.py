@@ -343,9 +343,10 @@ def _write_corrupted(choices: CaseOptions, bar: Progress) -> list[str]:
     from diaghoi.cli.robustness import corruptions_named, severities_of
     from diaghoi.report.case_figures import write_corrupted
 
+    (picture,) = choices.predictions
     corruptions = [each.name for each in corruptions_named(choices.corruption)]
-    chosen = *choices.predictions, corruptions, severities_of(choices.severity)
-    choices.check(choices.predictions)
+    chosen = corruptions, severities_of(choices.severity)
+    choices.check([picture])
     bar.start("corrupting", total=len(corruptions))
     more = {"seed": choices.seed, "progress": bar.advance, **choices.layout}
-    return outputs.noting_letters(partial(write_corrupted, choices.out, *chosen, **more))
+    return outputs.noting_letters(partial(write_corrupted, choices.out, picture, *chosen, **more))

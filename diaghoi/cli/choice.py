@@ -71,8 +71,7 @@ class AskedOptions:
     people: Path | None = option(
         None,
         panel=options.READING,
-        help="Which images show one person or several: JSON or CSV with single, multi or a number "
-        "per image, or annotations.",
+        help="JSON or CSV with single, multi or the number of people per image, or annotations.",
     )
 
     @property
@@ -192,7 +191,7 @@ class ScoredOptions(outputs.OutputOptions):
         result, answers = evaluation.to_dict(), evaluation.answers
         if (resamples := self.sure.bootstrap) is not None:
             bar.start_slow("computing intervals", resamples)
-            sure = {"seed": self.sure.seed, "confidence": self.sure.confidence}
+            sure: Any = {"seed": self.sure.seed, "confidence": self.sure.confidence}
             intervals = choice_bootstrap(evaluation, resamples, progress=bar.advance, **sure)
             result |= intervals.to_dict()
         names = {*self.wanted, *more}
@@ -231,7 +230,7 @@ class ScoredOptions(outputs.OutputOptions):
 
         rows = result["classes"]
         classes = {key: np.array([row[key] for row in rows]) for key in OF_CLASSES}
-        texts = {
+        texts: dict[str, outputs.Text] = {
             **TableOptions().texts(compare_choices_table([evaluation])),
             **outputs.as_json(result),
             ".txt": lambda: outputs.plain_text(lambda console: print_choice(result, console)),
@@ -309,8 +308,7 @@ class CompareOptions(TableOptions):
     labels: options.Labels = None
     headings: str | None = option(
         None,
-        help=f"A heading for each model, separated by commas: models of one heading stand together "
-        f"[{VLM}, {DETECTOR}].",
+        help=f"A heading for each model, separated by commas [{VLM}, {DETECTOR}].",
     )
     detector: DetectorOptions
     tests: SignificanceOptions

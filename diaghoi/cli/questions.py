@@ -43,13 +43,11 @@ class AskOptions(PictureOptions):
     questions: Path = argument(help="Questions, as the benchmark publishes them.")
     setting: int | None = option(
         None,
-        help="1: the whole picture; 2: a given person; 3: a person who is detected first [2 if the "
-        "questions have boxes of people, else 1; 3 with --detections].",
+        help="1: the picture; 2: a given person; 3: a person found first [2 with boxes, else 1].",
     )
     detections: Path | None = option(
         None,
-        help="People found by a detector instead of the model: JSON of boxes by image, or a "
-        "prediction file.",
+        help="People found by a detector: JSON of boxes by image, or a prediction file.",
     )
     object_box: bool = option(False, help="Also give the box of the object in setting 2.")
     instruction: Path | None = option(
@@ -140,8 +138,7 @@ class BuildOptions:
     check_people: str | None = option(
         None,
         metavar="URL,MODEL[,VARIABLE]",
-        help="A vision-language model that is asked, as in the paper, whether images with one "
-        "annotated person show more people [annotations alone].",
+        help="A model asked whether images of one annotated person show more [none is asked].",
     )
     dataset: options.Dataset = None
     all_people: bool = option(
@@ -158,8 +155,7 @@ class BuildOptions:
     store: Path | None = option(
         None,
         rare=True,
-        help="File that stores the verdicts of models as JSON lines [the name of --out with "
-        ".answers.jsonl].",
+        help="File that stores the verdicts of models [the name of --out with .answers.jsonl].",
     )
     asking: AskingOptions = without(AskingOptions, "price", "temperature")
     results: outputs.OutputOptions = without(outputs.OutputOptions, "out")

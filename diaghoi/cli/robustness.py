@@ -34,8 +34,6 @@ from diaghoi.robustness.corruptions.registry import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from diaghoi.comparison.comparison import Comparison
     from diaghoi.robustness.evaluation import Robustness
     from diaghoi.robustness.study import RobustnessStudy
@@ -66,8 +64,7 @@ class RobustnessOptions(TableOptions):
         None,
         metavar="PATH",
         panel=options.COUNTS,
-        help="Any score of the report: map.full, pairs.recall, soft_map [official mAP, or role AP "
-        "of scenario 2].",
+        help="Any score of the report: map.full, soft_map [official mAP, or role AP, scenario 2].",
     )
     also: list[str] | None = options.also(ALSO)
     significance: bool = option(
@@ -85,8 +82,7 @@ class RobustnessOptions(TableOptions):
         None,
         metavar="NAME",
         panel=options.FILES,
-        help="A corruption to show in the figures of single corruptions, by name, abbreviation or "
-        "group; repeatable [all; by severity the three that cost most].",
+        help="A corruption or group to show in figures; repeatable [all, or the three worst].",
     )
     engines: EngineOptions
     block: int | None = option(
@@ -228,35 +224,29 @@ def _draw(
 
 
 def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison) -> None:
-    """Print one screen, the tables asked for, or in detail all tables, sentences and notes."""
+    """Print one screen, the tables asked for, or in detail all tables, sentences and notes.
+
+    The screen says how much of their scores detectors keep, and what costs most.
+    """
     from rich.console import Console
 
-    from diaghoi.report.terminal import print_line
-    from diaghoi.robustness.sentences import sentences
-
-    console = Console(highlight=False)
-    if not (choices.table or choices.columns or choices.detail):
-        _print_screen(console, found, choices.errors)
-        outputs.print_number(found.notes)
-        return
-    choices.show_tables(comparison)
-    for profile in found.profiles if choices.detail else ():
-        console.print()
-        head = f"{profile.model.label}, mAP under {comparison.protocol}"
-        print_line(console, head, style="bold")
-        for line in sentences(profile).values():
-            print_line(console, line)
-
-
-def _print_screen(console: Console, found: Robustness, errors: bool) -> None:
-    """Print how much of their scores detectors keep, what costs most, and what makes it cost."""
     from diaghoi.data.protocol import short_signature
     from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
     from diaghoi.report.text import GAP, MARKS
-    from diaghoi.robustness.sentences import worst
+    from diaghoi.robustness.sentences import sentences, worst
 
+    console = Console(highlight=False)
+    if choices.table or choices.columns or choices.detail:
+        choices.show_tables(comparison)
+        for profile in found.profiles if choices.detail else ():
+            console.print()
+            head = f"{profile.model.label}, mAP under {comparison.protocol}"
+            print_line(console, head, style="bold")
+            for line in sentences(profile).values():
+                print_line(console, line)
+        return
     width = max(console.width, WIDTH)
-    overview = found.overview(errors=errors)
+    overview = found.overview(errors=choices.errors)
     models = number_of("model", len(overview.models))
     where = overview.subject.removesuffix(f", protocol {overview.protocol}")
     print_line(console, f"{models} on {where}, {found.profiles[0].scope.words}", style="bold")
@@ -277,6 +267,7 @@ def _print_screen(console: Console, found: Robustness, errors: bool) -> None:
     signature = f"{short_signature(overview.protocol, overview.signature)}|diaghoi.{__version__}"
     for line in wrapped([signature, "more: --detail, --also errors, --out FOLDER"], width, GAP):
         console.print(line, markup=False, soft_wrap=True)
+    outputs.print_number(found.notes)
 
 
 @options_class
@@ -287,8 +278,7 @@ class CorruptOptions:
     out: Path = argument(help="Folder to write CORRUPTION/SEVERITY/PICTURE to.")
     corruption: list[str] | None = option(
         None,
-        help=f"Name or abbreviation of a corruption or of a group: {ABBREVIATIONS}; repeatable "
-        "[all].",
+        help=f"Name or abbreviation of a corruption or group: {ABBREVIATIONS}; repeatable [all].",
     )
     severity: list[str] | None = option(
         None, help="1 (mild) to 5 (strong), or a range like 1-3; repeatable [1-5]."

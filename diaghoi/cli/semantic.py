@@ -56,16 +56,10 @@ class MeasureOptions:
         "its image) or figure (all, as in figure 6 of the paper).",
     )
     integrator: str = option(
-        "area",
-        panel=COUNTS,
-        rare=True,
-        help="How soft AP is computed: area (under the envelope), trapezoid or 11-point.",
+        "area", panel=COUNTS, rare=True, help="How soft AP is computed: area, trapezoid, 11-point."
     )
     subset: str = option(
-        "all",
-        panel=COUNTS,
-        rare=True,
-        help="Images that count: all, or single-hoi for those with a single human-object pair.",
+        "all", panel=COUNTS, rare=True, help="Images that count: all, or single-hoi (of one pair)."
     )
 
 

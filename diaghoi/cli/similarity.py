@@ -24,6 +24,9 @@ if TYPE_CHECKING:
     from diaghoi.semantic.tables.rater import RatingResult, RatingTask
 
 
+SCALE = "Highest possible score [1 or 4, inferred from the scores]."
+
+
 def table(what: str, default: Any = MISSING) -> Any:
     """Declare the table of verbs or of objects."""
     words = f"Similarity of {what}s: CSV a,b,score, or .npz."
@@ -38,20 +41,11 @@ class CombinationOptions:
         0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
     )
     combine: str = option(
-        "arithmetic",
-        panel=MEANING,
-        help="How verb and object are combined: arithmetic, geometric or minimum.",
+        "arithmetic", panel=MEANING, help="Mean of both: arithmetic, geometric or minimum."
     )
-    scale: float | None = option(
-        None,
-        panel=MEANING,
-        help="Highest possible score in the tables [1 or 4, inferred from the scores].",
-    )
+    scale: float | None = option(None, panel=MEANING, help=SCALE)
     verb_synsets: Path | None = option(
-        None,
-        panel=MEANING,
-        rare=True,
-        help="CSV that maps verbs to their names in the table, such as synsets.",
+        None, panel=MEANING, rare=True, help="CSV that maps verbs to their names in the table."
     )
     object_synsets: Path | None = option(
         None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
@@ -155,7 +149,7 @@ def tables_of_study(study: Study) -> SimilarityOptions | None:
     Similarity is measured as in the paper.
     """
     words = ("verb", "object")
-    synsets = {f"{word}_synsets": study.tables.get(f"{word}_synsets") for word in words}
+    synsets: Any = {f"{word}_synsets": study.tables.get(f"{word}_synsets") for word in words}
     verbs, objects = (study.tables.get(f"{word}_similarity") for word in words)
     return tables_if_given(verbs, objects, CombinationOptions(**synsets), None)
 
@@ -167,7 +161,6 @@ KINDS = (".json", ".txt")
 LINES = 24  # of the first screen
 WORDS = "words or synsets, one per line, or CSV: name, synset, definition."
 RATINGS = "Table: CSV a,b,score or one column per rater; .npz."
-SCALE = "Highest possible score [1 or 4, inferred from the scores]."
 
 
 @options_class
@@ -209,9 +202,7 @@ class AgreementOptions(DescribingOptions):
     ratings: Path = argument(
         help="CSV: one item per row and one column per person, or columns annotator and rating."
     )
-    again: Path | None = option(
-        None, help="The same items, rated again by the same people, such as with pictures."
-    )
+    again: Path | None = option(None, help="The same items, rated again by the same people.")
     metric: list[str] | None = option(
         None, help="Column with the scores of a metric; repeatable [score, similarity, shoe, ...]."
     )
@@ -270,13 +261,9 @@ class InspectOptions(DescribingOptions):
     """Which table is described."""
 
     table: Path = argument(help=RATINGS)
-    dataset: str = option(
-        "hico-det", help="The data set whose verbs and objects the table should cover."
-    )
+    dataset: str = option("hico-det", help="The data set whose words the table should cover.")
     scale: float | None = option(None, help=SCALE)
-    synsets: Path | None = option(
-        None, help="CSV that maps words to their names in the table, such as synsets."
-    )
+    synsets: Path | None = option(None, help="CSV that maps words to their names in the table.")
 
 
 @similarity.command()
@@ -374,8 +361,7 @@ class BuildOptions:
     """Which words are compared, and by whom."""
 
     out: Path = option(
-        help="The .csv or .npz file to write; with both verbs and objects, NAME_verbs and "
-        "NAME_objects."
+        help="The .csv or .npz file to write; of verbs and objects NAME_verbs and NAME_objects."
     )
     verbs: Path | None = option(None, help=f"Verbs: {WORDS}")
     objects: Path | None = option(None, help=f"Objects: {WORDS}")
@@ -392,8 +378,7 @@ class BuildOptions:
     )
     wordnet: options.WordNet = None
     store: Path | None = option(
-        None,
-        help="File that stores the answers as JSON lines [the name of --out with .answers.jsonl].",
+        None, help="File that stores the answers [the name of --out with .answers.jsonl]."
     )
     asking: AskingOptions = without(AskingOptions, "temperature")
     batch: int = option(1, min=1, max=100, rare=True, help="Pairs per request.")
