@@ -13,7 +13,7 @@ from diaghoi.cli.asking import PictureOptions
 from diaghoi.cli.compare import TableOptions
 from diaghoi.cli.options import COUNTS, Key, argument, option, options_class, with_options, without
 from diaghoi.cli.progress import progress
-from diaghoi.cli.reading import InputFiles, ProtocolOptions, ReadingOptions
+from diaghoi.cli.reading import ProtocolOptions, ReadingOptions
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import StudyModel
 from diaghoi.exceptions import InputError
@@ -97,23 +97,6 @@ class SemanticOptions(outputs.OutputOptions):
         """The name of the detector, and of files in a folder."""
         return self.predictions.stem if self.label is None else self.label
 
-    @property
-    def tables(self) -> similar.SimilarityOptions:
-        """The tables of similarity, and how similarity is measured with them."""
-        return similar.SimilarityOptions(
-            verbs=self.verb_similarity,
-            objects=self.object_similarity,
-            reading=self.combination,
-            measure=self.combination.measure(**vars(self.measure)),
-        )
-
-    @property
-    def files(self) -> InputFiles:
-        """The input files, and how they are read."""
-        files = self.reading.files(self.predictions, self.annotations)
-        top = self.protocol.top(files.vocabulary)
-        return files if top is None else replace(files, reading={**files.reading, "top": top})
-
     def check_scored(self, scored: bool) -> None:
         """Refuse what shows the meaning of errors where there are no scores.
 
@@ -140,7 +123,15 @@ def semantic(choices: SemanticOptions) -> None:
     from diaghoi.semantic.diagnosis import semantic_diagnosis
     from diaghoi.semantic.run_evaluation import default_protocol, evaluate
 
-    tables, files = choices.tables, choices.files
+    tables = similar.SimilarityOptions(
+        verbs=choices.verb_similarity,
+        objects=choices.object_similarity,
+        reading=choices.combination,
+        measure=choices.combination.measure(**vars(choices.measure)),
+    )
+    files = choices.reading.files(choices.predictions, choices.annotations)
+    if (top := choices.protocol.top(files.vocabulary)) is not None:
+        files = replace(files, reading={**files.reading, "top": top})
     choices.check_scored(not choices.no_scores)
     choices.protocol.check(files.vocabulary if files.dataset else None)
 

@@ -346,13 +346,12 @@ def subset(choices: SubsetOptions) -> None:
     table, human, objects = choices.table, choices.human, choices.objects
     choices.check(KINDS, [table, human, objects], table.stem)
     scale = choices.combination.scale
-    found = rater_subsets(
+    result = rater_subsets(
         read_human_scores(human, scale=choices.human_scale),
         read_ratings(table, scale=scale),
         None if objects is None else read_ratings(objects, scale=scale),
         measure=choices.combination.measure(),
-    )
-    result = found.to_dict()
+    ).to_dict()
     choices.present(result, subset_tables(result), table.stem)
 
 
