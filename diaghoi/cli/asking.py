@@ -3,47 +3,30 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from diaghoi.cli.options import option, options_class
-from diaghoi.cli.outputs import OutputOptions, as_json
+from diaghoi.cli import options, outputs
+from diaghoi.cli.options import option, options_class, without
+from diaghoi.cli.progress import progress
 from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats.pictures.asking import UNITS
 
 if TYPE_CHECKING:
-    from diaghoi.formats.pictures.asking import Unit
     from diaghoi.language.answer_store import AnswerStore
     from diaghoi.language.asking import Client
     from diaghoi.language.endpoint import Endpoint
-
-Model = Annotated[
-    str,
-    typer.Option(
-        metavar="URL,MODEL[,VARIABLE]",
-        help="An OpenAI-compatible endpoint, the name of the model there, and the environment "
-        "variable with its API key [DIAGHOI_API_KEY].",
-    ),
-]
-Coordinates = Annotated[
-    str, typer.Option(help="How the model writes boxes: pixels, or thousandths of the sides.")
-]
-Yes = Annotated[
-    bool, typer.Option("--yes", help="Start after the estimate, without asking for confirmation.")
-]
-Concurrent = Annotated[
-    int, typer.Option(min=1, max=256, metavar="N", help="Concurrent requests.", hidden=True)
-]
 
 
 @options_class
 class AskingOptions:
     """How language models are asked."""
 
-    concurrent: Concurrent = 8
-    yes: Yes = False
+    concurrent: int = option(8, min=1, max=256, metavar="N", rare=True, help="Concurrent requests.")
+    yes: bool = option(False, help="Start after the estimate, without asking for confirmation.")
     price: list[str] | None = option(
         None,
         metavar="IN,OUT",
@@ -70,12 +53,7 @@ class AskingOptions:
         False, help="Repeat the questions without a valid reply in earlier runs."
     )
 
-    @property
-    def prices(self) -> list[tuple[float, float]]:
-        """The price of a million tokens in and out of one model; empty if it is not given."""
-        return self.prices_of(1)
-
-    def prices_of(self, models: int) -> list[tuple[float, float]]:
+    def prices(self, models: int) -> list[tuple[float, float]]:
         """Read the prices of a million tokens in and out; empty if none is given."""
         from diaghoi.language.endpoint import read_prices
 
@@ -104,86 +82,136 @@ class AskingOptions:
             store.forget_unread()
         return store
 
-
-def goes_on(estimate: Iterable[str], yes: bool, quiet: bool) -> bool:
-    """Show the estimate on stderr, and ask for confirmation unless ``yes`` is set.
-
-    Parameters
-    ----------
-    estimate : iterable of str
-        The lines to show, unless both ``quiet`` and ``yes`` are set.
-    yes, quiet : bool
-        The options.
-    """
-    if not (quiet and yes):
-        for line in estimate:
-            typer.echo(line, err=True)
-    if yes:
-        return True
-    if sys.stdin is not None and sys.stdin.isatty():
-        return typer.confirm("Start?", err=True)
-    typer.echo("Nothing was asked yet; add --yes to start.", err=True)
-    return False
+    def goes_on(self, estimate: Iterable[str], quiet: bool) -> bool:
+        """Show the lines of the estimate on stderr, and ask for confirmation without ``--yes``."""
+        if not (quiet and self.yes):
+            for line in estimate:
+                typer.echo(line, err=True)
+        if self.yes:
+            return True
+        if sys.stdin is not None and sys.stdin.isatty():
+            return typer.confirm("Start?", err=True)
+        typer.echo("Nothing was asked yet; add --yes to start.", err=True)
+        return False
 
 
-def unit_of(coordinates: str) -> Unit:
-    """Check the unit of boxes that the user names."""
-    from diaghoi.formats.pictures.asking import UNITS
+@options_class
+class PictureOptions:
+    """Which model is asked about pictures, and how."""
 
-    if coordinates not in UNITS:
-        raise InputError(
-            f"--coordinates {coordinates!r}{close_matches(coordinates, UNITS)}: give one of "
-            f"{', '.join(UNITS)}"
-        )
-    return "thousandths" if coordinates == "thousandths" else "pixels"
-
-
-def price_of(
-    tokens_in: int, tokens_out: int, prices: Sequence[tuple[float, float]]
-) -> float | None:
-    """Price of a run with one model; None where no price is given."""
-    return (tokens_in * prices[0][0] + tokens_out * prices[0][1]) / 1e6 if prices else None
-
-
-def tokens_in_words(tokens_in: int, tokens_out: int, price: float | None) -> str:
-    """Say how many tokens a run takes, and what they cost."""
-    spent = "" if price is None else f", {price:,.2f} by the price given"
-    return (
-        f"about {tokens_in:,} tokens in and {tokens_out:,} out (models count pictures in their own "
-        f"ways, and some think aloud){spent}"
+    images: options.Images
+    model: str = option(
+        metavar="URL,MODEL[,VARIABLE]",
+        help="An OpenAI-compatible endpoint, the name of the model there, and the environment "
+        "variable with its API key [DIAGHOI_API_KEY].",
     )
+    out: Path = option(
+        help="File of JSON lines for the answers; an interrupted run resumes from it."
+    )
+    coordinates: str = option(
+        "pixels", help="How the model writes boxes: pixels, or thousandths of the sides."
+    )
+    limit: int | None = option(
+        None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask about the first N only."
+    )
+    asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
+    results: outputs.OutputOptions = without(outputs.OutputOptions, "out")
 
+    def settings(self, inputs: Sequence[Path | None], *files: Path) -> dict[str, Any]:
+        """Check the files, with others to write; return keyword arguments of all that ask."""
+        from diaghoi.formats.pictures.folder import Pictures
+        from diaghoi.language.asking import PICTURE_REFUSED
+        from diaghoi.language.endpoint import read_endpoint
 
-Rows = Sequence[tuple[str, str]]
+        endpoint = read_endpoint(self.model, "--model")
+        self.asking.prices(1)
+        if self.coordinates not in UNITS:
+            raise InputError(
+                f"--coordinates {self.coordinates!r}{close_matches(self.coordinates, UNITS)}: give "
+                f"one of {', '.join(UNITS)}"
+            )
+        outputs.check_files([self.out, *files, self.results.json], inputs)
+        return {
+            "find": Pictures(self.images).find,
+            "client": self.asking.client(endpoint, single=PICTURE_REFUSED),
+            "limit": self.limit,
+            "workers": self.asking.concurrent,
+        }
 
+    def run(
+        self,
+        asker: Any,
+        told: Callable[[Any], tuple[int, str]],
+        notes: Iterable[str] = (),
+    ) -> tuple[Any, Any, float | None] | None:
+        """Ask after the estimate is confirmed.
 
-def listed(problems: Rows, unanswered: Rows) -> dict[str, list[dict[str, str]]]:
-    """List images without answers for a result."""
-    return {
-        key: [{"image": image, "why": why} for image, why in rows]
-        for key, rows in (("pictures", problems), ("unanswered", unanswered))
-    }
+        Parameters
+        ----------
+        asker : Asker or PairAsker
+            Estimates and asks.
+        told : callable
+            ``estimate -> number of questions, and what is asked``.
+        notes : iterable of str
+            On what was read.
 
+        Returns
+        -------
+        tuple or None
+            The outcome, the estimate and its price; None where the user does not go on.
+        """
+        quiet, model = self.results.quiet, asker.client.endpoint.model
+        with progress(quiet) as bar:
+            bar.start("estimating")
+            cost = asker.estimate()
+        if not quiet:
+            outputs.print_notes([*notes, *asker.remarks(cost)])
+        number, what = told(cost)
+        price = None
+        for price_in, price_out in self.asking.prices(1):
+            price = (cost.tokens_in * price_in + cost.tokens_out * price_out) / 1e6
+        before = f" ({len(asker.before):,} are answered)" if asker.before else ""
+        spent = "" if price is None else f", {price:,.2f} by the price given"
+        line = (
+            f"{model}: {number:,} {what}{before}, about {cost.tokens_in:,} tokens in and "
+            f"{cost.tokens_out:,} out (models count pictures in their own ways, and some think "
+            f"aloud){spent}"
+        )
+        if number and not self.asking.goes_on([line], quiet):
+            return None
+        with progress(quiet) as bar:
+            bar.start(f"asking {model}", total=number)
+            asker.progress = bar.advance
+            return asker.run(), cost, price
 
-def without_answers(result: Mapping[str, Any]) -> list[str]:
-    """State which images of a result have no answers."""
-    notes = []
-    for key, what in (
-        ("pictures", "pictures are missing or cannot be read; nothing was asked about them"),
-        ("unanswered", "images had no reply; the same command asks again"),
-    ):
-        rows = [f"{row['image']} ({row['why']:.160})" for row in result[key]]
-        if rows:
-            notes.append(f"{len(rows)} {what}: {some_of(rows)}")
-    return notes
+    def deliver(
+        self, done: Any, result: dict[str, Any], told: str, notes: Iterable[str] = ()
+    ) -> None:
+        """Deliver the result of a run with the images without answers, or print a line, and notes.
 
-
-def show_answers(
-    result: Mapping[str, Any], choices: OutputOptions, told: str, notes: Sequence[str]
-) -> None:
-    """Deliver the result of a run, else print a line, and notes."""
-    notes = [*notes, *without_answers(result)]
-    choices.deliver(as_json(result), lambda: typer.echo(told), notes)
+        Parameters
+        ----------
+        done : RunResult or Unasked
+            Has the ``problems`` of pictures, and what is ``unanswered``.
+        result : dict
+            The rest of the result.
+        told : str
+            The line.
+        notes : iterable of str
+            On the run.
+        """
+        notes = [*notes]
+        missing = "pictures are missing or cannot be read; nothing was asked about them"
+        silent = "images had no reply; the same command asks again"
+        for key, images, what in (
+            ("pictures", done.problems, missing),
+            ("unanswered", done.unanswered, silent),
+        ):
+            result[key] = [{"image": image, "why": why} for image, why in images]
+            if images:
+                named = some_of([f"{image} ({why:.160})" for image, why in images])
+                notes.append(f"{len(images)} {what}: {named}")
+        self.results.deliver(outputs.as_json(result), lambda: typer.echo(told), notes)
 
 
 def _leaving(requests: int) -> None:

@@ -15,11 +15,11 @@ import typer
 from diaghoi.cases.cases import ERRORS, PER_IMAGE
 from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
+from diaghoi.cli import similarity as similar
 from diaghoi.cli.figures import class_of
 from diaghoi.cli.options import argument, named, option, options_class, with_options, without
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_choice
-from diaghoi.cli.similarity import options as similar
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
@@ -57,12 +57,10 @@ class CaseOptions:
     """Which cases are drawn, and where to."""
 
     predictions: list[Path] = argument(
-        metavar="PREDICTIONS...",
-        help="Prediction files, or a picture to corrupt.",
+        metavar="PREDICTIONS...", help="Prediction files, or a picture to corrupt."
     )
     out: Path = option(
-        panel=options.FILES,
-        help="Folder for a PNG of each case, page FILE.html, or figure FILE.pdf (.svg, .png).",
+        panel=options.FILES, help="Folder of PNG files, page FILE.html, or FILE.pdf, .svg, .png."
     )
     images: Path | None = option(
         None, panel=options.READING, help="Folder with the pictures; predictions need it."
@@ -114,8 +112,8 @@ class CaseOptions:
         None, panel=PICTURE, help="1 (mild) to 5, or 1-3; repeatable [1-5]."
     )
     seed: int = option(0, min=0, max=options.LARGEST_SEED, rare=True, help="Seed of corruptions.")
-    verb_similarity: similar.MaybeVerbTable = None
-    object_similarity: similar.MaybeObjectTable = None
+    verb_similarity: Path | None = similar.table("verb", None)
+    object_similarity: Path | None = similar.table("object", None)
     kind: list[str] | None = option(
         None,
         panel=options.MEANING,
@@ -199,6 +197,10 @@ class CaseOptions:
         """The kinds of errors by similarity asked for."""
         return named("--kind", ",".join(self.kind), KINDS) if self.kind else []
 
+    def of_class(self, diagnosis: Diagnosis) -> int | None:
+        """Find the class asked for."""
+        return None if self.hoi is None else class_of(self.hoi, diagnosis.vocabulary)
+
     @property
     def layout(self) -> dict[str, Any]:
         """How the pictures of a figure are laid out."""
@@ -281,10 +283,6 @@ def _read(
     return models, similarity, notes
 
 
-def _class(choices: CaseOptions, diagnosis: Diagnosis) -> int | None:
-    return None if choices.hoi is None else class_of(choices.hoi, diagnosis.vocabulary)
-
-
 def _write_gallery(
     choices: CaseOptions,
     model: Model,
@@ -309,7 +307,7 @@ def _write_gallery(
     gallery = gallery_of(
         *model,
         choices.errors,
-        hoi=_class(choices, diagnosis),
+        hoi=choices.of_class(diagnosis),
         top=choices.most or 24,
         similarities=similarities,
         kinds=choices.kinds,
@@ -333,12 +331,11 @@ def _write_figure(choices: CaseOptions, models: Sequence[Model], pictures: Pictu
     more = {"images": choices.image or (), **choices.layout}
     if choices.shown == OUTCOMES:
         more |= {"top": choices.most or 2, "threshold": choices.threshold}
-        return outputs.noting_letters(lambda: write_outcomes(choices.out, models, pictures, **more))
-    (model,) = models
-    more |= {"hoi": _class(choices, model[0]), "repairs": choices.repairs}
-    return outputs.noting_letters(
-        lambda: write_typical(choices.out, model, choices.errors, pictures, **more)
-    )
+        draw = partial(write_outcomes, choices.out, models, pictures)
+    else:
+        more |= {"hoi": choices.of_class(models[0][0]), "repairs": choices.repairs}
+        draw = partial(write_typical, choices.out, models[0], choices.errors, pictures)
+    return outputs.noting_letters(partial(draw, **more))
 
 
 def _write_corrupted(choices: CaseOptions, bar: Progress) -> list[str]:
@@ -352,4 +349,4 @@ def _write_corrupted(choices: CaseOptions, bar: Progress) -> list[str]:
     choices.check([picture])
     bar.start("corrupting", total=len(corruptions))
     more = {"seed": choices.seed, "progress": bar.advance, **choices.layout}
-    return outputs.noting_letters(lambda: write_corrupted(choices.out, picture, *chosen, **more))
+    return outputs.noting_letters(partial(write_corrupted, choices.out, picture, *chosen, **more))

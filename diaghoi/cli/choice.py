@@ -71,8 +71,7 @@ class AskedOptions:
     people: Path | None = option(
         None,
         panel=options.READING,
-        help="Which images show one person or several: JSON or CSV with single, multi or a number "
-        "per image, or annotations.",
+        help="JSON or CSV with single, multi or the number of people per image, or annotations.",
     )
 
     @property
@@ -139,10 +138,6 @@ class DetectorOptions:
             raise InputError(f"{given}: choose triplets in different ways; give only one of them")
         return Selection(**({"top": None} | ways if ways else {}))
 
-    def check(self) -> None:
-        """Refuse what contradicts itself or is for annotations, before anything is read."""
-        _ = self.selection, self.words
-
     @property
     def words(self) -> dict[str, Any]:
         """How predictions are read; the data set is that of the questions."""
@@ -165,14 +160,7 @@ class ScoredOptions(outputs.OutputOptions):
     """What is computed and written of the scores of a model."""
 
     label: options.Label = None
-    also: list[str] | None = option(
-        None,
-        metavar="NAME,...",
-        panel=options.EXTRAS,
-        help=f"{', '.join(ALSO)}; '--also help' explains them. Repeatable.",
-        callback=options.helping("--also", ALSO),
-        is_eager=True,
-    )
+    also: list[str] | None = options.also(ALSO)
     sure: IntervalOptions = without(IntervalOptions, "interval")
     detail: options.Detail = False
 
@@ -201,16 +189,11 @@ class ScoredOptions(outputs.OutputOptions):
             Analyses that are needed beside those asked for.
         """
         result, answers = evaluation.to_dict(), evaluation.answers
-        resamples = self.sure.bootstrap
-        if resamples is not None:
+        if (resamples := self.sure.bootstrap) is not None:
             bar.start_slow("computing intervals", resamples)
-            result |= choice_bootstrap(
-                evaluation,
-                resamples,
-                seed=self.sure.seed,
-                confidence=self.sure.confidence,
-                progress=bar.advance,
-            ).to_dict()
+            sure: Any = {"seed": self.sure.seed, "confidence": self.sure.confidence}
+            intervals = choice_bootstrap(evaluation, resamples, progress=bar.advance, **sure)
+            result |= intervals.to_dict()
         names = {*self.wanted, *more}
         if "selection" in names:
             result["selection"] = selection_rates(answers, evaluation.tallies[""])
@@ -221,35 +204,39 @@ class ScoredOptions(outputs.OutputOptions):
             result["positions"] = None if bias is None else bias.to_dict()
         return result
 
-    def texts(
-        self, result: Mapping[str, Any], evaluation: ChoiceEvaluation
-    ) -> dict[str, outputs.Text]:
-        """Make the text files of a result: tables for papers are those of a comparison of one."""
-        from diaghoi.report.choice import print_choice
+    def finish(
+        self,
+        result: Mapping[str, Any],
+        evaluation: ChoiceEvaluation,
+        stem: str,
+        writers: Mapping[str, outputs.Writer] | None = None,
+    ) -> None:
+        """Write the files of a result, and print a screen, or in detail all of it and its notes.
+
+        Tables for papers are those of a comparison of one.
+        """
+        from diaghoi.report.choice import print_choice, print_choice_screen
         from diaghoi.report.columns import table_text
+
+        def show() -> None:
+            # A figure may need more than is asked for.
+            left_out = set(ALSO).difference(self.wanted)
+            shown = {key: value for key, value in result.items() if key not in left_out}
+            if self.detail:
+                print_choice(shown, notes=False)
+                outputs.print_notes(result["notes"])
+            else:
+                print_choice_screen(shown)
 
         rows = result["classes"]
         classes = {key: np.array([row[key] for row in rows]) for key in OF_CLASSES}
-        return {
+        texts: dict[str, outputs.Text] = {
             **TableOptions().texts(compare_choices_table([evaluation])),
             **outputs.as_json(result),
             ".txt": lambda: outputs.plain_text(lambda console: print_choice(result, console)),
             **{f"classes.{kind}": partial(table_text, classes, kind) for kind in ("csv", "json")},
         }
-
-    def show_result(self, result: Mapping[str, Any]) -> None:
-        """Print one screen of a result, or in detail all of it and its notes."""
-        from diaghoi.report.choice import print_choice, print_choice_screen
-
-        # A figure may need more than is asked for.
-        shown = {
-            key: value for key, value in result.items() if key not in ALSO or key in self.wanted
-        }
-        if self.detail:
-            print_choice(shown, notes=False)
-            outputs.print_notes(result["notes"])
-        else:
-            print_choice_screen(shown)
+        self.deliver(texts, show, (), writers, stem)
 
 
 @options_class
@@ -281,9 +268,7 @@ def score(choices: ScoreOptions) -> None:
             raise
         evaluation = evaluate_answers(found, people=several, notes=notes)
         result = choices.result(evaluation, bar, *(["positions"] if drawn else []))
-    texts = choices.texts(result, evaluation)
-    writers = _position_figures(choices, result) if drawn else {}
-    choices.deliver(texts, lambda: choices.show_result(result), writers=writers, stem=stem)
+    choices.finish(result, evaluation, stem, _position_figures(choices, result) if drawn else {})
 
 
 @options_class
@@ -300,7 +285,7 @@ class DetectOptions(ScoredOptions):
 def detect(choices: DetectOptions) -> None:
     """Score a detector: its best triplets on the person asked about, matched to the options."""
     stem, detector = choices.label or choices.predictions.stem, choices.detector
-    detector.check()
+    _ = detector.selection, detector.words
     choices.check(KINDS, [choices.predictions, *choices.asked.files], stem)
     with progress(choices.quiet) as bar:
         asked, several, notes = choices.asked.read(detector.reading.dataset, bar)
@@ -309,8 +294,7 @@ def detect(choices: DetectOptions) -> None:
         how = detector.selection.description
         evaluation = evaluate_answers(found, people=several, how=how, notes=notes)
         result = choices.result(evaluation, bar)
-    texts = choices.texts(result, evaluation)
-    choices.deliver(texts, lambda: choices.show_result(result), stem=stem)
+    choices.finish(result, evaluation, stem)
 
 
 @options_class
@@ -324,8 +308,7 @@ class CompareOptions(TableOptions):
     labels: options.Labels = None
     headings: str | None = option(
         None,
-        help=f"A heading for each model, separated by commas: models of one heading stand together "
-        f"[{VLM}, {DETECTOR}].",
+        help=f"A heading for each model, separated by commas [{VLM}, {DETECTOR}].",
     )
     detector: DetectorOptions
     tests: SignificanceOptions
@@ -345,10 +328,15 @@ class CompareOptions(TableOptions):
         """Print the scores and their tests, or in detail all tables, or those asked for."""
         from diaghoi.report.comparison import print_comparison
 
+        def told(part: Comparison) -> Comparison:
+            first = (each for each in part.differences if METRICS[0] in each.path)
+            return replace(part, differences=tuple(first))
+
         if self.detail or self.table or self.columns:
             super().show_tables(comparison)
             return
-        print_comparison(selected(comparison.each(_told), TABLES[:1]), notes=False)
+        # The table marks what is significant: the tests of Instance-F1 are enough.
+        print_comparison(selected(comparison.each(told), TABLES[:1]), notes=False)
         typer.echo("more: --detail, --table selection, --out choice.tex")
         outputs.print_number(comparison.notes)
 
@@ -363,7 +351,7 @@ def compare(choices: CompareOptions) -> None:
     files, detector, tests = choices.files, choices.detector, choices.tests
     choices.check_tables()
     tests.check(len(files))
-    detector.check()
+    _ = detector.selection, detector.words
     choices.check(
         (".json", *outputs.TABLES, *outputs.FIGURES), [*files, *choices.asked.files], "choice"
     )
@@ -388,14 +376,15 @@ def compare(choices: CompareOptions) -> None:
             tested = (compare_choices(first, each, **settings) for each in others)
             comparison = with_tests(comparison, tested, tests, bar)
     texts = choices.texts(comparison)
-    writers = _score_figures(evaluations)
+
+    def draw() -> Axes:
+        from diaghoi.plots.figures.choice_scores import choice_scores
+
+        return choice_scores([evaluation.to_dict() for evaluation in evaluations])
+
+    names = ", ".join(evaluation.answers.label for evaluation in evaluations)
+    writers = _figures(draw, f"{names}: multiple-choice scores")
     choices.deliver(texts, lambda: choices.show_tables(comparison), writers=writers, stem="choice")
-
-
-def _told(comparison: Comparison) -> Comparison:
-    """Keep the tests of Instance-F1; the table marks what is significant."""
-    told = (each for each in comparison.differences if METRICS[0] in each.path)
-    return replace(comparison, differences=tuple(told))
 
 
 def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> list[str]:
@@ -419,18 +408,6 @@ def _position_figures(
     choice_positions_table(result)  # refuses this before anything is written
     caption = f"{result['label']} on {printed_name(result['dataset'])}: picks by position"
     return _figures(lambda: choice_positions(result), caption)
-
-
-def _score_figures(evaluations: Sequence[ChoiceEvaluation]) -> dict[str, outputs.Writer]:
-    """Draw the scores of all models."""
-
-    def draw() -> Axes:
-        from diaghoi.plots.figures.choice_scores import choice_scores
-
-        return choice_scores([evaluation.to_dict() for evaluation in evaluations])
-
-    names = ", ".join(evaluation.answers.label for evaluation in evaluations)
-    return _figures(draw, f"{names}: multiple-choice scores")
 
 
 def _figures(draw: Callable[[], Axes], caption: str) -> dict[str, outputs.Writer]:

@@ -20,7 +20,7 @@ from diaghoi.cli.reading import READ
 from diaghoi.cli.report import report
 from diaghoi.cli.robustness import corrupt, robustness
 from diaghoi.cli.semantic import ask, semantic
-from diaghoi.cli.similarity.commands import similarity
+from diaghoi.cli.similarity import similarity
 
 # Recent versions of Typer bundle click, older ones use the installed one: this works for both.
 UsageError: Any = typer.BadParameter.__mro__[1]

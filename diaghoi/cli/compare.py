@@ -15,7 +15,7 @@ from diaghoi.cli.options import argument, option, options_class, with_options
 from diaghoi.cli.page import SHOWN, ComparisonPage, PageOptions
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_annotations, only_shared
-from diaghoi.cli.similarity.options import tables_of_study
+from diaghoi.cli.similarity import tables_of_study
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.explained import ExplainedDifference, explained

@@ -35,10 +35,7 @@ class DemoOptions:
 
     out: options.Folder = Path("demo")
     size: int = option(
-        500,
-        min=1,
-        max=options.MOST_IMAGES,
-        help="Images to simulate; 9658 is the size of HICO-DET's test set.",
+        500, min=1, max=options.MOST_IMAGES, help="Images to simulate; HICO-DET tests on 9658."
     )
     seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of the simulation.")
     annotations: Path | None = option(

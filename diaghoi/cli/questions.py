@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -13,15 +12,15 @@ from diaghoi.choice.ask.ask import Asker
 from diaghoi.choice.ask.boxes_first import Detections, read_detections
 from diaghoi.choice.ask.settings import BY_MODEL, Settings, read_instruction, setting_of
 from diaghoi.choice.build.build import build_benchmark, drawn_targets, origin_of
-from diaghoi.choice.build.candidates import ImageTargets, targets_in_images
+from diaghoi.choice.build.candidates import targets_in_images
 from diaghoi.choice.build.judge_options import judge_files, read_judges, read_models
 from diaghoi.choice.build.judges import JudgeRequest
 from diaghoi.choice.build.model_judge import ModelJudge
 from diaghoi.choice.build.people_check import PeopleCheck
 from diaghoi.choice.build.screening import check_judges
 from diaghoi.choice.questions import Questions, read_questions
-from diaghoi.cli import asking, options, outputs
-from diaghoi.cli.asking import AskingOptions
+from diaghoi.cli import options, outputs
+from diaghoi.cli.asking import AskingOptions, PictureOptions
 from diaghoi.cli.options import argument, option, options_class, with_options, without
 from diaghoi.cli.progress import progress
 from diaghoi.exceptions import InputError
@@ -38,25 +37,17 @@ SHEET = "quality_sheet.html"
 
 
 @options_class
-class AskOptions:
+class AskOptions(PictureOptions):
     """Which questions are asked, and how."""
 
     questions: Path = argument(help="Questions, as the benchmark publishes them.")
-    images: options.Images
-    model: asking.Model
-    out: Path = option(
-        help="File for the answers: JSON lines, which 'choice score' reads; an interrupted run "
-        "resumes from it."
-    )
     setting: int | None = option(
         None,
-        help="1: the whole picture; 2: a given person; 3: a person who is detected first [2 if the "
-        "questions have boxes of people, else 1; 3 with --detections].",
+        help="1: the picture; 2: a given person; 3: a person found first [2 with boxes, else 1].",
     )
     detections: Path | None = option(
         None,
-        help="People found by a detector instead of the model: JSON of boxes by image, or a "
-        "prediction file.",
+        help="People found by a detector: JSON of boxes by image, or a prediction file.",
     )
     object_box: bool = option(False, help="Also give the box of the object in setting 2.")
     instruction: Path | None = option(
@@ -64,14 +55,8 @@ class AskOptions:
         metavar="FILE",
         help="A text that tells the model how to answer [the instruction that the paper prints].",
     )
-    coordinates: asking.Coordinates = "pixels"
     dataset: options.Dataset = None
     seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of the order of the options.")
-    limit: int | None = option(
-        None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask the first N questions only."
-    )
-    asking: AskingOptions = without(AskingOptions, "asks", "ask_again")
-    results: outputs.OutputOptions = without(outputs.OutputOptions, "out")
 
     def people(self, asked: Questions) -> Detections | None:
         """Read the people whom a detector found."""
@@ -84,24 +69,6 @@ class AskOptions:
             )
         return read_detections(self.detections, asked)
 
-    def settings(self, model: str, asked: Questions, people: Detections | None) -> Settings:
-        """Choose what is the same for all answers of a file."""
-        setting = 3 if people is not None else self.setting
-        setting = setting_of(asked, setting, object_box=self.object_box)
-        finder = BY_MODEL if people is None else people.name
-        own = (
-            {} if self.instruction is None else {"instruction": read_instruction(self.instruction)}
-        )
-        return Settings(
-            model=model,
-            setting=setting,
-            seed=self.seed,
-            object_box=self.object_box,
-            unit=asking.unit_of(self.coordinates),
-            people=finder if setting == 3 else "",
-            **own,
-        )
-
 
 @with_options
 def ask(choices: AskOptions) -> None:
@@ -109,60 +76,45 @@ def ask(choices: AskOptions) -> None:
 
     Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
-    out, results = choices.out, choices.results
-    endpoint = read_endpoint(choices.model, "--model")
-    prices = choices.asking.prices
+    out, object_box, unit = choices.out, choices.object_box, choices.coordinates
     found_in = out.with_name(f"{out.stem}.people.jsonl")
     inputs = [choices.questions, choices.detections, choices.instruction]
-    outputs.check_files([out, found_in, results.json], inputs)
-    find = Pictures(choices.images).find
-    client = choices.asking.client(endpoint, single=PICTURE_REFUSED)
-    with progress(results.quiet) as bar:
+    how = choices.settings(inputs, found_in)
+    model = how["client"].endpoint.model
+    with progress(choices.results.quiet) as bar:
         bar.start("reading questions")
         asked = read_questions(choices.questions, dataset=choices.dataset)
         people = choices.people(asked)
-        settings = choices.settings(client.endpoint.model, asked, people)
+        setting = 3 if people is not None else choices.setting
+        setting = setting_of(asked, setting, object_box=object_box)
+        finder = "" if setting != 3 else BY_MODEL if people is None else people.name
+        more: dict[str, Any] = {"seed": choices.seed, "object_box": object_box, "unit": unit}
+        if choices.instruction is not None:
+            more["instruction"] = read_instruction(choices.instruction)
+        settings = Settings(model=model, setting=setting, people=finder, **more)
     with ExitStack() as stack:
         asker = Asker(
             questions=asked,
             settings=settings,
-            client=client,
-            find=find,
             answers=stack.enter_context(AnswerFile(out)),
             people=stack.enter_context(AnswerFile(found_in)) if settings.finds else None,
             detections=people,
-            limit=choices.limit,
-            workers=choices.asking.concurrent,
+            **how,
         )
-        with progress(results.quiet) as bar:
-            bar.start("estimating")
-            cost = asker.estimate()
-        price = asking.price_of(cost.tokens_in, cost.tokens_out, prices)
-        if not results.quiet:
-            outputs.print_notes(asker.remarks(cost))
-        before = f" ({len(asker.before):,} are answered)" if asker.before else ""
-        said = (
-            f"{settings.model}: {cost.questions:,} questions to ask in {cost.requests:,} requests"
-            f"{before}, {asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)}"
+        run = choices.run(
+            asker,
+            lambda cost: (cost.questions, f"questions to ask in {cost.requests:,} requests"),
         )
-        if cost.questions and not asking.goes_on([said], choices.asking.yes, results.quiet):
+        if run is None:
             return
-        with progress(results.quiet) as bar:
-            bar.start(f"asking {settings.model}", total=cost.questions)
-            asker.progress = bar.advance
-            done = asker.run()
-    result = {
-        "answers": str(out),
-        **settings.recorded,
-        **done.to_dict(),
-        **asking.listed(done.problems, done.unanswered),
-        "estimate": cost.to_dict() | {"price": price},
-    }
+    done, cost, price = run
+    result = {"answers": str(out), **settings.recorded, **done.to_dict()}
+    result["estimate"] = cost.to_dict() | {"price": price}
     told = (
         f"{out}: {result['answered']:,} of {done.questions:,} questions answered, "
-        f"{done.answered:,} now; {settings.model}, setting {settings.setting}, seed {settings.seed}"
+        f"{done.answered:,} now; {model}, setting {setting}, seed {choices.seed}"
     )
-    asking.show_answers(result, results, told, done.notes)
+    choices.deliver(done, result, told, done.notes)
 
 
 @options_class
@@ -186,8 +138,7 @@ class BuildOptions:
     check_people: str | None = option(
         None,
         metavar="URL,MODEL[,VARIABLE]",
-        help="A vision-language model that is asked, as in the paper, whether images with one "
-        "annotated person show more people [annotations alone].",
+        help="A model asked whether images of one annotated person show more [none is asked].",
     )
     dataset: options.Dataset = None
     all_people: bool = option(
@@ -204,8 +155,7 @@ class BuildOptions:
     store: Path | None = option(
         None,
         rare=True,
-        help="File that stores the verdicts of models as JSON lines [the name of --out with "
-        ".answers.jsonl].",
+        help="File that stores the verdicts of models [the name of --out with .answers.jsonl].",
     )
     asking: AskingOptions = without(AskingOptions, "price", "temperature")
     results: outputs.OutputOptions = without(outputs.OutputOptions, "out")
@@ -270,11 +220,19 @@ def build(choices: BuildOptions) -> None:
                 texts, image_targets, scenes.vocabulary, models, origin=origin_of(scenes.vocabulary)
             )
             check_judges(judges)
-        requests = _requests(choices, image_targets, list(models.values()), people)
+        requests: dict[str, int] = {}
+        if models:
+            drawn = drawn_targets(image_targets, **choices.drawn).values()
+            targets = (target for of_setting in drawn for target in of_setting)
+            judged = [JudgeRequest(target, target.candidates) for target in targets]
+            requests = {model.name: model.requests(judged) for model in models.values()}
+        if people is not None:
+            left = len(people.left(image_targets))
+            requests[people.name] = requests.get(people.name, 0) + left
         said = [
             f"{name}: at most {n:,} requests, each with a picture" for name, n in requests.items()
         ]
-        if any(requests.values()) and not asking.goes_on(said, choices.asking.yes, results.quiet):
+        if any(requests.values()) and not choices.asking.goes_on(said, results.quiet):
             return
         with progress(results.quiet) as bar:
             for model in models.values():
@@ -305,21 +263,3 @@ def build(choices: BuildOptions) -> None:
         lambda: typer.echo("\n".join(benchmark_lines(result))),
         [*left_out(result), *result["notes"]],
     )
-
-
-def _requests(
-    choices: BuildOptions,
-    image_targets: Sequence[ImageTargets],
-    models: Sequence[ModelJudge],
-    people: PeopleCheck | None,
-) -> dict[str, int]:
-    """Count how often each model is asked at most."""
-    requests: dict[str, int] = {}
-    if models:
-        targets = drawn_targets(image_targets, **choices.drawn)
-        asked = [JudgeRequest(one, one.candidates) for drawn in targets.values() for one in drawn]
-        requests = {model.name: model.requests(asked) for model in models}
-    if people is not None:
-        left = len(people.left(image_targets))
-        requests[people.name] = requests.get(people.name, 0) + left
-    return requests

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
@@ -18,15 +18,7 @@ from diaghoi.cli.analyses import IntervalOptions
 from diaghoi.cli.compare import TableOptions
 from diaghoi.cli.engines import EngineOptions
 from diaghoi.cli.locate import find_annotations, in_folder
-from diaghoi.cli.options import (
-    Key,
-    argument,
-    keyed,
-    option,
-    options_class,
-    with_options,
-    without,
-)
+from diaghoi.cli.options import Key, argument, option, options_class, with_options, without
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import ProtocolOptions, ReadingOptions
 from diaghoi.comparison.selection import names_of
@@ -42,8 +34,6 @@ from diaghoi.robustness.corruptions.registry import (
 )
 
 if TYPE_CHECKING:
-    from rich.console import Console
-
     from diaghoi.comparison.comparison import Comparison
     from diaghoi.robustness.evaluation import Robustness
     from diaghoi.robustness.study import RobustnessStudy
@@ -61,19 +51,6 @@ ABBREVIATIONS = ", ".join(
     for group in GROUPS.values()
 )
 
-Names = Annotated[
-    list[str] | None,
-    typer.Option(
-        "--corruption",
-        help=f"Name or abbreviation of a corruption or of a group: {ABBREVIATIONS}; repeatable "
-        "[all].",
-    ),
-]
-Severity = Annotated[
-    list[str] | None,
-    typer.Option(help="1 (mild) to 5 (strong), or a range like 1-3; repeatable [1-5]."),
-]
-
 
 @options_class
 class RobustnessOptions(TableOptions):
@@ -87,8 +64,7 @@ class RobustnessOptions(TableOptions):
         None,
         metavar="PATH",
         panel=options.COUNTS,
-        help="Any score of the report: map.full, pairs.recall, soft_map [official mAP, or role AP "
-        "of scenario 2].",
+        help="Any score of the report: map.full, soft_map [official mAP, or role AP, scenario 2].",
     )
     also: list[str] | None = options.also(ALSO)
     significance: bool = option(
@@ -106,8 +82,7 @@ class RobustnessOptions(TableOptions):
         None,
         metavar="NAME",
         panel=options.FILES,
-        help="A corruption to show in the figures of single corruptions, by name, abbreviation or "
-        "group; repeatable [all; by severity the three that cost most].",
+        help="A corruption or group to show in figures; repeatable [all, or the three worst].",
     )
     engines: EngineOptions
     block: int | None = option(
@@ -120,26 +95,9 @@ class RobustnessOptions(TableOptions):
     )
 
     @property
-    def exchanges(self) -> int | None:
-        """The resamples of the tests, where they are asked for."""
-        return self.resamples if self.significance else None
-
-    @property
     def errors(self) -> bool:
         """Whether the growth of errors is asked for."""
-        return "errors" in keyed("--also", self.also or (), ALSO)
-
-    @property
-    def written(self) -> dict[Path, str]:
-        """The files to write."""
-        return self.output_files(KINDS, STEM)
-
-    def described(self) -> RobustnessStudy:
-        """Read the study; what is given on the command line takes the place of what it says."""
-        from diaghoi.robustness.study import read_robustness_study
-
-        given = {"annotations": self.annotations, "protocol": self.evaluation.protocol}
-        return replace(read_robustness_study(self.study), **self.reading.of_study(**given))
+        return "errors" in options.keyed("--also", self.also or (), ALSO)
 
     def check_settings(self) -> None:
         """Refuse what can be seen to go wrong before anything is read."""
@@ -147,14 +105,13 @@ class RobustnessOptions(TableOptions):
 
         self.engines.check()
         self.sure.check()
-        if self.exchanges is not None:
+        if self.significance:
             # Images are counted when they are read.
-            check_settings(2, self.exchanges, self.sure.confidence)
-        figures = any(kind.endswith(outputs.FIGURES) for kind in self.written.values())
-        changed = {"--column": self.column != "double", "--corruption": bool(self.corruption)}
-        for name, is_given in changed.items():
-            if is_given and not figures:
-                raise InputError(f"{name}: is for figures; add --out FOLDER")
+            check_settings(2, self.resamples, self.sure.confidence)
+        figures = set(DRAWN) & set(self.output_files(KINDS, STEM).values())
+        for name in ("column", "corruption"):
+            if getattr(self, name) not in ("double", None) and not figures:
+                raise InputError(f"--{name}: is for figures; add --out FOLDER")
 
     def check_files(self, study: RobustnessStudy) -> None:
         """Refuse files that cannot be written, or would overwrite those of the study."""
@@ -172,15 +129,25 @@ def robustness(choices: RobustnessOptions) -> None:
     from diaghoi.robustness.evaluation import evaluate_study
     from diaghoi.robustness.sentences import every, worst
     from diaghoi.robustness.store import Store
+    from diaghoi.robustness.study import read_robustness_study
     from diaghoi.robustness.tables import check_names
     from diaghoi.robustness.work import Asked
 
     choices.check_settings()
-    described = choices.described()
+    # What is given on the command line takes the place of what the study says.
+    given = {"annotations": choices.annotations, "protocol": choices.evaluation.protocol}
+    described = read_robustness_study(choices.study)
+    described = replace(described, **choices.reading.of_study(**given))
     known = None if described.dataset is None else vocabulary_named(described.dataset)
     replace(choices.evaluation, protocol=described.protocol).check(known)
     check_names(names_of(choices.table or ()), described, errors=choices.errors)
-    shown = _shown(choices.corruption or (), described)
+    named = corruptions_named(choices.corruption) if choices.corruption else ()
+    shown = [each.name for each in named]
+    if others := [name for name in shown if name not in described.corruptions]:
+        raise InputError(
+            f"--corruption: the study does not have {some_of(others)}; give some of "
+            f"{', '.join(described.corruptions)}"
+        )
     described, located = _located(described)
     choices.check_files(described)
     sure = choices.sure
@@ -192,7 +159,7 @@ def robustness(choices: RobustnessOptions) -> None:
                 engine,
                 metric=choices.metric,
                 asked=asked,
-                exchanges=choices.exchanges,
+                exchanges=choices.resamples if choices.significance else None,
                 block=choices.block,
                 store=Store(choices.cache),
                 start=lambda task, total: bar.start(task, total=total or None),
@@ -209,32 +176,14 @@ def robustness(choices: RobustnessOptions) -> None:
             kind: partial(_draw, choices, found, shown, kind.partition(".")[0]) for kind in DRAWN
         }
         remarks = dict.fromkeys(choices.write(texts, writers, STEM))
-    choices.show(texts, lambda: _show(choices, found, comparison), remarks, choices.written)
-    _check_failed(found)
-
-
-def _check_failed(found: Robustness) -> None:
-    """Report the files that could not be used, after everything else is written."""
-    if found.failed:
-        names = some_of(
-            [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]
-        )
+    written = choices.output_files(KINDS, STEM)
+    choices.show(texts, lambda: _show(choices, found, comparison), remarks, written)
+    if found.failed:  # reported after everything else is written
+        failed = [why if run.file in why else f"{run.file}: {why}" for run, why in found.failed]
         raise InputError(
-            f"{number_of('file', len(found.failed))} could not be used: {names}; the numbers do "
-            "not include them"
+            f"{number_of('file', len(failed))} could not be used: {some_of(failed)}; the numbers "
+            "do not include them"
         )
-
-
-def _shown(names: Sequence[str], study: RobustnessStudy) -> list[str]:
-    """Find the corruptions to show in figures."""
-    shown = [each.name for each in find(names)] if names else []
-    others = [name for name in shown if name not in study.corruptions]
-    if others:
-        raise InputError(
-            f"--corruption: the study does not have {some_of(others)}; give some of "
-            f"{', '.join(study.corruptions)}"
-        )
-    return shown
 
 
 def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
@@ -266,44 +215,38 @@ def _draw(
             figure = plots.figure_of(kind, models, outputs.width_of(choices.column))
         except plots.NotApplicable as reason:
             return [f"{kind.name}: not drawn: {reason}"]
-        results = [{**result, "label": model["label"]} for model in result["models"]]
+        caption = plots.caption([{**result, "label": each["label"]} for each in result["models"]])
         score = f" ({models[0].score})" if models[0].score else ""
-        plots.save(figure, path, caption=f"{kind.title}{score}: {plots.caption(results)}")
+        plots.save(figure, path, caption=f"{kind.title}{score}: {caption}")
         return []
 
     return outputs.noting_letters(drawn)
 
 
 def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison) -> None:
-    """Print one screen, the tables asked for, or in detail all tables, sentences and notes."""
+    """Print one screen, the tables asked for, or in detail all tables, sentences and notes.
+
+    The screen says how much of their scores detectors keep, and what costs most.
+    """
     from rich.console import Console
 
-    from diaghoi.report.terminal import print_line
-    from diaghoi.robustness.sentences import sentences
-
-    console = Console(highlight=False)
-    if not (choices.table or choices.columns or choices.detail):
-        _print_screen(console, found, choices.errors)
-        outputs.print_number(found.notes)
-        return
-    choices.show_tables(comparison)
-    for profile in found.profiles if choices.detail else ():
-        console.print()
-        head = f"{profile.model.label}, mAP under {comparison.protocol}"
-        print_line(console, head, style="bold")
-        for line in sentences(profile).values():
-            print_line(console, line)
-
-
-def _print_screen(console: Console, found: Robustness, errors: bool) -> None:
-    """Print how much of their scores detectors keep, what costs most, and what makes it cost."""
     from diaghoi.data.protocol import short_signature
     from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
     from diaghoi.report.text import GAP, MARKS
-    from diaghoi.robustness.sentences import worst
+    from diaghoi.robustness.sentences import sentences, worst
 
+    console = Console(highlight=False)
+    if choices.table or choices.columns or choices.detail:
+        choices.show_tables(comparison)
+        for profile in found.profiles if choices.detail else ():
+            console.print()
+            head = f"{profile.model.label}, mAP under {comparison.protocol}"
+            print_line(console, head, style="bold")
+            for line in sentences(profile).values():
+                print_line(console, line)
+        return
     width = max(console.width, WIDTH)
-    overview = found.overview(errors=errors)
+    overview = found.overview(errors=choices.errors)
     models = number_of("model", len(overview.models))
     where = overview.subject.removesuffix(f", protocol {overview.protocol}")
     print_line(console, f"{models} on {where}, {found.profiles[0].scope.words}", style="bold")
@@ -324,6 +267,7 @@ def _print_screen(console: Console, found: Robustness, errors: bool) -> None:
     signature = f"{short_signature(overview.protocol, overview.signature)}|diaghoi.{__version__}"
     for line in wrapped([signature, "more: --detail, --also errors, --out FOLDER"], width, GAP):
         console.print(line, markup=False, soft_wrap=True)
+    outputs.print_number(found.notes)
 
 
 @options_class
@@ -332,8 +276,13 @@ class CorruptOptions:
 
     images: Path = argument(help="Folder with the pictures.")
     out: Path = argument(help="Folder to write CORRUPTION/SEVERITY/PICTURE to.")
-    corruption: Names = None
-    severity: Severity = None
+    corruption: list[str] | None = option(
+        None,
+        help=f"Name or abbreviation of a corruption or group: {ABBREVIATIONS}; repeatable [all].",
+    )
+    severity: list[str] | None = option(
+        None, help="1 (mild) to 5 (strong), or a range like 1-3; repeatable [1-5]."
+    )
     workers: options.Workers = None
     seed: options.Seed = 0
     quiet: options.Quiet = False

@@ -7,24 +7,24 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from diaghoi.cli import asking, options, outputs
+from diaghoi.cli import options, outputs
+from diaghoi.cli import similarity as similar
+from diaghoi.cli.asking import PictureOptions
 from diaghoi.cli.compare import TableOptions
 from diaghoi.cli.options import COUNTS, Key, argument, option, options_class, with_options, without
-from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import InputFiles, Inputs, ProtocolOptions, ReadingOptions
-from diaghoi.cli.similarity import options as similar
+from diaghoi.cli.progress import progress
+from diaghoi.cli.reading import ProtocolOptions, ReadingOptions
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import StudyModel
-from diaghoi.exceptions import InputError, some_of
+from diaghoi.exceptions import InputError
 
 if TYPE_CHECKING:
     from diaghoi.semantic.diagnosis import SemanticDiagnosis
     from diaghoi.semantic.evaluation import SemanticEvaluation
 
 OF_ERRORS = (".html", *outputs.FIGURES)  # show what errors mean, which needs scores
-CLASSES = ("classes.csv", "classes.json")
 EXAMPLES = ("examples.txt", "examples.csv", "examples.json")
-KINDS = (".json", *outputs.TABLES, *OF_ERRORS, *CLASSES, *EXAMPLES)
+KINDS = (".json", *outputs.TABLES, *OF_ERRORS, "classes.csv", "classes.json", *EXAMPLES)
 GAINS = "the classes that gain most from similarity, N of them"
 COSTS = "how similar action and object errors are, and what they cost"
 ALSO = {
@@ -52,20 +52,14 @@ class MeasureOptions:
         "algorithm",
         panel=COUNTS,
         rare=True,
-        help="Which classes an unmatched prediction can count against: those annotated in its "
-        "image, by the algorithm of the paper, or all, by its figure 6 (algorithm, figure).",
+        help="Classes that an unmatched prediction counts against: algorithm (those annotated in "
+        "its image) or figure (all, as in figure 6 of the paper).",
     )
     integrator: str = option(
-        "area",
-        panel=COUNTS,
-        rare=True,
-        help="How soft AP is computed: area (under the envelope), trapezoid or 11-point.",
+        "area", panel=COUNTS, rare=True, help="How soft AP is computed: area, trapezoid, 11-point."
     )
     subset: str = option(
-        "all",
-        panel=COUNTS,
-        rare=True,
-        help="Images that count: all, or single-hoi for those with a single human-object pair.",
+        "all", panel=COUNTS, rare=True, help="Images that count: all, or single-hoi (of one pair)."
     )
 
 
@@ -74,8 +68,8 @@ class SemanticOptions(outputs.OutputOptions):
     """What is evaluated with similarity, how, and what is written of it."""
 
     predictions: options.Predictions
-    verb_table: similar.VerbTable
-    object_table: similar.ObjectTable
+    verb_similarity: Path = similar.table("verb")
+    object_similarity: Path = similar.table("object")
     combination: similar.CombinationOptions
     wordnet: options.WordNet = None
     annotations: options.Annotations = None
@@ -99,35 +93,9 @@ class SemanticOptions(outputs.OutputOptions):
         return {name: values[-1] for name, values in given.items()}
 
     @property
-    def diagnoses(self) -> bool:
-        """Whether tables of what errors mean are asked for."""
-        return "diagnose" in self.analyses
-
-    @property
     def stem(self) -> str:
         """The name of the detector, and of files in a folder."""
         return self.predictions.stem if self.label is None else self.label
-
-    @property
-    def tables(self) -> similar.SimilarityOptions:
-        """The tables of similarity, and how similarity is measured with them."""
-        return similar.SimilarityOptions(
-            verbs=self.verb_table,
-            objects=self.object_table,
-            reading=self.combination,
-            measure=self.combination.measure(**vars(self.measure)),
-        )
-
-    @property
-    def files(self) -> InputFiles:
-        """The input files, and how they are read."""
-        files = self.reading.files(self.predictions, self.annotations)
-        top = self.protocol.top(files.vocabulary)
-        return files if top is None else replace(files, reading={**files.reading, "top": top})
-
-    def check_files(self, inputs: list[Path | None]) -> None:
-        """Refuse files that cannot be written or read, before the work begins."""
-        self.check(KINDS, inputs, self.stem)
 
     def check_scored(self, scored: bool) -> None:
         """Refuse what shows the meaning of errors where there are no scores.
@@ -137,8 +105,8 @@ class SemanticOptions(outputs.OutputOptions):
         InputError
             With the first of the options.
         """
-        shown = [path for path in self.out or () if path.suffix.lower() in OF_ERRORS]
-        asked = ["--also diagnose"] * self.diagnoses + [f"--out {path}" for path in shown]
+        asked = ["--also diagnose"] * ("diagnose" in self.analyses)
+        asked += [f"--out {path}" for path in self.out or () if path.suffix.lower() in OF_ERRORS]
         if asked and not scored:
             this = "this or --no-scores" if self.no_scores else "this"
             raise InputError(f"{asked[0]}: shows what errors mean, by scores; leave {this} out")
@@ -152,62 +120,57 @@ def semantic(choices: SemanticOptions) -> None:
     vision-language model for the predictions.
     """
     from diaghoi.language.lexicon import using_wordnet
+    from diaghoi.semantic.diagnosis import semantic_diagnosis
+    from diaghoi.semantic.run_evaluation import default_protocol, evaluate
 
-    tables, files = choices.tables, choices.files
+    tables = similar.SimilarityOptions(
+        verbs=choices.verb_similarity,
+        objects=choices.object_similarity,
+        reading=choices.combination,
+        measure=choices.combination.measure(**vars(choices.measure)),
+    )
+    files = choices.reading.files(choices.predictions, choices.annotations)
+    if (top := choices.protocol.top(files.vocabulary)) is not None:
+        files = replace(files, reading={**files.reading, "top": top})
     choices.check_scored(not choices.no_scores)
     choices.protocol.check(files.vocabulary if files.dataset else None)
-    choices.check_files([*files.inputs, *tables.inputs])
+
+    def check(inputs: list[Path | None]) -> None:
+        choices.check(KINDS, [*inputs, *tables.inputs], choices.stem)
+
+    check(files.inputs)
     with progress(choices.quiet) as bar, using_wordnet(choices.wordnet):
         similarity = tables.read(bar)
-        read = files.read(bar, lambda inputs: choices.check_files([*inputs, *tables.inputs]))
-        evaluated = _evaluated(choices, read, similarity, bar)
+        read = files.read(bar, check)
+        bar.start("matching", total=len(read.annotations))
+        scenes = read.scenes
+        usual = replace(read.vocabulary, protocol=default_protocol(scenes[0]))
+        evaluated = evaluate(
+            *scenes,
+            **similarity,
+            protocol=choices.protocol.made(usual),
+            scores=not choices.no_scores,
+            label=choices.stem,
+            progress=bar.advance,
+        )
         choices.check_scored(evaluated.score is not None)
         bar.start("adding up")
         result = evaluated.to_dict()
         notes = choices.protocol.notes(read.vocabulary)
         result["notes"] = [*read.notes, *notes, *result["notes"]]
-        meaning = _meaning(choices, evaluated, bar)
-        if meaning is not None:
+        meaning = None
+        shown = set(OF_ERRORS) & set(choices.output_files(KINDS, choices.stem).values())
+        if evaluated.score is not None and (shown or "diagnose" in choices.analyses):
+            bar.start("finding out what errors mean")
+            meaning = semantic_diagnosis(evaluated)
             result["diagnosis"] = meaning.to_dict()
         bar.start("writing")
         texts = _texts(choices, result, evaluated)
-        used = [*read.files, choices.verb_table, choices.object_table]
+        used = [*read.files, choices.verb_similarity, choices.object_similarity]
         writers = _writers(result, meaning, used)
         remarks = choices.write(texts, writers, choices.stem)
     written = choices.output_files([*texts, *writers], choices.stem)
     choices.show(texts, lambda: _show(choices, result), remarks, written)
-
-
-def _evaluated(
-    choices: SemanticOptions, read: Inputs, tables: dict[str, Any], bar: Progress
-) -> SemanticEvaluation:
-    from diaghoi.semantic.run_evaluation import default_protocol, evaluate
-
-    bar.start("matching", total=len(read.annotations))
-    truth, predictions = read.scenes
-    usual = replace(truth.vocabulary, protocol=default_protocol(truth))
-    return evaluate(
-        truth,
-        predictions,
-        **tables,
-        protocol=choices.protocol.made(usual),
-        scores=not choices.no_scores,
-        label=choices.stem,
-        progress=bar.advance,
-    )
-
-
-def _meaning(
-    choices: SemanticOptions, evaluated: SemanticEvaluation, bar: Progress
-) -> SemanticDiagnosis | None:
-    """Find out what errors mean, where that is asked for and there are scores."""
-    from diaghoi.semantic.diagnosis import semantic_diagnosis
-
-    shown = set(OF_ERRORS) & set(choices.output_files(KINDS, choices.stem).values())
-    if evaluated.score is None or not (shown or choices.diagnoses):
-        return None
-    bar.start("finding out what errors mean")
-    return semantic_diagnosis(evaluated)
 
 
 def _texts(
@@ -223,9 +186,6 @@ def _texts(
         chosen = examples_of(evaluated, images=choices.example_images)
         return examples_text(chosen, Path(kind).suffix)
 
-    def rows(kind: str) -> str:
-        return table_text(evaluated.classes, Path(kind).suffix[1:])
-
     number = choices.analyses.get("classes", 0)
     return {
         **TableOptions().texts(compare_semantic([result], [StudyModel(label=choices.stem)])),
@@ -233,7 +193,7 @@ def _texts(
         ".txt": lambda: outputs.plain_text(
             lambda console: print_semantic(result, console, classes=number)
         ),
-        **{kind: partial(rows, kind) for kind in CLASSES},
+        **{f"classes.{to}": partial(table_text, evaluated.classes, to) for to in ("csv", "json")},
         **{kind: partial(examples, kind) for kind in EXAMPLES},
     }
 
@@ -274,32 +234,20 @@ def _show(choices: SemanticOptions, result: dict[str, Any]) -> None:
         print_semantic(result, classes=classes, notes=False)
         outputs.print_notes(result["notes"])
     else:
-        left_out = () if choices.diagnoses else ("diagnosis",)
+        left_out = () if "diagnose" in choices.analyses else ("diagnosis",)
         screen = {key: value for key, value in result.items() if key not in left_out}
         print_screen(screen, classes=classes)
         outputs.print_number(result["notes"])
 
 
 @options_class
-class AskOptions:
+class AskOptions(PictureOptions):
     """Which pairs are asked about, and how."""
 
     pairs: Path = argument(
         help="File with the pairs to ask about: predictions, pairs or annotations."
     )
-    images: options.Images
-    model: asking.Model
-    out: Path = option(
-        help="File for the answers: JSON lines, which `semantic` reads; an interrupted run resumes "
-        "from it."
-    )
-    coordinates: asking.Coordinates = "pixels"
-    limit: int | None = option(
-        None, min=1, max=options.MOST_ROWS, metavar="N", help="The first N pairs only."
-    )
-    asking: asking.AskingOptions = without(asking.AskingOptions, "asks", "ask_again")
     reading: ReadingOptions = without(ReadingOptions, "force")
-    output: outputs.OutputOptions = without(outputs.OutputOptions, "out")
 
 
 @with_options
@@ -310,51 +258,20 @@ def ask(choices: AskOptions) -> None:
     as they arrive: an interrupted run resumes where it stopped.
     """
     from diaghoi.formats import read
-    from diaghoi.formats.pictures.folder import Pictures
     from diaghoi.language.answer_file import AnswerFile
-    from diaghoi.language.asking import PICTURE_REFUSED
-    from diaghoi.language.endpoint import read_endpoint
-    from diaghoi.semantic.ask import PairAsker, pairs_of
+    from diaghoi.semantic.ask import UNSCORED, PairAsker, pairs_of
 
-    settings, output = choices.asking, choices.output
-    endpoint = read_endpoint(choices.model, "--model")
-    prices, unit = settings.prices, asking.unit_of(choices.coordinates)
-    outputs.check_files([choices.out, output.json], [choices.pairs])
-    find = Pictures(choices.images).find
-    client = settings.client(endpoint, single=PICTURE_REFUSED)
-    with progress(output.quiet) as bar:
+    unit: Any = choices.coordinates
+    how = choices.settings([choices.pairs])
+    with progress(choices.results.quiet) as bar:
         bar.start("reading pairs")
         _, scenes = read(choices.pairs, **choices.reading.words())
-    notes, pairs = [*scenes.notes], pairs_of(scenes)
     with AnswerFile(choices.out) as answers:
-        asker = PairAsker(
-            pairs=pairs,
-            client=client,
-            find=find,
-            answers=answers,
-            unit=unit,
-            limit=choices.limit,
-            workers=settings.concurrent,
-        )
-        with progress(output.quiet) as bar:
-            bar.start("estimating")
-            cost = asker.estimate()
-        price = asking.price_of(cost.tokens_in, cost.tokens_out, prices)
-        if cost.outside:
-            notes.append(
-                f"{len(cost.outside)} pictures do not hold the boxes asked about: "
-                f"{some_of(cost.outside)}; are these the pictures of the file?"
-            )
-        outputs.print_notes(() if output.quiet else notes)
-        before = f" ({len(asker.before):,} are answered)" if asker.before else ""
-        tokens = asking.tokens_in_words(cost.tokens_in, cost.tokens_out, price)
-        told = f"{endpoint.model}: {cost.pairs:,} pairs to ask about{before}, {tokens}"
-        if cost.pairs and not asking.goes_on([told], settings.yes, output.quiet):
+        asker = PairAsker(pairs=pairs_of(scenes), answers=answers, unit=unit, **how)
+        run = choices.run(asker, lambda cost: (cost.pairs, "pairs to ask about"), scenes.notes)
+        if run is None:
             return
-        with progress(output.quiet) as bar:
-            bar.start(f"asking {endpoint.model}", total=cost.pairs)
-            asker.progress = bar.advance
-            unasked = asker.run()
+        done, cost, price = run
         spent = {"tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out, "price": price}
         result = {
             "answers": str(answers.path),
@@ -364,15 +281,8 @@ def ask(choices: AskOptions) -> None:
             "answered": asker.answered,
             "answered_before": len(asker.before & set(asker.asked)),
             "without_interaction": asker.without_interaction,
-            **asking.listed(unasked.problems, unasked.unanswered),
             "estimate": {"pairs": cost.pairs, **spent},
         }
-    _show_answers(result, output)
-
-
-def _show_answers(result: dict[str, Any], output: outputs.OutputOptions) -> None:
-    from diaghoi.semantic.ask import UNSCORED
-
     now = result["answered"] - result["answered_before"]
     told = (
         f"{result['answers']}: {result['answered']:,} of {result['pairs']:,} pairs answered, "
@@ -382,4 +292,4 @@ def _show_answers(result: dict[str, Any], output: outputs.OutputOptions) -> None
         f"{result['model']} gives no token probabilities, so that the answers have no scores: "
         "'diaghoi semantic' counts them all, and has no mAP"
     )
-    asking.show_answers(result, output, told, [unscored] * (result["scores"] == UNSCORED))
+    choices.deliver(done, result, told, [unscored] * (result["scores"] == UNSCORED))

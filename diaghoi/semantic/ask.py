@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from diaghoi.data.scenes import Scenes
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.columns.checks import shown
 from diaghoi.formats.pictures.asking import (
     Box,
@@ -285,6 +285,15 @@ class PairAsker:
             pairs += len(mine)
             tokens += tokens_in([question_text(pair, frame) for pair in mine], size)
         return Estimate(pairs, round(tokens), pairs * TOKENS_PER_REPLY, tuple(outside))
+
+    def remarks(self, cost: Estimate) -> list[str]:
+        """Say what looks wrong before the model is asked."""
+        if not cost.outside:
+            return []
+        return [
+            f"{len(cost.outside)} pictures do not hold the boxes asked about: "
+            f"{some_of(cost.outside)}; are these the pictures of the file?"
+        ]
 
     def run(self) -> Unasked:
         """Ask; each answer is kept as it comes.

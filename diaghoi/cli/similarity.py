@@ -1,26 +1,158 @@
-"""``diaghoi similarity``: tables of similarity between words."""
+"""``diaghoi similarity``: tables of similarity between words, and the options that name them."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict
+from dataclasses import MISSING, asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.asking import AskingOptions, goes_on
-from diaghoi.cli.options import argument, option, options_class, with_options, without
-from diaghoi.cli.progress import progress
-from diaghoi.cli.similarity.options import CombinationOptions
+from diaghoi.cli.asking import AskingOptions
+from diaghoi.cli.options import MEANING, argument, option, options_class, with_options, without
+from diaghoi.cli.progress import Progress, progress
 from diaghoi.data.table import Table, percent
 from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 
 if TYPE_CHECKING:
+    from diaghoi.comparison.study import Study
+    from diaghoi.semantic.measure import Measure
     from diaghoi.semantic.tables.rater import RatingResult, RatingTask
+
+
+SCALE = "Highest possible score [1 or 4, inferred from the scores]."
+
+
+def table(what: str, default: Any = MISSING) -> Any:
+    """Declare the table of verbs or of objects."""
+    words = f"Similarity of {what}s: CSV a,b,score, or .npz."
+    return option(default, panel=MEANING, help=words)
+
+
+@options_class
+class CombinationOptions:
+    """How the tables are read, and their similarities combined."""
+
+    weight: float = option(
+        0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
+    )
+    combine: str = option(
+        "arithmetic", panel=MEANING, help="Mean of both: arithmetic, geometric or minimum."
+    )
+    scale: float | None = option(None, panel=MEANING, help=SCALE)
+    verb_synsets: Path | None = option(
+        None, panel=MEANING, rare=True, help="CSV that maps verbs to their names in the table."
+    )
+    object_synsets: Path | None = option(
+        None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
+    )
+
+    def measure(self, **more: Any) -> Measure:
+        """Make the measure of similarity, with more of its settings.
+
+        Raises
+        ------
+        InputError
+            For one out of range or unknown.
+        """
+        from diaghoi.semantic.measure import Measure
+
+        combine: Any = self.combine
+        return Measure(weight=self.weight, combine=combine, **more)
+
+
+@dataclass(frozen=True, kw_only=True)
+class SimilarityOptions:
+    """The tables of similarity, and how similarity is measured with them.
+
+    Parameters
+    ----------
+    verbs, objects : pathlib.Path
+        The tables.
+    reading : CombinationOptions
+        How they are read.
+    measure : Measure
+        How similarity is measured.
+    """
+
+    verbs: Path
+    objects: Path
+    reading: CombinationOptions
+    measure: Measure
+
+    @property
+    def inputs(self) -> list[Path | None]:
+        """The files that are given."""
+        return [self.verbs, self.objects, self.reading.verb_synsets, self.reading.object_synsets]
+
+    def read(self, bar: Progress) -> dict[str, Any]:
+        """Read the tables: keyword arguments of :func:`diaghoi.semantic.evaluate`.
+
+        Raises
+        ------
+        InputError
+            If they cannot be read.
+        """
+        from diaghoi.semantic.tables.senses import read_senses
+        from diaghoi.semantic.tables.similarity import read_similarity
+
+        bar.start("reading tables of similarity")
+        words: dict[str, Any] = {"measure": self.measure}
+        for what, table, senses in (
+            ("verb", self.verbs, self.reading.verb_synsets),
+            ("object", self.objects, self.reading.object_synsets),
+        ):
+            words[f"{what}s"] = read_similarity(table, scale=self.reading.scale)
+            words[f"{what}_senses"] = None if senses is None else read_senses(senses)
+        return words
+
+
+def tables_if_given(
+    verbs: Path | None, objects: Path | None, reading: CombinationOptions, kind: object
+) -> SimilarityOptions | None:
+    """Collect the tables of a command that can do without; None if they are not given.
+
+    Parameters
+    ----------
+    verbs, objects : pathlib.Path or None
+        The tables.
+    reading : CombinationOptions
+        How they are read and combined.
+    kind : object
+        The value of ``--kind``, which needs tables, or None.
+
+    Raises
+    ------
+    InputError
+        For one table without the other, and options that need them.
+    """
+    measure = reading.measure()
+    if verbs is not None and objects is not None:
+        return SimilarityOptions(verbs=verbs, objects=objects, reading=reading, measure=measure)
+    both = "give both --verb-similarity and --object-similarity"
+    if verbs is not None or objects is not None:
+        raise InputError(f"similarity of verbs and of objects are used together: {both}")
+    given = {"kind": kind, **vars(reading)}
+    for name in ("kind", "scale", "verb_synsets", "object_synsets"):
+        if given[name] is not None:
+            raise InputError(f"--{name.replace('_', '-')}: needs similarity; {both}")
+    return None
+
+
+def tables_of_study(study: Study) -> SimilarityOptions | None:
+    """Collect the tables that a study names; None where it names none.
+
+    Similarity is measured as in the paper.
+    """
+    words = ("verb", "object")
+    synsets: Any = {f"{word}_synsets": study.tables.get(f"{word}_synsets") for word in words}
+    verbs, objects = (study.tables.get(f"{word}_similarity") for word in words)
+    return tables_if_given(verbs, objects, CombinationOptions(**synsets), None)
+
 
 similarity = typer.Typer(
     no_args_is_help=True, help="Inspect, merge, build and evaluate tables of similarity."
@@ -28,13 +160,7 @@ similarity = typer.Typer(
 KINDS = (".json", ".txt")
 LINES = 24  # of the first screen
 WORDS = "words or synsets, one per line, or CSV: name, synset, definition."
-
-Ratings = Annotated[
-    Path, typer.Argument(help="Table: CSV a,b,score or one column per rater; .npz.", readable=False)
-]
-Scale = Annotated[
-    float | None, typer.Option(help="Highest possible score [1 or 4, inferred from the scores].")
-]
+RATINGS = "Table: CSV a,b,score or one column per rater; .npz."
 
 
 @options_class
@@ -76,9 +202,7 @@ class AgreementOptions(DescribingOptions):
     ratings: Path = argument(
         help="CSV: one item per row and one column per person, or columns annotator and rating."
     )
-    again: Path | None = option(
-        None, help="The same items, rated again by the same people, such as with pictures."
-    )
+    again: Path | None = option(None, help="The same items, rated again by the same people.")
     metric: list[str] | None = option(
         None, help="Column with the scores of a metric; repeatable [score, similarity, shoe, ...]."
     )
@@ -106,8 +230,8 @@ def agreement(choices: AgreementOptions) -> None:
     from diaghoi.semantic.tables.human_ratings import read_human_ratings
     from diaghoi.semantic.tables.rerating import compare_ratings
 
-    ratings, again = choices.ratings, choices.again
-    highest, confidence, seed = choices.scale, choices.confidence, choices.seed
+    ratings, again, highest = choices.ratings, choices.again, choices.scale
+    confidence, seed = choices.confidence, choices.seed
     choices.check((*KINDS, *outputs.FIGURES), [ratings, again], "agreement")
     if not 0 < confidence < 1:
         raise InputError(f"--confidence {confidence:g}: must lie between 0 and 1")
@@ -136,14 +260,10 @@ def agreement(choices: AgreementOptions) -> None:
 class InspectOptions(DescribingOptions):
     """Which table is described."""
 
-    table: Ratings
-    dataset: str = option(
-        "hico-det", help="The data set whose verbs and objects the table should cover."
-    )
-    scale: Scale = None
-    synsets: Path | None = option(
-        None, help="CSV that maps words to their names in the table, such as synsets."
-    )
+    table: Path = argument(help=RATINGS)
+    dataset: str = option("hico-det", help="The data set whose words the table should cover.")
+    scale: float | None = option(None, help=SCALE)
+    synsets: Path | None = option(None, help="CSV that maps words to their names in the table.")
 
 
 @similarity.command()
@@ -176,7 +296,7 @@ class MergeOptions:
     tables: list[Path] = argument(help="Tables to merge.")
     out: Path = option(help="The .csv or .npz file to write.")
     mean: bool = option(False, help="Write only the mean of the raters.")
-    scale: Scale = None
+    scale: float | None = option(None, help=SCALE)
     quiet: options.Quiet = False
 
 
@@ -205,7 +325,7 @@ def merge(choices: MergeOptions) -> None:
 class SubsetOptions(DescribingOptions):
     """Which tables and ratings are compared."""
 
-    table: Ratings
+    table: Path = argument(help=RATINGS)
     human: Path = option(help="Ratings by people: CSV of pairs, one column per person.")
     objects: Path | None = option(None, help="Table of objects, if people compared interactions.")
     combination: CombinationOptions = without(CombinationOptions, "verb_synsets", "object_synsets")
@@ -226,13 +346,12 @@ def subset(choices: SubsetOptions) -> None:
     table, human, objects = choices.table, choices.human, choices.objects
     choices.check(KINDS, [table, human, objects], table.stem)
     scale = choices.combination.scale
-    found = rater_subsets(
+    result = rater_subsets(
         read_human_scores(human, scale=choices.human_scale),
         read_ratings(table, scale=scale),
         None if objects is None else read_ratings(objects, scale=scale),
         measure=choices.combination.measure(),
-    )
-    result = found.to_dict()
+    ).to_dict()
     choices.present(result, subset_tables(result), table.stem)
 
 
@@ -241,15 +360,12 @@ class BuildOptions:
     """Which words are compared, and by whom."""
 
     out: Path = option(
-        help="The .csv or .npz file to write; with both verbs and objects, NAME_verbs and "
-        "NAME_objects."
+        help="The .csv or .npz file to write; of verbs and objects NAME_verbs and NAME_objects."
     )
     verbs: Path | None = option(None, help=f"Verbs: {WORDS}")
     objects: Path | None = option(None, help=f"Objects: {WORDS}")
     verb_candidates: Path | None = option(None, help="More verbs, compared only with the first.")
-    object_candidates: Path | None = option(
-        None, help="More objects, compared only with the first."
-    )
+    object_candidates: Path | None = option(None, help="The same of objects.")
     rater: list[str] | None = option(
         None,
         metavar="URL,MODEL[,VARIABLE]",
@@ -261,8 +377,7 @@ class BuildOptions:
     )
     wordnet: options.WordNet = None
     store: Path | None = option(
-        None,
-        help="File that stores the answers as JSON lines [the name of --out with .answers.jsonl].",
+        None, help="File that stores the answers [the name of --out with .answers.jsonl]."
     )
     asking: AskingOptions = without(AskingOptions, "temperature")
     batch: int = option(1, min=1, max=100, rare=True, help="Pairs per request.")
@@ -283,16 +398,17 @@ class BuildOptions:
     @property
     def words(self) -> dict[str, tuple[Path | None, Path | None]]:
         """The files of the words of each kind, and of those compared only with the first."""
-        verbs, objects = (self.verbs, self.verb_candidates), (self.objects, self.object_candidates)
-        return {"verb": verbs, "object": objects}
+        given = vars(self)
+        return {
+            kind: (given[f"{kind}s"], given[f"{kind}_candidates"]) for kind in ("verb", "object")
+        }
 
     @property
     def files(self) -> dict[str, Path]:
         """The file to write of each kind of words."""
         kinds = [kind for kind, (given, _) in self.words.items() if given is not None]
-        if len(kinds) == 1:
-            return {kinds[0]: self.out}
-        return {kind: self.out.with_stem(f"{self.out.stem}_{kind}s") for kind in kinds}
+        own = (self.out.with_stem(f"{self.out.stem}_{kind}s") for kind in kinds)
+        return dict(zip(kinds, own if len(kinds) > 1 else [self.out], strict=True))
 
 
 @similarity.command()
@@ -320,25 +436,25 @@ def build(choices: BuildOptions) -> None:
     quiet, asking = choices.output.quiet, choices.asking
     zeros = ZeroSample(number=choices.check_zeros, seed=choices.seed)
     endpoints = read_endpoints(choices.rater or [], "--rater")
-    prices = asking.prices_of(len(endpoints))
+    prices = asking.prices(len(endpoints))
+    how: Any = {"batch": choices.batch, "zeros": zeros}
     with asking.answer_store(store) as answers:
         names = [each.model for each in endpoints]
         with progress(quiet) as bar:
             bar.start("estimating")
-            costs = estimate(questions, names, answers, batch=choices.batch, zeros=zeros)
+            costs = estimate(questions, names, answers, **how)
         rows = [
             asdict(cost) | {"price": cost.price(prices[number]) if prices else None}
             for number, cost in enumerate(costs)
         ]
-        if any(cost.pairs for cost in costs) and not goes_on(_in_words(rows), asking.yes, quiet):
+        if any(cost.pairs for cost in costs) and not asking.goes_on(_in_words(rows), quiet):
             return
         raters = Raters(
             clients=[asking.client(each) for each in endpoints],
             store=answers,
-            batch=choices.batch,
             workers=asking.concurrent,
             asks=asking.asks,
-            zeros=zeros,
+            **how,
         )
         with progress(quiet) as bar:
             raters.progress = lambda task, pairs: (
@@ -357,11 +473,9 @@ def _questions(choices: BuildOptions) -> list[RatingTask]:
     kind: Any
     questions = []
     for kind, (path, more) in choices.words.items():
+        if path is None and more is not None:
+            raise InputError(f"--{kind}-candidates: is compared with --{kind}s, which is missing")
         if path is None:
-            if more is not None:
-                raise InputError(
-                    f"--{kind}-candidates: is compared with --{kind}s, which is missing"
-                )
             continue
         pos: Any = "v" if kind == "verb" else "n"
         lexicon = load_lexicon(choices.wordnet)
@@ -373,27 +487,19 @@ def _questions(choices: BuildOptions) -> list[RatingTask]:
     return questions
 
 
-def _baseline(
-    choices: BuildOptions, method: str, questions: Sequence[RatingTask]
-) -> dict[str, Any]:
+def _baseline(choices: BuildOptions, method: str, tasks: Sequence[RatingTask]) -> dict[str, Any]:
     from diaghoi.language.lexicon import load_lexicon
     from diaghoi.semantic.tables.baselines import baseline
     from diaghoi.semantic.tables.similarity import write_similarity
 
     tables = []
-    for question in questions:
-        file = choices.files[question.kind]
-        terms = question.terms + question.candidates
+    for task in tasks:
+        terms = task.terms + task.candidates
         table = baseline(terms, method, load_lexicon(choices.wordnet))
-        write_similarity(file, table)
-        facts = (len(terms), table.pairs, table.name, table.source)
-        tables.append(_row(question.kind, file, *facts))
+        write_similarity(choices.files[task.kind], table)
+        row = {"kind": task.kind, "file": str(choices.files[task.kind]), "words": len(terms)}
+        tables.append(row | {"pairs": table.pairs, "name": table.name, "source": table.source})
     return {"tables": tables, "zeros": [], "unread": [], "unanswered": []}
-
-
-def _row(kind: str, file: Path, words: int, pairs: int, name: str, source: str) -> dict[str, Any]:
-    row = {"kind": kind, "file": str(file), "words": words, "pairs": pairs}
-    return row | {"name": name, "source": source}
 
 
 def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
@@ -420,12 +526,12 @@ def _written(choices: BuildOptions, found: Sequence[RatingResult]) -> dict[str, 
         file = choices.files[kind]
         ratings = rated.ratings(file.stem)
         write_ratings(file, ratings)
-        pairs = int((ratings.first != ratings.second).sum())
-        source = f"rated by {', '.join(raters)}"
-        tables.append(_row(kind, file, len(ratings.names), pairs, file.stem, source))
+        pairs, source = int((ratings.first != ratings.second).sum()), ", ".join(raters)
+        row = {"kind": kind, "file": str(file), "words": len(ratings.names), "pairs": pairs}
+        tables.append(row | {"name": file.stem, "source": f"rated by {source}"})
         zeros += [{"kind": kind, "first": raters[0], **row} for row in rated.zero_check]
-        unread += [dict(zip(("rater", "a", "b"), row, strict=True)) for row in rated.unread]
         named = ("rater", "a", "b", "why")
+        unread += [dict(zip(named, row, strict=False)) for row in rated.unread]
         unanswered += [dict(zip(named, row, strict=True)) for row in rated.unanswered]
     return {"tables": tables, "zeros": zeros, "unread": unread, "unanswered": unanswered}
 
@@ -440,17 +546,17 @@ def _present(choices: BuildOptions, result: Mapping[str, Any]) -> None:
         rows = [f"{row['a']} and {row['b']} ({row['rater']})" for row in result[key]]
         if rows:
             notes.append(f"{len(rows)} pairs {what}: {some_of(rows)}")
-    choices.output.deliver(outputs.as_json(result), lambda: _print(result), notes)
 
+    def show() -> None:
+        for table in result["tables"]:
+            typer.echo(
+                f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
+                f"{table['source']}"
+            )
+        for row in result["zeros"]:
+            typer.echo(
+                f"{row['kind']}s: of {row['pairs']:,} pairs that {row['first']} rates 0, "
+                f"{row['rater']} rates {row['above']:,} above 0 ({percent(row['share'])} %)"
+            )
 
-def _print(result: Mapping[str, Any]) -> None:
-    for table in result["tables"]:
-        typer.echo(
-            f"{table['file']}: {table['words']:,} words, {table['pairs']:,} pairs above 0; "
-            f"{table['source']}"
-        )
-    for row in result["zeros"]:
-        typer.echo(
-            f"{row['kind']}s: of {row['pairs']:,} pairs that {row['first']} rates 0, "
-            f"{row['rater']} rates {row['above']:,} above 0 ({percent(row['share'])} %)"
-        )
+    choices.output.deliver(outputs.as_json(result), show, notes)

@@ -1,1 +1,0 @@
-"""``diaghoi similarity``, and the options of commands that use similarity."""
