@@ -187,9 +187,11 @@ class Analyses:
         if predictions.ranked or not predictions.scored:
             return
         asked = [f"--also {name}" for name in NEED_RANKS if name in self]
-        for option_ in [*([f"--protocol top={top}"] if top is not None else []), *asked]:
+        if top is not None:
+            asked.insert(0, f"--protocol top={top}")
+        if asked:
             raise InputError(
-                f"{option_}: the detector gives no scores, so that none of its predictions is "
+                f"{asked[0]}: the detector gives no scores, so that none of its predictions is "
                 "better than another; leave it out"
             )
 
@@ -475,7 +477,9 @@ class AnalysisOptions:
         analyses.add_to_model(result, diagnosis, sources, training, bar, image_labels)
         if "score-threshold" in analyses:
             (threshold,) = analyses.values["score-threshold"]
-            result["detections"] = _detections(diagnosis, threshold)
+            detections = result["detections"] = diagnosis.detections(threshold)
+            if (best := diagnosis.best_threshold) is not None:
+                detections["best"] = {"threshold": best} | diagnosis.detections(best)["full"]
         if "operating-points" in analyses:
             bar.start("operating points")
             result["operating_points"] = diagnosis.operating_points().to_dict()
@@ -484,7 +488,13 @@ class AnalysisOptions:
             result["rosetta"] = rosetta.figures(diagnosis)
         if "attribution" in analyses:
             bar.start("attributing")
-            result["attribution"] = _attribution(diagnosis)
+            from diaghoi.statistics.attribution import attributions
+
+            parts: dict[str, Any] = {
+                split: None if part is None else part.to_dict()
+                for split, part in attributions(diagnosis, diagnosis.splits).items()
+            }
+            result["attribution"] = (parts.pop("full") or {}) | parts
         if "causes" in analyses:
             bar.start("looking for causes")
             result |= _causes(diagnosis, read)
@@ -501,23 +511,6 @@ class AnalysisOptions:
             result["notes"] += sliced.notes
         self.sure.add(result, diagnosis, bar)
         return sliced
-
-
-def _detections(diagnosis: Diagnosis, threshold: float) -> dict[str, Any]:
-    detections, best = diagnosis.detections(threshold), diagnosis.best_threshold
-    if best is not None:
-        detections["best"] = {"threshold": best} | diagnosis.detections(best)["full"]
-    return detections
-
-
-def _attribution(diagnosis: Diagnosis) -> dict[str, Any]:
-    from diaghoi.statistics.attribution import attributions
-
-    parts: dict[str, Any] = {
-        split: None if part is None else part.to_dict()
-        for split, part in attributions(diagnosis, diagnosis.splits).items()
-    }
-    return (parts.pop("full") or {}) | parts
 
 
 def _causes(diagnosis: Diagnosis, read: Inputs) -> dict[str, Any]:

@@ -120,16 +120,6 @@ class CompareOptions(TableOptions):
         return Analyses(self.also, EXPLAIN)
 
     @property
-    def written(self) -> dict[Path, str]:
-        """The files to write."""
-        return self.output_files(KINDS, "comparison")
-
-    @property
-    def shows_page(self) -> bool:
-        """Whether there is a page."""
-        return self.page.open or ".html" in self.written.values()
-
-    @property
     def follows_triplets(self) -> str:
         """The first option given that needs single predictions; empty where none is."""
         needs = {
@@ -155,7 +145,9 @@ def compare(choices: CompareOptions) -> None:
     check_table_names(choices.table or ())
     analyses = choices.analyses
     choices.check_files([*choices.models, *analyses.files])
-    choices.page.check(choices.shows_page)
+    written = choices.output_files(KINDS, "comparison")
+    in_file = ".html" in written.values()
+    choices.page.check(in_file)
     _ = analyses.tags  # refuses those that cannot be read
 
     @cache
@@ -167,8 +159,8 @@ def compare(choices: CompareOptions) -> None:
         raise InputError(f"{choices.models[0]}: lists studies on several data sets; give one")
     for study in studies:
         _check(choices, study, reader(study.dataset))
-    shown = SHOWN if choices.page.open else None
-    page = ComparisonPage(wanted=choices.shows_page, shown=shown)
+    opens = choices.page.open
+    page = ComparisonPage(wanted=opens or in_file, shown=SHOWN if opens else None)
     with progress(choices.quiet) as bar:
         parts = tuple(
             _compared(choices, study, reader(study.dataset), page, bar) for study in studies
@@ -182,10 +174,10 @@ def compare(choices: CompareOptions) -> None:
             writers[kind] = lambda path: outputs.draw(page.results, path, choices.column)
         remarks = choices.write(texts, writers, "comparison")
         served = None
-        if choices.page.open:
+        if opens:
             bar.start("collecting the page")
             served = page.page(comparison)
-    choices.show(texts, lambda: choices.show_tables(comparison), remarks, choices.written)
+    choices.show(texts, lambda: choices.show_tables(comparison), remarks, written)
     if served is not None:
         choices.page.serve(served, choices.quiet)
 

@@ -386,9 +386,7 @@ def check_inputs(files: Iterable[Path | None]) -> None:
     InputError
         For a file that does not exist, may not be read, or is a pipe or a device.
     """
-    for path in files:
-        if path is None:
-            continue
+    for path in filter(None, files):
         try:
             ordinary(path)
             if not os.access(path, os.R_OK):

@@ -22,7 +22,7 @@ from typing import Any
 import pytest
 from support.commands import alone_in, call
 
-from diaghoi.cli import options
+from diaghoi.cli import analyses
 from golden import conformance, demo
 from golden.groups import Group
 
@@ -56,7 +56,7 @@ def run(name: str) -> dict[str, str]:
         pytest.MonkeyPatch.context() as patch,
     ):
         # A few resamples keep the digits as well as many, which users are asked for.
-        patch.setattr(options, "LEAST_RESAMPLES", 2)
+        patch.setattr(analyses, "LEAST_RESAMPLES", 2)
         if group.shared:
             for part in ("conformance", "data"):
                 (folder / part).symlink_to(SHARED / part)
