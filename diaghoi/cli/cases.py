@@ -22,6 +22,7 @@ from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_choice
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.inputs import check_readable
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import InputError, close_matches, number_of, printable
 from diaghoi.formats.pictures.files import ENDINGS
@@ -217,7 +218,7 @@ class CaseOptions:
                 raise InputError(f"{out}: is the folder of the input pictures; give another folder")
         if self.suffix == PAGE:
             outputs.check_page()
-        outputs.check_inputs(inputs)
+        check_readable(inputs)
 
 
 @with_options

@@ -27,9 +27,9 @@ UsageError: Any = typer.BadParameter.__mro__[1]
 
 ANNOTATIONS = "the annotations are given with --annotations FILE"
 SEVERAL = "one file of predictions is taken; 'diaghoi compare' takes several"
-# Prefixes of options for annotations in other tools.
 CHANGES = ("iou", "ap", "rare", "top")
 """The usual changes of a protocol."""
+# Prefixes of options for annotations in other tools.
 ALIASES = ("--gt", "--ground", "--anno", "--ann", "--truth", "--target")
 
 

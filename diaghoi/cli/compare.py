@@ -144,9 +144,8 @@ def compare(choices: CompareOptions) -> None:
     """
     check_table_names(choices.table or ())
     analyses = choices.analyses
-    choices.check_files([*choices.models, *analyses.files])
-    written = choices.output_files(KINDS, "comparison")
-    in_file = ".html" in written.values()
+    choices.check_files([*choices.models, *analyses.files, *choices.evaluation.files])
+    in_file = ".html" in choices.output_files(KINDS, "comparison").values()
     choices.page.check(in_file)
     _ = analyses.tags  # refuses those that cannot be read
 
@@ -157,8 +156,11 @@ def compare(choices: CompareOptions) -> None:
     studies = _studies(choices, reader(choices.reading.dataset))
     if choices.page.open and len(studies) > 1:
         raise InputError(f"{choices.models[0]}: lists studies on several data sets; give one")
-    for study in studies:
-        _check(choices, study, reader(study.dataset))
+    semantic = [_check(choices, study, reader(study.dataset)) for study in studies]
+    # Figures of several data sets are those of 'diaghoi figures'; ΔmAP has no meaning of words.
+    drawn = () if len(studies) > 1 or any(semantic) else outputs.FIGURES
+    kinds = [kind for kind in KINDS if kind in drawn or kind not in outputs.FIGURES]
+    written = choices.output_files(kinds, "comparison")
     opens = choices.page.open
     page = ComparisonPage(wanted=opens or in_file, shown=SHOWN if opens else None)
     with progress(choices.quiet) as bar:
@@ -170,7 +172,7 @@ def compare(choices: CompareOptions) -> None:
         writers: dict[str, outputs.Writer] = {
             ".html": lambda path: page.write(path, comparison, choices.page.pictures)
         }
-        for kind in outputs.FIGURES:
+        for kind in drawn:
             writers[kind] = lambda path: outputs.draw(page.results, path, choices.column)
         remarks = choices.write(texts, writers, "comparison")
         served = None
@@ -182,17 +184,18 @@ def compare(choices: CompareOptions) -> None:
         choices.page.serve(served, choices.quiet)
 
 
-def _check(choices: CompareOptions, study: Study, read: Reader) -> None:
-    """Refuse what is wrong with a study before any predictions are read."""
+def _check(choices: CompareOptions, study: Study, read: Reader) -> bool:
+    """Refuse what is wrong with a study before any predictions are read; say if meaning counts."""
     evaluation = _evaluation(choices, study)
     evaluation.check(study.vocabulary)
     inputs = [path for model in study.models for path in (model.file, model.pairs)]
     inputs += [study.annotations, study.instances, study.ids, *study.tables.values()]
-    choices.check_files([*inputs, *choices.analyses.files])
+    choices.check_files([*inputs, *choices.analyses.files, *choices.evaluation.files])
     choices.tests.check(len(study.models))
     if "explain" in choices.analyses and len(study.models) < 2:
         raise InputError("--also explain: is between models; give at least two")
-    if _is_semantic(study, read):
+    semantic = _is_semantic(study, read)
+    if semantic:
         _check_semantic(choices)
     predicted = None
     for model in study.models:
@@ -208,6 +211,7 @@ def _check(choices: CompareOptions, study: Study, read: Reader) -> None:
             _check_saved(choices, study, model, result)
     if predicted is not None:
         check_annotations(study.annotations, study.vocabulary, predicted, **study.reading)
+    return semantic
 
 
 def _evaluation(choices: CompareOptions, study: Study) -> ProtocolOptions:
@@ -236,6 +240,12 @@ def _check_saved(
     lacking = [name for name in analyses.variants if name not in (result.get("variants") or {})]
     if "shortcuts" in analyses and "shortcuts" not in result:
         lacking.append("--also shortcuts")
+    evaluation = _evaluation(choices, study)
+    if evaluation.zero_shot or evaluation.groups:
+        known = study.vocabulary or vocabulary_named(str(result.get("dataset")))
+        groups = [group.name for group in evaluation.made(known).groups]
+        if not set(groups) <= {*(result.get("map") or {})}:
+            lacking.append(f"the groups {', '.join(groups)}")
     for name in lacking:
         raise InputError(
             f"{model.file}: was saved without {name}; give the predictions instead, or write it "
@@ -322,10 +332,11 @@ def _check_semantic(choices: CompareOptions) -> None:
         raise InputError("--table, --columns: semantic results have one table; leave this out")
     if choices.page.open:
         raise InputError("--open: shows mAP and errors, and these models are compared by meaning")
-    if choices.analyses or choices.tests.significance:
+    groups = choices.evaluation.zero_shot or choices.evaluation.groups
+    if choices.analyses or choices.tests.significance or groups:
         raise InputError(
-            "--also, --significance: are for mAP, and semantic results have soft mAP; leave this "
-            "out"
+            "--also, --significance, --zero-shot, --groups: are for mAP, and semantic results have "
+            "soft mAP; leave this out"
         )
 
 

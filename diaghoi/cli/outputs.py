@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import errno
 import os
 import warnings
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -13,7 +12,7 @@ import typer
 
 from diaghoi.cli import options
 from diaghoi.cli.options import option, options_class
-from diaghoi.data.files import ordinary
+from diaghoi.diagnosis.inputs import check_readable
 from diaghoi.exceptions import InputError, number_of, printable
 from diaghoi.formats.output import (
     check_link,
@@ -131,7 +130,7 @@ class OutputOptions:
         check_outputs([path for path in files if path.parent not in new], inputs)
         if ".html" in files.values():
             check_page()
-        check_inputs(inputs)
+        check_readable(inputs)
 
     def write(
         self,
@@ -248,13 +247,9 @@ def write_text(path: Path, text: str) -> None:
 
 def plain_text(show: Callable[[Any], object]) -> str:
     """Print on a console of 80 columns without colours, and return the text."""
-    from io import StringIO
+    from diaghoi.report.terminal import captured
 
-    from rich.console import Console
-
-    text = StringIO()
-    show(Console(file=text, width=80, highlight=False, color_system=None))
-    return "".join(f"{line.rstrip()}\n" for line in text.getvalue().splitlines())
+    return captured(show, 80)
 
 
 def print_number(notes: Sequence[str]) -> None:
@@ -320,7 +315,7 @@ def noting_letters(draw: Callable[[], list[str]]) -> list[str]:
 
 
 def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
-    """Refuse files that cannot be written or read: :func:`check_outputs`, :func:`check_inputs`.
+    """Refuse files that cannot be written or read: :func:`check_outputs`, :func:`check_readable`.
 
     Raises
     ------
@@ -329,7 +324,7 @@ def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> 
     """
     inputs = list(inputs)
     check_outputs(files, inputs)
-    check_inputs(inputs)
+    check_readable(inputs)
 
 
 def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> None:
@@ -376,23 +371,6 @@ def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -
             raise InputError(f"{path}: cannot be written: {why}")
         _check_writable(path, folder)
         remove_leftovers(leftovers_of(path))
-
-
-def check_inputs(files: Iterable[Path | None]) -> None:
-    """Refuse input files that cannot be read, before others are.
-
-    Raises
-    ------
-    InputError
-        For a file that does not exist, may not be read, or is a pipe or a device.
-    """
-    for path in filter(None, files):
-        try:
-            ordinary(path)
-            if not os.access(path, os.R_OK):
-                raise PermissionError(errno.EACCES, os.strerror(errno.EACCES))
-        except OSError as error:
-            raise InputError(f"{path}: {error.strerror or error}; check the path") from None
 
 
 def check_folder(folder: Path | None) -> None:

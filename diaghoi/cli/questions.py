@@ -23,6 +23,7 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.asking import AskingOptions, PictureOptions
 from diaghoi.cli.options import argument, option, options_class, with_options, without
 from diaghoi.cli.progress import progress
+from diaghoi.diagnosis.inputs import check_readable
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
 from diaghoi.formats.pictures.folder import Pictures
@@ -177,7 +178,7 @@ class BuildOptions:
         written = [*(self.out / name for name in names), self.results.json]
         written += [self.answers] if asks else []
         outputs.check_outputs(written, [self.annotations, *judge_files(self.judge or ())])
-        outputs.check_inputs([self.annotations])
+        check_readable([self.annotations])
         if self.quality_sheet is not None:
             outputs.check_page()
         if self.images is None and asks:

@@ -124,6 +124,11 @@ class ProtocolOptions:
         help='Report groups of classes, from a JSON file {"name": [classes], "base": 1}.',
     )
 
+    @property
+    def files(self) -> list[Path]:
+        """The files that are read."""
+        return [] if self.groups is None else [self.groups]
+
     def made(self, vocabulary: Vocabulary, notes: list[str] | None = None) -> Protocol:
         """Make the protocol for a data set; say in ``notes`` how groups were read."""
         if self.zero_shot is not None and self.groups is not None:

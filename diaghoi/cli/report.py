@@ -131,7 +131,7 @@ def report(choices: ReportOptions) -> None:
     files, extras = choices.files, choices.extras
     choices.protocol.check(files.vocabulary if files.dataset else None)
     extras.check(files)
-    beside = [choices.image_labels, *extras.analyses.files]
+    beside = [choices.image_labels, *choices.protocol.files, *extras.analyses.files]
     with progress(choices.quiet) as bar:
         if choices.shards.asked:
             several = choices.shards.check(choices.of_boxes())

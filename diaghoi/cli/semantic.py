@@ -136,7 +136,7 @@ def semantic(choices: SemanticOptions) -> None:
     choices.protocol.check(files.vocabulary if files.dataset else None)
 
     def check(inputs: list[Path | None]) -> None:
-        choices.check(KINDS, [*inputs, *tables.inputs], choices.stem)
+        choices.check(KINDS, [*inputs, *tables.inputs, *choices.protocol.files], choices.stem)
 
     check(files.inputs)
     with progress(choices.quiet) as bar, using_wordnet(choices.wordnet):

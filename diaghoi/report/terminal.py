@@ -113,7 +113,7 @@ def mark_of(console: Console) -> str:
     return MARK if console.color_system is None else "Bold"
 
 
-def captured(show: Callable[[Console], None], width: int | None = None) -> str:
+def captured(show: Callable[[Console], object], width: int | None = None) -> str:
     """Return what is printed on a console, as plain text whose lines end where their text ends.
 
     Parameters

@@ -706,3 +706,44 @@ def test_a_saved_result_without_priors(run, put) -> None:
     done = run("compare", put("a.json"), put("b.json"), "--also", "shortcuts")
     assert done.code == 2
     assert "a.json: was saved without --also shortcuts; give the predictions" in done.err
+
+
+def test_saved_results_have_the_groups_that_they_were_saved_with(run, detectors: Path) -> None:
+    truth = ("--annotations", detectors / "gt.npz")
+    for name, words in (("plain", ()), ("split", ("--zero-shot", "RF-UC"))):
+        report = ("report", detectors / "one.npz", *truth, *words, "--json", f"{name}.json", "-q")
+        assert run(*report).code == 0
+    both = ("split.json", detectors / "two.npz", *truth, "--zero-shot", "RF-UC")
+    assert run("compare", *both).code == 0
+    done = run("compare", "plain.json", detectors / "two.npz", *truth, "--zero-shot", "RF-UC")
+    assert (done.code, done.out) == (2, "")
+    assert "plain.json: was saved without the groups unseen, seen; give the predictions" in done.err
+
+
+def test_what_cannot_be_drawn_in_one_figure_is_refused_first(run, put, alone: Path) -> None:
+    put("a.json")
+    put("b.json", dataset="v-coco")
+    for name in ("a", "b"):
+        (alone / f"{name}.toml").write_text(f'[[model]]\nfile = "{name}.json"\n')
+    (alone / "both.toml").write_text('studies = ["a.toml", "b.toml"]\n')
+    keys = ("soft_map", "mf1", "measure", "similarity", "class_set")
+    meaning = {key: {} for key in keys} | {"label": "m", "dataset": "hico-det"}
+    (alone / "meaning.json").write_text(json.dumps(meaning))
+    for file in ("both.toml", "meaning.json"):
+        done = run("compare", file, "--out", "x.pdf")
+        assert (done.code, done.out) == (2, "")
+        assert "--out x.pdf: unknown suffix .pdf; give one of .json, .csv" in done.err
+    done = run("compare", "both.toml", "--out", "all")
+    assert done.code == 0, done.err
+    assert {path.suffix for path in (alone / "all").iterdir()} >= {".json", ".tex"}
+    assert not [*(alone / "all").glob("*.pdf"), *(alone / "all").glob("*.png")]
+
+
+@pytest.mark.parametrize("command", ["report", "compare"])
+def test_the_file_of_groups_is_not_overwritten(run, detectors: Path, command: str) -> None:
+    Path("groups.json").write_text('{"mine": ["ride bicycle"]}')
+    words = ("--annotations", detectors / "gt.npz", "--groups", "groups.json")
+    done = run(command, detectors / "one.npz", *words, "--json", "groups.json")
+    assert (done.code, done.out) == (2, "")
+    assert "groups.json: would overwrite an input file" in done.err
+    assert Path("groups.json").read_text() == '{"mine": ["ride bicycle"]}'

@@ -151,8 +151,8 @@ def test_transitions_hold_the_counts_of_both(problem, rows) -> None:
     matrix = found.matrix()
     assert matrix.sum() == len(found.annotation_class)
     for each, counts in ((first, matrix.sum(axis=1)), (second, matrix.sum(axis=0))):
-        # What is missed by the published rule may be attempted: attempts have their own assignment.
         assert counts[0] == each.errors["true_positive"]
+        assert counts[-1] == each.lost["triplets"]
     np.testing.assert_array_equal(transitions(second, first).matrix(), matrix.T)
     np.testing.assert_array_equal(transitions(first, first).matrix(), np.diag(matrix.sum(axis=1)))
 
