@@ -29,7 +29,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     EXACT,
     Rows,
     check_amount,
@@ -39,9 +39,9 @@ from diaghoi.formats.columns.checks import (
     names_array,
     shown,
 )
-from diaghoi.formats.columns.records import Images, RecordTable
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.content import Content
+from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.records import Images, RecordTable
 
 _NAME, _NUMBER = "filename", "img_id"
 _OBJECT, _OBJECT_SCORE = "Object Category", "Object Logits"

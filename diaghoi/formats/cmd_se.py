@@ -20,7 +20,7 @@ from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     Rows,
     check_amount,
     check_boxes,
@@ -29,10 +29,10 @@ from diaghoi.formats.columns.checks import (
     shown,
     whole_number,
 )
-from diaghoi.formats.columns.numbering import hoi_classes
-from diaghoi.formats.columns.records import strictly
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.content import Content
+from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.numbering import hoi_classes
+from diaghoi.formats.records import strictly
 
 _SCORES, _BOXES, _KEYS = "scores", "boxes", "keys"
 _COLUMNS = (_SCORES, _BOXES, _KEYS)

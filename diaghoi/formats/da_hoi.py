@@ -25,7 +25,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     EXACT,
     Rows,
     check_amount,
@@ -36,9 +36,9 @@ from diaghoi.formats.columns.checks import (
     shown,
     whole_number,
 )
-from diaghoi.formats.columns.records import Images, RecordTable
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.content import Content
+from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.records import Images, RecordTable
 
 _NAMES, _BOXES, _SCORES = "pred_object_names", "bboxes", "max_scores"
 _PHRASES, _LOGITS = "merge_potential_list", "merge_pred_logits"

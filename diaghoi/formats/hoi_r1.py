@@ -24,9 +24,9 @@ from diaghoi.data.scenes import UNREAD, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import Rows, check_amount, check_boxes, check_names, shown
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
+from diaghoi.formats.checks import Rows, check_amount, check_boxes, check_names, shown
 from diaghoi.formats.content import IMAGES_OF_ANSWERS, Content, begins
+from diaghoi.formats.flat import Meaning, from_repeated
 
 _ANSWERS, _REPLIES, _NAME = "preds", "outputs", "file_name"
 _HUMAN, _OBJECT, _CATEGORY, _VERBS = "human", "object", "object class", "verb class"

@@ -18,16 +18,16 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det, hoi_a
 from diaghoi.exceptions import close_matches
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     check_amount,
     check_boxes,
     check_scores,
     names_array,
     shown,
 )
-from diaghoi.formats.columns.records import Images, RecordTable
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.content import Content, begins
+from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.records import Images, RecordTable
 
 _SCORES = ("h_cls", "o_cls", "i_cls")
 

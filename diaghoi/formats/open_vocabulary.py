@@ -27,16 +27,16 @@ from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     Rows,
     check_boxes,
     check_scores,
     names_array,
     shown,
 )
-from diaghoi.formats.columns.records import RecordTable
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.content import Content
+from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.records import RecordTable
 
 if TYPE_CHECKING:
     from diaghoi.data.vocabulary import Vocabulary

@@ -27,7 +27,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     EXACT,
     Rows,
     check_amount,
@@ -36,11 +36,10 @@ from diaghoi.formats.columns.checks import (
     check_scores,
     shown,
 )
-from diaghoi.formats.columns.listed import ListLayout, read_listed
-from diaghoi.formats.columns.numbering import hoi_classes
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.content import SMALL, Content, begins
+from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.listed import ListLayout, read_listed
+from diaghoi.formats.numbering import TripletNumbers, hoi_classes
 
 # The places of the score, and of the first number of the boxes, in rows of so many numbers.
 _PLACES = {10: (1, 2), 11: (9, 1)}

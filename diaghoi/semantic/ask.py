@@ -20,7 +20,7 @@ import numpy as np
 
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.pictures.asking import (
     Box,
     Find,

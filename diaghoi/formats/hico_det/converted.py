@@ -18,9 +18,9 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import EXACT, Rows, check_boxes, check_scores
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
+from diaghoi.formats.checks import EXACT, Rows, check_boxes, check_scores
 from diaghoi.formats.content import Content
+from diaghoi.formats.flat import Meaning, from_repeated
 from diaghoi.formats.hico_det.detections import check_complete, file_orders
 from diaghoi.formats.matlab import read_variable, variables
 
