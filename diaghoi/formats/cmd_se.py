@@ -30,7 +30,7 @@ from diaghoi.formats.checks import (
     whole_number,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.numbering import hoi_classes
 from diaghoi.formats.records import strictly
 
@@ -92,7 +92,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning.of_classes(options.vocabulary, hoi),
+        hoi=hoi,
         score=None if kind == "annotations" else check_scores(rows, score, ""),
         source=content.file,
         notes=notes,

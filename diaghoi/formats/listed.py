@@ -17,13 +17,13 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.base import Options
 from diaghoi.formats.checks import Rows, check_boxes, check_range, check_scores
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import check_objects
 from diaghoi.formats.numbering import (
     Numbering,
     TripletNumbers,
     annotated_classes,
     check_labels,
     check_numbers,
+    check_objects,
     find_numbering,
     find_triplet_numbers,
     readings,

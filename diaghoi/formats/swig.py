@@ -37,7 +37,7 @@ from diaghoi.formats.checks import (
     shown,
 )
 from diaghoi.formats.content import SMALL, Content, begins
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.numbering import TripletNumbers, hoi_classes
 
@@ -165,7 +165,7 @@ def _predictions(content: Content, options: Options) -> Scenes:
         image=rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning.of_classes(options.vocabulary, hoi),
+        hoi=hoi,
         score=score,
         source=content.file,
         notes=notes,

@@ -20,7 +20,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import EXACT, Rows, check_boxes, check_scores
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.hico_det.detections import check_complete, file_orders
 from diaghoi.formats.matlab import read_variable, variables
 
@@ -68,7 +68,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=rows.image,
         human=check_boxes(rows, values[:, :4], "", origin=origin),
         object_box=check_boxes(rows, values[:, 4:8], "", origin=origin),
-        meaning=Meaning.of_classes(vocabulary, hoi),
+        hoi=hoi,
         score=check_scores(rows, values[:, 10] / _SCALE, ""),
         source=file,
     )
