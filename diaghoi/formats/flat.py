@@ -170,10 +170,16 @@ class Flat:
         self.notes += notes
         return hoi
 
-    def scenes(self, human: FloatArray, object_box: FloatArray, **columns: Any) -> Scenes:
+    def scenes(
+        self,
+        human: FloatArray,
+        object_box: FloatArray,
+        vocabulary: Vocabulary | None = None,
+        **columns: Any,
+    ) -> Scenes:
         """Make scenes of boxes counted from zero; columns are those of :func:`from_repeated`."""
         return from_repeated(
-            self.options.vocabulary,
+            vocabulary or self.options.vocabulary,
             names=names_array(self.rows.file, self.rows.names),
             image=self.rows.image,
             human=human,

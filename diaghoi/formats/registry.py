@@ -10,19 +10,16 @@ from importlib.metadata import entry_points
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats import (
-    agent_hoi,
     columnar,
-    da_hoi,
     dense_arrays,
     gen_vlkt,
-    hoi_r1,
-    hoi_transformer,
     hoidet,
-    open_vocabulary,
+    named,
     pair_lists,
     ppdm,
     ten_numbers,
     triplet_lists,
+    words,
 )
 from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
 from diaghoi.formats.content import Content, load
@@ -54,13 +51,13 @@ FORMATS: dict[str, Format] = {
         vcoco_results.FORMAT,
         ican.FORMAT,
         ten_numbers.ByImage(),
-        hoi_transformer.FORMAT,
+        named.HoiTransformer(),
         hoidet.FORMAT,
-        agent_hoi.FORMAT,
-        hoi_r1.FORMAT,
+        named.AgentHoi(),
+        words.HoiR1(),
         ten_numbers.ByClass(),
-        da_hoi.FORMAT,
-        open_vocabulary.FORMAT,
+        named.DaHoi(),
+        words.Words(),
     )
 }
 
