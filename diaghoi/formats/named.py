@@ -83,16 +83,22 @@ class HoiTransformer(Format):
         return flat.scenes(
             human,
             object_box,
-            category=_positions(table, "o_name", vocabulary.objects),
-            verb=_positions(table, "i_name", vocabulary.verbs),
+            category=positions(table, "o_name", vocabulary.objects),
+            verb=positions(table, "i_name", vocabulary.verbs),
             score=flat.scores(of_human * of_object * of_verb, "product of the scores"),
             action_score=of_verb,
             merged=False,
         )
 
 
-def _positions(table: RecordTable, key: str, known: tuple[str, ...]) -> IntArray:
-    """Position of each name in the vocabulary."""
+def positions(table: RecordTable, key: str, known: tuple[str, ...]) -> IntArray:
+    """Return the position of each name under a key in those of the vocabulary.
+
+    Raises
+    ------
+    InputError
+        For a name that the vocabulary does not have.
+    """
     position = places(known)
     names = [row.get(key) if isinstance(row, dict) else None for row in table]
     numbers = np.array([position.get(spaced(name), -1) for name in names], dtype=np.int64)

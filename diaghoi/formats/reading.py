@@ -22,6 +22,7 @@ from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, object_numberings
 from diaghoi.exceptions import LONGEST_NAME, InputError, close_matches, some_of
 from diaghoi.formats import (
+    by_image,
     columnar,
     dense_arrays,
     gen_vlkt,
@@ -86,14 +87,17 @@ FORMATS: dict[str, Format] = {
         vcoco_annotations.FORMAT,
         vcoco_results.FORMAT,
         ican.FORMAT,
-        ten_numbers.ByImage(),
+        ten_numbers.SwigHoi(),
         named.HoiTransformer(),
         hoidet.FORMAT,
         named.AgentHoi(),
         words.HoiR1(),
-        ten_numbers.ByClass(),
+        ten_numbers.CmdSe(),
         named.DaHoi(),
         words.Words(),
+        ten_numbers.VsgNet(),
+        ten_numbers.Idn(),
+        by_image.ByImage(),
     )
 }
 """The formats of this package by name, in the order in which they are tried."""
