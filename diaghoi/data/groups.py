@@ -1,4 +1,4 @@
-"""Named groups of HOI classes: zero-shot splits, and a user's own."""
+"""Groups of HOI classes: which classes count, the splits of data sets, and a user's own groups."""
 
 from __future__ import annotations
 
@@ -9,10 +9,109 @@ from typing import Any
 
 import numpy as np
 
+from diaghoi.data.arrays import BoolArray, marked
 from diaghoi.data.files import ordinary
-from diaghoi.data.protocol import Group
-from diaghoi.data.vocabulary import Vocabulary, facts
+from diaghoi.data.protocol import PROTOCOLS, Group, Protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, facts
 from diaghoi.exceptions import InputError, close_matches
+
+
+def counted_classes(protocol: Protocol, vocabulary: Vocabulary) -> BoolArray:
+    """(C,) true for the HOI classes that count."""
+    if protocol.classes == "interactions":
+        return vocabulary.interacting
+    if protocol.classes == "roles" and vocabulary.agents is not None:
+        return ~vocabulary.agents
+    if protocol.classes == "evaluated" and vocabulary.evaluated is not None:
+        return vocabulary.evaluated
+    return np.ones(len(vocabulary), dtype=bool)
+
+
+def split_classes(protocol: Protocol, vocabulary: Vocabulary) -> dict[str, BoolArray]:
+    """(C,) masks of the groups of classes that are reported.
+
+    ``full``; those of the data set, ``rare`` and ``non_rare`` for instance; the groups of the
+    protocol.
+    """
+    counted = counted_classes(protocol, vocabulary)
+    splits = vocabulary.splits
+    if protocol.rare == "test" and vocabulary.test_instances is not None:
+        rare = vocabulary.test_instances < 10
+        splits = {"rare": rare, "non_rare": ~rare}
+    masks = {"full": counted} | {name: counted & members for name, members in splits.items()}
+    for group in protocol.groups:
+        masks[group.name] = counted & marked(np.array(group.classes), len(vocabulary))
+    return masks
+
+
+def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
+    """Check that a protocol can be used on a data set.
+
+    Raises
+    ------
+    InputError
+        Where the data set has roles of people and the protocol not, or the other way round, and
+        where the classes of one of them alone are verbs.
+    """
+
+    def fits(protocol: Protocol) -> bool:
+        by_person = vocabulary.agents is not None
+        by_verb = vocabulary.any_object and not by_person
+        return (protocol.pairing == "person", protocol.classes == "verbs") == (by_person, by_verb)
+
+    if not fits(protocol):
+        fitting = ", ".join(each.name for each in PROTOCOLS.values() if fits(each))
+        other = f"choose {fitting}"
+        if protocol.name in VOCABULARIES and VOCABULARIES[protocol.name]().of == vocabulary.name:
+            other = f"give --dataset {protocol.name}, or choose {fitting}"
+        raise InputError(f"protocol {protocol.name} is not for {vocabulary.name}; {other}")
+    if protocol.rare == "test" and vocabulary.test_instances is None:
+        raise InputError(f"{vocabulary.name} has no rare classes by test instances")
+
+
+def time_sensitive(vocabulary: Vocabulary) -> BoolArray | None:
+    """(C,) mark the time-sensitive classes; None for data sets without a list: all but HICO-DET."""
+    if vocabulary.name != "hico-det":
+        return None
+    classes = np.zeros(len(vocabulary), dtype=bool)
+    for row in facts("hico_det_time_sensitive.csv"):
+        label = vocabulary.objects.index(row["object"])
+        classes[vocabulary.class_of[label, vocabulary.verbs.index(row["verb"])]] = True
+    return classes
+
+
+def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
+    """(C, C) table of the counterparts of time-sensitive classes.
+
+    Rows are time-sensitive classes, columns their counterparts. None for data sets without a list,
+    which are all but HICO-DET.
+    """
+    if vocabulary.name != "hico-det":
+        return None
+    table = np.zeros((len(vocabulary), len(vocabulary)), dtype=bool)
+    for row in facts("hico_det_time_sensitive.csv"):
+        label = vocabulary.objects.index(row["object"])
+        verbs = [vocabulary.verbs.index(v) for v in (row["verb"], *row["counterparts"].split())]
+        hoi, *others = vocabulary.class_of[label, verbs]
+        table[hoi, others] = True
+    return table
+
+
+def annotated_objects(annotations: Scenes) -> BoolArray:
+    """(N, objects) true where an image is annotated with a box of the object category.
+
+    All listed boxes count, also those in no triplet. Every image has people, so the category of
+    people needs a person as the object of a triplet.
+    """
+    vocabulary = annotations.vocabulary
+    objects = np.zeros((len(annotations), len(vocabulary.objects)), dtype=bool)
+    shown = annotations.box_label != vocabulary.person
+    targets = annotations.pair_object[annotations.triplet_pair]
+    shown[targets[targets >= 0]] = True
+    objects[annotations.box_image[shown], annotations.box_label[shown]] = True
+    return objects
+
 
 # How many classes must be all those of some objects, or of some verbs, to be hardly so by chance.
 ENOUGH = 10

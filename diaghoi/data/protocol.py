@@ -13,7 +13,7 @@ from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hint
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches
 
 

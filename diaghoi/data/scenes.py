@@ -16,8 +16,7 @@ from typing import Any, Protocol, TypeVar, runtime_checkable
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.ragged import expand
-from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray, StrArray
+from diaghoi.data.arrays import Array, BoolArray, FloatArray, IntArray, StrArray, expand
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 

@@ -1,10 +1,12 @@
-"""One table for every presentation: text, Markdown, LaTeX, CSV, pages and notebooks."""
+"""One table for every presentation: text, Markdown, LaTeX, CSV, pages, notebooks and pandas."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
+
+from diaghoi.exceptions import InputError
 
 Better = Literal["higher", "lower"]
 Unit = Literal["percent", "points", "count", "number", "index", "change"]
@@ -328,3 +330,27 @@ def has_width(interval: Sequence[float]) -> bool:
     """Whether the two ends of an interval, fractions, differ as they are shown in percent."""
     low, high = interval
     return percent(low) != percent(high)
+
+
+def data_frame(content: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Any:
+    """Make a data frame.
+
+    Parameters
+    ----------
+    content : mapping of columns, or sequence of mapping
+        The columns by name, or the rows.
+
+    Returns
+    -------
+    pandas.DataFrame
+
+    Raises
+    ------
+    InputError
+        Where pandas is not installed.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise InputError("to_frame needs pandas; install it with: pip install pandas") from None
+    return pandas.DataFrame(content)

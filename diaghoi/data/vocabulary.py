@@ -19,7 +19,7 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray
 from diaghoi.data.protocol import (
     HICO_DET,
     HOI_A,
@@ -204,7 +204,7 @@ class Vocabulary:
 
 def facts(table: str) -> list[dict[str, str]]:
     """Read the rows of one of the CSV files of facts."""
-    with (resources.files("diaghoi.data.vocabularies") / table).open(encoding="utf-8") as lines:
+    with (resources.files("diaghoi.data") / "vocabularies" / table).open(encoding="utf-8") as lines:
         return list(csv.DictReader(lines))
 
 

@@ -13,9 +13,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import marked, place_in_group
-from diaghoi.data.arrays.ranking import ranking
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, marked, place_in_group, ranking
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.candidates import Candidates, by_person, by_triplet

@@ -24,7 +24,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, some_of

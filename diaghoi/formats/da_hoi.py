@@ -10,7 +10,7 @@ product with ``max_scores``, each to the power of 1.3.
 
 The code base keeps no sizes of images. They are read from ``width`` and ``height`` of each dict,
 the keys of its annotations; without them boxes stay fractions, until they are joined to annotations
-that hold sizes (:mod:`diaghoi.data.pixels`).
+that hold sizes (:mod:`diaghoi.data.boxes`).
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, FloatArray, IntArray
+from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches

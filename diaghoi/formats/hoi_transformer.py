@@ -13,7 +13,7 @@ from itertools import chain
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det, hoi_a
 from diaghoi.exceptions import close_matches

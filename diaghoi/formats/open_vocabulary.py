@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options

@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError

@@ -10,7 +10,7 @@ import pytest
 
 SCRIPT = """
 import numpy as np
-from diaghoi.data.arrays.allocation import keep_freed_memory
+from diaghoi.data.memory import keep_freed_memory
 
 def held():
     with open("/proc/self/statm") as file:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diaghoi.data.arrays.budget import VARIABLE, allowing, budget, check_budget, gathered
+from diaghoi.data.memory import MEMORY_VARIABLE, allowing, budget, check_budget, gathered
 from diaghoi.exceptions import InputError, speaking_of_options
 
 
 def test_512_megabytes_unless_said_otherwise(monkeypatch) -> None:
-    monkeypatch.delenv(VARIABLE, raising=False)
+    monkeypatch.delenv(MEMORY_VARIABLE, raising=False)
     assert budget() == 512_000_000
-    monkeypatch.setenv(VARIABLE, "20")
+    monkeypatch.setenv(MEMORY_VARIABLE, "20")
     assert budget() == 20_000_000
     with allowing(3), allowing(7):
         assert budget() == 7_000_000
@@ -23,7 +23,7 @@ def test_512_megabytes_unless_said_otherwise(monkeypatch) -> None:
     "given", ["0", "-1", "1.5", "much", "٣", "1000001", "9" * 30, "0000000019999999999"]
 )
 def test_a_variable_that_is_no_number_of_megabytes(monkeypatch, given: str) -> None:
-    monkeypatch.setenv(VARIABLE, given)
+    monkeypatch.setenv(MEMORY_VARIABLE, given)
     with pytest.raises(InputError, match="a whole number up to 1,000,000"):
         budget()
 

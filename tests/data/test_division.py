@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from diaghoi.data.arrays.division import ratio, ratios
+from diaghoi.data.arrays import ratio, ratios
 
 
 def test_arrays_are_divided_with_nan_where_there_is_nothing_to_divide_by() -> None:

@@ -10,10 +10,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from diaghoi.data.arrays.merging import merge
-from diaghoi.data.arrays.ranking import descending
-from diaghoi.data.arrays.scratch import Scratch
-from diaghoi.data.arrays.types import Array, FloatArray
+from diaghoi.data.arrays import Array, FloatArray, descending
+from diaghoi.data.memory import Scratch, merge
 
 SCORES = st.one_of(st.sampled_from([-0.0, 0.0, 0.5, 1.0]), st.floats(allow_nan=False))
 RUNS = st.lists(st.lists(SCORES, max_size=20), min_size=1, max_size=6)
@@ -56,7 +54,7 @@ def test_few_rows_are_merged_at_once(levels: int, monkeypatch: pytest.MonkeyPatc
         most.append(len(scores))
         return descending(scores)
 
-    monkeypatch.setattr("diaghoi.data.arrays.merging.descending", counted)
+    monkeypatch.setattr("diaghoi.data.memory.descending", counted)
     rng = np.random.default_rng(0)
     runs = [rng.integers(0, levels, rows) / levels for rows in (5000, 0, 1, 4000, 3000)]
     whole, found = merged(runs, 1000, on_disk=False)

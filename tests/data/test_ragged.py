@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diaghoi.data.arrays.ragged import expand, expand_in_parts
+from diaghoi.data.arrays import expand, expand_in_parts
 
 RUNS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5)), max_size=12)
 

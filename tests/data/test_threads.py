@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diaghoi.data.arrays import threads
+from diaghoi.data.memory import THREADS_VARIABLE, cores, share
 
 
 @pytest.mark.parametrize(
@@ -13,15 +13,15 @@ from diaghoi.data.arrays import threads
 def test_the_variable_overrules_the_machine(
     told: str, count: int | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.delenv(threads.VARIABLE, raising=False)
-    usual = threads.cores()
-    monkeypatch.setenv(threads.VARIABLE, told)
-    assert threads.cores() == (usual if count is None else count)
+    monkeypatch.delenv(THREADS_VARIABLE, raising=False)
+    usual = cores()
+    monkeypatch.setenv(THREADS_VARIABLE, told)
+    assert cores() == (usual if count is None else count)
 
 
 @pytest.mark.parametrize(("processes", "each"), [(1, "8"), (2, "4"), (3, "2"), (20, "1")])
 def test_processes_share_the_cores(
     processes: int, each: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(threads.VARIABLE, "8")
-    assert threads.share(processes) == {threads.VARIABLE: each}
+    monkeypatch.setenv(THREADS_VARIABLE, "8")
+    assert share(processes) == {THREADS_VARIABLE: each}

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct_boxes, runs_of_images
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, distinct_boxes, runs_of_images
 from diaghoi.data.vocabulary import Vocabulary
 
 

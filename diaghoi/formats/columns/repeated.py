@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct
-from diaghoi.data.arrays.types import FloatArray, IntArray, StrArray
+from diaghoi.data.arrays import FloatArray, IntArray, StrArray, distinct
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.scratch import StoredArray
-from diaghoi.data.arrays.types import IntArray, StrArray
+from diaghoi.data.arrays import IntArray, StrArray
+from diaghoi.data.memory import StoredArray
 from diaghoi.data.scenes import OF_IMAGES, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError

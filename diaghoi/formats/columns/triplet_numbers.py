@@ -12,8 +12,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import first_of_run
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, first_of_run
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import UnknownNumberError

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, FloatArray, IntArray
+from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
