@@ -122,7 +122,8 @@ def _counts(rows: IntArray, length: int = 0) -> FloatArray:
 
 def _people_of_object(of: Annotated) -> FloatArray:
     things = of.thing[of.pairs]
-    return np.append(_counts(things[things >= 0], len(of.instance)), np.nan)[of.thing]
+    people = _counts(things[things >= 0], len(of.instance))
+    return np.append(people, np.nan).take(of.thing)
 
 
 def _crowding(of: Annotated) -> FloatArray:

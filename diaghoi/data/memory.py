@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import partial
 from itertools import pairwise, starmap
 from typing import Any, BinaryIO, cast
 
@@ -28,12 +27,8 @@ TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 
 def give_back_freed_memory() -> None:
     """Give what is free to the system once, where the C library can: after millions of objects."""
-    if sys.platform == "linux":
-        import ctypes
-
-        trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
-        if trim is not None:
-            trim(0)
+    if trim := _of_c_library("malloc_trim"):
+        trim(0)
 
 
 def keep_freed_memory() -> None:
@@ -43,19 +38,19 @@ def keep_freed_memory() -> None:
     the system clears fresh pages for each new one: a sixth of the time of resamples. Elsewhere, and
     in a process of somebody else's that only imports the package, nothing is changed.
     """
+    if mallopt := _of_c_library("mallopt"):
+        # One arena for all threads: another one would hold 64 MB at most, and keep nothing larger.
+        mallopt(ARENA_MAX, 1)
+        mallopt(MMAP_THRESHOLD, 2**30)
+        mallopt(TRIM_THRESHOLD, 2**31 - 1)
+
+
+def _of_c_library(name: str) -> Callable[..., Any] | None:
     if sys.platform != "linux":
-        return
+        return None
     import ctypes
 
-    mallopt = getattr(ctypes.CDLL(None), "mallopt", None)
-    if mallopt is not None:
-        # One arena for all threads: another one would hold 64 MB at most, and keep nothing larger.
-        for parameter, value in (
-            (ARENA_MAX, 1),
-            (MMAP_THRESHOLD, 2**30),
-            (TRIM_THRESHOLD, 2**31 - 1),
-        ):
-            mallopt(parameter, value)
+    return getattr(ctypes.CDLL(None), name, None)
 
 
 @contextmanager
@@ -254,27 +249,21 @@ class StoredArray:
         shape, dtype
             Of the whole array.
         """
-        return cls(shape, dtype, partial(_read, opened, offset, shape[1:], dtype))
+        size = int(np.prod(shape[1:])) * dtype.itemsize
 
+        def runs(wanted: Sequence[tuple[int, int]]) -> Array:
+            rows, end = np.empty((sum(b - a for a, b in wanted), *shape[1:]), dtype=dtype), 0
+            with opened() as file:
+                for first, stop in wanted:
+                    start, end = end, end + stop - first
+                    if start == end or not size:
+                        continue
+                    file.seek(offset + first * size)
+                    if cast(Any, file).readinto(rows[start:end].data) < (end - start) * size:
+                        raise OSError("cut off")
+            return rows
 
-def _read(
-    opened: Callable[[], AbstractContextManager[BinaryIO]],
-    offset: int,
-    row: tuple[int, ...],
-    dtype: np.dtype[Any],
-    wanted: Sequence[tuple[int, int]],
-) -> Array:
-    rows = np.empty((sum(stop - first for first, stop in wanted), *row), dtype=dtype)
-    size, end = int(np.prod(row)) * dtype.itemsize, 0
-    with opened() as file:
-        for first, stop in wanted:
-            start, end = end, end + stop - first
-            if start == end or not size:
-                continue
-            file.seek(offset + first * size)
-            if cast(Any, file).readinto(rows[start:end].data) < (end - start) * size:
-                raise OSError("cut off")
-    return rows
+        return cls(shape, dtype, runs)
 
 
 class Scratch:
