@@ -72,13 +72,10 @@ def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
 
 def time_sensitive(vocabulary: Vocabulary) -> BoolArray | None:
     """(C,) mark the time-sensitive classes; None for data sets without a list: all but HICO-DET."""
-    if vocabulary.name != "hico-det":
+    classes = _time_sensitive(vocabulary)
+    if classes is None:
         return None
-    classes = np.zeros(len(vocabulary), dtype=bool)
-    for row in facts("hico_det_time_sensitive.csv"):
-        label = vocabulary.objects.index(row["object"])
-        classes[vocabulary.class_of[label, vocabulary.verbs.index(row["verb"])]] = True
-    return classes
+    return marked(np.array([hoi for hoi, *_ in classes]), len(vocabulary))
 
 
 def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
@@ -87,15 +84,27 @@ def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
     Rows are time-sensitive classes, columns their counterparts. None for data sets without a list,
     which are all but HICO-DET.
     """
-    if vocabulary.name != "hico-det":
+    classes = _time_sensitive(vocabulary)
+    if classes is None:
         return None
     table = np.zeros((len(vocabulary), len(vocabulary)), dtype=bool)
-    for row in facts("hico_det_time_sensitive.csv"):
-        label = vocabulary.objects.index(row["object"])
-        verbs = [vocabulary.verbs.index(v) for v in (row["verb"], *row["counterparts"].split())]
-        hoi, *others = vocabulary.class_of[label, verbs]
+    for hoi, *others in classes:
         table[hoi, others] = True
     return table
+
+
+def _time_sensitive(vocabulary: Vocabulary) -> list[list[int]] | None:
+    """List each time-sensitive class with its counterparts behind it."""
+    if vocabulary.name != "hico-det":
+        return None
+    objects, verbs = vocabulary.objects, vocabulary.verbs
+    return [
+        [
+            int(vocabulary.class_of[objects.index(row["object"]), verbs.index(verb)])
+            for verb in (row["verb"], *row["counterparts"].split())
+        ]
+        for row in facts("hico_det_time_sensitive.csv")
+    ]
 
 
 def annotated_objects(annotations: Scenes) -> BoolArray:
@@ -140,14 +149,14 @@ def zero_shot(name: str, vocabulary: Vocabulary) -> tuple[Group, ...]:
     InputError
         For a name that is not known.
     """
-    known = zero_shot_splits(vocabulary)
-    for each, unseen in known.items():
-        if each.lower() == name.lower():
-            return seen_and_unseen(unseen, vocabulary)
-    raise InputError(
-        f"unknown zero-shot split '{name}'{close_matches(name, known)}; known for "
-        f"{vocabulary.name}: {', '.join(known) or 'none'}; give others with --groups FILE"
-    )
+    splits = zero_shot_splits(vocabulary)
+    unseen = {split.lower(): classes for split, classes in splits.items()}.get(name.lower())
+    if unseen is None:
+        raise InputError(
+            f"unknown zero-shot split '{name}'{close_matches(name, splits)}; known for "
+            f"{vocabulary.name}: {', '.join(splits) or 'none'}; give others with --groups FILE"
+        )
+    return seen_and_unseen(unseen, vocabulary)
 
 
 def seen_and_unseen(unseen: Sequence[int], vocabulary: Vocabulary) -> tuple[Group, ...]:
@@ -206,8 +215,8 @@ def read_groups(
     groups = []
     for name, members in lists.items():
         where = f"{path}: group '{name}'"
-        classes = sorted({find_class(where, one, vocabulary, base) for one in members})
-        groups.append(Group(name, tuple(classes)))
+        classes = {find_class(where, member, vocabulary, base) for member in members}
+        groups.append(Group(name, tuple(sorted(classes))))
     if [group.name for group in groups] == ["unseen"]:
         return seen_and_unseen(groups[0].classes, vocabulary)
     return tuple(groups)
@@ -218,26 +227,24 @@ def _base_of(
 ) -> tuple[int, list[str]]:
     """Find whether the numbers of groups count from 0 or from 1, and what says that it is 0."""
     numbers = {name: {one for one in each if type(one) is int} for name, each in lists.items()}
-    numbers = {name: each for name, each in numbers.items() if each}
-    every = set().union(*numbers.values())
+    numbers = {name: members for name, members in numbers.items() if members}
+    every, last = set().union(*numbers.values()), len(vocabulary)
     if every <= {0}:
         # Without numbers there is nothing to find; 0 alone is more likely a slip.
         return 1, []
-    last = len(vocabulary)
     if any(not 0 <= number <= last for number in every) or {0, last} <= every:
         return int(0 not in every), []  # finding the classes says what is wrong
     shown: dict[int, str] = {}
     for name, members in numbers.items():
-        sets = [{number - base for number in members} for base in (0, 1)]
-        kinds = [_kind(classes, vocabulary) for classes in sets]
-        kinds = [f"'{name}' is {kind}" if kind else "" for kind in kinds]
-        kinds = [
-            f"'{name}' holds {end}" if end in members else kind
+        kinds = [_kind({number - base for number in members}, vocabulary) for base in (0, 1)]
+        # What says that the numbers count from 0, and from 1.
+        signs = [
+            f"holds {end}" if end in members else kind and f"is {kind}"
             for end, kind in zip((0, last), kinds, strict=True)
         ]
-        if any(kinds) and not all(kinds):
-            base = int(not kinds[0])
-            shown.setdefault(base, kinds[base])
+        if any(signs) and not all(signs):
+            base = int(not signs[0])
+            shown.setdefault(base, f"'{name}' {signs[base]}")
     if len(shown) == 2:
         raise InputError(
             f"{file}: counted from 0, {shown[0]}, but counted from 1, {shown[1]}: count the "
@@ -294,12 +301,11 @@ def find_class(where: str, given: Any, vocabulary: Vocabulary, base: int = 1) ->
     if 0 <= number < len(vocabulary):
         return number
     name = str(given).replace("_", " ")
+    if name not in numbers:
+        plain = name.replace("-", " ")
+        name = next((each for each in numbers if each.replace("-", " ") == plain), name)
     if name in numbers:
         return numbers[name]
-    plain = name.replace("-", " ")
-    for each, hoi in numbers.items():
-        if each.replace("-", " ") == plain:
-            return hoi
     raise InputError(
         f"{where}: unknown class {given!r:.60}{close_matches(name, numbers)}; give a "
         f"number from {base} to {len(vocabulary) - 1 + base} or a name like '{next(iter(numbers))}'"
