@@ -42,22 +42,11 @@ EXPANDED = 200_000
 def expand_in_parts(
     start: IntArray, count: IntArray, size: int | None = None
 ) -> Iterator[tuple[IntArray, IntArray]]:
-    """Give what :func:`expand` gives, in parts that end with an owner.
+    """Yield what :func:`expand` returns in parts that end with an owner; a part may be empty.
 
-    What is compared all with all, as the boxes of an image, can be too much for memory.
-
-    Parameters
-    ----------
-    start, count : (N,) int array
-        The run of consecutive positions that each owner has.
-    size : int, optional
-        Positions of a part, :data:`EXPANDED` by default; an owner with more has a part of its own,
-        or ends one.
-
-    Yields
-    ------
-    owner, position : int array
-        Of at least one part, which may be empty.
+    What is compared all with all, as the boxes of an image, can be too much for memory. A part has
+    about ``size`` positions, :data:`EXPANDED` by default; an owner with more has a part of its own,
+    or ends one.
     """
     bounds = np.append(0, np.cumsum(count))
     for part in batches(bounds, EXPANDED if size is None else size) or [range(0)]:
@@ -67,13 +56,7 @@ def expand_in_parts(
 
 
 def runs(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
-    """Find the run of each wanted key among sorted keys.
-
-    Returns
-    -------
-    start, count : (len(wanted),) int array
-        The run of positions with that key; ``count`` 0 where the key is absent.
-    """
+    """Find the start and the length of the run of each wanted key among sorted keys."""
     start = np.searchsorted(sorted_keys, wanted, side="left")
     return start, np.searchsorted(sorted_keys, wanted, side="right") - start
 
@@ -131,11 +114,6 @@ def ranking(groups: IntArray, scores: FloatArray) -> IntArray:
         HOI classes or images, counted from zero.
     scores : (R,) float64 array
         Scores.
-
-    Returns
-    -------
-    (R,) int array
-        The rows in ranking order.
     """
     if len(groups) and groups.max() < 2**16:
         groups = groups.astype(np.uint16)  # a stable sort of 16-bit numbers is a radix sort
@@ -166,20 +144,7 @@ def descending(scores: FloatArray) -> IntArray:
 
 
 def ratios(part: npt.ArrayLike, whole: npt.ArrayLike, *, undefined: float = np.nan) -> FloatArray:
-    """Divide arrays element by element.
-
-    Parameters
-    ----------
-    part, whole : array of numbers
-        Shapes that broadcast; no ``whole`` is negative.
-    undefined : float
-        The value where ``whole`` is 0.
-
-    Returns
-    -------
-    float64 array
-        ``part / whole`` in the shape of both.
-    """
+    """Divide arrays that broadcast; ``undefined`` where ``whole``, never negative, is 0."""
     part, whole = np.asarray(part), np.asarray(whole)
     quotient = np.full(np.broadcast_shapes(part.shape, whole.shape), undefined, dtype=np.float64)
     # Without `where`, NumPy would warn of every empty class, and warnings are errors in the tests.
@@ -246,17 +211,9 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
 
 
 def runs_of_images(image: IntArray) -> Iterator[tuple[int, int]]:
-    """Cut a long table between images, where these ascend: equal boxes are of one image.
+    """Yield the first row and the one after the last of some images at a time, if these ascend.
 
-    Parameters
-    ----------
-    image : (N,) int array
-        Image of each row.
-
-    Yields
-    ------
-    start, stop : int
-        Rows of some images.
+    Equal boxes are of one image, so a long table can be cut between images.
     """
     total = len(image)
     if (image[1:] < image[:-1]).any():
@@ -320,14 +277,9 @@ def _number(order: IntArray, starts: BoolArray) -> tuple[IntArray, IntArray]:
 
 
 def seeded(seed: int, *names: object) -> np.random.Generator:
-    """Return a random generator whose state is a hash of the seed and some names (SHA-256).
+    """Return a random generator whose state is the hash of a seed and of some names.
 
-    Parameters
-    ----------
-    seed : int
-        Of the whole run.
-    names : object
-        What is drawn, and for which image: neither order nor number of workers matters.
+    The names say what is drawn, and for which image: neither order nor number of workers matters.
     """
     return hashed("\0".join(map(str, (seed, *names))))
 

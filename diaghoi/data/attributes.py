@@ -312,17 +312,8 @@ overlaps so that each range holds many of HICO-DET's annotated pairs."""
 def attribute_slices(annotations: Scenes) -> list[Slice]:
     """Cut annotations by each of :data:`ATTRIBUTES`.
 
-    Parameters
-    ----------
-    annotations : Scenes
-        With N images and T annotated triplets.
-
-    Returns
-    -------
-    list of Slice
-        Ranges without triplets are left out, and so are attributes that the annotations do not tell
-        apart: sizes that no file says, for instance, or the role of objects where each pair has
-        one.
+    Ranges without triplets are left out, and so are attributes that the annotations do not tell
+    apart: sizes that no file says, for instance, or the role of objects where each pair has one.
     """
     annotated, slices = Annotated(annotations), []
     for key, title, by, starts, values_of, names, unit in ATTRIBUTES:
@@ -352,19 +343,10 @@ def range_names(starts: Sequence[float], unit: str = "") -> tuple[str, ...]:
 
 
 def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
-    """Read tags of images from a CSV file.
+    """Read tags of images from a CSV file: by attribute the cell of each image.
 
-    Parameters
-    ----------
-    path : path
-        The first line names the columns. The first column holds the names of the images; every
-        other one is an attribute with the tag of each image, several with ``;`` between them, or
-        nothing.
-
-    Returns
-    -------
-    dict of dict of str
-        By attribute the cell of each image.
+    The first line names the columns. The first column holds the names of the images; every other
+    one is an attribute with the tag of each image, several with ``;`` between them, or nothing.
 
     Raises
     ------
@@ -399,7 +381,7 @@ def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
 def tag_slices(
     names: StrArray, own: Mapping[str, Own], source: str = "slices"
 ) -> tuple[list[Slice], list[str]]:
-    """Cut images by tags.
+    """Cut images by tags, and note which images have no tag or are not annotated.
 
     Parameters
     ----------
@@ -410,11 +392,6 @@ def tag_slices(
         full names or, where that finds none, by their stems.
     source : str
         What messages call the tags.
-
-    Returns
-    -------
-    list of Slice, list of str
-        By image; and notes on images that have no tag or are not annotated.
 
     Raises
     ------

@@ -27,7 +27,7 @@ def area(xyxy: FloatArray, margin: float) -> FloatArray:
 
 
 def box_iou(first: FloatArray, second: FloatArray, margin: float, added: float = 0.0) -> FloatArray:
-    """Intersection over union of boxes row by row.
+    """Compute the intersection over union of boxes row by row.
 
     Parameters
     ----------
@@ -68,17 +68,7 @@ def iou_of(
     margin: float,
     added: float = 0.0,
 ) -> FloatArray:
-    """Intersection over union of boxes of two tables, which may be the same.
-
-    Parameters
-    ----------
-    mine, theirs : (M, 4) and (N, 4) float64 array
-        Boxes xyxy in pixels.
-    one, other : (K,) int array
-        Rows of the tables.
-    margin, added : float
-        As for :func:`box_iou`.
-    """
+    """Compute :func:`box_iou` of the rows ``one`` and ``other`` of two tables of boxes."""
     # `take` copies rows several times faster than indexing does.
     return box_iou(mine.take(one, axis=0), theirs.take(other, axis=0), margin, added)
 
@@ -92,15 +82,7 @@ def reaches(protocol: Protocol, iou: FloatArray) -> BoolArray: ...
 
 
 def reaches(protocol: Protocol, iou: float | FloatArray) -> bool | BoolArray:
-    """Whether an IoU is enough: at least the threshold, or above it where it is strict.
-
-    Parameters
-    ----------
-    protocol : Protocol
-        With the threshold.
-    iou : float or float64 array
-        Intersection over union; NaN is never enough.
-    """
+    """Tell whether an IoU reaches the threshold, or is above a strict one; NaN never is."""
     return iou > protocol.iou if protocol.strict else iou >= protocol.iou
 
 
@@ -121,7 +103,7 @@ _FIRST, _OUTSIDE, _FAR, _MOST = 50, 0.05, 1.0, 0.98
 
 
 def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArray:
-    """Convert boxes to left, top, right, bottom.
+    """Convert (N, 4) boxes to left, top, right, bottom.
 
     Parameters
     ----------
@@ -132,10 +114,6 @@ def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArra
     margin : float
         How much the last pixel of a box lies before its left edge plus its width: 1 for pixels that
         are counted inclusively.
-
-    Returns
-    -------
-    (N, 4) float array
     """
     if layout == "xyxy":
         return boxes
@@ -154,16 +132,9 @@ def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArra
 def in_pixels(annotations: SceneSource, predictions: Source) -> Source:
     """Multiply predicted boxes that are fractions of their image by its annotated size.
 
-    Parameters
-    ----------
-    annotations, predictions : Scenes or other source of scenes
-        With the same names for the same images.
-
-    Returns
-    -------
-    Scenes or other source of scenes
-        The predictions, with a note where they were fractions; unchanged where they are in pixels,
-        or the annotations do not say how large any of the images is.
+    Annotations and predictions have the same names for the same images. The predictions get a note
+    where they were fractions; they are unchanged where they are in pixels, or where the annotations
+    do not say how large any of the images is.
     """
     some = predictions.between(0, _FIRST).box_xyxy
     if len(some) and not _fractions(some):

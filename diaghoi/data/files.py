@@ -34,24 +34,12 @@ _SHOWN = 40
 
 
 def read_rows(path: Path, give: str) -> Rows:
-    """Read the rows that are not empty, with stripped cells.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    give : str
-        What it should hold, for messages.
-
-    Returns
-    -------
-    list of (int, list of str)
-        First line number and cells of each row.
+    """Read the rows that are not empty: the line number of each, and its stripped cells.
 
     Raises
     ------
     InputError
-        For a file that cannot be read or is not CSV.
+        For a file that cannot be read or is not CSV; ``give`` says what it should hold.
     """
     rows: Rows = []
     line = 1
@@ -71,13 +59,7 @@ def read_rows(path: Path, give: str) -> Rows:
 
 
 def check_widths(path: Path, rows: Rows) -> None:
-    """Refuse rows that are longer or shorter than the first one.
-
-    Raises
-    ------
-    InputError
-        Naming the line.
-    """
+    """Refuse rows that are longer or shorter than the first one, with an ``InputError``."""
     width = len(rows[0][1])
     for line, cells in rows:
         if len(cells) != width:
@@ -87,26 +69,14 @@ def check_widths(path: Path, rows: Rows) -> None:
 
 
 def check_names(path: Path, names: Sequence[str], whose: str) -> None:
-    """Refuse two columns of the same name.
-
-    Raises
-    ------
-    InputError
-        Naming the column.
-    """
+    """Refuse two columns of the same name, with an ``InputError``."""
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise InputError(f"{path}: two columns are called '{twice}'; give {whose} two names")
 
 
 def number_in(path: Path, line: int, column: str, cell: str) -> float:
-    """Read a number; an empty cell is NaN.
-
-    Raises
-    ------
-    InputError
-        For anything else, infinite numbers included.
-    """
+    """Read a number; an empty cell is NaN, anything else an ``InputError``, infinity included."""
     if not cell:
         return math.nan
     value = as_number(cell)

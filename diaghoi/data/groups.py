@@ -29,10 +29,10 @@ def counted_classes(protocol: Protocol, vocabulary: Vocabulary) -> BoolArray:
 
 
 def split_classes(protocol: Protocol, vocabulary: Vocabulary) -> dict[str, BoolArray]:
-    """(C,) masks of the groups of classes that are reported.
+    """Return (C,) masks of the groups of classes that are reported.
 
-    ``full``; those of the data set, ``rare`` and ``non_rare`` for instance; the groups of the
-    protocol.
+    They are ``full``, those of the data set (``rare`` and ``non_rare``, for instance) and the
+    groups of the protocol.
     """
     counted = counted_classes(protocol, vocabulary)
     splits = vocabulary.splits
@@ -46,13 +46,9 @@ def split_classes(protocol: Protocol, vocabulary: Vocabulary) -> dict[str, BoolA
 
 
 def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
-    """Check that a protocol can be used on a data set.
+    """Refuse a protocol that cannot be used on a data set, with an ``InputError``.
 
-    Raises
-    ------
-    InputError
-        Where the data set has roles of people and the protocol not, or the other way round, and
-        where the classes of one of them alone are verbs.
+    Roles of people, and verbs as classes, need a protocol for them.
     """
 
     def fits(protocol: Protocol) -> bool:
@@ -79,10 +75,9 @@ def time_sensitive(vocabulary: Vocabulary) -> BoolArray | None:
 
 
 def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
-    """(C, C) table of the counterparts of time-sensitive classes.
+    """Return the (C, C) table of time-sensitive classes, its rows, and their counterparts.
 
-    Rows are time-sensitive classes, columns their counterparts. None for data sets without a list,
-    which are all but HICO-DET.
+    None for data sets without a list, which are all but HICO-DET.
     """
     classes = _time_sensitive(vocabulary)
     if classes is None:
@@ -108,7 +103,7 @@ def _time_sensitive(vocabulary: Vocabulary) -> list[list[int]] | None:
 
 
 def annotated_objects(annotations: Scenes) -> BoolArray:
-    """(N, objects) true where an image is annotated with a box of the object category.
+    """Return (N, objects) true where a box of the category is annotated (Known Object).
 
     All listed boxes count, also those in no triplet. Every image has people, so the category of
     people needs a person as the object of a triplet.
@@ -142,13 +137,7 @@ def zero_shot_splits(vocabulary: Vocabulary) -> dict[str, tuple[int, ...]]:
 
 
 def zero_shot(name: str, vocabulary: Vocabulary) -> tuple[Group, ...]:
-    """Return the unseen and the seen classes of a zero-shot split; its case does not matter.
-
-    Raises
-    ------
-    InputError
-        For a name that is not known.
-    """
+    """Return the unseen and the seen classes of a zero-shot split; its case does not matter."""
     splits = zero_shot_splits(vocabulary)
     unseen = {split.lower(): classes for split, classes in splits.items()}.get(name.lower())
     if unseen is None:
@@ -288,12 +277,8 @@ def _kind(classes: set[int], vocabulary: Vocabulary) -> str:
 def find_class(where: str, given: Any, vocabulary: Vocabulary, base: int = 1) -> int:
     """Find the HOI class that a number, counted from ``base``, or a name means.
 
-    Hyphens and underscores are as good as spaces.
-
-    Raises
-    ------
-    InputError
-        Where there is no such class; ``where`` says where it was asked for.
+    Hyphens and underscores are as good as spaces; ``where`` begins the message about an unknown
+    class.
     """
     numbers = vocabulary.class_named
     # JSON's true would be class 1.

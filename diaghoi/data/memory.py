@@ -35,8 +35,8 @@ def keep_freed_memory() -> None:
     """Let this process keep the memory of freed arrays for its next ones.
 
     The C library of most Linux systems gives large arrays back as soon as they are freed, so that
-    the system clears fresh pages for each new one: a sixth of the time of resamples. Elsewhere, and
-    in a process of somebody else's that only imports the package, nothing is changed.
+    the system clears fresh pages for each new one: a sixth of the time of resamples. A process of
+    somebody else's that only imports the package is not changed.
     """
     if mallopt := _of_c_library("mallopt"):
         # One arena for all threads: another one would hold 64 MB at most, and keep nothing larger.
@@ -57,8 +57,8 @@ def _of_c_library(name: str) -> Callable[..., Any] | None:
 def rarely_collected() -> Iterator[None]:
     """Let Python look less often for unused objects that refer to one another.
 
-    It goes through all others each time, which is a sixth of the time of drawing figures and of
-    cutting fonts down, as both make very many small objects.
+    That takes a sixth of the time of drawing figures and of cutting fonts down, which make very
+    many small objects.
     """
     before = gc.get_threshold()
     gc.set_threshold(OBJECTS, *before[1:])
@@ -80,7 +80,9 @@ class BudgetError(InputError):
 
 
 def budget() -> int:
-    """Return the budget in bytes.
+    """Return how many bytes may be taken by what can grow without bounds, such as one image.
+
+    Everything else is worked through in parts of a few megabytes.
 
     Raises
     ------
@@ -117,14 +119,7 @@ def allowing(megabytes: int) -> Iterator[None]:
 
 
 def check_budget(size: int, what: str) -> None:
-    """Refuse what takes more than the budget.
-
-    Parameters
-    ----------
-    size : int
-        Bytes.
-    what : str
-        What takes them, as the beginning of the message.
+    """Refuse a number of bytes beyond the budget; the message begins with ``what`` takes them.
 
     Raises
     ------
@@ -144,19 +139,12 @@ def _option() -> str:
 
 
 def gathered(parts: Iterable[tuple[Array, ...]], what: str) -> tuple[Array, ...]:
-    """Join the columns of parts, as long as they fit into the budget.
-
-    Parameters
-    ----------
-    parts : iterable of tuples of arrays
-        At least one, with the same number of columns each.
-    what : str
-        What they are, for the message.
+    """Join the columns of the parts, one at least, as long as they fit into the budget.
 
     Raises
     ------
     BudgetError
-        With how to raise the budget.
+        With how to raise the budget; ``what`` names the parts.
     """
     kept, size = [], 0
     for part in parts:
@@ -199,17 +187,10 @@ def threads() -> ThreadPoolExecutor:
 
 @dataclass(frozen=True, eq=False)
 class StoredArray:
-    """An array whose rows are read when they are needed.
+    """An array of a shape and a type whose rows are read when they are needed.
 
-    Parameters
-    ----------
-    shape : tuple of int
-        Shape of the whole array.
-    dtype : numpy.dtype
-        Its type.
-    runs : callable
-        Takes runs of rows, each as its first row and the one after its last, and returns these rows
-        one run after the other.
+    ``runs`` takes runs of rows, each as its first row and the one after its last, and returns these
+    rows one run after the other.
     """
 
     shape: tuple[int, ...]
@@ -238,16 +219,9 @@ class StoredArray:
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
     ) -> StoredArray:
-        """Give the rows of an array that begins at ``offset`` of a file.
+        """Give the rows of an array that follows ``offset`` bytes of a file, in C order.
 
-        Parameters
-        ----------
-        opened : callable
-            Opens the file for each read.
-        offset : int
-            Bytes before the first value; values follow in C order.
-        shape, dtype
-            Of the whole array.
+        ``opened`` opens the file for each read.
         """
         size = int(np.prod(shape[1:])) * dtype.itemsize
 
@@ -267,13 +241,7 @@ class StoredArray:
 
 
 class Scratch:
-    """Keeps arrays: on disk if they are large, unless it is full.
-
-    Parameters
-    ----------
-    on_disk : bool
-        Whether they are large.
-    """
+    """Keeps arrays in temporary files without a name if they are large, unless the disk is full."""
 
     def __init__(self, *, on_disk: bool) -> None:
         self._on_disk = on_disk
@@ -334,19 +302,9 @@ class Scratch:
 
 
 def in_parts(columns: Mapping[str, Array], cuts: Iterable[slice]) -> Iterator[dict[str, Any]]:
-    """Go through the rows of a table some at a time, so that those on disk take little memory.
+    """Yield the columns of a table some rows at a time: views.
 
-    Parameters
-    ----------
-    columns : mapping of array
-        The columns of the table, by name.
-    cuts : iterable of slice
-        The rows of each part.
-
-    Yields
-    ------
-    dict of array
-        The columns of a part: views. The memory of the whole table is released after each.
+    The memory of the whole table is released after each part, so that rows on disk take little.
     """
     for rows in cuts:
         yield {name: values[rows] for name, values in columns.items()}

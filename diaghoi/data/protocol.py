@@ -18,15 +18,7 @@ from diaghoi.exceptions import InputError, close_matches
 
 
 class Group(NamedTuple):
-    """A named group of HOI classes that is reported beside the full mean.
-
-    Parameters
-    ----------
-    name : str
-        Key in results and title in tables.
-    classes : tuple of int
-        HOI classes, counted from zero.
-    """
+    """A group of HOI classes, counted from zero, that is reported by name beside the full mean."""
 
     name: str
     classes: tuple[int, ...]
@@ -80,9 +72,9 @@ class Protocol:
     name : str
         The name that tables, figures and files print.
     classes : {"all", "interactions", "roles", "evaluated", "verbs"}
-        Which HOI classes count: all, those of real interactions (not of the verb
-        `no_interaction`), those with a role for an object, those that the data set marks for
-        evaluation, or all of a data set whose classes are verbs, whatever the object.
+        Which HOI classes count: all, those of real interactions (not of the verb `no_interaction`),
+        those with a role for an object, those that the data set marks for evaluation, or all of a
+        data set whose classes are verbs, whatever the object.
     pairing : {"triplet", "person"}
         How a prediction meets its annotation: by both boxes, categories included (HICO-DET), or by
         the person it overlaps most, and then the role (V-COCO, where categories do not count).
@@ -94,14 +86,12 @@ class Protocol:
         nothing found; None for all.
     duplicates : {"not assigned", "assigned"}
         Whether a duplicate may be assigned to another annotated triplet that nothing found, as in
-        the published Diag-HOI code. Its paper repairs an error to make it a true positive (appendix
-        B), and a duplicate is removed.
+        the published Diag-HOI code. By its paper (appendix B) a duplicate is removed.
     fitting_boxes : {"own", "stored at the rank"}
         By which boxes a wrong prediction fits an annotated triplet that it may be assigned to.
-        "stored at the rank" is a defect of the published Diag-HOI code on V-COCO, which keeps boxes
-        in the order of the file and looks them up in that of the scores: the k-th best prediction
-        of an image and a role is taken for the k-th stored one, so that the order of the file
-        changes the cost of errors. Labels, and mAP before repairs, do not change.
+        "stored at the rank" is a defect of the published Diag-HOI code on V-COCO: the k-th best
+        prediction of an image and a role is taken for the k-th stored one, so that the order of the
+        file changes the cost of errors. Labels, and mAP before repairs, do not change.
     average_precision : {"11-point", "area", "101-point"}
         Mean of the highest precision at recall 0, 0.1 ... 1, area under the envelope of the
         precision-recall curve (equation 1 of the Diag-HOI paper), or the mean at 0, 0.01 ... 1, as
@@ -112,8 +102,7 @@ class Protocol:
         when it has none it counts 0 in the full mean and is left out of rare and non-rare.
     class_without_prediction : {"counted", "left out of groups"}
         Whether an annotated class that no prediction names counts, 0, in the means of groups of
-        classes. "left out of groups" is what HOICLIP's code does: such a class counts in the full
-        mean alone.
+        classes. By HOICLIP's code ("left out of groups") it counts in the full mean alone.
     class_without_annotation : {"left out", "zero", "zero in groups"}
         What a class counts that has no annotations in these images, or is left without any where
         missed triplets are repaired. "zero" is what CMD-SE's code does, which divides by the number
@@ -405,18 +394,7 @@ def _exact(number: float) -> str:
 
 
 def choices_of(signature: str) -> dict[str, str]:
-    """Read the choices back out of a signature, which is all that saved results hold of them.
-
-    Parameters
-    ----------
-    signature : str
-        As from :attr:`Protocol.signature`.
-
-    Returns
-    -------
-    dict
-        Equal to :attr:`Protocol.choices`.
-    """
+    """Read :attr:`Protocol.choices` back out of a signature, all that saved results hold."""
     listed = _LISTED.search(signature)
     phrases = phrases_of(_LISTED.sub(f"{SEPARATOR}{GROUPS}: ", signature))
     parts = (phrase.partition(": ") for phrase in phrases)
@@ -431,15 +409,8 @@ VERSION = "diaghoi."
 def short_signature(name: str, signature: str) -> str:
     """Shorten a signature to one line for a paper: ``hico-det-520|11pt|zero|iou.5|rare.train``.
 
-    :func:`protocol` reads the line back.
-
-    Parameters
-    ----------
-    name : str
-        The name of the protocol, which stands for the choices that are not spelt out.
-    signature : str
-        As from :attr:`Protocol.signature`; of the other choices only those appear, in full words,
-        that differ from what the name stands for.
+    The name stands for the choices of that protocol. Of others only those appear, in full words,
+    that differ. :func:`protocol` reads the line back.
     """
     return BAR.join((name, *_short_parts(name, choices_of(signature))))
 
@@ -468,10 +439,7 @@ def _short_parts(name: str, choices: Mapping[str, str]) -> list[str]:
 def title_of(name: str, signature: str) -> str:
     """Name a protocol with the choices that the user changed: ``hico-det-520 (iou.75)``.
 
-    Parameters
-    ----------
-    name, signature : str
-        As for :func:`short_signature`. What the files decide is left out.
+    Name and signature are as for :func:`short_signature`. What the files decide is left out.
     """
     if name not in PROTOCOLS:
         return name

@@ -232,13 +232,7 @@ class Scenes(SceneSource):
 
     @property
     def scores(self) -> FloatArray:
-        """(T,) ranking scores of predictions.
-
-        Raises
-        ------
-        InputError
-            Where the triplets have none.
-        """
+        """(T,) ranking scores of predictions; an ``InputError`` where the triplets have none."""
         if self.triplet_score is None:
             raise InputError(f"{self.source or 'predictions'}: the triplets have no scores")
         return self.triplet_score
@@ -257,10 +251,6 @@ class Scenes(SceneSource):
         ----------
         sizes : (N, 2) int array
             Width and height of each image, 0 where unknown.
-
-        Returns
-        -------
-        (B,) bool array
         """
         size = sizes[self.box_image]
         beyond = (self.box_xyxy[:, 2:] > size + _EDGE).any(axis=1)
@@ -330,13 +320,7 @@ class Scenes(SceneSource):
         return self
 
     def keep(self, pairs: BoolArray) -> Scenes:
-        """Return the marked pairs with their triplets, and all images and boxes.
-
-        Parameters
-        ----------
-        pairs : (P,) bool array
-            The pairs to keep.
-        """
+        """Return the pairs that are marked, (P,), with their triplets, and all images and boxes."""
         every, triplets = slice(None), pairs[self.triplet_pair]
         dropped = np.cumsum(~pairs, dtype=self.triplet_pair.dtype)[self.triplet_pair[triplets]]
         rows = {"box": every, "pair": pairs, "triplet": triplets}
@@ -379,11 +363,6 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
 
     A class that a person lacks gets score 0: an agent without a box, a role with the box (0, 0,
     0.1, 0.1).
-
-    Parameters
-    ----------
-    scenes : Scenes
-        Predictions.
 
     Returns
     -------

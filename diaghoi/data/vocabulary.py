@@ -1,4 +1,4 @@
-"""What a data set is: objects, verbs, HOI classes, splits, and the protocols it is evaluated by.
+"""Objects, verbs, HOI classes and splits of data sets, and the protocols they are evaluated by.
 
 The facts of known data sets are the CSV files in ``diaghoi/data/vocabularies``; those of any other
 come from a description (:mod:`diaghoi.formats.description`). Inside the package objects, verbs and
@@ -27,13 +27,7 @@ MOST_CLASSES = 2**15 - 2
 
 
 class Numbers(NamedTuple):
-    """How files number objects and verbs.
-
-    Parameters
-    ----------
-    objects, verbs : tuple of int
-        Number of each, in the order of the vocabulary.
-    """
+    """How files number objects and verbs: the number of each, in the order of the vocabulary."""
 
     objects: tuple[int, ...]
     verbs: tuple[int, ...]
@@ -46,8 +40,7 @@ class Conventions:
     Parameters
     ----------
     objects, verbs : tuple of int
-        Number in the files of each object and verb, unless a file shows that it counts from another
-        first one.
+        Number in the files of each, unless a file shows that it counts from another first one.
     predictions : Numbers or None
         The numbers in all files of predictions; None where they are those above.
     origin : {0, 1}
@@ -81,8 +74,8 @@ class Vocabulary:
     objects, verbs : tuple of str
         Names; their positions are the numbers used in the package.
     class_object, class_verb : (C,) int array
-        Object and verb of each HOI class, in the official order of the classes; object -1 where
-        the class holds for every object and for none (V-COCO, and where classes are verbs).
+        Object and verb of each HOI class, in the official order of the classes; object -1 where the
+        class holds for every object and for none (V-COCO, and where classes are verbs).
     person : int
         The object category of human boxes.
     no_interaction : int
@@ -99,11 +92,10 @@ class Vocabulary:
     test_instances : (C,) int array or None
         Visible annotated triplets in the complete test set, where known.
     agents : (C,) bool array or None
-        Classes that say what a person does, without a role for an object; None where there are
+        Classes without a role for an object, which say what a person does; None where there are
         none.
     conventions : Conventions or None
-        How files number and measure, whatever their format; None where each format of the data set
-        has its own way.
+        How files number and measure; None where each format of the data set has its own way.
     annotations : pathlib.Path or None
         The annotation file, where the data set names one.
     """
