@@ -39,17 +39,14 @@ def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
 EXPANDED = 200_000
 
 
-def expand_in_parts(
-    start: IntArray, count: IntArray, size: int | None = None
-) -> Iterator[tuple[IntArray, IntArray]]:
+def expand_in_parts(start: IntArray, count: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield what :func:`expand` returns in parts that end with an owner; a part may be empty.
 
     What is compared all with all, as the boxes of an image, can be too much for memory. A part has
-    about ``size`` positions, :data:`EXPANDED` by default; an owner with more has a part of its own,
-    or ends one.
+    about :data:`EXPANDED` positions; an owner with more has a part of its own, or ends one.
     """
     bounds = np.append(0, np.cumsum(count))
-    for part in batches(bounds, EXPANDED if size is None else size) or [range(0)]:
+    for part in batches(bounds, EXPANDED) or [range(0)]:
         some = slice(part.start, part.stop)
         owner, position = expand(start[some], count[some])
         yield owner + part.start, position
@@ -199,15 +196,13 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
     first, number : (K,) and (N,) int array
         As in :func:`distinct`.
     """
-    parts = [_distinct_boxes(image[a:b], label[a:b], xyxy[a:b]) for a, b in runs_of_images(image)]
-    ends = np.cumsum([0, *(len(number) for _, number in parts)])
-    boxes = np.cumsum([0, *(len(first) for first, _ in parts)])
-    return (
-        np.concatenate([first + end for (first, _), end in zip(parts, ends, strict=False)]),
-        np.concatenate(
-            [number + before for (_, number), before in zip(parts, boxes, strict=False)]
-        ),
-    )
+    firsts, numbers, boxes = [], [], 0
+    for start, stop in runs_of_images(image):
+        first, number = _distinct_boxes(image[start:stop], label[start:stop], xyxy[start:stop])
+        firsts.append(first + start)
+        numbers.append(number + boxes)
+        boxes += len(first)
+    return np.concatenate(firsts), np.concatenate(numbers)
 
 
 def runs_of_images(image: IntArray) -> Iterator[tuple[int, int]]:
