@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, FloatArray, IntArray
+from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det, hoi_a
 from diaghoi.exceptions import InputError, close_matches, some_of
@@ -315,7 +315,7 @@ class DaHoi(Format):
 
     The code base keeps no sizes of images. They are read from ``width`` and ``height`` of each
     dict, the keys of its annotations; without them boxes stay fractions, until they are joined to
-    annotations that hold sizes (:mod:`diaghoi.data.pixels`).
+    annotations that hold sizes (:mod:`diaghoi.data.boxes`).
     """
 
     name = "da-hoi"

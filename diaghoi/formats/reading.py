@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.allocation import give_back_freed_memory
-from diaghoi.data.arrays.types import IntArray
-from diaghoi.data.pixels import LAYOUTS
+from diaghoi.data.arrays import IntArray
+from diaghoi.data.boxes import LAYOUTS
+from diaghoi.data.memory import give_back_freed_memory
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, object_numberings
 from diaghoi.exceptions import LONGEST_NAME, InputError, close_matches, some_of
