@@ -12,7 +12,6 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats import (
     agent_hoi,
     cmd_se,
-    columnar,
     da_hoi,
     dense_arrays,
     gen_vlkt,
@@ -20,6 +19,7 @@ from diaghoi.formats import (
     hoi_transformer,
     hoidet,
     open_vocabulary,
+    own,
     pair_lists,
     ppdm,
     swig,
@@ -39,7 +39,7 @@ from diaghoi.formats.v_coco import results as vcoco_results
 FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT
     for module in (
-        columnar,
+        own,
         gen_vlkt,
         ppdm,
         triplet_lists,
