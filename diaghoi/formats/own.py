@@ -35,7 +35,7 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.checks import Rows, check_boxes, check_names, check_range, check_scores
 from diaghoi.formats.columns.numbering import check_numbers
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
-from diaghoi.formats.content import Content
+from diaghoi.formats.content import Content, parts_in
 from diaghoi.formats.output import replacing
 from diaghoi.formats.zipped import members
 
@@ -80,7 +80,7 @@ class _Own(Format):
     def read(self, content: Content, kind: Kind, options: Options) -> SceneSource:
         if content.container != "parts":
             return stored_scenes(content, options)
-        file, paths = content.file, in_order(content.file, content.value)
+        file, paths = content.file, in_order(content.path)
         scenes = joined([stored_scenes(_part(path), options).load() for path in paths])
         check_names(file, scenes.names.tolist(), "names")
         note = f"{file}: {len(paths)} parts with {len(scenes)} images of a run that did not end"
@@ -105,14 +105,15 @@ def part_name(number: int) -> str:
     return f"{number:06}.npz"
 
 
-def in_order(folder: str, parts: Mapping[int, Path]) -> list[Path]:
-    """Return the parts of a folder, by number, in their order.
+def in_order(folder: Path) -> list[Path]:
+    """Return the parts in a folder, of which there is at least one, in their order.
 
     Raises
     ------
     InputError
         If one is missing.
     """
+    parts = parts_in(folder)
     missing = sorted(set(range(1, max(parts) + 1)) - parts.keys())
     if missing:
         raise InputError(

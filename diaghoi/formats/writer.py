@@ -416,7 +416,7 @@ class PredictionWriter:
 
 def _join(folder: Path, path: Path) -> None:
     """Join the parts in a folder into one file, a part of a column in memory at a time."""
-    parts = [members(part) for part in in_order(str(folder), parts_in(folder))]
+    parts = [members(part) for part in in_order(folder)]
     notes = dict.fromkeys(note for part in parts for note in part["notes"].read().tolist())
     # Of every column the array of each part; the header is that of the first one.
     header = {name: parts[0][name].read() for name in parts[0] if name not in COLUMNS}
