@@ -78,25 +78,22 @@ class _Description:
 
     def __init__(self, path: Path, content: Mapping[str, Any]) -> None:
         check_keys(str(path), content, KEYS)
-        for key in ("name", "objects", "verbs"):
-            if key not in content:
-                raise InputError(
-                    f"{path}: the key '{key}' is missing; a description needs name, objects, verbs"
-                )
         self.path, self.content = path, content
+        self.needed("name")
+        self.name = self.text("name") or ""
+        if self.name in VOCABULARIES:
+            problem = "is known without a description; choose another"
+            raise self.error("name", f"'{self.name}' {problem}")
+        if self.name in PROTOCOLS:
+            raise self.error("name", f"'{self.name}' is the name of a protocol; choose another")
         self.objects, self.verbs = self.names("objects"), self.names("verbs")
 
     def vocabulary(self) -> Vocabulary:
-        name = self.text("name") or ""
-        if name in VOCABULARIES:
-            raise self.error("name", f"'{name}' is known without a description; choose another")
-        if name in PROTOCOLS:
-            raise self.error("name", f"'{name}' is the name of a protocol; choose another")
         classes = self.classes()
         no_interaction = self.text("no_interaction")
         annotations = self.text("annotations")
         vocabulary = Vocabulary(
-            name=name,
+            name=self.name,
             objects=self.objects,
             verbs=self.verbs,
             class_object=np.array([label for _, label in classes], dtype=np.int32),
@@ -105,7 +102,7 @@ class _Description:
             no_interaction=-1
             if no_interaction is None
             else self.position("no_interaction", no_interaction, self.verbs),
-            protocol=self.protocol(name, classes, no_interaction is not None),
+            protocol=self.protocol(classes, no_interaction is not None),
             conventions=self.conventions(),
             annotations=None if annotations is None else self.path.parent / annotations,
         )
@@ -117,6 +114,13 @@ class _Description:
 
     def error(self, key: str, problem: str) -> InputError:
         return InputError(f"{self.path}: {key}: {problem}")
+
+    def needed(self, key: str) -> Any:
+        if key not in self.content:
+            raise InputError(
+                f"{self.path}: the key '{key}' is missing; a description needs name, objects, verbs"
+            )
+        return self.content[key]
 
     def text(self, key: str) -> str | None:
         return text_of(str(self.path), self.content, key)
@@ -130,7 +134,7 @@ class _Description:
         return table
 
     def names(self, key: str) -> tuple[str, ...]:
-        names = self.content[key]
+        names = self.needed(key)
         if not isinstance(names, list):
             raise self.error(key, f"is {names!r:.60}; give a list")
         bad = [
@@ -285,7 +289,7 @@ class _Description:
             of_class[find_class(f"{self.path}: rare.counts", name, vocabulary)] = count
         return of_class
 
-    def protocol(self, name: str, classes: Pairs, no_interaction: bool) -> Protocol:
+    def protocol(self, classes: Pairs, no_interaction: bool) -> Protocol:
         given = self.content.get("protocol", {})
         if not isinstance(given, str | dict):
             raise self.error("protocol", f"give one of {', '.join(PROTOCOLS)}, or a table")
@@ -296,7 +300,7 @@ class _Description:
             for key, value in given.items():
                 if problem := choice_problem(key, value, counted if key == "classes" else None):
                     raise self.error(f"protocol.{key}", problem)
-            usual: dict[str, Any] = {"name": name, "classes": counted[-no_interaction]}
+            usual: dict[str, Any] = {"name": self.name, "classes": counted[-no_interaction]}
             given = Protocol(**usual | given)
         try:
             return replace(protocol_named(given), rare="described")

@@ -296,12 +296,11 @@ class StoredScenes:
     def _places(self) -> dict[str, tuple[IntArray, IntArray]]:
         """(N,) first row in the file, and the one after the last, of each image in each table."""
         if not self.first_rows:
-            owner, bounds = "image", np.arange(self.columns["names"].shape[0] + 1)
-            known = {owner: bounds}
+            rows, owner = {"image": np.arange(self.columns["names"].shape[0] + 1)}, "image"
             for table in _TABLES:
-                bounds = known[table] = self._first_rows(table, bounds, owner)
+                rows[table] = self._first_rows(table, rows[owner], owner)
                 owner = table
-            self.first_rows.update(known)
+            self.first_rows.update(rows)
         # The rows of an empty image, -1, are none: from 0 to 0.
         return {
             table: (np.append(first[:-1], 0)[self.order], np.append(first[1:], 0)[self.order])
