@@ -296,10 +296,10 @@ class StoredScenes:
     def _places(self) -> dict[str, tuple[IntArray, IntArray]]:
         """(N,) first row in the file, and the one after the last, of each image in each table."""
         if not self.first_rows:
-            rows, owner = {"image": np.arange(self.columns["names"].shape[0] + 1)}, "image"
-            for table in _TABLES:
+            images = self.columns["names"].shape[0]
+            rows: dict[str, IntArray] = {"image": np.arange(images + 1)}
+            for table, owner in zip(_TABLES, ("image", *_TABLES), strict=False):
                 rows[table] = self._first_rows(table, rows[owner], owner)
-                owner = table
             self.first_rows.update(rows)
         # The rows of an empty image, -1, are none: from 0 to 0.
         return {
