@@ -32,7 +32,7 @@ from diaghoi.formats import (
     read_predictions,
 )
 from diaghoi.formats.hico_det.image_labels import read_image_labels
-from diaghoi.formats.prediction_writer import PredictionWriter
+from diaghoi.formats.writer import PredictionWriter
 from diaghoi.oracles import ORACLES, Oracle
 
 if _TYPE_CHECKING:

@@ -14,7 +14,7 @@ from diaghoi.cli.stopping import WORDS, stoppable
 from diaghoi.data.memory import keep_freed_memory
 from diaghoi.exceptions import InputError, speaking_of_options
 from diaghoi.formats.base import OwnDataError
-from diaghoi.formats.own_data import draft as drafted
+from diaghoi.formats.draft import draft as drafted
 
 # ASCII replacements of the other characters in reports, for terminals and log files without them.
 PLAIN = {"Δ": "d", "−": "-", "–": "-", "…": ".", "·": "-", "≤": "<=", "≥": ">="}

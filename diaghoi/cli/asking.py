@@ -13,7 +13,7 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.options import option, options_class, without
 from diaghoi.cli.progress import progress
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.pictures.asking import UNITS
+from diaghoi.formats.pictures import UNITS, Pictures
 
 if TYPE_CHECKING:
     from diaghoi.language.answer_store import AnswerStore
@@ -119,7 +119,6 @@ class PictureOptions:
 
     def settings(self, inputs: Sequence[Path | None], *files: Path) -> dict[str, Any]:
         """Check the files, with others to write; return keyword arguments of all that ask."""
-        from diaghoi.formats.pictures.folder import Pictures
         from diaghoi.language.asking import PICTURE_REFUSED
         from diaghoi.language.endpoint import read_endpoint
 

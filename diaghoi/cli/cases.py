@@ -25,8 +25,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.inputs import check_readable
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import InputError, close_matches, number_of, printable
-from diaghoi.formats.pictures.files import ENDINGS
-from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.formats.pictures import SUFFIXES, Pictures
 from diaghoi.oracles import error_title
 
 if TYPE_CHECKING:
@@ -169,7 +168,7 @@ class CaseOptions:
         models = self.predictions
         endings: tuple[str, ...] = outputs.FIGURES
         corrupts = self.images is None and (self.corruption or self.severity)
-        if corrupts or models[0].suffix.lower() in ENDINGS:
+        if corrupts or models[0].suffix.lower() in SUFFIXES:
             shown = CORRUPTED
         elif self.suffix in endings:
             shown = OUTCOMES if self.outcomes or len(models) > 1 else TYPICAL

@@ -25,7 +25,7 @@ from diaghoi.comparison.study import Study
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
-from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.formats.pictures import Pictures
 
 if TYPE_CHECKING:
     from diaghoi.report.html import Page, PageModel

@@ -26,7 +26,7 @@ from diaghoi.cli.progress import progress
 from diaghoi.diagnosis.inputs import check_readable
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
-from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.formats.pictures import Pictures
 from diaghoi.language.answer_file import AnswerFile
 from diaghoi.language.asking import PICTURE_REFUSED
 from diaghoi.language.endpoint import read_endpoint

@@ -11,8 +11,8 @@ from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
-from diaghoi.formats.batches import Batches
 from diaghoi.formats.hico_det.image_labels import ImageLabels
+from diaghoi.formats.writer import Batches
 
 
 class Accumulator:

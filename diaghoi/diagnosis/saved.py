@@ -2,7 +2,7 @@
 
 The file is an ``.npz`` without pickles. ``diaghoi_diagnosis`` holds the version of the layout,
 ``annotations.*`` and ``predictions.*`` the columns of both sides as in
-:mod:`diaghoi.formats.columnar`, with the same images in the same order; ``annotated`` and
+:mod:`diaghoi.formats.own`, with the same images in the same order; ``annotated`` and
 ``predicted`` say which of them each side really had. ``settings`` is a JSON text: label, protocols,
 notes, and where Known Object comes from; ``known_objects`` is there if from image labels.
 """
@@ -30,12 +30,11 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.inputs import KEY
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
-from diaghoi.formats.columnar import arrays_of, stored_scenes
 from diaghoi.formats.content import Content
 from diaghoi.formats.content import load as load_content
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.output import replacing
-from diaghoi.formats.parts import joined
+from diaghoi.formats.own import arrays_of, joined, stored_scenes
 
 VERSION = 1
 LABELLED = "image labels"

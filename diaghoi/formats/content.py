@@ -261,6 +261,6 @@ def _folder(path: Path) -> Content:
 
 
 def parts_in(folder: Path) -> dict[int, Path]:
-    """Find the parts of a file in a folder by number (:mod:`diaghoi.formats.parts`)."""
+    """Find the parts of a file in a folder by number (:mod:`diaghoi.formats.own`)."""
     matches = [_PART.fullmatch(entry.name) for entry in folder.iterdir()]
     return {int(match[1]): folder / match[0] for match in matches if match}

@@ -13,9 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 
-from diaghoi.data.arrays import BoolArray
+from diaghoi.data.arrays import BoolArray, IntArray
 from diaghoi.data.files import ordinary
 from diaghoi.data.groups import check_protocol, find_class
 from diaghoi.data.protocol import PROTOCOLS, Protocol, choice_problem
@@ -23,7 +22,7 @@ from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.vocabulary import MOST_CLASSES, VOCABULARIES, Conventions, Numbers, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import EXACT, first_repeated
-from diaghoi.formats.toml import check_keys, read_toml
+from diaghoi.formats.toml import check_keys, read_toml, text_of
 
 Pairs = list[tuple[int, int]]
 
@@ -77,31 +76,34 @@ class _Description:
     """The content of one file, with methods that look up and check its values."""
 
     def __init__(self, path: Path, content: Mapping[str, Any]) -> None:
-        self.path, self.content = path, content
         check_keys(str(path), content, KEYS)
+        self.path, self.content = path, content
+        self.needed("name")
+        self.name = self.text("name") or ""
+        if self.name in VOCABULARIES:
+            problem = "is known without a description; choose another"
+            raise self.error("name", f"'{self.name}' {problem}")
+        if self.name in PROTOCOLS:
+            raise self.error("name", f"'{self.name}' is the name of a protocol; choose another")
+        self.objects, self.verbs = self.names("objects"), self.names("verbs")
 
     def vocabulary(self) -> Vocabulary:
-        name = self.value("name", str, needed=True)
-        if name in VOCABULARIES:
-            raise self.error("name", f"'{name}' is known without a description; choose another")
-        if name in PROTOCOLS:
-            raise self.error("name", f"'{name}' is the name of a protocol; choose another")
-        objects, verbs = self.names("objects"), self.names("verbs")
-        pairs = self.classes(objects, verbs)
-        no_interaction = self.value("no_interaction", str)
+        classes = self.classes()
+        no_interaction = self.text("no_interaction")
+        annotations = self.text("annotations")
         vocabulary = Vocabulary(
-            name=name,
-            objects=objects,
-            verbs=verbs,
-            class_object=np.array([label for _, label in pairs], dtype=np.int32),
-            class_verb=np.array([verb for verb, _ in pairs], dtype=np.int32),
-            person=self.position("person", self.value("person", str) or "person", objects),
+            name=self.name,
+            objects=self.objects,
+            verbs=self.verbs,
+            class_object=np.array([label for _, label in classes], dtype=np.int32),
+            class_verb=np.array([verb for verb, _ in classes], dtype=np.int32),
+            person=self.position("person", self.text("person") or "person", self.objects),
             no_interaction=-1
             if no_interaction is None
-            else self.position("no_interaction", no_interaction, verbs),
-            protocol=self.protocol(name, pairs, no_interaction is not None),
-            conventions=self.conventions(len(objects), len(verbs)),
-            annotations=self.file("annotations"),
+            else self.position("no_interaction", no_interaction, self.verbs),
+            protocol=self.protocol(classes, no_interaction is not None),
+            conventions=self.conventions(),
+            annotations=None if annotations is None else self.path.parent / annotations,
         )
         try:
             check_protocol(vocabulary.protocol, vocabulary)
@@ -112,30 +114,28 @@ class _Description:
     def error(self, key: str, problem: str) -> InputError:
         return InputError(f"{self.path}: {key}: {problem}")
 
-    def value(self, key: str, kind: type, *, needed: bool = False) -> Any:
-        """Return a value of the given type, None if it is missing."""
+    def needed(self, key: str) -> Any:
         if key not in self.content:
-            if needed:
-                raise InputError(
-                    f"{self.path}: the key '{key}' is missing; a description needs name, objects, "
-                    "verbs"
-                )
-            return None
-        value = self.content[key]
-        if not isinstance(value, kind) or value == "":
-            kinds = {"str": "a string", "list": "a list", "dict": "a table"}
-            raise self.error(key, f"is {value!r:.60}; give {kinds[kind.__name__]}")
-        if isinstance(value, str) and not value.isprintable():
-            raise self.error(key, f"{value!r:.60} contains unprintable characters")
-        return value
+            raise InputError(
+                f"{self.path}: the key '{key}' is missing; a description needs name, objects, verbs"
+            )
+        return self.content[key]
 
-    def table(self, key: str, known: Sequence[str]) -> dict[str, Any]:
-        table: dict[str, Any] = self.value(key, dict) or {}
+    def text(self, key: str) -> str | None:
+        return text_of(str(self.path), self.content, key)
+
+    def table(self, key: str, content: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+        """Return the table under the last word of ``key``, empty if there is none."""
+        table = content.get(key.rpartition(".")[2], {})
+        if not isinstance(table, dict):
+            raise self.error(key, f"is {table!r:.60}; give a table")
         check_keys(f"{self.path}: {key}", table, known)
         return table
 
     def names(self, key: str) -> tuple[str, ...]:
-        names = self.value(key, list, needed=True)
+        names = self.needed(key)
+        if not isinstance(names, list):
+            raise self.error(key, f"is {names!r:.60}; give a list")
         bad = [
             name for name in names if not (isinstance(name, str) and name.isprintable() and name)
         ]
@@ -149,37 +149,35 @@ class _Description:
 
     def position(self, key: str, name: Any, names: tuple[str, ...]) -> int:
         if name not in names:
-            raise self.error(
-                key,
-                f"{name!r:.60} is not in the list of names{close_matches(str(name), names)}: "
-                f"{some_of(names)}",
-            )
+            close = close_matches(str(name), names)
+            problem = f"{name!r:.60} is not in the list of names{close}: {some_of(names)}"
+            raise self.error(key, problem)
         return names.index(name)
 
-    def file(self, key: str) -> Path | None:
-        name = self.value(key, str)
-        return None if name is None else self.path.parent / name
-
-    def classes(self, objects: tuple[str, ...], verbs: tuple[str, ...]) -> Pairs:
+    def classes(self) -> Pairs:
         """List the verb and the object of each class."""
-        given = self.content.get("classes")
-        if given is None:
+        objects, verbs = self.objects, self.verbs
+        classes, pairs = self.content.get("classes"), []
+        if classes is None:
             self.check_count(len(verbs) * len(objects))
             pairs = [(v, o) for v in range(len(verbs)) for o in range(len(objects))]
-        elif given == "verbs":
+        elif classes == "verbs":
             pairs = [(verb, -1) for verb in range(len(verbs))]
-        elif isinstance(given, str):
-            pairs = self.matrix(self.path.parent / given, (len(verbs), len(objects)))
-        elif isinstance(given, dict):
-            pairs = []
-            for verb, names in given.items():
-                number = self.position("classes", verb, verbs)
-                if not isinstance(names, list):
-                    raise self.error(f"classes.{verb}", f"is {names!r:.60}; give a list of objects")
-                key = f"classes.{verb}"
-                pairs += [(number, self.position(key, name, objects)) for name in names]
-        elif isinstance(given, list):
-            pairs = [self.pair(f"classes[{n}]", one, verbs, objects) for n, one in enumerate(given)]
+        elif isinstance(classes, str):
+            pairs = self.matrix(self.path.parent / classes)
+        elif isinstance(classes, dict):
+            for name, labels in classes.items():
+                key, verb = f"classes.{name}", self.position("classes", name, verbs)
+                if not isinstance(labels, list):
+                    raise self.error(key, f"is {labels!r:.60}; give a list of objects")
+                pairs += [(verb, self.position(key, label, objects)) for label in labels]
+        elif isinstance(classes, list):
+            for number, pair in enumerate(classes):
+                key = f"classes[{number}]"
+                if not (isinstance(pair, list) and len(pair) == 2):
+                    raise self.error(key, f"is {pair!r:.60}; give a verb and an object")
+                verb = self.position(key, pair[0], verbs)
+                pairs.append((verb, self.position(key, pair[1], objects)))
         else:
             raise self.error(
                 "classes",
@@ -193,21 +191,13 @@ class _Description:
             raise self.error("classes", f"'{verbs[verb]} {objects[label]}' appears twice")
         return pairs
 
-    def pair(
-        self, key: str, given: Any, verbs: tuple[str, ...], objects: tuple[str, ...]
-    ) -> tuple[int, int]:
-        if not (isinstance(given, list) and len(given) == 2):
-            raise self.error(key, f"is {given!r:.60}; give a verb and an object")
-        verb, thing = given
-        return self.position(key, verb, verbs), self.position(key, thing, objects)
-
     def check_count(self, classes: int) -> None:
         if not 0 < classes <= MOST_CLASSES:
             raise self.error(
                 "classes", f"there are {classes} classes; give 1 to {MOST_CLASSES} of them"
             )
 
-    def matrix(self, path: Path, shape: tuple[int, int]) -> Pairs:
+    def matrix(self, path: Path) -> Pairs:
         try:
             with ordinary(path).open("rb") as stream:
                 matrix = np.lib.format.read_array(stream, allow_pickle=False)
@@ -216,6 +206,7 @@ class _Description:
         except Exception as error:  # NumPy raises many kinds of errors for other files
             what = " ".join(str(error).split()) or type(error).__name__
             raise self.error("classes", f"{path}: not a .npy array ({what:.80})") from None
+        shape = len(self.verbs), len(self.objects)
         if matrix.shape != shape or not np.isin(matrix, (0, 1)).all():
             raise self.error(
                 "classes",
@@ -224,14 +215,11 @@ class _Description:
             )
         return [(int(verb), int(label)) for verb, label in np.argwhere(matrix)]
 
-    def conventions(self, objects: int, verbs: int) -> Conventions:
-        numbers = self.table("numbers", ("objects", "verbs", "predictions"))
-        given = numbers.get("predictions")
-        if not isinstance(given, dict | None):
-            raise self.error("numbers.predictions", f"is {given!r:.60}; give a table")
-        check_keys(f"{self.path}: numbers.predictions", given or {}, ("objects", "verbs"))
-        usual = self.both_numbers("", numbers, objects, verbs)
-        boxes = self.table("boxes", ("origin", "layout"))
+    def conventions(self) -> Conventions:
+        numbers = self.table("numbers", self.content, ("objects", "verbs", "predictions"))
+        predicted = self.table("numbers.predictions", numbers, ("objects", "verbs"))
+        usual = self.numbers("numbers", numbers)
+        boxes = self.table("boxes", self.content, ("origin", "layout"))
         origin, layout = boxes.get("origin", 0), boxes.get("layout", "xyxy")
         if isinstance(origin, bool | float) or origin not in (0, 1):
             raise self.error("boxes.origin", f"is {origin!r:.60}; boxes are counted from 0 or 1")
@@ -240,90 +228,84 @@ class _Description:
         return Conventions(
             objects=usual.objects,
             verbs=usual.verbs,
-            predictions=None
-            if given is None
-            else self.both_numbers("predictions.", numbers | given, objects, verbs),
+            predictions=self.numbers("numbers.predictions", numbers | predicted)
+            if "predictions" in numbers
+            else None,
             origin=origin,
             boxes=layout,
         )
 
-    def both_numbers(
-        self, where: str, table: Mapping[str, Any], objects: int, verbs: int
-    ) -> Numbers:
-        return Numbers(
-            self.numbers(f"{where}objects", table.get("objects", 0), objects),
-            self.numbers(f"{where}verbs", table.get("verbs", 0), verbs),
-        )
-
-    def numbers(self, key: str, given: Any, count: int) -> tuple[int, ...]:
-        numbers = list(range(given, given + count)) if type(given) is int else given
-        whole = isinstance(numbers, list) and all(
-            type(n) is int and 0 <= n <= EXACT for n in numbers
-        )
-        if not whole or len(numbers) != count or len(np.unique(numbers)) < count:
-            raise self.error(
-                f"numbers.{key}",
-                f"is {given!r:.60}; give the number of the first one, or a list of {count} "
-                "different whole numbers",
-            )
-        return tuple(numbers)
+    def numbers(self, where: str, table: Mapping[str, Any]) -> Numbers:
+        """Return the number of each object and verb: those listed, or all from the first one on."""
+        listed = []
+        for key, names in (("objects", self.objects), ("verbs", self.verbs)):
+            first, count = table.get(key, 0), len(names)
+            numbers = list(range(first, first + count)) if type(first) is int else first
+            whole = isinstance(numbers, list) and all(map(_is_count, numbers))
+            if not whole or len(numbers) != count or len(np.unique(numbers)) < count:
+                raise self.error(
+                    f"{where}.{key}",
+                    f"is {first!r:.60}; give the number of the first one, or a list of {count} "
+                    "different whole numbers",
+                )
+            listed.append(tuple(numbers))
+        return Numbers(*listed)
 
     def splits(self, vocabulary: Vocabulary) -> dict[str, BoolArray]:
         """Return the splits of rare and non-rare classes, if the description defines them."""
-        table = self.table("rare", ("classes", "counts", "below"))
+        table = self.table("rare", self.content, ("classes", "counts", "below"))
         if not table:
             return {}
         if ("classes" in table) == ("counts" in table):
             raise self.error("rare", "give either 'classes' or 'counts'")
-        where = f"{self.path}: rare"
         if "classes" in table:
             if not isinstance(table["classes"], list):
                 raise self.error("rare.classes", "give a list of classes, by number or name")
-            members = [find_class(where, one, vocabulary) for one in table["classes"]]
-            rare = np.isin(np.arange(len(vocabulary)), members)
+            where = f"{self.path}: rare"
+            rare = np.zeros(len(vocabulary), dtype=bool)
+            rare[[find_class(where, name, vocabulary) for name in table["classes"]]] = True
         else:
             below = table.get("below", 10)
-            if type(below) is not int or not 0 <= below <= EXACT:
+            if not _is_count(below):
                 raise self.error(
                     "rare.below", f"is {below!r:.60}; give a whole number from 0 to {EXACT}"
                 )
             rare = self.counts(table["counts"], vocabulary) < below
         return {"rare": rare, "non_rare": ~rare}
 
-    def counts(self, given: Any, vocabulary: Vocabulary) -> npt.NDArray[np.int64]:
+    def counts(self, counts: Any, vocabulary: Vocabulary) -> IntArray:
         """(C,) training instances of each class, 0 for classes that are not listed."""
-        if isinstance(given, list) and len(given) == len(vocabulary):
-            given = {hoi + 1: count for hoi, count in enumerate(given)}
-        if not isinstance(given, dict) or not all(
-            type(count) is int and 0 <= count <= EXACT for count in given.values()
-        ):
+        if isinstance(counts, list) and len(counts) == len(vocabulary):
+            counts = dict(enumerate(counts, start=1))
+        if not isinstance(counts, dict) or not all(map(_is_count, counts.values())):
             raise self.error(
                 "rare.counts",
                 f"give a list of {len(vocabulary)} whole numbers, one per class, or a table of "
                 '"verb object" = number',
             )
-        counts = np.zeros(len(vocabulary), dtype=np.int64)
-        for one, count in given.items():
-            counts[find_class(f"{self.path}: rare.counts", one, vocabulary)] = count
-        return counts
+        of_class = np.zeros(len(vocabulary), dtype=np.int64)
+        for name, count in counts.items():
+            of_class[find_class(f"{self.path}: rare.counts", name, vocabulary)] = count
+        return of_class
 
-    def protocol(self, name: str, pairs: Pairs, no_interaction: bool) -> Protocol:
+    def protocol(self, classes: Pairs, no_interaction: bool) -> Protocol:
         given = self.content.get("protocol", {})
         if not isinstance(given, str | dict):
             raise self.error("protocol", f"give one of {', '.join(PROTOCOLS)}, or a table")
         if isinstance(given, dict):
             check_keys(f"{self.path}: protocol", given, CHOICES)
-            usual = ("verbs",) if pairs[0][1] < 0 else ("all", "interactions")
+            # Other classes need roles, or a list of evaluated ones, which descriptions lack.
+            counted = ("verbs",) if classes[0][1] < 0 else ("all", "interactions")
             for key, value in given.items():
-                # The other classes need roles, or a list of evaluated ones, which descriptions
-                # lack.
-                allowed = usual if key == "classes" else None
-                if problem := choice_problem(key, value, allowed):
+                if problem := choice_problem(key, value, counted if key == "classes" else None):
                     raise self.error(f"protocol.{key}", problem)
-            chosen = usual[-1] if no_interaction else usual[0]
-            choices: dict[str, Any] = {"name": name, "classes": chosen} | given
-            given = Protocol(**choices)
+            usual: dict[str, Any] = {"name": self.name, "classes": counted[-no_interaction]}
+            given = Protocol(**usual | given)
         try:
             return replace(protocol_named(given), rare="described")
         except InputError as error:
             raise self.error("protocol", str(error)) from None
+
+
+def _is_count(value: Any) -> bool:
+    return type(value) is int and 0 <= value <= EXACT

@@ -90,9 +90,9 @@ def stamp(path: str) -> str:
         with _reaching(path) as (system, inner):
             return str(system.ukey(inner))
     return "|".join(
-        f"{each.name} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
-        for each in _members(Path(path))
-        for status in [each.stat()]
+        f"{file.name} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
+        for file in _files(Path(path))
+        for status in [file.stat()]
     )
 
 
@@ -100,17 +100,17 @@ def content_hash(path: str) -> str:
     """Hash the content of a file, or of the files of a folder with their names (SHA-256)."""
     digest = hashlib.sha256()
     with fetched(path) as local:
-        for each in _members(local):
-            if each != local:
-                digest.update(each.name.encode("utf-8", "surrogateescape") + b"\0")
-            with each.open("rb") as stream:
+        for file in _files(local):
+            if file != local:
+                digest.update(file.name.encode("utf-8", "surrogateescape") + b"\0")
+            with file.open("rb") as stream:
                 while chunk := stream.read(CHUNK):
                     digest.update(chunk)
     return digest.hexdigest()
 
 
-def _members(path: Path) -> list[Path]:
-    return sorted(each for each in path.iterdir() if each.is_file()) if path.is_dir() else [path]
+def _files(path: Path) -> list[Path]:
+    return sorted(filter(Path.is_file, path.iterdir())) if path.is_dir() else [path]
 
 
 @contextmanager

@@ -23,11 +23,11 @@ from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, object_numberings
 from diaghoi.exceptions import LONGEST_NAME, InputError, close_matches, some_of
 from diaghoi.formats import (
     by_image,
-    columnar,
     dense_arrays,
     gen_vlkt,
     hoidet,
     named,
+    own,
     pair_lists,
     ppdm,
     ten_numbers,
@@ -72,7 +72,7 @@ _Path = str | os.PathLike[str]
 FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
-        columnar.FORMAT,
+        own.FORMAT,
         gen_vlkt.FORMAT,
         ppdm.FORMAT,
         triplet_lists.FORMAT,

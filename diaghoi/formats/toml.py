@@ -33,32 +33,32 @@ def read_toml(path: Path) -> dict[str, Any]:
         If the file cannot be opened, is too large or not valid.
     """
     try:
-        if (size := ordinary(path).stat().st_size) > _LARGEST:
-            raise InputError(
-                f"{path}: has {size:,} bytes, and a TOML file may have {_LARGEST:,}; remove what "
-                "it does not need, or split it"
-            )
-        data = path.read_bytes()
-        if _DEEP.search(data):
-            raise InputError(f"{path}: not valid TOML here (a key of very many parts)")
-        content: dict[str, Any] = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))
-        return content
+        size = ordinary(path).stat().st_size
+        data = path.read_bytes() if size <= _LARGEST else b""
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from None
-    except InputError:
-        raise
+    if size > _LARGEST:
+        raise InputError(
+            f"{path}: has {size:,} bytes, and a TOML file may have {_LARGEST:,}; remove what it "
+            "does not need, or split it"
+        )
+    if _DEEP.search(data):
+        raise InputError(f"{path}: not valid TOML here (a key of very many parts)")
+    try:
+        content: dict[str, Any] = tomllib.loads(data.decode("utf-8").replace("\r\n", "\n"))
+        return content
+    except UnicodeDecodeError:
+        raise InputError(
+            f"{path}: not TOML, because it is not UTF-8 text; list predictions in a study"
+        ) from None
     except (ValueError, RecursionError) as error:
         what = " ".join(str(error).split())
-        if isinstance(error, UnicodeDecodeError):
-            raise InputError(
-                f"{path}: not TOML, because it is not UTF-8 text; list predictions in a study"
-            ) from None
         raise InputError(
             f"{path}: not valid TOML ({what:.120}); put strings and paths in quotes"
         ) from None
 
 
-def check_keys(where: str, found: Mapping[str, Any], known: Sequence[str]) -> None:
+def check_keys(where: str, content: Mapping[str, Any], known: Sequence[str]) -> None:
     """Refuse unknown keys.
 
     Raises
@@ -66,14 +66,14 @@ def check_keys(where: str, found: Mapping[str, Any], known: Sequence[str]) -> No
     InputError
         For the first unknown key, with the known ones.
     """
-    for key in found:
+    for key in content:
         if key not in known:
             raise InputError(
                 f"{where}: {key}: unknown key{close_matches(key, known)}; known: {', '.join(known)}"
             )
 
 
-def text_of(where: str, found: Mapping[str, Any], key: str) -> str | None:
+def text_of(where: str, content: Mapping[str, Any], key: str) -> str | None:
     """Return the string under a key, None if there is none.
 
     Raises
@@ -81,7 +81,7 @@ def text_of(where: str, found: Mapping[str, Any], key: str) -> str | None:
     InputError
         If the value is not a string, or empty.
     """
-    value = found.get(key)
+    value = content.get(key)
     if value is not None and not (isinstance(value, str) and value):
         raise InputError(f"{where}: {key}: is {value!r:.60}; give a string")
     if value is not None and not value.isprintable():

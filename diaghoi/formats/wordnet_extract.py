@@ -51,12 +51,10 @@ def build(folder: Path, out: Path) -> list[Path]:
     }
     licence = (folder / "LICENSE").read_text(encoding="utf-8")
     contents[LICENSE] = "\n".join(map(str.rstrip, licence.splitlines())).strip().encode() + b"\n"
-    written = []
     for name, content in contents.items():
         with replacing(out / name) as temporary:
             temporary.write_bytes(content)
-        written.append(out / name)
-    return written
+    return [out / name for name in contents]
 
 
 if __name__ == "__main__":

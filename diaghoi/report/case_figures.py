@@ -12,8 +12,7 @@ from diaghoi.cases.typical import typical_cases
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.pictures.files import read_picture
-from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.formats.pictures import Pictures, read_picture
 from diaghoi.plots.captions import caption
 from diaghoi.plots.figures.corruption_panel import corruption_panel
 from diaghoi.plots.figures.error_panel import error_panel

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from diaghoi.cases.cases import Case
 from diaghoi.exceptions import some_of
-from diaghoi.formats.pictures.folder import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture, Pictures
+from diaghoi.formats.pictures import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture, Pictures
 from diaghoi.report.pages import jpeg_url
 
 PIXELS, INCHES = 640, 3.25

@@ -17,7 +17,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.formats.output import replacing
-from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.formats.pictures import Pictures
 from diaghoi.report.case_pictures import FoundPictures, words_for
 from diaghoi.report.html.words import order_of_cases
 from diaghoi.report.json import write_json

@@ -11,7 +11,7 @@ from diaghoi.cases.cases import Case
 from diaghoi.cases.similarities import KINDS
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.formats.output import replacing
-from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.formats.pictures import Pictures
 from diaghoi.oracles import error_title
 from diaghoi.report.case_pictures import CasePicture, CasePictures
 from diaghoi.report.gallery import Gallery

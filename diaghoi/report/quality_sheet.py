@@ -21,8 +21,7 @@ from diaghoi.data.arrays import seeded
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import some_of
 from diaghoi.formats.output import replacing
-from diaghoi.formats.pictures.asking import picture_size
-from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.formats.pictures import Pictures, picture_size
 from diaghoi.report.case_pictures import QUALITY
 from diaghoi.report.pages import jpeg_url, template
 
@@ -146,13 +145,8 @@ def _shown(subject: ImageTargets, pictures: Pictures | None) -> Shown:
     from PIL import Image
 
     picture = Image.fromarray(found.image)
-    width, height = subject.size or _size(subject.image, pictures) or picture.size
+    width, height = subject.size or picture_size(pictures.find(subject.image)) or picture.size
     picture.thumbnail((LONGEST, LONGEST))
     stream = BytesIO()
     picture.save(stream, format="JPEG", quality=QUALITY)
     return Shown(jpeg_url(stream.getvalue()), width, height)
-
-
-def _size(image: str, pictures: Pictures) -> tuple[int, int] | None:
-    path = pictures.find(image)
-    return None if path is None else picture_size(path)

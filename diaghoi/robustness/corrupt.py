@@ -18,7 +18,7 @@ from stat import S_ISREG
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.output import remove_leftovers
-from diaghoi.formats.pictures.files import ENDINGS, read_picture, write_picture
+from diaghoi.formats.pictures import SUFFIXES, read_picture, write_picture
 from diaghoi.robustness.corruptions.apply import corrupt, generator
 from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
 from diaghoi.robustness.libraries import opencv
@@ -159,10 +159,10 @@ def picture_names(folder: Path) -> list[str]:
     names = sorted(
         path.relative_to(folder).as_posix()
         for path in folder.rglob("*")
-        if path.suffix.lower() in ENDINGS and not path.name.startswith(".") and path.is_file()
+        if path.suffix.lower() in SUFFIXES and not path.name.startswith(".") and path.is_file()
     )
     if not names:
-        raise InputError(f"{folder}: no pictures in it; give a folder with {', '.join(ENDINGS)}")
+        raise InputError(f"{folder}: no pictures in it; give a folder with {', '.join(SUFFIXES)}")
     return names
 
 

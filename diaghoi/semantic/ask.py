@@ -21,7 +21,7 @@ import numpy as np
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.checks import shown
-from diaghoi.formats.pictures.asking import (
+from diaghoi.formats.pictures import (
     Box,
     Find,
     Frame,
@@ -274,8 +274,7 @@ class PairAsker:
         pairs, tokens = 0, 0.0
         outside = []
         for group in self.groups:
-            path = self.find(group.image)
-            size = None if path is None else picture_size(path)
+            size = picture_size(self.find(group.image))
             if size is None:
                 continue
             frame = Frame(width=size[0], height=size[1], unit=self.unit)

@@ -18,7 +18,7 @@ from PIL import Image
 
 from diaghoi.cases.cases import ERRORS
 from diaghoi.exceptions import InputError
-from diaghoi.formats.pictures.folder import Picture, Pictures
+from diaghoi.formats.pictures import Picture, Pictures
 from diaghoi.report.case_pictures import words_for
 from diaghoi.report.gallery import Gallery, write_folder
 

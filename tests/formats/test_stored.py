@@ -20,8 +20,8 @@ from diaghoi import (
 )
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.data.vocabulary import hico_det
-from diaghoi.formats import stored, write
-from diaghoi.formats.stored import StoredScenes
+from diaghoi.formats import own, write
+from diaghoi.formats.own import StoredScenes
 
 
 def _same(mine: Scenes, other: Scenes) -> None:
@@ -89,7 +89,7 @@ def test_bounds_do_not_depend_on_how_many_rows_are_looked_at(
         triplet_score=np.linspace(1, 0, 8),
     )
     write(tmp_path / "p.npz", predictions)
-    monkeypatch.setattr(stored, "_ROWS", rows)
+    monkeypatch.setattr(own, "_ROWS", rows)
     bounds = open_predictions(tmp_path / "p.npz").bounds
     assert bounds["box"].tolist() == [0, 2, 2, 5, 5, 5, 6, 6]
     assert bounds["pair"].tolist() == [0, 2, 2, 5, 5, 5, 7, 7]

@@ -28,7 +28,7 @@ from diaghoi.data.vocabulary import hico_det
 from diaghoi.formats import read, write
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det.image_labels import read_image_labels
-from diaghoi.formats.pictures.files import read_picture
+from diaghoi.formats.pictures import read_picture
 from diaghoi.formats.reading import open_file
 from diaghoi.formats.text import load_literal
 from diaghoi.language.lexicon import load_lexicon

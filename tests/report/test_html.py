@@ -31,7 +31,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.curves import class_curve
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
-from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.formats.pictures import Pictures
 from diaghoi.oracles import ORACLES, Oracle
 from diaghoi.report.html import (
     page_data,

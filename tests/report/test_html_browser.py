@@ -20,7 +20,7 @@ from diaghoi.comparison.transitions import FATES, transitions
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.table import percent, shown
 from diaghoi.data.vocabulary import hico_det
-from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.formats.pictures import Pictures
 from diaghoi.oracles import ORACLES
 from diaghoi.report.html import Page, PageModel, page_model, write_comparison_html, write_html
 from diaghoi.report.html.server import PageServer

@@ -17,7 +17,7 @@ from PIL import Image
 from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose
-from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.formats.pictures import Pictures
 from diaghoi.report.html import Page, page_model
 from diaghoi.report.html.server import PageServer
 

@@ -19,7 +19,7 @@ import pytest
 from PIL import Image, ImageCms
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.pictures.files import ORIENTATION
+from diaghoi.formats.pictures import ORIENTATION
 from diaghoi.robustness import corrupt as module
 from diaghoi.robustness import resuming
 from diaghoi.robustness.corrupt import CorruptedFolder, corrupt_folder, picture_names

@@ -23,7 +23,7 @@ from diaghoi.choice.ask.prompts import question_text, shown_order
 from diaghoi.choice.ask.settings import OF_PEOPLE, RECORDED, Settings, answered_before
 from diaghoi.choice.questions import Box, Question, Questions
 from diaghoi.exceptions import some_of
-from diaghoi.formats.pictures.asking import (
+from diaghoi.formats.pictures import (
     Find,
     Frame,
     ImageQuestions,
@@ -196,8 +196,7 @@ class Asker:
         tokens = 0.0
         outside = []
         for group in self.groups:
-            path = self.find(group.image)
-            size = None if path is None else picture_size(path)
+            size = picture_size(self.find(group.image))
             if size is None:
                 continue
             frame = Frame(width=size[0], height=size[1], unit=self.settings.unit)

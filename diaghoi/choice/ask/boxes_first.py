@@ -29,7 +29,7 @@ from diaghoi.formats import read_predictions
 from diaghoi.formats.checks import shown
 from diaghoi.formats.content import load
 from diaghoi.formats.locations import content_hash
-from diaghoi.formats.pictures.asking import Frame
+from diaghoi.formats.pictures import Frame
 from diaghoi.language.asking import strip_reasoning
 
 SURE = 0.5

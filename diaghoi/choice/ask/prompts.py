@@ -17,7 +17,7 @@ from diaghoi.choice.answers import FILLERS
 from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, parse_option
 from diaghoi.choice.questions import LETTERS, Box, Question
 from diaghoi.data.arrays import hashed
-from diaghoi.formats.pictures.asking import Frame
+from diaghoi.formats.pictures import Frame
 
 VERSION = 3
 """Changes with the wording, so that answers to another wording are not taken for these."""

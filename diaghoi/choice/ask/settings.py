@@ -13,7 +13,7 @@ from diaghoi.choice.questions import Question, Questions
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.checks import shown
-from diaghoi.formats.pictures.asking import Unit
+from diaghoi.formats.pictures import Unit
 from diaghoi.language.answer_file import AnswerFile, check_settings
 
 SETTINGS = (1, 2, 3)

@@ -16,7 +16,7 @@ from typing import Any
 from diaghoi.choice.build.build import ChoiceBenchmark
 from diaghoi.choice.build.candidates import ImageTargets
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.pictures.asking import Find, check_pictures, message, sent_picture
+from diaghoi.formats.pictures import Find, check_pictures, message, sent_picture
 from diaghoi.language.answer_store import AnswerStore
 from diaghoi.language.asking import Client, ask_all, strip_reasoning
 

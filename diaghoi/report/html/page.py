@@ -28,7 +28,7 @@ from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats.output import replacing
-from diaghoi.formats.pictures.folder import Picture, Pictures
+from diaghoi.formats.pictures import Picture, Pictures
 from diaghoi.oracles.localised import OWN_OBJECT
 from diaghoi.report.case_pictures import FoundPictures
 from diaghoi.report.extras import extra_tables
@@ -309,7 +309,7 @@ def jpeg_of(picture: Picture, longest: int) -> bytes | None:
     Parameters
     ----------
     picture : Picture
-        As from :meth:`diaghoi.formats.pictures.folder.Pictures.read`.
+        As from :meth:`diaghoi.formats.pictures.Pictures.read`.
     longest : int
         Pixels of the longer side.
     """

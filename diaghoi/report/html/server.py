@@ -10,7 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.pictures.folder import Pictures
+from diaghoi.formats.pictures import Pictures
 from diaghoi.report.html.page import Page, jpeg_of
 
 HOST = "127.0.0.1"

@@ -19,7 +19,7 @@ from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.vocabulary import swig_hoi
 from diaghoi.exceptions import InputError
 from diaghoi.formats import write
-from diaghoi.formats.pictures.asking import Frame
+from diaghoi.formats.pictures import Frame
 
 FRAME = Frame(width=640, height=480)
 ONE, TWO = (1.0, 2.0, 30.0, 40.0), (5.0, 6.0, 70.0, 80.5)

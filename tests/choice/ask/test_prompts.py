@@ -15,7 +15,7 @@ from diaghoi.choice import read_questions, read_reply
 from diaghoi.choice.answers import _shown
 from diaghoi.choice.ask.prompts import question_text, shown_order
 from diaghoi.choice.questions import Question
-from diaghoi.formats.pictures.asking import Frame, message
+from diaghoi.formats.pictures import Frame, message
 
 FRAME = Frame(width=640, height=480)
 OPTIONS = (RIDE, HOLD, WASH, "no_interaction with a/an bicycle")

@@ -18,7 +18,7 @@ from diaghoi.choice.build.screening import screen
 from diaghoi.choice.build.verdict_files import FileJudge
 from diaghoi.choice.classes import Interaction
 from diaghoi.exceptions import InputError
-from diaghoi.formats.pictures.asking import Frame
+from diaghoi.formats.pictures import Frame
 from diaghoi.semantic.tables.similarity import Similarity
 
 A, B, C, D = (Interaction(verb, "cup") for verb in "abcd")

@@ -7,7 +7,7 @@ import pytest
 from PIL import Image
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats.pictures.folder import (
+from diaghoi.formats.pictures import (
     DAMAGED,
     MISSING,
     RESHAPED,

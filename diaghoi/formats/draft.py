@@ -1,0 +1,321 @@
+"""Draft the description of a data set that nobody has described yet, from its files.
+
+The numbers of a file become the names of objects and verbs, so that a draft can be used as it is,
+and needs only the names filled in.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+import numpy as np
+
+from diaghoi.data.arrays import IntArray
+from diaghoi.data.protocol import HICO_DET
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import MOST_CLASSES, Conventions, Numbers, Vocabulary
+from diaghoi.exceptions import InputError, number_of
+from diaghoi.formats import dense_arrays
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.content import Content, load
+from diaghoi.formats.output import replacing
+from diaghoi.formats.reading import matching
+
+# Numbers of objects that are looked up; those of the largest data sets of the field are smaller.
+_OBJECTS = 1 << 13
+_NAME = "own"
+_LAYOUTS: tuple[Literal["xyxy", "xywh"], ...] = ("xyxy", "xywh")
+
+
+@dataclass(frozen=True, eq=False)
+class _Side:
+    """The numbers in the predictions or annotations of one file.
+
+    ``by_class`` says that triplets are numbered by HOI class, ``verbs`` how many verbs dense scores
+    have.
+    """
+
+    path: Path
+    scenes: Scenes
+    boxes: str
+    by_class: bool
+    verbs: int | None
+
+    @property
+    def kind(self) -> Kind:
+        return "predictions" if self.scenes.scored else "annotations"
+
+    @property
+    def bare(self) -> bool:
+        """Whether boxes have no categories."""
+        return self.by_class and self.scenes.numbering is None
+
+    @cached_property
+    def person(self) -> int:
+        """The usual number of subjects, 0 where there are none."""
+        return int(np.bincount(self.scenes.box_label[self.scenes.pair_human], minlength=1).argmax())
+
+    @cached_property
+    def objects(self) -> IntArray:
+        """The number of the category of each box."""
+        return np.asarray(self.scenes.box_label[self.scenes.box_label >= 0], dtype=np.int64)
+
+    @cached_property
+    def numbers(self) -> IntArray:
+        """The number of each triplet, or of each column of dense scores."""
+        numbers = self.scenes.triplet_verb if self.verbs is None else np.arange(self.verbs)
+        return np.asarray(numbers, dtype=np.int64)
+
+    def __str__(self) -> str:
+        numbers = {} if self.bare else {"objects": self.objects}
+        numbers["HOI classes" if self.by_class else "verbs"] = self.numbers
+        facts = [
+            self.kind,
+            number_of("image", len(self.scenes)),
+            f"{len(self.scenes.box_label):,} boxes",
+            number_of("triplet", len(self.scenes.triplet_pair)),
+            *(f"{of} {part.min()} to {part.max()}" for of, part in numbers.items() if len(part)),
+        ]
+        return f"{self.path.name}: {', '.join(facts)}"
+
+
+def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str:
+    """Draft the description of the data set of some files.
+
+    Parameters
+    ----------
+    files : sequence of path
+        Annotations, predictions or both, also of one file.
+    folder : pathlib.Path
+        Where the description will be: paths in it start from there.
+
+    Returns
+    -------
+    str
+        The text of a ``.toml`` file. Objects and verbs are called by their numbers, people
+        ``person``; comments say how often each occurs, and what each file holds.
+
+    Raises
+    ------
+    InputError
+        If no file can be read, or they do not show the categories of objects.
+    """
+    sides: list[_Side] = []
+    for path in dict.fromkeys(map(Path, files)):
+        content = load(path)
+        for half in filter(None, (content.annotations, content.predictions)):
+            half, chosen, kind = matching(half)
+            if chosen.name == "hico-instances":
+                return _named(half, folder)
+            if kind != "pairs":
+                sides.append(_read(half, chosen, kind))
+    first = {side.kind: side for side in reversed(sides)}
+    predictions = first.get("predictions")
+    base = next((side for _, side in sorted(first.items()) if not side.bare), None)
+    if base is None:
+        raise InputError(
+            f"{', '.join(map(str, files))}: no categories of boxes, from which a description could "
+            "be drafted; give the annotations, too"
+        )
+    return _text(sides, base, None if predictions is base else predictions, folder)
+
+
+def write_draft(path: Path, files: Sequence[str | os.PathLike[str]]) -> None:
+    """Write the draft of a description; the file appears complete or not at all.
+
+    Raises
+    ------
+    InputError
+        As :func:`draft`, and for a file that cannot be written or is no ``.toml`` file.
+    """
+    if path.suffix != ".toml":
+        raise InputError(f"{path}: descriptions are read from .toml files; call it own.toml")
+    text = draft(files, path.parent)
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def _read(content: Content, chosen: Format, kind: Kind) -> _Side:
+    """Read a file with its numbers as they are, in the first layout of boxes that fits."""
+    verbs = dense_arrays.verb_count(content) if chosen is dense_arrays.FORMAT else None
+    numbers = Numbers(tuple(range(_OBJECTS)), tuple(range(verbs or MOST_CLASSES)))
+    # One class for each verb, so that numbers of classes are those of verbs here.
+    kinds = np.arange(MOST_CLASSES if verbs is None else 0, dtype=np.int32)
+    words = Vocabulary(
+        name=_NAME,
+        objects=tuple(map(str, numbers.objects)),
+        verbs=tuple(map(str, numbers.verbs)),
+        class_object=np.zeros_like(kinds),
+        class_verb=kinds,
+        person=0,
+        protocol=HICO_DET,
+    )
+    problems = []
+    for boxes in _LAYOUTS:
+        conventions = Conventions(**numbers._asdict(), predictions=numbers, boxes=boxes)
+        words = replace(words, conventions=conventions)
+        options = Options(vocabulary=words, objects=_NAME, stated=True)
+        try:
+            scenes = chosen.read(content, kind, options).load()
+        except InputError as error:
+            problems.append(error)
+        else:
+            by_class = options.shown.get("triplets", "").startswith("HOI classes")
+            return _Side(content.path, scenes, boxes, by_class, verbs)
+    raise problems[0]
+
+
+def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder: Path) -> str:
+    """Describe the numbers of one file, and those of predictions that are not in it."""
+    scenes = base.scenes
+    of_triplet = scenes.box_label[scenes.pair_object[scenes.triplet_pair]]
+    combinations = np.unique(np.stack([scenes.triplet_verb, of_triplet], axis=1), axis=0)
+    objects, verbs, moved, moved_verbs, listed = base.objects, base.numbers, 0, 0, None
+    if predictions is not None and not predictions.bare:
+        moved = predictions.person - base.person
+        objects = np.append(objects, predictions.objects - moved)
+    if predictions is not None and base.verbs is None:
+        if predictions.by_class:
+            listed = _classes(combinations, predictions.numbers, base.person)
+            verbs = np.arange(len(listed)) if listed else verbs
+        else:
+            moved_verbs = _moved(verbs, predictions, moved, base.person)
+            verbs = np.append(verbs, predictions.numbers - moved_verbs)
+    labels, numbers = _numbered(objects), _numbered(verbs)
+    if listed is None and len(labels) * len(numbers) > MOST_CLASSES:
+        listed = {
+            verb: combinations[combinations[:, 0] == verb, 1].tolist() for verb in numbers.tolist()
+        }
+    names = {label: "person" if label == base.person else str(label) for label in labels.tolist()}
+    dense = predictions is not None and predictions.verbs is not None
+    stated = {"objects": _first(labels), "verbs": _first(numbers)}
+    shifted = {
+        "objects": _first(labels + moved),
+        # The columns of scores are in the order of the verbs.
+        "verbs": stated["verbs"] if dense else _first(numbers + moved_verbs),
+    }
+    # A file shows by itself that it counts everything from 0, or from 1.
+    shows = moved == moved_verbs and shifted["objects"] in ("0", "1")
+    if shifted != stated and not shows:
+        stated["predictions"] = _table(shifted)
+    lines = [
+        "# A draft: fill in the names of objects and verbs, in the order of their numbers.",
+        *(f"# {side}" for side in sides),
+        f'name = "{_NAME}"',
+        *_list("objects", names, "boxes", base.objects),
+        *_list("verbs", {n: str(n) for n in numbers.tolist()}, "triplets", scenes.triplet_verb),
+        f"numbers = {_table(stated)}",
+    ]
+    if base.boxes != "xyxy":
+        lines.append(f'boxes = {{ layout = "{base.boxes}" }}')
+    if base.kind == "annotations" and (predictions is None or predictions.path != base.path):
+        lines.append(_annotations(base.path, folder))
+    if predictions is not None and predictions.by_class and listed is None:
+        # Where numbers may start at 1, they need not show a class more.
+        count = int(predictions.numbers.max(initial=0)) + int(0 in predictions.numbers)
+        if count > len(combinations):
+            lines += [
+                f"# The predictions number {count} or more HOI classes, and only "
+                f"{len(combinations)} are annotated: list all,",
+                "# in the order of these numbers, in a table [classes] of verb = [objects].",
+            ]
+    if listed is not None:
+        classes = {verb: _quoted([names[label] for label in listed[verb]]) for verb in listed}
+        lines += ["", "[classes]", *(f"{verb} = {things}" for verb, things in classes.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _classes(
+    combinations: IntArray, predicted: IntArray, person: int
+) -> dict[int, list[int]] | None:
+    """List the object of each HOI class where the annotated numbers are those of classes."""
+    numbers = combinations[:, 0]
+    if len(np.unique(numbers)) < len(numbers):
+        return None  # a number with several objects is a verb
+    object_of = dict(combinations.tolist())
+    last = max(int(numbers.max(initial=0)), int(predicted.max(initial=0)))
+    # Nobody knows the object of a class that is never annotated.
+    some = next((label for label in object_of.values() if label != person), person)
+    return {number: [object_of.get(number, some)] for number in range(last + 1)}
+
+
+def _moved(verbs: IntArray, predictions: _Side, moved: int, person: int) -> int:
+    """Say how far the verbs of predictions are from those of annotations.
+
+    The columns of dense scores count from 0.
+    """
+    numbers = predictions.numbers
+    if not len(verbs) or not len(numbers):
+        return moved
+    likely = -person if predictions.verbs is not None and person in (0, 1) else moved
+    shifts = (likely, 0, -1, 1)
+    return min(shifts, key=lambda shift: int((~np.isin(numbers - shift, verbs)).sum()))
+
+
+def _numbered(values: IntArray) -> IntArray:
+    """Return all numbers from the first to the last, or where most are unused, those that occur."""
+    numbers = np.unique(values[values >= 0])
+    if not len(numbers):
+        return np.array([0])
+    whole = np.arange(min(numbers[0], 1), numbers[-1] + 1)
+    return whole if len(whole) <= 2 * len(numbers) + 1 else numbers
+
+
+def _first(numbers: IntArray) -> str:
+    """Write the first of successive numbers, and a list of others."""
+    follow = bool((np.diff(numbers) == 1).all())
+    return str(numbers[0] if follow else numbers.tolist())
+
+
+def _table(values: Mapping[str, str]) -> str:
+    return f"{{ {', '.join(f'{key} = {value}' for key, value in values.items())} }}"
+
+
+def _list(key: str, names: Mapping[int, str], what: str, values: IntArray) -> list[str]:
+    """Write a list of names with the number of each, and how often it occurs."""
+    count = Counter(values.tolist())
+    rows = [
+        f"    {_quoted(name)}, # number {number}: {count[number]:,} {what}"
+        for number, name in names.items()
+    ]
+    return [f"{key} = [", *rows, "]"]
+
+
+def _annotations(path: Path, folder: Path) -> str:
+    inside = path if path.is_absolute() else os.path.relpath(path, folder)
+    return f"annotations = {_quoted(str(inside))}"
+
+
+def _quoted(value: object) -> str:
+    return json.dumps(value, ensure_ascii=False)
+
+
+def _named(content: Content, folder: Path) -> str:
+    """Draft the description of annotations that hold the names themselves."""
+    value = content.value
+    try:
+        objects, verbs = [*value["objects"]], [*value["verbs"]]
+        classes: dict[str, list[str]] = {}
+        for _, label, verb in value["correspondence"]:
+            classes.setdefault(verbs[verb], []).append(objects[label])
+        lines = [
+            "# A draft: names and classes are those in the file.",
+            f'name = "{_NAME}"',
+            f"objects = {_quoted(objects)}",
+            f"verbs = {_quoted(verbs)}",
+            "boxes = { origin = 1 }",
+            _annotations(content.path, folder),
+            "",
+            "[classes]",
+            *(f"{_quoted(verb)} = {_quoted(things)}" for verb, things in classes.items()),
+        ]
+    except (TypeError, ValueError, KeyError, IndexError):
+        raise InputError(f"{content.file}: its tables of names cannot be read") from None
+    return "\n".join(lines) + "\n"

@@ -1,0 +1,536 @@
+"""Pictures of a data set: found by the names of images, read, written, and shown to a model.
+
+Corruptions read and write whole files, with their type, orientation and colour profile. Pages and
+figures show pictures that are scaled down. A message to a model holds the picture itself in an
+address; places in it are numbers in the text, not drawn into the picture.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+import re
+import warnings
+from collections.abc import Callable, Collection, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePosixPath, PureWindowsPath
+from typing import Any, Literal, NamedTuple, get_args
+
+import numpy as np
+import numpy.typing as npt
+
+from diaghoi.exceptions import InputError
+from diaghoi.formats.output import replacing
+from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
+
+SUFFIXES = (".jpg", ".jpeg", ".png")
+_TYPES = {"JPEG": "image/jpeg", "PNG": "image/png"}
+# Types that are shown; others of Pillow run external programs, or are not photographs.
+_SHOWN = ("JPEG", "PNG", "BMP", "GIF", "TIFF", "WEBP", "PPM")
+_GREY = ("1", "L", "LA")
+_COLOUR = ("RGB", "RGBA", "RGBX", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
+ORIENTATION = 0x0112
+"""The EXIF tag for the rotation with which viewers show a picture."""
+# Longest side in pixels that OpenCV can remap: it uses 16-bit coordinates.
+_LONGEST = 32766
+# High quality without chroma subsampling, so that JPEG compression adds next to nothing to the
+# corruption.
+_JPEG_OPTIONS = {"quality": 95, "subsampling": 0}
+
+_COCO = re.compile(r"COCO_[a-z]+\d+_(\d{12})\.jpg")
+_SPLITS = ("val2014", "train2014", "test2014")
+# Relative difference of the aspect ratio from which shapes count as different.
+_OFF = 0.02
+MISSING, DAMAGED, UNSAFE, RESHAPED = "missing", "damaged", "unsafe", "reshaped"
+
+Size = tuple[int, int]
+Box = tuple[float, float, float, float]
+Unit = Literal["pixels", "thousandths"]
+UNITS: tuple[str, ...] = get_args(Unit)
+_THOUSAND = 1000
+# Of a picture: the patches of Qwen2.5-VL. Other models take from half to twice as many tokens.
+_PIXELS_PER_TOKEN = 28 * 28
+# Pixels beyond the picture by which boxes are passed over: annotations are not exact.
+_SLACK = 2.0
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PictureFile:
+    """A picture with the metadata of its file.
+
+    Parameters
+    ----------
+    image : (H, W) or (H, W, 3) uint8 array
+        As stored, not rotated by the EXIF orientation.
+    kind : {"JPEG", "PNG"}
+        The type of the content, whatever the suffix of the file.
+    orientation : int or None
+        Value of the EXIF tag, 1 to 8; None if it is missing or invalid.
+    profile : bytes or None
+        The colour profile, if it fits the channels of ``image``.
+    """
+
+    image: npt.NDArray[np.uint8]
+    kind: str
+    orientation: int | None
+    profile: bytes | None
+
+
+def read_picture(path: Path) -> PictureFile:
+    """Read a JPEG or PNG file.
+
+    Grey pictures stay grey; palettes and CMYK become RGB; transparency is dropped, and 16-bit
+    colours keep their upper eight bits, as in detectors.
+
+    Raises
+    ------
+    InputError
+        If the file is damaged, of another type, grey with more than 8 bits, or so large that it
+        may be a decompression bomb. The caller adds the name of the file to the message.
+    """
+    from PIL import UnidentifiedImageError
+
+    try:
+        with _opened(path, tuple(_TYPES)) as picture:
+            picture.load()
+            mode, size = picture.mode, f"{picture.width} x {picture.height} pixels"
+            if mode not in _GREY + _COLOUR:
+                raise InputError(f"has pixels of the kind '{mode}', not of 8 bits per channel")
+            if max(picture.size) > _LONGEST:
+                raise InputError(f"is {size}, more than {_LONGEST} per side")
+            try:
+                orientation = picture.getexif().get(ORIENTATION)
+            except Exception:  # a damaged header, which viewers ignore, too
+                orientation = None
+            turned = isinstance(orientation, int) and orientation in range(1, 9)
+            return PictureFile(
+                image=np.asarray(picture.convert("L" if mode in _GREY else "RGB")),
+                # Multi-picture files of some cameras (MPO) start with a JPEG picture.
+                kind="PNG" if picture.format == "PNG" else "JPEG",
+                orientation=orientation if turned else None,
+                profile=None if mode == "CMYK" else picture.info.get("icc_profile"),
+            )
+    except InputError:
+        raise
+    except UnidentifiedImageError:
+        raise InputError("is neither JPEG nor PNG") from None
+    except Exception as error:  # Pillow raises many kinds of errors for damaged files
+        raise InputError(_problem(error, path)[:160]) from None
+
+
+@contextmanager
+def _opened(path: Path, types: tuple[str, ...]) -> Iterator[Any]:
+    """Open a picture; Pillow also warns about harmless flaws, such as odd EXIF entries."""
+    from PIL import Image
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("error", Image.DecompressionBombWarning)
+        with Image.open(path, formats=types) as picture:
+            yield picture
+
+
+def _problem(error: Exception, path: Path) -> str:
+    text = str(error).replace(repr(str(path)), "the file").replace(str(path), "the file")
+    return " ".join(text.split()) or type(error).__name__
+
+
+def picture_size(path: Path | None, types: tuple[str, ...] = tuple(_TYPES)) -> Size | None:
+    """Return width and height in pixels, from the head of a file alone; None for no picture."""
+    if path is None:
+        return None
+    try:
+        with _opened(path, types) as picture:
+            return int(picture.width), int(picture.height)
+    except Exception:  # Pillow fails in many ways on damaged files
+        return None
+
+
+def write_picture(path: Path, picture: PictureFile) -> None:
+    """Write a picture atomically; JPEG with quality 95 and without chroma subsampling.
+
+    Raises
+    ------
+    InputError
+        If it cannot be written.
+    """
+    from PIL import Image
+
+    options: dict[str, Any] = dict(_JPEG_OPTIONS) if picture.kind == "JPEG" else {}
+    if picture.profile:
+        options["icc_profile"] = picture.profile
+    if picture.orientation is not None:
+        options["exif"] = Image.Exif()
+        options["exif"][ORIENTATION] = picture.orientation
+    with replacing(path) as temporary:
+        Image.fromarray(picture.image).save(temporary, format=picture.kind, **options)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Picture:
+    """The picture of an image, or why there is none.
+
+    Parameters
+    ----------
+    image : (H, W, 3) uint8 array or None
+        RGB, scaled down if it was large. None if there is no picture to show.
+    problem : {"", "missing", "damaged", "unsafe", "reshaped"}
+        Empty for a good picture. "unsafe" names could lead out of the folder; a "reshaped" picture
+        has another shape than the annotation says, and is still shown.
+    reason : str
+        The problem as a phrase, such as ``not in images``.
+    """
+
+    image: npt.NDArray[np.uint8] | None
+    problem: str = ""
+    reason: str = ""
+
+
+class Pictures:
+    """The pictures in a folder.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        The folder.
+    longest : int
+        Larger pictures are scaled down to this many pixels on the longer side.
+
+    Raises
+    ------
+    InputError
+        If no such folder.
+    """
+
+    def __init__(self, folder: Path, longest: int = 1300) -> None:
+        if not folder.is_dir():
+            what = "is a file" if folder.exists() else "no such folder"
+            raise InputError(f"{folder}: {what}; give the folder with the pictures")
+        self.folder, self.longest = folder, longest
+
+    def find(self, name: str) -> Path | None:
+        """Find the file of an image; None if there is none.
+
+        Tries the name itself; the name without its folders; for images named by number, as in
+        V-COCO, the file names of COCO; and the name with the usual suffixes.
+        """
+        if leads_outside(name):
+            return None
+        for candidate in _candidates(name):
+            try:
+                if (self.folder / candidate).is_file():
+                    return self.folder / candidate
+            except (OSError, ValueError):
+                continue  # too long or otherwise invalid as a file name
+        return None
+
+    def size(self, name: str) -> Size | None:
+        """Return width and height of the picture of an image; None where it cannot be read."""
+        return picture_size(self.find(name), _SHOWN)
+
+    def read(self, name: str, size: Size | None = None) -> Picture:
+        """Read the picture of an image.
+
+        Parameters
+        ----------
+        name : str
+            As annotations and predictions call it.
+        size : (width, height), optional
+            In pixels, as the annotation says.
+        """
+        if leads_outside(name):
+            reason = "the name leads out of the folder" if name else "the image has no name"
+            return Picture(image=None, problem=UNSAFE if name else MISSING, reason=reason)
+        path = self.find(name)
+        if path is None:
+            return Picture(image=None, problem=MISSING, reason=f"not in {self.folder}")
+        try:
+            image, shape = _shown(path, size, self.longest)
+        except Exception as error:  # Pillow raises many kinds of errors for damaged files
+            reason = f"cannot be read ({_problem(error, path)[:80]})"
+            return Picture(image=None, problem=DAMAGED, reason=reason)
+        if size is not None and abs(shape[0] * size[1] / (shape[1] * size[0]) - 1) > _OFF:
+            reason = f"is {shape[0]} x {shape[1]} pixels and annotated as {size[0]} x {size[1]}"
+            return Picture(image=image, problem=RESHAPED, reason=reason)
+        return Picture(image=image)
+
+
+def leads_outside(name: str) -> bool:
+    """Whether a name is empty, or could refer to a file outside a folder on any system."""
+    paths = (PurePosixPath(name), PureWindowsPath(name))
+    return (
+        not name.strip() or "\0" in name or any(path.anchor or ".." in path.parts for path in paths)
+    )
+
+
+def _candidates(name: str) -> Iterator[str]:
+    """Give the possible file names of an image."""
+    for file in dict.fromkeys((name, PurePosixPath(name).name)):
+        yield file
+        coco = _COCO.fullmatch(file)
+        number = coco[1] if coco else file
+        if number.isascii() and number.isdecimal():
+            digits = number.zfill(12)
+            yield from (f"COCO_{split}_{digits}.jpg" for split in _SPLITS)
+            yield f"{digits}.jpg"
+        yield from (f"{file}{suffix}" for suffix in SUFFIXES)
+
+
+def _shown(path: Path, size: Size | None, longest: int) -> tuple[npt.NDArray[np.uint8], Size]:
+    """Read a picture; return it, scaled down if it is large, and its original size."""
+    from PIL import ImageOps
+
+    with _opened(path, _SHOWN) as picture:
+        if size is not None and picture.size == size[::-1] != size:
+            # The annotation has the size of the picture as displayed, after its EXIF rotation.
+            picture = ImageOps.exif_transpose(picture)
+        shape = picture.size
+        picture.draft("RGB", (longest, longest))
+        picture = picture.convert("RGB")
+        picture.thumbnail((longest, longest))
+        return np.asarray(picture), shape
+
+
+class SentPicture(NamedTuple):
+    """A picture for a message.
+
+    Parameters
+    ----------
+    url : str
+        ``data:image/jpeg;base64,...``.
+    width, height : int
+        In pixels.
+    """
+
+    url: str
+    width: int
+    height: int
+
+
+Find = Callable[[str], Path | None]
+"""Gives the file of an image by its name, None where there is none."""
+
+
+def check_pictures(find: Find, images: Sequence[str], which: str) -> None:
+    """Refuse a folder that has no picture of some images.
+
+    Parameters
+    ----------
+    find : callable
+        As :data:`Find`.
+    images : sequence of str
+        Names.
+    which : str
+        Says in the message which pictures these are.
+
+    Raises
+    ------
+    InputError
+        Where there are images, and none of their pictures.
+    """
+    if images and not any(find(name) is not None for name in images):
+        raise InputError(
+            f"--images: has none of the {len(images)} pictures {which}; the first is "
+            f"{images[0]!r}; give the folder that holds them"
+        )
+
+
+def sent_picture(find: Find, image: str) -> SentPicture:
+    """Read the picture of an image, a JPEG or PNG file, for a message.
+
+    The file is sent as it is. Only where it asks to be turned, it is sent anew, as stored: boxes
+    are about the stored pixels, and some servers would turn the picture and others not.
+
+    Raises
+    ------
+    InputError
+        Where it is missing, damaged, or of another kind; the message leaves the name of the image
+        to the caller.
+    """
+    path = find(image)
+    if path is None:
+        raise InputError("not in the folder")
+    try:
+        file = read_picture(path)
+        data, kind = path.read_bytes(), file.kind
+    except OSError as error:
+        raise InputError(str(error.strerror or error)) from None
+    if file.orientation not in (None, 1):
+        from PIL import Image
+
+        buffer = io.BytesIO()
+        Image.fromarray(file.image).save(buffer, "PNG")
+        data, kind = buffer.getvalue(), "PNG"
+    height, width = file.image.shape[:2]
+    text = base64.b64encode(data).decode("ascii")
+    return SentPicture(url=f"data:{_TYPES[kind]};base64,{text}", width=width, height=height)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Frame:
+    """The numbers by which places in a picture are given.
+
+    Parameters
+    ----------
+    width, height : int
+        Of the picture in pixels.
+    unit : {"pixels", "thousandths"}
+        Pixels, or thousandths of width and height, as some models have learnt.
+    """
+
+    width: int
+    height: int
+    unit: Unit = "pixels"
+
+    @property
+    def words(self) -> str:
+        """How boxes are written, for a model."""
+        if self.unit == "thousandths":
+            numbers = "in thousandths of the width and height of the picture"
+        else:
+            numbers = f"in pixels of the picture, which is {self.width} wide and {self.height} high"
+        return f"[left, top, right, bottom] {numbers}, counted from its upper left corner"
+
+    def written(self, box: Box) -> str:
+        """Write a box in pixels in the numbers of the frame."""
+        numbers = (f"{side / scale:.0f}" for side, scale in zip(box, self._scale, strict=True))
+        return f"[{', '.join(numbers)}]"
+
+    def read(self, numbers: Sequence[float]) -> Box:
+        """Return the box in pixels that four numbers give."""
+        x1, y1, x2, y2 = (
+            number * scale for number, scale in zip(numbers, self._scale, strict=True)
+        )
+        return x1, y1, x2, y2
+
+    def holds(self, box: Box) -> bool:
+        """Whether a box in pixels lies in the picture, but for a little."""
+        left, top, right, bottom = box
+        far = right > self.width + _SLACK or bottom > self.height + _SLACK
+        return not far and min(left, top) >= -_SLACK
+
+    @property
+    def _scale(self) -> tuple[float, float, float, float]:
+        if self.unit == "pixels":
+            return 1.0, 1.0, 1.0, 1.0
+        x, y = self.width / _THOUSAND, self.height / _THOUSAND
+        return x, y, x, y
+
+
+def message(url: str, text: str) -> list[dict[str, Any]]:
+    """Put a picture and a text into messages of OpenAI's chat completions."""
+    picture = {"type": "image_url", "image_url": {"url": url}}
+    return [{"role": "user", "content": [picture, {"type": "text", "text": text}]}]
+
+
+class ImageQuestions(NamedTuple):
+    """The open questions about one image, which share its picture.
+
+    Parameters
+    ----------
+    image : str
+        Its name.
+    places : tuple of int
+        Of its questions.
+    """
+
+    image: str
+    places: tuple[int, ...]
+
+
+def open_questions(images: Sequence[str], answered: Collection[int]) -> tuple[ImageQuestions, ...]:
+    """Group what is still to be asked by image.
+
+    Those behind the last answer come first: what had no reply in an earlier run may have none
+    again, and must not keep the others waiting.
+
+    Parameters
+    ----------
+    images : sequence of str
+        The image of each question.
+    answered : collection of int
+        Places of the questions that are answered.
+    """
+    places: dict[str, list[int]] = {}
+    for place, image in enumerate(images):
+        if place not in answered:
+            places.setdefault(image, []).append(place)
+    groups = [ImageQuestions(image=name, places=tuple(mine)) for name, mine in places.items()]
+    last = max(answered, default=-1)
+    return tuple(sorted(groups, key=lambda group: group.places[0] < last))
+
+
+def tokens_in(texts: Sequence[str], size: Size) -> float:
+    """Estimate the tokens of some questions about a picture of a width and height."""
+    return (
+        len(texts) * size[0] * size[1] / _PIXELS_PER_TOKEN
+        + sum(map(len, texts)) / LETTERS_PER_TOKEN
+    )
+
+
+class Unasked(NamedTuple):
+    """The images without answers, each with the reason.
+
+    Parameters
+    ----------
+    problems : tuple of (image, why)
+        Pictures that are missing or cannot be read, so that nothing was asked about them.
+    unanswered : tuple of (image, why)
+        That no reply came for; the next run asks again.
+    """
+
+    problems: tuple[tuple[str, str], ...]
+    unanswered: tuple[tuple[str, str], ...]
+
+
+def ask_images(
+    work: Callable[[ImageQuestions, SentPicture], Any],
+    groups: Sequence[ImageQuestions],
+    client: Client,
+    find: Find,
+    *,
+    workers: int,
+    proven: bool,
+    progress: Callable[[int], Any],
+) -> Unasked:
+    """Ask all questions about some images.
+
+    Parameters
+    ----------
+    work : callable
+        Asks the questions about an image, and keeps the answers; runs in threads.
+    groups : sequence of ImageQuestions
+        What is asked.
+    client : Client
+        The model.
+    find : callable
+        As :data:`Find`.
+    workers, proven
+        As of :func:`diaghoi.language.asking.ask_all`.
+    progress : callable
+        Called with the number of questions that are done.
+
+    Raises
+    ------
+    InputError
+        Where no further question can succeed.
+    """
+
+    def asked(group: ImageQuestions) -> str:
+        try:
+            picture = sent_picture(find, group.image)
+        except InputError as error:
+            return str(error)
+        work(group, picture)
+        return ""
+
+    done: list[tuple[str, str, str]] = []
+    for outcome in ask_all(asked, groups, client, workers=workers, proven=proven):
+        progress(len(outcome.tag.places))
+        done.append((outcome.tag.image, outcome.failure, outcome.value or ""))
+    done.sort()
+    return Unasked(
+        problems=tuple((image, problem) for image, _, problem in done if problem),
+        unanswered=tuple((image, failure) for image, failure, _ in done if failure),
+    )

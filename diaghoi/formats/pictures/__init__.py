@@ -1,1 +1,0 @@
-"""Folders and files of pictures."""

@@ -1,0 +1,455 @@
+"""Batches of a training or evaluation loop: read to scenes, and streamed to the package's file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+from itertools import accumulate
+from pathlib import Path
+from typing import IO, Any
+from zipfile import ZipFile
+
+import numpy as np
+
+from diaghoi.data.memory import StoredArray
+from diaghoi.data.scenes import COLUMNS, Scenes
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats import dense_arrays
+from diaghoi.formats.base import Kind, Options
+from diaghoi.formats.content import Content, parts_in
+from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.listed import ListLayout, read_listed
+from diaghoi.formats.numbering import TripletNumbers
+from diaghoi.formats.output import replacing
+from diaghoi.formats.own import in_order, joined, part_name, write
+from diaghoi.formats.v_coco.keys import image_number
+from diaghoi.formats.zipped import members
+
+# Arrays of boxes and single triplets are read as lists: column of a list, and array of a batch.
+_BOXES = {"bbox": "boxes", "category_id": "labels"}
+_TRIPLETS = {
+    "subject_id": "sub_ids",
+    "object_id": "obj_ids",
+    "category_id": "verbs",
+    "score": "scores",
+    "action_score": "action_scores",
+}
+# What the references in these columns count: images, or the rows of a table by one of its columns.
+_REFERENCES = {
+    "box_image": "names",
+    "pair_human": "box_image",
+    "pair_object": "box_image",
+    "triplet_pair": "pair_human",
+}
+# Columns that a batch may lack, their tables, and what gives them in a batch.
+_OPTIONAL = {
+    "box_score": ("box", "scores of boxes"),
+    "pair_score": ("pair", "verb_scores"),
+    "triplet_action_score": ("triplet", "action_scores"),
+}
+
+
+class Batches:
+    """Read the batches of one data set; no image may come twice.
+
+    Parameters
+    ----------
+    dataset : str
+        The data set, or the ``.toml`` file that describes it.
+    objects : str, optional
+        Object numbering of labels; found from the first batch with pairs when not given.
+    top : int, optional
+        Triplets kept per image of dense scores.
+    again : str
+        What to do about an image that came before, for the message.
+    """
+
+    def __init__(
+        self, dataset: str, *, objects: str | None = None, top: int | None = None, again: str
+    ) -> None:
+        self.vocabulary = vocabulary(dataset)
+        # A batch is small, and its values are documented: only a description may change them.
+        described = self.vocabulary.conventions is not None
+        self._options = Options(
+            vocabulary=self.vocabulary,
+            objects=self.vocabulary.name if described and objects is None else objects,
+            verbs=None if described else 0,
+            stated=described,
+            boxes=None if described else "xyxy",
+            top=top,
+        )
+        self._again = again
+        self.reset()
+
+    def reset(self) -> None:
+        """Forget all images, and how objects are numbered."""
+        self._names: set[str] = set()
+        self._numbering: dict[Kind, str | None] = {}
+
+    def check_names(self, images: Sequence[str]) -> list[str]:
+        """Return the names of the images of a batch: in V-COCO, their numbers.
+
+        Raises
+        ------
+        InputError
+            Where one is not a name, or came in an earlier batch.
+        """
+        for name in images:
+            if not isinstance(name, str):
+                raise InputError(f"images of the batch: {name!r} is not a name; give strings")
+        names = list(images)
+        if "v-coco" in (self.vocabulary.name, self.vocabulary.of):
+            names = [image_number(name) or name for name in names]
+        again = [name for name in names if name in self._names]
+        if again:
+            raise InputError(
+                f"images that came in an earlier batch: {some_of(again)}; {self._again}"
+            )
+        return names
+
+    def added(self, names: Sequence[str]) -> None:
+        """Remember the images of a batch that was used."""
+        self._names.update(names)
+
+    def read(self, kind: Kind, names: Sequence[str], batch: Sequence[Mapping[str, Any]]) -> Scenes:
+        """Turn one side of a batch into scenes.
+
+        Parameters
+        ----------
+        kind : str
+            ``annotations`` or ``predictions``.
+        names : sequence of str
+            As :meth:`check_names` returns them.
+        batch : sequence of mapping
+            One per image, as of :meth:`diaghoi.Accumulator.update`.
+
+        Raises
+        ------
+        InputError
+            For anything that cannot be used, naming image, key and value.
+        """
+        file = f"{kind} of the batch"
+        where = [f"{file}: image '{name}'" for name in names]
+        rows = [_arrays(*image) for image in zip(where, batch, strict=True)]
+        dense = any("verb_scores" in row for row in rows)
+        named = [
+            (row if dense else _lists(image, row, kind)) | {"filename": name}
+            for image, name, row in zip(where, names, rows, strict=True)
+        ]
+        content = Content(Path(file), "pickle", named)
+        options = self._options
+        if options.objects is None:
+            options = replace(options, objects=self._numbering.get(kind))
+        if dense:
+            scenes = dense_arrays.FORMAT.read(content, kind, options).load()
+        else:
+            scenes = read_listed(content, _layout(kind), options)
+        if options.objects is None and len(scenes.pair_human):
+            # Decided once: in a small batch all human boxes may happen to be called something else.
+            self._numbering[kind] = scenes.numbering
+        people = kind == "annotations" and self.vocabulary.agents is not None
+        if people and any("ignored" in row for row in rows):
+            # People whose actions are not annotated.
+            ignored = [_ignored(*image) for image in zip(where, rows, strict=True)]
+            return replace(scenes, box_ignored=np.concatenate(ignored))
+        return scenes
+
+
+def _layout(kind: Kind) -> ListLayout:
+    return ListLayout(
+        name="filename",
+        boxes="boxes",
+        triplets="triplets",
+        scored=kind == "predictions",
+        objects="coco80",
+        numbers=TripletNumbers("verb", 0),
+        box_arrays=_BOXES,
+        triplet_arrays=_TRIPLETS,
+    )
+
+
+def _arrays(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Turn what one image gives into arrays."""
+    if not isinstance(row, Mapping):
+        raise InputError(f"{where}: is a {type(row).__name__}; give a dict")
+    arrays = {}
+    for key, value in row.items():
+        try:
+            arrays[key] = _array(value)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{where}: {key}: is not an array ({error})") from None
+    return arrays
+
+
+def _array(value: Any) -> Any:
+    """Turn a tensor on any device into an array."""
+    if not hasattr(value, "detach"):
+        return np.asarray(value)
+    tensor = value.detach().cpu()
+    try:
+        return tensor.numpy()
+    except TypeError:  # NumPy has no bfloat16
+        return tensor.float().numpy()
+
+
+def _lists(where: str, row: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
+    """Bring arrays of triplets to the layout of the triplet lists."""
+    left_out = {"score", "action_score"} if kind == "annotations" else set()
+    if "action_scores" not in row:
+        left_out.add("action_score")
+    columns = {column: key for column, key in _TRIPLETS.items() if column not in left_out}
+    keys = [*_BOXES.values(), *columns.values()]
+    missing = [key for key in keys if key not in row]
+    if missing:
+        raise InputError(f"{where}: no {', '.join(missing)}")
+    single = [key for key in keys if row[key].ndim == 0]
+    if single:
+        raise InputError(f"{where}: {single[0]}: is a single value; give an array")
+    length = {key: len(row[key]) for key in (*columns.values(), *_BOXES.values())}
+    if length["boxes"] != length["labels"] or len({length[key] for key in columns.values()}) > 1:
+        lengths = ", ".join(f"{key} {rows}" for key, rows in length.items())
+        raise InputError(f"{where}: lengths do not fit: {lengths}")
+    return {"boxes": _rows(row, _BOXES), "triplets": _rows(row, columns)}
+
+
+def _rows(row: Mapping[str, Any], columns: Mapping[str, str]) -> list[dict[str, Any]]:
+    rows = zip(*(row[key].tolist() for key in columns.values()), strict=True)
+    return [dict(zip(columns, values, strict=True)) for values in rows]
+
+
+def _ignored(where: str, row: Mapping[str, Any]) -> Any:
+    """Return whose actions are not annotated, where the image says who they are."""
+    boxes = len(row["boxes"])
+    ignored = row.get("ignored", np.zeros(boxes, dtype=bool))
+    if ignored.shape != (boxes,) or (boxes and ignored.dtype.kind not in "biu"):
+        raise InputError(
+            f"{where}: ignored: has shape {ignored.shape} and type {ignored.dtype}; give true or "
+            f"false for each of the {boxes} boxes"
+        )
+    return ignored.astype(bool)
+
+
+class PredictionWriter:
+    """Write predictions batch by batch to one file, from inside an evaluation loop.
+
+    What is flushed survives the process: until the end it is in the folder ``<path>.parts``, in
+    files that are complete in themselves, and ``diaghoi report <path>.parts`` or
+    :func:`diaghoi.read_predictions` read it if the process was killed. At the end of the ``with``
+    block, or with :meth:`close`, the parts become one file, and the folder goes. If the block ends
+    with an error, the parts stay and the file is not written. At most ``every`` images, or a batch,
+    are kept in memory.
+
+    Parameters
+    ----------
+    path : path
+        The ``.npz`` file; it appears complete or not at all.
+    dataset : str
+        The data set, or the ``.toml`` file that describes it.
+    objects : str, optional
+        Object numbering of labels: ``coco80``, ``coco91``, ``hico80``, ``coco80-1`` or
+        ``coco91-0``; found from the first batch with pairs when not given.
+    top : int, optional
+        Triplets kept per image of dense scores; in HICO-DET at least 100, the default.
+    every : int
+        Flush after this many images.
+
+    Raises
+    ------
+    InputError
+        If the folder cannot be made, or holds the parts of a run that did not end.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> import diaghoi
+    >>> boxes = np.array([[10.0, 10, 60, 120], [40, 60, 110, 130]])
+    >>> rides = dict(boxes=boxes, labels=[0, 1], sub_ids=[0], obj_ids=[1], verbs=[76], scores=[0.9])
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> with PredictionWriter(f"{folder.name}/preds.npz") as writer:
+    ...     writer.update(["a.jpg"], [rides])
+    >>> diaghoi.read_predictions(f"{folder.name}/preds.npz")
+    <Scenes of hico-det: 1 images, 2 boxes, 1 pairs, 1 triplets>
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        dataset: str = "hico-det",
+        *,
+        objects: str | None = None,
+        top: int | None = None,
+        every: int = 100,
+    ) -> None:
+        if every < 1:
+            raise InputError(f"every: {every}: give at least 1 image")
+        self.path = Path(path)
+        self.parts = self.path.with_name(f"{self.path.name}.parts")
+        self._every = every
+        self._batches = Batches(
+            dataset, objects=objects, top=top, again="give every image to one update()"
+        )
+        self._has: dict[str, bool] = {}
+        self._waiting: list[Scenes] = []
+        self._written = 0
+        self._open = True
+        if self.path.is_dir():
+            raise InputError(
+                f"{self.path}: cannot be written: it is a folder; give the name of a file"
+            )
+        try:
+            self.parts.mkdir(exist_ok=True)
+            left = len(parts_in(self.parts))
+        except OSError as error:
+            reason = error.strerror or error
+            raise InputError(
+                f"{self.parts}: cannot be made: {reason}; give another path"
+            ) from error
+        if left:
+            raise InputError(
+                f"{self.parts}: holds {left} parts of a run that did not end; move the folder away "
+                "to keep them (it is read like a file), or remove it"
+            )
+
+    def update(self, images: Sequence[str], predictions: Sequence[Mapping[str, Any]]) -> None:
+        """Add a batch.
+
+        Parameters
+        ----------
+        images : sequence of str
+            Names of the images; no image may come twice.
+        predictions : sequence of mapping
+            One per image, as of :meth:`diaghoi.Accumulator.update`.
+
+        Raises
+        ------
+        InputError
+            Where lengths differ, an image came before, or arrays cannot be used: the batch is then
+            not added. Also where a part cannot be written.
+        """
+        self._check_open()
+        if len(images) != len(predictions):
+            raise InputError(
+                f"a batch needs one entry per image: {len(images)} images, {len(predictions)} "
+                "predictions"
+            )
+        if len(images) == 0:
+            return
+        names = self._batches.check_names(images)
+        scenes = self._batches.read("predictions", names, predictions)
+        self._has |= self._columns(scenes)
+        self._waiting.append(scenes)
+        self._batches.added(names)
+        if sum(map(len, self._waiting)) >= self._every:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write the images that are still in memory; they then survive the process.
+
+        Raises
+        ------
+        InputError
+            If they cannot be written.
+        """
+        self._check_open()
+        if self._waiting:
+            write(self.parts / part_name(self._written + 1), joined(self._waiting))
+            self._waiting.clear()
+            self._written += 1
+
+    def close(self) -> None:
+        """Write the file and remove the parts; nothing happens if it is closed already.
+
+        Raises
+        ------
+        InputError
+            If no batch was added, or the file cannot be written; the parts then stay.
+        """
+        if not self._open:
+            return
+        self.flush()
+        if self._written:
+            _join(self.parts, self.path)
+        self._open = False
+        # The first part goes first: without it, what is left is never taken for all of a run.
+        for _, part in sorted(parts_in(self.parts).items()):
+            part.unlink(missing_ok=True)
+        with suppress(OSError):  # something else may be in the folder; then it stays
+            self.parts.rmdir()
+        if not self._written:
+            raise InputError(f"{self.path}: not written: no batch was added with update()")
+
+    def __enter__(self) -> PredictionWriter:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *details: object) -> None:
+        if kind is None:
+            self.close()
+        elif self._open:
+            # A file with some of the images must not look like that of a complete run.
+            self.flush()
+            self._open = False
+
+    def _check_open(self) -> None:
+        if not self._open:
+            raise InputError(f"{self.path}: the writer is closed; make a new one")
+
+    def _columns(self, scenes: Scenes) -> dict[str, bool]:
+        """Return which columns a batch has, where it has rows; all batches need the same."""
+        has = {
+            name: getattr(scenes, name) is not None
+            for name, (table, _) in _OPTIONAL.items()
+            if scenes.bounds[table][-1]
+        }
+        for name, there in has.items():
+            if there != self._has.get(name, there):
+                now, before = ("", "did not") if there else ("no ", "did")
+                raise InputError(
+                    f"predictions of the batch: have {now}{_OPTIONAL[name][1]}, earlier batches "
+                    f"{before}; give all images in the same form"
+                )
+        return has
+
+
+def _join(folder: Path, path: Path) -> None:
+    """Join the parts in a folder into one file, a part of a column in memory at a time."""
+    parts = [members(part) for part in in_order(folder)]
+    notes = dict.fromkeys(note for part in parts for note in part["notes"].read().tolist())
+    # Of every column the array of each part; the header is that of the first one.
+    header = {name: parts[0][name].read() for name in parts[0] if name not in COLUMNS}
+    header["notes"] = np.array(list(notes), dtype=np.str_)
+    with replacing(path) as temporary, ZipFile(temporary, "w") as archive:
+        for name, array in header.items():
+            with archive.open(f"{name}.npy", "w") as entry:
+                np.lib.format.write_array(entry, array, allow_pickle=False)
+        for name in COLUMNS:
+            columns = [part[name].column() for part in parts if name in part]
+            before = None
+            if name in _REFERENCES:
+                owners = (part[_REFERENCES[name]].rows() for part in parts)
+                before = [0, *accumulate(owners)]
+            if columns:
+                # As numpy.savez does, because the size of an entry is not known before.
+                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                    _write_column(entry, columns, before)
+
+
+def _write_column(
+    entry: IO[bytes], columns: Sequence[StoredArray], before: Sequence[int] | None
+) -> None:
+    """Write one column; references are shifted by the rows ``before`` each part, last of all."""
+    kind = np.result_type(*[column.dtype for column in columns])
+    if before is not None:
+        kind = np.dtype(np.int32 if before[-1] <= np.iinfo(np.int32).max else np.int64)
+    shape = (sum(column.shape[0] for column in columns), *columns[0].shape[1:])
+    np.lib.format.write_array_header_1_0(
+        entry, {"descr": kind.str, "fortran_order": False, "shape": shape}
+    )
+    for number, column in enumerate(columns):
+        rows = column.rows(0, column.shape[0])
+        if before is not None:
+            rows = np.where(rows < 0, -1, rows.astype(np.int64) + before[number])
+        entry.write(rows.astype(kind).tobytes())
