@@ -9,6 +9,7 @@ from diaghoi.formats.columnar import write
 from diaghoi.formats.content import Content
 from diaghoi.formats.dense_arrays import write_dense_arrays
 from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.lists import write_triplet_lists
 from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.reading import (
     open_annotations,
@@ -20,7 +21,6 @@ from diaghoi.formats.reading import (
     read_predictions,
 )
 from diaghoi.formats.registry import FORMATS, recognise
-from diaghoi.formats.triplet_lists import write_triplet_lists
 from diaghoi.formats.v_coco.writing import write_v_coco
 
 __all__ = [

@@ -15,20 +15,17 @@ from diaghoi.formats import (
     columnar,
     da_hoi,
     dense_arrays,
-    gen_vlkt,
     hoi_r1,
     hoi_transformer,
-    hoidet,
+    lists,
     open_vocabulary,
     pair_lists,
-    ppdm,
     swig,
-    triplet_lists,
 )
 from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.hico_det import anno_bbox, anno_list, cdn_json, converted
+from diaghoi.formats.hico_det import anno_bbox, anno_list, converted
 from diaghoi.formats.hico_det import detections as hico_detections
 from diaghoi.formats.hico_det import instances as hico_instances
 from diaghoi.formats.ican import results as ican
@@ -37,31 +34,31 @@ from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 
 FORMATS: dict[str, Format] = {
-    module.FORMAT.name: module.FORMAT
-    for module in (
-        columnar,
-        gen_vlkt,
-        ppdm,
-        triplet_lists,
-        pair_lists,
-        dense_arrays,
-        converted,
-        hico_detections,
-        hico_instances,
-        cdn_json,
-        anno_bbox,
-        anno_list,
-        vcoco_annotations,
-        vcoco_results,
-        ican,
-        swig,
-        hoi_transformer,
-        hoidet,
-        agent_hoi,
-        hoi_r1,
-        cmd_se,
-        da_hoi,
-        open_vocabulary,
+    format.name: format
+    for format in (
+        columnar.FORMAT,
+        lists.GenVlkt(),
+        lists.Ppdm(),
+        lists.TripletLists(),
+        pair_lists.FORMAT,
+        dense_arrays.FORMAT,
+        converted.FORMAT,
+        hico_detections.FORMAT,
+        hico_instances.FORMAT,
+        lists.CdnJson(),
+        anno_bbox.FORMAT,
+        anno_list.FORMAT,
+        vcoco_annotations.FORMAT,
+        vcoco_results.FORMAT,
+        ican.FORMAT,
+        swig.FORMAT,
+        hoi_transformer.FORMAT,
+        lists.HoiDet(),
+        agent_hoi.FORMAT,
+        hoi_r1.FORMAT,
+        cmd_se.FORMAT,
+        da_hoi.FORMAT,
+        open_vocabulary.FORMAT,
     )
 }
 
