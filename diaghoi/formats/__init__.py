@@ -8,7 +8,7 @@ from diaghoi.formats.base import Format, Options, Reading, Recognised
 from diaghoi.formats.columnar import write
 from diaghoi.formats.content import Content
 from diaghoi.formats.dense_arrays import write_dense_arrays
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.lists import write_triplet_lists
 from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.reading import (
@@ -27,7 +27,6 @@ __all__ = [
     "FORMATS",
     "Content",
     "Format",
-    "Meaning",
     "Options",
     "Reading",
     "Recognised",

@@ -40,7 +40,7 @@ from diaghoi.formats.checks import (
     shown,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.records import Images, RecordTable
 
 _NAME, _NUMBER = "filename", "img_id"
@@ -85,7 +85,8 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=table.rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning(table.integers(_OBJECT), table.integers(_VERBS)),
+        category=table.integers(_OBJECT),
+        verb=table.integers(_VERBS),
         score=check_scores(table.rows, score, "the score of all four"),
         action_score=action,
         box_scores=box_scores,

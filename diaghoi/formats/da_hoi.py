@@ -37,7 +37,7 @@ from diaghoi.formats.checks import (
     whole_number,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.records import Images, RecordTable
 
 _NAMES, _BOXES, _SCORES = "pred_object_names", "bboxes", "max_scores"
@@ -81,7 +81,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=rows.image[verbs.pair],
         human=human[verbs.pair],
         object_box=object_box[verbs.pair],
-        meaning=Meaning.of_classes(options.vocabulary, verbs.hoi),
+        hoi=verbs.hoi,
         score=check_scores(scored, score, ""),
         action_score=verbs.score,
         source=content.file,

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -11,7 +12,9 @@ from diaghoi.data.arrays.distinct import distinct, distinct_boxes, runs_of_image
 from diaghoi.data.arrays.types import FloatArray, IntArray, StrArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.exceptions import InputError
+from diaghoi.formats.base import Options
+from diaghoi.formats.checks import Rows, check_boxes, check_scores, names_array
+from diaghoi.formats.numbering import hoi_classes
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -114,37 +117,70 @@ def _tables(
     )
 
 
-class Meaning(NamedTuple):
-    """What triplets are of.
+class Flat:
+    """Read what all formats have in common that repeat both boxes in every triplet.
 
     Parameters
     ----------
-    category, verb : (T,) int array
-        Category of the object, and verb.
+    rows : Rows
+        The triplets.
+    options : Options
+        The user's options.
+    origin : {0, 1}
+        Where the format counts pixels from.
+    notes : iterable of str
+        What a reader of the results has to know; :meth:`classes` adds to it.
     """
 
-    category: IntArray
-    verb: IntArray
+    def __init__(
+        self, rows: Rows, options: Options, *, origin: int = 0, notes: Iterable[str] = ()
+    ) -> None:
+        self.rows, self.options, self.notes = rows, options, [*notes]
+        self._origin = options.origin_or(origin)
 
-    @classmethod
-    def of_classes(cls, vocabulary: Vocabulary, hoi: IntArray) -> Meaning:
-        """Return what HOI classes are of; each must have an object (:func:`check_objects`)."""
-        category, verb = vocabulary.class_object[hoi], vocabulary.class_verb[hoi]
-        return cls(category.astype(np.int64), verb.astype(np.int64))
+    def boxes(self, values: FloatArray, column: str = "") -> FloatArray:
+        """Return the (rows, 4) boxes as corners counted from zero.
 
+        Raises
+        ------
+        InputError
+            As :func:`~diaghoi.formats.checks.check_boxes`.
+        """
+        corners = self.options.corners(values)
+        return check_boxes(self.rows, corners, column, origin=self._origin)
 
-def check_objects(file: str, vocabulary: Vocabulary) -> None:
-    """Refuse a data set whose HOI classes do not say the object, for formats that rely on it.
+    def scores(self, values: FloatArray, column: str = "") -> FloatArray:
+        """Return the (rows,) scores, which must be finite.
 
-    Raises
-    ------
-    InputError
-        For V-COCO.
-    """
-    if vocabulary.any_object:
-        raise InputError(
-            f"{file}: holds HOI classes instead of objects, but those of {vocabulary.name} do not "
-            "say the object; give --dataset hico-det, or a file with the categories of boxes"
+        Raises
+        ------
+        InputError
+            For NaN and infinity.
+        """
+        return check_scores(self.rows, values, column)
+
+    def classes(
+        self, numbers: IntArray, score: FloatArray | None = None, column: str = "", first: int = 0
+    ) -> IntArray:
+        """Return the HOI class of each row, counted from zero.
+
+        Parameters and errors are those of :func:`~diaghoi.formats.numbering.hoi_classes`.
+        """
+        hoi, notes = hoi_classes(self.rows, numbers, score, self.options, column, first=first)
+        self.notes += notes
+        return hoi
+
+    def scenes(self, human: FloatArray, object_box: FloatArray, **columns: Any) -> Scenes:
+        """Make scenes of boxes counted from zero; columns are those of :func:`from_repeated`."""
+        return from_repeated(
+            self.options.vocabulary,
+            names=names_array(self.rows.file, self.rows.names),
+            image=self.rows.image,
+            human=human,
+            object_box=object_box,
+            source=self.rows.file,
+            notes=tuple(self.notes),
+            **columns,
         )
 
 
@@ -156,7 +192,9 @@ def from_repeated(
     image: IntArray,
     human: FloatArray,
     object_box: FloatArray,
-    meaning: Meaning,
+    hoi: IntArray | None = None,
+    category: IntArray | None = None,
+    verb: IntArray | None = None,
     score: FloatArray | None = None,
     action_score: FloatArray | None = None,
     box_scores: tuple[FloatArray, FloatArray] | None = None,
@@ -179,8 +217,10 @@ def from_repeated(
         Image of each triplet, ascending.
     human, object_box : (T, 4) float64 array
         Its boxes, counted from zero.
-    meaning : Meaning
-        Category of its object, and its verb.
+    hoi : (T,) int array or None
+        Its HOI class, in a data set whose classes say the object.
+    category, verb : (T,) int array or None
+        Category of its object, and its verb, where ``hoi`` is not given.
     score, action_score : (T,) float64 array or None
         Its score, and that of the verb alone.
     box_scores : two (T,) float64 arrays or None
@@ -201,12 +241,15 @@ def from_repeated(
         distinct pairs of distinct boxes, in the order of first use. If not merged, each triplet has
         its own two boxes.
     """
+    if hoi is not None:
+        category = vocabulary.class_object[hoi].astype(np.int64)
+        verb = vocabulary.class_verb[hoi].astype(np.int64)
     tables = PairTables.of(
         vocabulary,
         image=image,
         human=human,
         object_box=object_box,
-        category=meaning.category,
+        category=np.asarray(category),
         box_scores=box_scores,
         merged=merged,
     )
@@ -223,7 +266,7 @@ def from_repeated(
         pair_human=tables.human[used],
         pair_object=tables.object[used],
         triplet_pair=pair,
-        triplet_verb=meaning.verb,
+        triplet_verb=np.asarray(verb),
         triplet_score=score,
         triplet_action_score=action_score,
         unread=unread,

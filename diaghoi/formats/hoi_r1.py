@@ -26,7 +26,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import Rows, check_amount, check_boxes, check_names, shown
 from diaghoi.formats.content import IMAGES_OF_ANSWERS, Content, begins
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 
 _ANSWERS, _REPLIES, _NAME = "preds", "outputs", "file_name"
 _HUMAN, _OBJECT, _CATEGORY, _VERBS = "human", "object", "object class", "verb class"
@@ -85,7 +85,8 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=rows.image,
         human=check_boxes(rows, human, _HUMAN, origin=origin),
         object_box=check_boxes(rows, thing, _OBJECT, origin=origin),
-        meaning=Meaning(category, verb),
+        category=category,
+        verb=verb,
         score=np.ones(len(rows)),
         unread=found.unread,
         source=content.file,

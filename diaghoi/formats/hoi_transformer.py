@@ -26,7 +26,7 @@ from diaghoi.formats.checks import (
     shown,
 )
 from diaghoi.formats.content import Content, begins
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.records import Images, RecordTable
 
 _SCORES = ("h_cls", "o_cls", "i_cls")
@@ -63,10 +63,8 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=table.rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning(
-            _named(table, "o_name", options.vocabulary.objects),
-            _named(table, "i_name", options.vocabulary.verbs),
-        ),
+        category=_named(table, "o_name", options.vocabulary.objects),
+        verb=_named(table, "i_name", options.vocabulary.verbs),
         score=check_scores(table.rows, score, "product of the scores"),
         action_score=scores["i_cls"],
         merged=False,

@@ -17,11 +17,11 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.base import Options
 from diaghoi.formats.checks import Rows, check_boxes, check_range
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import check_objects
 from diaghoi.formats.numbering import (
     Numbering,
     TripletNumbers,
     check_labels,
+    check_objects,
     find_numbering,
     read_triplets,
 )

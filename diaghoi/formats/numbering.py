@@ -27,7 +27,6 @@ from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Options, UnknownNumberError
 from diaghoi.formats.checks import Rows
-from diaghoi.formats.flat import check_objects
 
 # How many different triplets it takes to contradict a format clearly, how many triplets to bring it
 # into doubt, and the share of predictions that are looked at.
@@ -682,3 +681,18 @@ def _having(
 def _absent(labels: IntArray, table: Mapping[int, int]) -> BoolArray:
     """Mark the labels that a numbering does not have; -1 is an unknown category in all."""
     return ~np.isin(labels, [-1, *table])
+
+
+def check_objects(file: str, vocabulary: Vocabulary) -> None:
+    """Refuse a data set whose HOI classes do not say the object, for formats that rely on it.
+
+    Raises
+    ------
+    InputError
+        For V-COCO.
+    """
+    if vocabulary.any_object:
+        raise InputError(
+            f"{file}: holds HOI classes instead of objects, but those of {vocabulary.name} do not "
+            "say the object; give --dataset hico-det, or a file with the categories of boxes"
+        )

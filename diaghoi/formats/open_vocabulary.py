@@ -35,7 +35,7 @@ from diaghoi.formats.checks import (
     shown,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.records import RecordTable
 
 if TYPE_CHECKING:
@@ -110,7 +110,8 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning(words.object, verb),
+        category=words.object,
+        verb=verb,
         score=score,
         source=rows.file,
         notes=notes,

@@ -11,7 +11,6 @@ from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats import (
     agent_hoi,
-    cmd_se,
     columnar,
     da_hoi,
     dense_arrays,
@@ -20,12 +19,12 @@ from diaghoi.formats import (
     lists,
     open_vocabulary,
     pair_lists,
-    swig,
+    ten_numbers,
 )
 from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.hico_det import anno_bbox, anno_list, converted
+from diaghoi.formats.hico_det import anno_bbox, anno_list
 from diaghoi.formats.hico_det import detections as hico_detections
 from diaghoi.formats.hico_det import instances as hico_instances
 from diaghoi.formats.ican import results as ican
@@ -42,7 +41,7 @@ FORMATS: dict[str, Format] = {
         lists.TripletLists(),
         pair_lists.FORMAT,
         dense_arrays.FORMAT,
-        converted.FORMAT,
+        ten_numbers.Converted(),
         hico_detections.FORMAT,
         hico_instances.FORMAT,
         lists.CdnJson(),
@@ -51,12 +50,12 @@ FORMATS: dict[str, Format] = {
         vcoco_annotations.FORMAT,
         vcoco_results.FORMAT,
         ican.FORMAT,
-        swig.FORMAT,
+        ten_numbers.ByImage(),
         hoi_transformer.FORMAT,
         lists.HoiDet(),
         agent_hoi.FORMAT,
         hoi_r1.FORMAT,
-        cmd_se.FORMAT,
+        ten_numbers.ByClass(),
         da_hoi.FORMAT,
         open_vocabulary.FORMAT,
     )
@@ -72,7 +71,7 @@ def known_formats() -> dict[str, Format]:
     """All formats by name: those of this package, then those that others have registered.
 
     A package registers one with an entry point in the group ``diaghoi.formats`` that names a
-    :class:`~diaghoi.formats.Format`. Its format is tried after those of this package.
+    subclass of :class:`~diaghoi.formats.Format`. It is tried after those of this package.
 
     Raises
     ------
@@ -87,6 +86,8 @@ def known_formats() -> dict[str, Format]:
         except Exception as error:  # whatever the other package does wrong
             problem = f"cannot be loaded ({type(error).__name__}: {error})"
         else:
+            if isinstance(chosen, type) and issubclass(chosen, Format):
+                chosen = chosen()
             problem = "" if isinstance(chosen, Format) else f"is a {type(chosen).__name__}"
             if not problem and chosen.name in found:
                 problem = "has the name of another format"

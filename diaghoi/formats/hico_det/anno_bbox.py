@@ -28,7 +28,7 @@ from diaghoi.formats.checks import (
     whole_number,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.matlab import read_variable
 
 _Number = TypeVar("_Number", int, float)
@@ -66,7 +66,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning.of_classes(vocabulary, hoi),
+        hoi=hoi,
         source=file,
         notes=_notes(file, variable, found.invisible),
     )

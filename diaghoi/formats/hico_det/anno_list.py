@@ -23,7 +23,7 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import check_boxes, image_name, key_names, shown, whole_number
 from diaghoi.formats.content import Content, begins
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.numbering import hoi_classes
 from diaghoi.formats.records import Images
 
@@ -56,7 +56,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=pairs.rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning.of_classes(options.vocabulary, classes),
+        hoi=classes,
         source=content.file,
         notes=notes + read_as,
     )

@@ -27,7 +27,7 @@ from diaghoi.formats.checks import (
     whole_number,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import Meaning, from_repeated
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.records import Images, RecordTable
 
 _KEYS = ("annotation", "filenames", "objects", "verbs", "correspondence")
@@ -75,7 +75,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=tables["hoi"].rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning.of_classes(options.vocabulary, hoi),
+        hoi=hoi,
         source=file,
     )
 
