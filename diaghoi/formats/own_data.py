@@ -23,7 +23,7 @@ from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.content import Content, load
-from diaghoi.formats.hico_det import instances
+from diaghoi.formats.hico_det import HicoInstances
 from diaghoi.formats.output import replacing
 from diaghoi.formats.registry import matching
 
@@ -113,7 +113,7 @@ def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str
             if each is None:
                 continue
             chosen, kind = matching(each)
-            if chosen is instances.FORMAT:
+            if isinstance(chosen, HicoInstances):
                 return _named(each, folder)
             if kind != "pairs":
                 parts.append(_part(each, chosen, kind))

@@ -14,6 +14,8 @@ from diaghoi.formats import (
     columnar,
     da_hoi,
     dense_arrays,
+    hico_det,
+    hico_mat,
     hoi_r1,
     hoi_transformer,
     lists,
@@ -24,9 +26,6 @@ from diaghoi.formats import (
 from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.hico_det import anno_bbox, anno_list
-from diaghoi.formats.hico_det import detections as hico_detections
-from diaghoi.formats.hico_det import instances as hico_instances
 from diaghoi.formats.ican import results as ican
 from diaghoi.formats.pickle import collector_off
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
@@ -42,11 +41,11 @@ FORMATS: dict[str, Format] = {
         pair_lists.FORMAT,
         dense_arrays.FORMAT,
         ten_numbers.Converted(),
-        hico_detections.FORMAT,
-        hico_instances.FORMAT,
+        hico_mat.HicoDetections(),
+        hico_det.HicoInstances(),
         lists.CdnJson(),
-        anno_bbox.FORMAT,
-        anno_list.FORMAT,
+        hico_mat.AnnoBbox(),
+        hico_det.AnnoList(),
         vcoco_annotations.FORMAT,
         vcoco_results.FORMAT,
         ican.FORMAT,

@@ -15,7 +15,7 @@ from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.checks import Rows
-from diaghoi.formats.hico_det.detections import file_orders
+from diaghoi.formats.hico_mat import file_orders
 from diaghoi.formats.numbering import (
     CLEAR,
     DOUBTFUL,
