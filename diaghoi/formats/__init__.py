@@ -7,7 +7,7 @@ the order of the vocabulary, boxes xyxy counted from zero. Everything else is tr
 from diaghoi.formats.base import Format, Options, Reading, Recognised
 from diaghoi.formats.columnar import write
 from diaghoi.formats.content import Content
-from diaghoi.formats.dense_arrays import write_dense_arrays
+from diaghoi.formats.dense import write_dense_arrays
 from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.lists import write_triplet_lists
 from diaghoi.formats.pair_lists import write_pair_lists

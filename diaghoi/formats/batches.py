@@ -11,10 +11,10 @@ import numpy as np
 
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Kind, Options
 from diaghoi.formats.content import Content
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.dense import DenseArrays
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.numbering import TripletNumbers
 from diaghoi.formats.v_coco.keys import image_number
@@ -135,7 +135,7 @@ class Batches:
             options = replace(options, objects=self._numbering.get(kind))
         content = Content(Path(file), "pickle", named)
         scenes = (
-            dense_arrays.FORMAT.read(content, kind, options).load()
+            DenseArrays().read(content, kind, options)
             if dense
             else read_listed(content, LAYOUTS[kind], options)
         )

@@ -20,9 +20,9 @@ from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import MOST_CLASSES, Conventions, Numbers, Vocabulary
 from diaghoi.exceptions import InputError, number_of
-from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.content import Content, load
+from diaghoi.formats.dense import DenseArrays, verb_count
 from diaghoi.formats.hico_det import HicoInstances
 from diaghoi.formats.output import replacing
 from diaghoi.formats.registry import matching
@@ -145,7 +145,7 @@ def write_draft(path: Path, files: Sequence[str | os.PathLike[str]]) -> None:
 
 def _part(content: Content, chosen: Format, kind: Kind) -> _Part:
     """Read a file with its numbers as they are."""
-    verbs = dense_arrays.verb_count(content) if chosen is dense_arrays.FORMAT else None
+    verbs = verb_count(content) if isinstance(chosen, DenseArrays) else None
     try:
         return _read(content, chosen, kind, verbs, "xyxy")
     except InputError:

@@ -25,7 +25,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import EXACT, check_boxes, check_scores
 from diaghoi.formats.content import Content
-from diaghoi.formats.dense_best import TOP, best_triplets, cut_note
+from diaghoi.formats.dense_columns import best_triplets, cut_note
 from diaghoi.formats.flat import PairTables
 from diaghoi.formats.ican.objects import check_objects, find_objects
 from diaghoi.formats.ican.pairs import VALUES, ListedPairs, is_list, size
@@ -81,9 +81,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         category=label,
         box_scores=(human_score, object_score),
     )
-    # The official evaluators use 100 triplets per image, even if the protocol keeps fewer.
-    top = max(options.top or TOP, TOP)
-    best = best_triplets(rows, scores.by_verb(both, label), label, vocabulary, top)
+    best = best_triplets(rows, scores.by_verb(both, label), label, options)
     return Scenes(
         vocabulary=vocabulary,
         names=np.array(rows.names, dtype=np.str_),
@@ -93,17 +91,12 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         box_score=tables.box_score,
         pair_human=tables.human,
         pair_object=tables.object,
-        pair_score=best.pair_score,
-        triplet_pair=best.pair,
-        triplet_verb=best.verb,
-        triplet_score=best.score,
-        triplet_action_score=best.action_score,
-        top=top,
+        **best,
         source=content.file,
         notes=(
             *scores.notes,
             *notes,
-            cut_note(f"{content.file}: scores of all classes", top, options.top),
+            cut_note(f"{content.file}: scores of all classes", options.top),
         ),
     )
 
