@@ -18,6 +18,7 @@ from diaghoi.formats import (
     hico_mat,
     hoi_r1,
     hoi_transformer,
+    ican,
     lists,
     open_vocabulary,
     pair_lists,
@@ -26,7 +27,6 @@ from diaghoi.formats import (
 from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.ican import results as ican
 from diaghoi.formats.pickle import collector_off
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
@@ -38,7 +38,7 @@ FORMATS: dict[str, Format] = {
         lists.GenVlkt(),
         lists.Ppdm(),
         lists.TripletLists(),
-        pair_lists.FORMAT,
+        pair_lists.PairLists(),
         dense.DenseArrays(),
         ten_numbers.Converted(),
         hico_mat.HicoDetections(),
@@ -48,7 +48,7 @@ FORMATS: dict[str, Format] = {
         hico_det.AnnoList(),
         vcoco_annotations.FORMAT,
         vcoco_results.FORMAT,
-        ican.FORMAT,
+        ican.Ican(),
         ten_numbers.ByImage(),
         hoi_transformer.FORMAT,
         lists.HoiDet(),
