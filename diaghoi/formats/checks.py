@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray, StrArray
+from diaghoi.data.arrays.types import Array, FloatArray, IntArray, StrArray
 from diaghoi.exceptions import InputError, short
 from diaghoi.formats.content import SMALL
 
@@ -196,7 +196,7 @@ def first_not_finite(values: Array) -> int:
     return _first(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
 
 
-def _first(rows: BoolArray) -> int:
+def _first(rows: Any) -> int:
     return int(np.argmax(rows)) if rows.any() else -1
 
 
