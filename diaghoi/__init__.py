@@ -31,7 +31,7 @@ from diaghoi.formats import (
     read_annotations,
     read_predictions,
 )
-from diaghoi.formats.hico_det.image_labels import read_image_labels
+from diaghoi.formats.hico_mat import read_image_labels
 from diaghoi.formats.writer import PredictionWriter
 from diaghoi.oracles import ORACLES, Oracle
 

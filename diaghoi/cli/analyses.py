@@ -32,7 +32,7 @@ from diaghoi.diagnosis.variants import (
 )
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats import read_annotations
-from diaghoi.formats.hico_det.image_labels import ImageLabels
+from diaghoi.formats.hico_mat import ImageLabels
 from diaghoi.statistics.bootstrap import Method, bootstrap, check_settings
 from diaghoi.statistics.significance import Difference, corrected, level_of
 

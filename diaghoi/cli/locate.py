@@ -21,7 +21,7 @@ from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats import recognise
-from diaghoi.formats.hico_det.image_labels import ImageLabels, read_image_labels
+from diaghoi.formats.hico_mat import ImageLabels, read_image_labels
 from diaghoi.formats.toml import check_keys, read_toml, text_of
 
 # Folders below the working directory in which the code bases of the field keep a data set, and the

@@ -22,7 +22,7 @@ from diaghoi.diagnosis import diagnose as diagnosing
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import CLASS_COLUMNS, IMAGE_COLUMNS
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.formats.hico_det.image_labels import ImageLabels
+from diaghoi.formats.hico_mat import ImageLabels
 from diaghoi.formats.locations import is_remote
 
 TABLES = {"classes": CLASS_COLUMNS, "images": IMAGE_COLUMNS}

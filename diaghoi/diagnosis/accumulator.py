@@ -11,7 +11,7 @@ from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
-from diaghoi.formats.hico_det.image_labels import ImageLabels
+from diaghoi.formats.hico_mat import ImageLabels
 from diaghoi.formats.writer import Batches
 
 

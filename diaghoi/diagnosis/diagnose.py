@@ -20,7 +20,7 @@ from diaghoi.diagnosis.inputs import read_inputs
 from diaghoi.diagnosis.unscored import as_one_rank
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Reading
-from diaghoi.formats.hico_det.image_labels import ImageLabels, read_image_labels
+from diaghoi.formats.hico_mat import ImageLabels, read_image_labels
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack

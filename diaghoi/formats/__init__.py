@@ -6,8 +6,9 @@ the order of the vocabulary, boxes xyxy counted from zero. Everything else is tr
 
 from diaghoi.formats.base import Format, Options, Reading, Recognised
 from diaghoi.formats.content import Content
-from diaghoi.formats.dense_arrays import write_dense_arrays
+from diaghoi.formats.dense import write_dense_arrays
 from diaghoi.formats.flat import from_repeated
+from diaghoi.formats.lists import write_triplet_lists
 from diaghoi.formats.own import write
 from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.reading import (
@@ -21,7 +22,6 @@ from diaghoi.formats.reading import (
     read_predictions,
     recognise,
 )
-from diaghoi.formats.triplet_lists import write_triplet_lists
 from diaghoi.formats.v_coco.writing import write_v_coco
 
 __all__ = [

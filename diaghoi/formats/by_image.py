@@ -16,13 +16,7 @@ from diaghoi.formats.checks import Rows, check_amount, check_lengths, check_name
 from diaghoi.formats.content import Content
 from diaghoi.formats.flat import Flat
 from diaghoi.formats.named import positions
-from diaghoi.formats.numbering import (
-    TripletNumbers,
-    check_labels,
-    check_numbers,
-    find_triplet_numbers,
-    readings,
-)
+from diaghoi.formats.numbering import Numbering, TripletNumbers, check_labels, read_triplets
 from diaghoi.formats.records import RecordTable
 
 # What the values of a triplet may be called, in small letters, in the singular, "box" for "bbox".
@@ -163,31 +157,28 @@ def _meaning(flat: Flat, table: RecordTable, keys: dict[str, str], score: Any) -
         numbers = table.integers(keys["hoi"])
         return {"hoi": flat.classes(numbers, score, keys["hoi"])}
     vocabulary, options = flat.options.vocabulary, flat.options
+    numbering = Numbering(options.objects or "coco80")
     first: dict[str, Any] = next(chain.from_iterable(table.lists), {})
     if isinstance(first.get(keys["category"]), str):
         category: IntArray = positions(table, keys["category"], vocabulary.objects)
     else:
-        numbering = options.objects or "coco80"
         labels = table.integers(keys["category"])
-        category = check_labels(table.rows, labels, vocabulary, keys["category"], numbering)
+        category = check_labels(table.rows, labels, vocabulary, keys["category"], numbering.name)
     if isinstance(first.get(keys["verb"]), str):
         return {
             "category": category,
             "verb": positions(table, keys["verb"], vocabulary.verbs),
         }
-    numbers = table.integers(keys["verb"])
-    reading, notes = find_triplet_numbers(
-        flat.rows.file,
-        numbers,
+    category, verb, notes = read_triplets(
+        table.rows,
+        table.integers(keys["verb"]),
         category,
         score,
-        vocabulary,
-        fixed=TripletNumbers("verb", 0),
-        given=readings(options.verbs, options.classes),
+        options,
+        keys["verb"],
+        of_format=TripletNumbers("verb", 0),
+        numbering=numbering,
+        predictions=score is not None,
     )
     flat.notes += notes
-    options.shown["triplets"] = str(reading)
-    place = check_numbers(table.rows, numbers, reading, vocabulary, keys["verb"])
-    if reading.of == "class":
-        return {"hoi": place}
-    return {"category": category, "verb": place}
+    return {"category": category, "verb": verb}

@@ -219,15 +219,11 @@ def first_not_finite(values: Array) -> int:
         # A finite sum has only finite terms; else check each value (the sum may overflow).
         if np.isfinite(np.add.reduce(values, axis=None)):
             return -1
-    bad = ~np.isfinite(values).reshape(len(values), -1).all(axis=1)
-    return int(np.argmax(bad)) if bad.any() else -1
+    return _first(~np.isfinite(values).reshape(len(values), -1).all(axis=1))
 
 
-def first_too_large(boxes: Array) -> int:
-    """Return the first box with a coordinate beyond :data:`LARGEST`, -1 if there is none."""
-    if not boxes.size or max(boxes.max(), -boxes.min()) <= LARGEST:
-        return -1
-    return int(np.argmax((np.abs(boxes) > LARGEST).any(axis=1)))
+def _first(rows: Any) -> int:
+    return int(np.argmax(rows)) if rows.any() else -1
 
 
 def check_scores(rows: Rows, scores: Array, column: str) -> Array:
@@ -269,25 +265,21 @@ def check_boxes(
         For NaN and infinity, for boxes that end before they begin, and for coordinates beyond
         float32.
     """
-    given = xyxy
+
+    def refuse(bad: int, problem: str) -> None:
+        if bad >= 0:
+            raise rows.error(bad, column, f"the box {xyxy[bad].tolist()} {problem}")
+
     with np.errstate(over="ignore"):
         # Convert before any arithmetic: in NumPy 1, float32 with a scalar stays float32.
-        xyxy = xyxy.astype(np.float64, copy=False)
-    bad = first_not_finite(xyxy)
-    if bad < 0:
-        with np.errstate(over="ignore"):
-            turned = (xyxy[:, 2] - xyxy[:, 0] < least) | (xyxy[:, 3] - xyxy[:, 1] < least)
-        bad = int(np.argmax(turned)) if turned.any() else -1
-        problem = TURNED
-        if bad < 0:
-            bad = first_too_large(xyxy)
-            problem = TOO_LARGE
-    else:
-        problem = "is not finite; remove such boxes"
-    if bad >= 0:
-        raise rows.error(bad, column, f"the box {given[bad].tolist()} {problem}")
+        boxes = xyxy.astype(np.float64, copy=False)
+        refuse(first_not_finite(boxes), "is not finite; remove such boxes")
+        width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
+        refuse(_first((width < least) | (height < least)), TURNED)
+    if boxes.size and max(boxes.max(), -boxes.min()) > LARGEST:
+        refuse(_first((np.abs(boxes) > LARGEST).any(axis=1)), TOO_LARGE)
     # Adding zero turns -0.0 into 0.0, so that equal boxes are equal to the last bit.
-    return np.asarray(xyxy - np.float64(origin) + 0.0, dtype=np.float64)
+    return np.asarray(boxes - np.float64(origin) + 0.0, dtype=np.float64)
 
 
 def check_range(

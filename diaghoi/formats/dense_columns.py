@@ -1,10 +1,10 @@
-"""The columns of dense arrays: the values of one key, concatenated over all images."""
+"""The columns of files that score every verb of every pair, and the best triplets in them."""
 
 from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import PurePath
@@ -14,11 +14,13 @@ import numpy as np
 
 from diaghoi.data.arrays import Array, IntArray
 from diaghoi.exceptions import InputError
+from diaghoi.formats.base import Options
 from diaghoi.formats.checks import (
     EXACT,
     Rows,
     check_amount,
     check_scores,
+    first_not_finite,
     image_name,
     shown,
 )
@@ -26,6 +28,7 @@ from diaghoi.formats.content import Content
 from diaghoi.formats.records import Images
 
 _WIDEST = 8  # bytes of a number
+TOP = 100
 
 KEYS = ("filename", "boxes", "labels", "verb_scores", "sub_ids", "obj_ids")
 _MORE = ("scores", "action_scores")
@@ -53,7 +56,7 @@ def only_member(content: Content) -> Any:
 
 
 def dense_images(content: Content) -> Images:
-    """Convert any layout of this format to a list of one dict per image."""
+    """Convert any layout of dense arrays to a list of one dict per image."""
     value: Any = content.value
     if content.container == "npz":
         if "verb_scores" in value:
@@ -63,7 +66,7 @@ def dense_images(content: Content) -> Images:
     if not isinstance(value, dict):
         return Images.of(content, value, "filename")
     columns = {key: value[key] for key in (*KEYS, *_MORE) if key in value}
-    lengths = {key: _images_in(column) for key, column in columns.items()}
+    lengths = {key: (*shape_of(column), -1)[0] for key, column in columns.items()}
     if len(set(lengths.values())) > 1 or -1 in lengths.values():
         found = ", ".join(f"{key} {length}" for key, length in lengths.items())
         raise InputError(
@@ -72,13 +75,6 @@ def dense_images(content: Content) -> Images:
         )
     rows = [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
     return Images.of(content, rows, "filename")
-
-
-def _images_in(column: Any) -> int:
-    """Count the images of a column, whose arrays may differ in size; -1 for other values."""
-    if isinstance(column, np.ndarray):
-        return len(column) if column.ndim else -1
-    return len(column) if isinstance(column, list | tuple) else -1
 
 
 def _numbers(value: Any, width: int) -> Array:
@@ -141,7 +137,7 @@ class DenseColumns:
             check_amount(images.file, key, total, images.size)
         count = np.fromiter(map(len, parts), dtype=np.int64, count=len(parts))
         if like is not None:
-            other = np.array([_length(row[like]) for row in images.rows], dtype=np.int64)
+            other = np.array([(*shape_of(row[like]), 0)[0] for row in images.rows])
             if (count != other).any():
                 bad = int(np.argmax(count != other))
                 raise InputError(
@@ -196,13 +192,88 @@ class DenseColumns:
         return array
 
 
-def _length(value: Any) -> int:
-    return (*shape_of(value), 0)[0]
-
-
 def box_scores(columns: DenseColumns) -> Array | None:
     """Return the scores of the boxes, None if the file has none."""
     if not columns.has("scores"):
         return None
     scores, rows = columns.column("scores", like="boxes")
     return check_scores(rows, scores, "").astype(np.float64)
+
+
+def best_triplets(
+    rows: Rows, parts: Iterable[tuple[Array, Array]], label: IntArray, options: Options
+) -> dict[str, Any]:
+    """Find the best valid triplets of each image, and the best score of a real verb of each pair.
+
+    Equal scores keep row-major order: pair by pair, verb by verb. Images are processed one by one,
+    because the concatenated arrays would be a second copy of the whole file.
+
+    Parameters
+    ----------
+    rows : Rows
+        The pairs of all images.
+    parts : iterable of two (pairs of the image, V) float arrays
+        Scores of triplets and of verbs alone, image by image; the same array where there is one.
+    label : (P,) int array
+        Category of the object of each pair.
+    options : Options
+        The data set, with V verbs, and how many triplets to keep: at least 100, because the
+        official evaluators use 100 per image, even if the protocol keeps fewer.
+
+    Returns
+    -------
+    dict
+        Columns of :class:`~diaghoi.data.scenes.Scenes`: triplets image by image, best first.
+
+    Raises
+    ------
+    InputError
+        For a score of a triplet that is not finite.
+    """
+    vocabulary, top = options.vocabulary, max(options.top or TOP, TOP)
+    verbs = len(vocabulary.verbs)
+    valid = vocabulary.class_of >= 0
+    real = np.flatnonzero(np.arange(verbs) != vocabulary.no_interaction)
+    none = np.zeros(0)
+    cells, scores, actions, of_pairs = [none.astype(np.int64)], [none], [none], [none]
+    for image, (start, (score, action)) in enumerate(zip(rows.start.tolist(), parts, strict=True)):
+        check_dense_scores(score, image, rows)
+        possible = np.flatnonzero(valid[label[start : start + len(score)]])
+        chosen = possible[np.argsort(-score.reshape(-1)[possible], kind="stable")[:top]]
+        cells.append(chosen + start * verbs)
+        scores.append(score.reshape(-1)[chosen])
+        actions.append(action.reshape(-1)[chosen])
+        of_pairs.append(score[:, real].max(axis=1))
+    cell = np.concatenate(cells)
+    return {
+        "pair_score": np.concatenate(of_pairs),
+        "triplet_pair": cell // verbs,
+        "triplet_verb": cell % verbs,
+        "triplet_score": np.concatenate(scores),
+        "triplet_action_score": np.concatenate(actions),
+        "top": top,
+    }
+
+
+def check_dense_scores(part: Array, image: int, rows: Rows) -> None:
+    """Refuse scores of the pairs of an image that are not finite.
+
+    Raises
+    ------
+    InputError
+        For the first.
+    """
+    bad = first_not_finite(part)
+    if bad >= 0:
+        verb = int(np.argmax(~np.isfinite(part[bad])))
+        problem = f"the score of verb {verb} is {part[bad, verb]}; give a finite number"
+        raise rows.error(int(rows.start[image]) + bad, "", problem)
+
+
+def cut_note(what: str, asked: int | None) -> str:
+    """Note how many triplets per image were kept of ``what``, and that fewer were asked for."""
+    top = max(asked or TOP, TOP)
+    note = f"{what}, cut to the {top} best triplets of each image"
+    if asked is None or asked == top:
+        return note
+    return f"{note}, the fewest that a reader keeps; the protocol cuts to {asked}"

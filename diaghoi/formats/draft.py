@@ -22,9 +22,9 @@ from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import MOST_CLASSES, Conventions, Numbers, Vocabulary
 from diaghoi.exceptions import InputError, number_of
-from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.content import Content, load
+from diaghoi.formats.dense import DenseArrays, verb_count
 from diaghoi.formats.output import replacing
 from diaghoi.formats.reading import matching
 
@@ -144,7 +144,7 @@ def write_draft(path: Path, files: Sequence[str | os.PathLike[str]]) -> None:
 
 def _read(content: Content, chosen: Format, kind: Kind) -> _Side:
     """Read a file with its numbers as they are, in the first layout of boxes that fits."""
-    verbs = dense_arrays.verb_count(content) if chosen is dense_arrays.FORMAT else None
+    verbs = verb_count(content) if isinstance(chosen, DenseArrays) else None
     numbers = Numbers(tuple(range(_OBJECTS)), tuple(range(verbs or MOST_CLASSES)))
     # One class for each verb, so that numbers of classes are those of verbs here.
     kinds = np.arange(MOST_CLASSES if verbs is None else 0, dtype=np.int32)

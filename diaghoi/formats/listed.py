@@ -1,6 +1,6 @@
 """Images with a list of boxes, and triplets that refer to them by index.
 
-CDN, QPIC and the Diag-HOI code share this layout; the formats differ in keys and numbering.
+The formats differ in keys and numbering.
 """
 
 from __future__ import annotations
@@ -10,30 +10,28 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays import FloatArray, IntArray, distinct
+from diaghoi.data.arrays import IntArray, distinct
 from diaghoi.data.scenes import UNREAD, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.base import Options
-from diaghoi.formats.checks import Rows, check_boxes, check_range, check_scores
+from diaghoi.formats.checks import Rows, check_boxes, check_range
 from diaghoi.formats.content import Content
 from diaghoi.formats.numbering import (
     Numbering,
     TripletNumbers,
-    annotated_classes,
     check_labels,
-    check_numbers,
     check_objects,
     find_numbering,
-    find_triplet_numbers,
-    readings,
-    usual_triplet_numbers,
+    read_triplets,
 )
 from diaghoi.formats.records import Images, RecordTable
+
+_FROM_ZERO = TripletNumbers("verb", 0)
 
 
 @dataclass(frozen=True, kw_only=True)
 class ListLayout:
-    """How a format names and numbers its values.
+    """How a format names and numbers its values; the defaults are CDN's.
 
     Parameters
     ----------
@@ -50,6 +48,8 @@ class ListLayout:
         Object numbering.
     numbers : TripletNumbers
         What the numbers of triplets usually mean.
+    labelled : bool
+        Whether boxes have a category; else they have those of the triplets that use them.
     verbs : tuple of int or None
         The verb of the vocabulary for each verb of the format; None where they are the same.
     box_arrays, triplet_arrays : mapping of str or None
@@ -57,12 +57,12 @@ class ListLayout:
     """
 
     name: str
-    boxes: str
-    triplets: str
+    boxes: str = "predictions"
+    triplets: str = "hoi_prediction"
     verb: str = "category_id"
-    scored: bool
-    objects: str
-    numbers: TripletNumbers
+    scored: bool = True
+    objects: str = "coco80"
+    numbers: TripletNumbers = _FROM_ZERO
     labelled: bool = True
     verbs: tuple[int, ...] | None = None
     box_arrays: Mapping[str, str] | None = None
@@ -95,11 +95,9 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     InputError
         For anything in the file that cannot be used, naming image, field and value.
     """
-    images = Images.of(content, content.value, layout.name)
+    images, vocabulary = Images.of(content, content.value, layout.name), options.vocabulary
     boxes = images.table(layout.boxes, layout.box_arrays)
     triplets = images.table(layout.triplets, layout.triplet_arrays)
-    vocabulary = options.vocabulary
-
     if not layout.labelled:
         check_objects(content.file, vocabulary)
     corners = options.corners(boxes.boxes("bbox"))
@@ -107,11 +105,11 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     human = _box_rows(triplets, "subject_id", boxes.rows)
     alone = vocabulary.any_object
     objects = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
-    listed = layout.scored and _without_scores(triplets, layout)
-    score = np.ones(len(triplets.rows)) if listed else None
-    if layout.scored and not listed:
-        score = _scores(triplets, "score")
+    unscored, score = layout.scored and _without_scores(triplets, layout), None
+    if layout.scored:
+        score = np.ones(len(triplets.rows)) if unscored else triplets.scores("score")
     numbering, notes = Numbering(layout.objects), images.notes
+    found: tuple[str, ...] = ()
     label: IntArray = np.full(len(boxes.rows), -1, dtype=np.int64)
     if layout.labelled:
         labels = boxes.integers("category_id")
@@ -136,8 +134,22 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
         notes += numbering.notes(content.file)
         options.shown["objects"] = numbering.name
     # One label more, so that no object (-1) looks up an unknown category.
-    category = np.append(label, -1)[objects]
-    category, verb, found = _triplets(triplets, category, score, layout, options, numbering)
+    category, verb = np.append(label, -1)[objects], triplets.integers(layout.verb)
+    if layout.verbs is not None:
+        known = np.array(layout.verbs, dtype=np.int64)
+        verb = known[check_range(triplets.rows, verb, len(known), layout.verb, "verb")]
+    else:
+        category, verb, found = read_triplets(
+            triplets.rows,
+            verb,
+            category,
+            score,
+            options,
+            layout.verb,
+            of_format=layout.numbers,
+            numbering=numbering,
+            predictions=layout.scored,
+        )
     # Most formats use each box as it is listed, without a copy of the whole table.
     rows: IntArray | slice = slice(None)
     if not layout.labelled:
@@ -152,21 +164,23 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
             "score of a box",
         )
     elif some:
-        box_score = _scores(boxes, "score")
+        box_score = boxes.scores("score")[rows]
     return Scenes(
         vocabulary=vocabulary,
         names=np.array(images.names, dtype=np.str_),
         box_image=boxes.rows.image[rows],
         box_xyxy=xyxy[rows],
         box_label=label,
-        box_score=None if box_score is None else box_score[rows],
+        box_score=box_score,
         pair_human=human[first],
         pair_object=objects[first],
         triplet_pair=pair,
         triplet_verb=verb,
         triplet_score=score,
-        triplet_action_score=_optional(triplets, "action_score") if layout.scored else None,
-        unread=np.zeros((len(images.names), len(UNREAD)), dtype=np.int64) if listed else None,
+        triplet_action_score=(
+            triplets.scores("action_score", optional=True) if layout.scored else None
+        ),
+        unread=np.zeros((len(images.names), len(UNREAD)), dtype=np.int64) if unscored else None,
         source=content.file,
         numbering=numbering.name if layout.labelled else None,
         numbering_found=numbering.found,
@@ -181,55 +195,6 @@ def _without_scores(triplets: RecordTable, layout: ListLayout) -> bool:
     return plain and not triplets.has("score")
 
 
-def _triplets(
-    triplets: RecordTable,
-    category: IntArray,
-    score: FloatArray | None,
-    layout: ListLayout,
-    options: Options,
-    numbering: Numbering,
-) -> tuple[IntArray, IntArray, tuple[str, ...]]:
-    """Return the object category and the verb of each triplet, and notes on their numbers."""
-    rows, numbers, vocabulary = triplets.rows, triplets.integers(layout.verb), options.vocabulary
-    if layout.verbs is not None:
-        table = np.array(layout.verbs, dtype=np.int64)
-        verbs = table[check_range(rows, numbers, len(table), layout.verb, "verb")]
-        return category, np.asarray(verbs), ()
-    usual = usual_triplet_numbers(
-        layout.numbers, numbers, vocabulary, numbering, predictions=layout.scored
-    )
-    given = readings(options.verbs, options.classes)
-    more: tuple[TripletNumbers, ...] = ()
-    described = vocabulary.conventions is not None and usual.of == "verb"
-    stated = options.states(predictions=layout.scored)
-    # A description counts for more than which combinations are predicted.
-    if not given and (stated or (described and usual.holds(numbers, vocabulary))):
-        given = (usual,)
-    elif not given and usual.of == "class":
-        given = annotated_classes(numbers, options)
-    elif not given and not usual.holds(numbers, vocabulary):
-        more = annotated_classes(numbers, options)
-    reading, notes = find_triplet_numbers(
-        rows.file,
-        numbers,
-        category,
-        score,
-        vocabulary,
-        fixed=usual,
-        given=given,
-        more=more,
-    )
-    options.shown["triplets"] = str(reading)
-    place = check_numbers(rows, numbers, reading, vocabulary, layout.verb)
-    if reading.of == "verb":
-        if numbering.found and vocabulary.conventions is not None and reading == usual:
-            notes = (*notes, f"{rows.file}: triplets are numbered as {reading}")
-        return category, place, notes
-    by_class = vocabulary.class_object[place].astype(np.int64)
-    category = np.where(category < 0, by_class, category)
-    return category, vocabulary.class_verb[place].astype(np.int64), notes
-
-
 def _label_boxes(
     label: IntArray, human: IntArray, objects: IntArray, category: IntArray, vocabulary: Vocabulary
 ) -> tuple[IntArray, IntArray, IntArray, IntArray]:
@@ -242,9 +207,9 @@ def _label_boxes(
     unused = np.setdiff1d(np.arange(len(label)), np.concatenate([human, objects]))
     used = np.concatenate([human * kinds + vocabulary.person, objects * kinds + category])
     key, place = np.unique(np.concatenate([used, unused * kinds + kinds - 1]), return_inverse=True)
-    row, found = key // kinds, key % kinds
+    row, labels = key // kinds, key % kinds
     human, objects = place[: len(human)], place[len(human) : 2 * len(human)]
-    return row, np.where(found == kinds - 1, -1, found), human, objects
+    return row, np.where(labels == kinds - 1, -1, labels), human, objects
 
 
 def _box_rows(triplets: RecordTable, key: str, boxes: Rows, *, optional: bool = False) -> IntArray:
@@ -257,15 +222,5 @@ def _box_rows(triplets: RecordTable, key: str, boxes: Rows, *, optional: bool = 
     # For the check only, the index of a missing box is replaced by a valid one.
     missing = (index == -1) & optional
     stop = np.where(missing, 1, boxes.count[image])
-    index = check_range(
-        triplets.rows, np.where(missing, 0, index), stop, key, f"box in {boxes.field!r}"
-    )
+    check_range(triplets.rows, np.where(missing, 0, index), stop, key, f"box in {boxes.field!r}")
     return np.where(missing, -1, index + boxes.start[image])
-
-
-def _scores(table: RecordTable, key: str) -> FloatArray:
-    return check_scores(table.rows, table.numbers(key), key)
-
-
-def _optional(table: RecordTable, key: str) -> FloatArray | None:
-    return _scores(table, key) if table.has(key) else None

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 import numpy as np
-import numpy.typing as npt
 
 from diaghoi.data.arrays import Array, BoolArray, IntArray, distinct, distinct_boxes
 from diaghoi.data.scenes import Scenes
@@ -89,7 +88,13 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
     old = len(triplets.box_image)
     listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
     mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
-    row, extra = _listed_first(listed, mentioned)
+    # The row of each mentioned pair in the table of all listed ones (the first of equal ones), then
+    # of all others, which are `extra`, each once.
+    first, number = distinct(np.concatenate([listed, mentioned]))
+    new = first >= len(listed)
+    extra, row = first[new] - len(listed), first.copy()
+    row[new] = len(listed) + np.arange(len(extra))
+    row = row[number[len(listed) :]]
     inside.append((row < len(listed))[triplets.pair_object >= 0])
     score = pairs.pair_score
     if score is None:
@@ -104,7 +109,10 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
         pair_human=chosen // base,
         pair_object=chosen % base - 1,
         pair_score=np.concatenate([score, np.full(len(extra), np.nan)])[order],
-        triplet_pair=place[row].astype(_index_type(triplets))[triplets.triplet_pair],
+        # The type of references stays if it can count all pairs, to save memory.
+        triplet_pair=place[row].astype(np.result_type(triplets.triplet_pair.dtype, np.int32))[
+            triplets.triplet_pair
+        ],
     )
 
 
@@ -132,43 +140,17 @@ def _other_detector(pairs: Scenes, inside: BoolArray) -> tuple[str, ...]:
     )
 
 
-def _listed_first(listed: IntArray, mentioned: IntArray) -> tuple[IntArray, IntArray]:
-    """Find the row of each mentioned pair in the table of all listed, then all other pairs.
-
-    Returns
-    -------
-    row : (len(mentioned),) int array
-        Row in that table; the first of equal listed pairs.
-    extra : (K,) int array
-        Which of ``mentioned`` are the other pairs, each once.
-    """
-    first, number = distinct(np.concatenate([listed, mentioned]))
-    new = first >= len(listed)
-    row = first.copy()
-    row[new] = len(listed) + np.arange(int(new.sum()))
-    return row[number[len(listed) :]], first[new] - len(listed)
-
-
 def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
     """Score listed pairs, given by a number for their boxes, from the triplets with these boxes.
 
     ``row`` is the row of each pair of the triplets among the listed ones, or beyond them.
     """
     scores = triplets.triplet_action_score
-    scores = triplets.scores if scores is None else scores
-    best = np.full(len(row), -np.inf)
-    np.maximum.at(best, triplets.triplet_pair, scores)
-    found = np.full(len(listed), -np.inf)
-    inside = row < len(listed)
-    np.maximum.at(found, row[inside], best[inside])
+    best = np.full(max(len(listed), int(row.max(initial=-1)) + 1), -np.inf)
+    np.maximum.at(best, row[triplets.triplet_pair], triplets.scores if scores is None else scores)
     first, number = distinct(listed)
-    found = found[first][number]
-    return np.where(np.isinf(found), 0.0, found)
-
-
-def _index_type(triplets: Scenes) -> npt.DTypeLike:
-    """Keep the type of references if it can count all pairs, to save memory."""
-    return np.result_type(triplets.triplet_pair.dtype, np.int32)
+    best = best[first][number]
+    return np.where(np.isinf(best), 0.0, best)
 
 
 def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
@@ -180,6 +162,13 @@ def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
     xyxy = np.concatenate([triplets.box_xyxy, pairs.box_xyxy])[order]
     nameless = triplets.vocabulary.agents is not None
     first, number = distinct_boxes(image, np.zeros_like(label) if nameless else label, xyxy)
+    labels = label[first]
+    if nameless:
+        # The first known category of the parts of a box: NumPy keeps the last of several
+        # assignments, hence the reversed order.
+        labels = np.full(len(first), -1, dtype=label.dtype)
+        known = np.flatnonzero(label >= 0)[::-1]
+        labels[number[known]] = label[known]
     box = np.empty(len(order), dtype=np.int64)
     box[order] = number
     score = None
@@ -189,20 +178,11 @@ def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
     scenes = replace(
         triplets,
         box_image=image[first],
-        box_label=_known(label, number, len(first)) if nameless else label[first],
+        box_label=labels,
         box_xyxy=xyxy[first],
         box_score=score,
     )
     return scenes, box
-
-
-def _known(label: IntArray, number: IntArray, total: int) -> IntArray:
-    """Give each merged box the first known category of its parts, else -1."""
-    merged = np.full(total, -1, dtype=label.dtype)
-    known = np.flatnonzero(label >= 0)[::-1]
-    # NumPy keeps the last of several assignments to a box, hence the reversed order.
-    merged[number[known]] = label[known]
-    return merged
 
 
 def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:

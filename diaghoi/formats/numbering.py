@@ -15,7 +15,7 @@ verb are classes of HICO-DET.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple
 
 import numpy as np
@@ -117,128 +117,250 @@ class TripletNumbers(NamedTuple):
         return np.where(fits, place, -1)
 
 
+_NONE: tuple[TripletNumbers, ...] = ()
 READINGS = tuple(TripletNumbers(of, origin) for of in ("verb", "class") for origin in (0, 1))
 
 
-def find_triplet_numbers(
-    file: str,
+def read_triplets(
+    rows: Rows,
     numbers: IntArray,
     labels: IntArray,
     score: FloatArray | None,
-    vocabulary: Vocabulary,
+    options: Options,
+    column: str,
     *,
-    fixed: TripletNumbers,
-    given: Sequence[TripletNumbers] = (),
-    more: Sequence[TripletNumbers] = (),
-) -> tuple[TripletNumbers, tuple[str, ...]]:
-    """Determine how a file numbers its triplets.
+    of_format: TripletNumbers,
+    numbering: Numbering,
+    predictions: bool,
+) -> tuple[IntArray, IntArray, tuple[str, ...]]:
+    """Return the object category and the verb of each triplet.
 
-    The format's own reading counts unless the file contradicts it.
+    A file that counts objects from another first number than its data set counts verbs from there,
+    too, if it can.
 
     Parameters
     ----------
-    file : str
-        The file, for messages.
+    rows : Rows
+        The triplets.
     numbers, labels : (T,) int array
         Number of each triplet, and the category of its object; -1 where the file does not say.
     score : (T,) float64 array or None
         Ranking scores: only the best predictions are evidence.
-    vocabulary : Vocabulary
-        The data set.
-    fixed : TripletNumbers
-        The reading of the format.
-    given : sequence of TripletNumbers
-        The readings that the user allows; empty for all.
-    more : sequence of TripletNumbers
-        Readings beside ``READINGS``.
+    options : Options
+        The user's options; told how the numbers were read.
+    column : str
+        Name of the column in the file.
+    of_format : TripletNumbers
+        The reading of the format; that of verbs does not count where the data set has conventions.
+    numbering : Numbering
+        How objects are numbered.
+    predictions : bool
+        Whether the file holds predictions.
 
     Returns
     -------
-    reading : TripletNumbers
-        How triplets are numbered.
+    category, verb : (T,) int array
+        Counted from zero.
     notes : tuple of str
         What was found, if it is not the reading of the format.
 
     Raises
     ------
     InputError
-        If the triplets contradict the format without showing another reading clearly.
+        For a verb or class that the data set does not have, or if the triplets contradict the
+        format without showing another reading clearly.
     """
-    if len(given) == 1:
-        if given[0].of == "verb" or given[0].listed is None:
-            return given[0], ()
-        count = f"{len(np.unique(numbers))} numbers, as many as classes are annotated"
-        return given[0], (f"{file}: triplets are numbered as {given[0]}: there are {count}",)
-    best = most_confident(score, len(numbers))
-    shares = {
-        reading: _share(reading.classes(numbers[best], labels[best], vocabulary) >= 0)
-        for reading in given or (*READINGS, *more)
-        # Without categories every number is a verb of something.
-        if reading.of == "class" or fixed.of == "verb"
-    }
-    own = shares.setdefault(fixed, 0.0)
-    if not fixed.holds(numbers, vocabulary):
-        other = _complete(numbers, labels, shares, own, vocabulary)
-        if other is not None:
-            note = f"{file}: triplets are numbered as {other}: as {fixed} some do not exist"
-            return other, (note,)
-    other = max(shares, key=lambda reading: shares[reading])
-    # Ties go to the format.
-    # The same triplet over and over is no more evidence than once.
-    if shares[other] <= own * DOUBTFUL or _kinds(numbers[best], labels[best]) < FEW:
-        return fixed, ()
-    if shares[other] >= LEAST and shares[other] >= own * CLEAR:
-        return other, (
-            f"{file}: triplets are numbered as {other}: {percent(shares[other])} of the best are "
-            f"HOI classes of {vocabulary.name}, as {fixed} {percent(own)} are",
+    vocabulary, usual = options.vocabulary, of_format
+    triplets = _Triplets(rows, numbers, labels, score, options, column)
+    conventions = vocabulary.conventions if usual.of == "verb" else None
+    if conventions is not None:
+        usual = TripletNumbers.of_verbs(conventions.numbers(predictions=predictions).verbs)
+        if numbering.found:
+            # Only NAME-0 and NAME-1 are found where a data set has conventions.
+            shifted = TripletNumbers("verb", int(numbering.name.rpartition("-")[2]))
+            usual = shifted if shifted.holds(numbers, vocabulary) else usual
+    given, more = _allowed(options.verbs, options.classes), _NONE
+    holds = usual.holds(numbers, vocabulary)
+    # A description counts for more than which combinations are predicted.
+    if not given and (
+        options.states(predictions=predictions) or (conventions is not None and holds)
+    ):
+        given = (usual,)
+    elif not given and usual.of == "class":
+        given = triplets.annotated_classes()
+    elif not given and not holds:
+        more = triplets.annotated_classes()
+    reading, place, notes = triplets.read(usual, given, more)
+    if reading.of == "verb":
+        if numbering.found and conventions is not None and reading == usual:
+            notes = (*notes, f"{rows.file}: triplets are numbered as {reading}")
+        return labels, place, notes
+    by_class = vocabulary.class_object[place].astype(np.int64)
+    category = np.where(labels < 0, by_class, labels)
+    return category, vocabulary.class_verb[place].astype(np.int64), notes
+
+
+def hoi_classes(
+    rows: Rows,
+    numbers: IntArray,
+    score: FloatArray | None,
+    options: Options,
+    column: str,
+    *,
+    first: int = 0,
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Return HOI classes counted from zero, for files that number triplets by class alone.
+
+    Parameters are those of :func:`read_triplets`; ``first`` is the number that the format gives the
+    first class.
+
+    Returns
+    -------
+    hoi : (T,) int array
+        HOI classes.
+    notes : tuple of str
+        What was found, if classes do not count from ``first``.
+
+    Raises
+    ------
+    InputError
+        For a class that the data set does not have, or classes without objects.
+    """
+    check_objects(rows.file, options.vocabulary)
+    triplets = _Triplets(rows, numbers, np.full_like(numbers, -1), score, options, column)
+    given = _allowed(None, options.classes) or triplets.annotated_classes()
+    return triplets.read(TripletNumbers("class", first), given)[1:]
+
+
+def _allowed(verbs: int | None, classes: int | None) -> tuple[TripletNumbers, ...]:
+    """Return the readings that the options of the user leave; empty for all."""
+    found = () if verbs is None else (TripletNumbers("verb", verbs),)
+    return found if classes is None else (*found, TripletNumbers("class", classes))
+
+
+@dataclass(frozen=True, eq=False)
+class _Triplets:
+    """The triplets of a file, as in :func:`read_triplets`."""
+
+    rows: Rows
+    numbers: IntArray
+    labels: IntArray
+    score: FloatArray | None
+    options: Options
+    column: str
+
+    def read(
+        self,
+        fixed: TripletNumbers,
+        given: Sequence[TripletNumbers],
+        more: Sequence[TripletNumbers] = _NONE,
+    ) -> tuple[TripletNumbers, IntArray, tuple[str, ...]]:
+        """Return how triplets are numbered, their verbs or HOI classes, and what was found.
+
+        ``given`` are the readings that the user allows, empty for all, and ``more`` those beside
+        ``READINGS``.
+        """
+        reading, note = self._find(fixed, given, more)
+        self.options.shown["triplets"] = str(reading)
+        place = check_numbers(
+            self.rows, self.numbers, reading, self.options.vocabulary, self.column
         )
-    if len(numbers) < ENOUGH:
-        return fixed, ()
-    if shares[other] < LEAST and not given:
-        raise UnknownNumberError(
-            f"{file}: at most {percent(shares[other])} of the best triplets are HOI classes of "
-            f"{vocabulary.name}, however they are numbered: is the file of another data set? "
-            f"Describe it in a .toml file for --dataset, or give {fixed.option} to read it as it "
-            "is",
-            np.ones(len(numbers), dtype=bool),
+        return reading, place, (f"{self.rows.file}: {note}",) if note else ()
+
+    def _find(
+        self,
+        fixed: TripletNumbers,
+        given: Sequence[TripletNumbers],
+        more: Sequence[TripletNumbers],
+    ) -> tuple[TripletNumbers, str]:
+        """Choose the reading of the format, unless the file contradicts it."""
+        file, vocabulary, numbers = self.rows.file, self.options.vocabulary, self.numbers
+        if len(given) == 1:
+            if given[0].of == "verb" or given[0].listed is None:
+                return given[0], ""
+            count = f"{len(np.unique(numbers))} numbers, as many as classes are annotated"
+            return given[0], f"triplets are numbered as {given[0]}: there are {count}"
+        best = most_confident(self.score, len(numbers))
+        likely, labels = numbers[best], self.labels[best]
+        shares = {
+            reading: _share(reading.classes(likely, labels, vocabulary) >= 0)
+            for reading in given or (*READINGS, *more)
+            # Without categories every number is a verb of something.
+            if reading.of == "class" or fixed.of == "verb"
+        }
+        own = shares.setdefault(fixed, 0.0)
+        if not fixed.holds(numbers, vocabulary):
+            complete = self._complete(shares, own)
+            if complete is not None:
+                note = f"triplets are numbered as {complete}: as {fixed} some do not exist"
+                return complete, note
+        other = max(shares, key=lambda reading: shares[reading])
+        # Ties go to the format.
+        # The same triplet over and over is no more evidence than once.
+        if shares[other] <= own * DOUBTFUL or _kinds(likely, labels) < FEW:
+            return fixed, ""
+        if shares[other] >= LEAST and shares[other] >= own * CLEAR:
+            return other, (
+                f"triplets are numbered as {other}: {percent(shares[other])} of the best are "
+                f"HOI classes of {vocabulary.name}, as {fixed} {percent(own)} are"
+            )
+        if len(numbers) < ENOUGH:
+            return fixed, ""
+        if shares[other] < LEAST and not given:
+            raise UnknownNumberError(
+                f"{file}: at most {percent(shares[other])} of the best triplets are HOI classes of "
+                f"{vocabulary.name}, however they are numbered: is the file of another data set? "
+                f"Describe it in a .toml file for --dataset, or give {fixed.option} to read it as "
+                "it is",
+                np.ones(len(numbers), dtype=bool),
+            )
+        raise InputError(
+            f"{file}: cannot determine how triplets are numbered: as {fixed}, {percent(own)} of "
+            f"the best are HOI classes of {vocabulary.name}, as {other}, {percent(shares[other])} "
+            f"are; give {fixed.option} or {other.option}"
         )
-    raise InputError(
-        f"{file}: cannot determine how triplets are numbered: as {fixed}, {percent(own)} of the "
-        f"best are HOI classes of {vocabulary.name}, as {other}, {percent(shares[other])} are; "
-        f"give {fixed.option} or {other.option}"
-    )
+
+    def _complete(
+        self, shares: Mapping[TripletNumbers, float], own: float
+    ) -> TripletNumbers | None:
+        """Return the best reading under which all numbers exist, and no fewer are classes."""
+        # One number too many is as likely an error; classes show by the objects of several.
+        few = len(self.numbers) < FEW
+        by_object = len(self.numbers) > 1 and bool((self.labels >= 0).all())
+        fitting = [
+            reading
+            for reading in shares
+            if shares[reading] >= own
+            and reading.holds(self.numbers, self.options.vocabulary)
+            and (not few or (by_object and reading.of == "class" and shares[reading] == 1))
+        ]
+        return max(fitting, key=lambda reading: shares[reading], default=None)
+
+    def annotated_classes(self) -> tuple[TripletNumbers, ...]:
+        """Return the reading in which the annotated HOI classes alone are numbered, if possible.
+
+        It is where a description lists no classes, so that every verb goes with every object, and
+        the file has exactly as many numbers as classes are annotated.
+        """
+        words, numbers = self.options.vocabulary, self.numbers
+        by_verb = words.class_verb * len(words.objects) + words.class_object
+        everything = np.arange(len(words.verbs) * len(words.objects))
+        if words.known or not np.array_equal(by_verb, everything) or not len(numbers):
+            return ()
+        count = int(numbers.max()) + 1
+        if count >= len(words) or len(np.unique(numbers)) != count or numbers.min() != 0:
+            return ()
+        classes = self.options.annotated()
+        if len(classes) != count:
+            return ()
+        listed = np.full(len(words), -1)
+        listed[classes] = np.arange(count)
+        return (TripletNumbers("class", 0, tuple(listed.tolist())),)
 
 
 def _kinds(numbers: IntArray, labels: IntArray) -> int:
     order = np.lexsort((numbers, labels))
     return int((first_of_run(numbers[order]) | first_of_run(labels[order])).sum())
-
-
-def _complete(
-    numbers: IntArray,
-    labels: IntArray,
-    shares: Mapping[TripletNumbers, float],
-    own: float,
-    vocabulary: Vocabulary,
-) -> TripletNumbers | None:
-    """Return the best reading under which all numbers exist, and no fewer are classes."""
-    # One number too many is as likely an error; classes show by the objects of several triplets.
-    few = len(numbers) < FEW
-    by_object = len(numbers) > 1 and bool((labels >= 0).all())
-    fitting = [
-        each
-        for each in shares
-        if shares[each] >= own
-        and each.holds(numbers, vocabulary)
-        and (not few or (by_object and each.of == "class" and shares[each] == 1))
-    ]
-    return max(fitting, key=lambda reading: shares[reading], default=None)
-
-
-def readings(verbs: int | None, classes: int | None) -> tuple[TripletNumbers, ...]:
-    """Return the readings that the options of the user leave; empty for all."""
-    found = () if verbs is None else (TripletNumbers("verb", verbs),)
-    return found if classes is None else (*found, TripletNumbers("class", classes))
 
 
 def most_confident(score: FloatArray | None, count: int) -> BoolArray | slice:
@@ -294,70 +416,6 @@ def numberings(
     return tables
 
 
-def usual_triplet_numbers(
-    of_format: TripletNumbers,
-    numbers: IntArray,
-    vocabulary: Vocabulary,
-    numbering: Numbering,
-    *,
-    predictions: bool,
-) -> TripletNumbers:
-    """Return how triplets are numbered unless their objects show another way.
-
-    Parameters
-    ----------
-    of_format : TripletNumbers
-        The reading of the format; that of verbs does not count where the data set has conventions.
-    numbers : (T,) int array
-        Number of each triplet.
-    vocabulary : Vocabulary
-        The data set.
-    numbering : Numbering
-        How objects are numbered: a file that counts these from another first number counts its
-        verbs from there, too, if it can.
-    predictions : bool
-        Whether the file holds predictions.
-    """
-    conventions = vocabulary.conventions
-    if conventions is None or of_format.of == "class":
-        return of_format
-    own = TripletNumbers.of_verbs(conventions.numbers(predictions=predictions).verbs)
-    if not numbering.found:
-        return own
-    # Only NAME-0 and NAME-1 are found where a data set has conventions.
-    shifted = TripletNumbers("verb", int(numbering.name.rpartition("-")[2]))
-    return shifted if shifted.holds(numbers, vocabulary) else own
-
-
-def annotated_classes(numbers: IntArray, options: Options) -> tuple[TripletNumbers, ...]:
-    """Return the reading in which files number the annotated HOI classes alone, if it is possible.
-
-    It is where a description lists no classes, so that every verb goes with every object, and the
-    file has exactly as many numbers as classes are annotated.
-
-    Parameters
-    ----------
-    numbers : (T,) int array
-        Number of each triplet.
-    options : Options
-        The data set, and its annotations.
-    """
-    words = options.vocabulary
-    by_verb = words.class_verb * len(words.objects) + words.class_object
-    everything = np.arange(len(words.verbs) * len(words.objects))
-    if words.known or not np.array_equal(by_verb, everything) or not len(numbers):
-        return ()
-    count = int(numbers.max()) + 1
-    if count >= len(words) or len(np.unique(numbers)) != count or numbers.min() != 0:
-        return ()
-    classes = options.annotated()
-    if len(classes) != count:
-        return ()
-    listed = np.full(len(words), -1)
-    listed[classes] = np.arange(count)
-    return (TripletNumbers("class", 0, tuple(listed.tolist())),)
-
-
 def numbers_of_files(scenes: Scenes) -> Scenes:
     """Return scenes with the numbering and box layout of the files of the data set, for writers.
 
@@ -407,59 +465,6 @@ def check_numbers(
         problem = f"{problem} {min(known)} to {max(known)}{in_format}"
         raise UnknownNumberError(str(rows.error(bad, column, problem)), place < 0)
     return place
-
-
-def hoi_classes(
-    rows: Rows,
-    numbers: IntArray,
-    score: FloatArray | None,
-    options: Options,
-    column: str,
-    *,
-    first: int = 0,
-) -> tuple[IntArray, tuple[str, ...]]:
-    """Return HOI classes counted from zero, for files that number triplets by class alone.
-
-    Parameters
-    ----------
-    rows : Rows
-        The triplets.
-    numbers : (T,) int array
-        Class of each, from 0 or 1.
-    score : (T,) float64 array or None
-        Ranking scores.
-    options : Options
-        The user's options; told how the numbers were read.
-    column : str
-        Name of the column in the file.
-    first : {0, 1}
-        The number that the format gives the first class.
-
-    Returns
-    -------
-    hoi : (T,) int array
-        HOI classes.
-    notes : tuple of str
-        What was found, if classes do not count from ``first``.
-
-    Raises
-    ------
-    InputError
-        For a class that the data set does not have, or classes without objects.
-    """
-    check_objects(rows.file, options.vocabulary)
-    given = readings(None, options.classes)
-    reading, notes = find_triplet_numbers(
-        rows.file,
-        numbers,
-        np.full_like(numbers, -1),
-        score,
-        options.vocabulary,
-        fixed=TripletNumbers("class", first),
-        given=given or annotated_classes(numbers, options),
-    )
-    options.shown["triplets"] = str(reading)
-    return check_numbers(rows, numbers, reading, options.vocabulary, column), notes
 
 
 class Numbering(NamedTuple):

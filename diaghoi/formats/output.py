@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import errno
 import os
+import pickle
 import re
 import secrets
 import time
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
+import numpy as np
+
+from diaghoi.data.arrays import IntArray, runs
 from diaghoi.exceptions import InputError
 
 # Names of temporary files, and the age in seconds from which one is taken as abandoned.
@@ -61,6 +66,18 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
         raise InputError(f"{target}: cannot be written: {reason}; give another path") from error
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def write_pickle(path: str | os.PathLike[str], images: list[dict[str, Any]]) -> None:
+    """Write a pickle of one dict per image, which appears complete or not at all."""
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        pickle.dump(images, stream, protocol=4)
+
+
+def rows_of_images(image: IntArray, count: int) -> list[slice]:
+    """Find the rows of each of ``count`` images in a table that is sorted by image."""
+    start, length = runs(image, np.arange(count))
+    return list(map(slice, start.tolist(), (start + length).tolist()))
 
 
 def check_link(path: Path) -> None:

@@ -23,15 +23,15 @@ from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, object_numberings
 from diaghoi.exceptions import LONGEST_NAME, InputError, close_matches, some_of
 from diaghoi.formats import (
     by_image,
-    dense_arrays,
-    gen_vlkt,
-    hoidet,
+    dense,
+    hico_det,
+    hico_mat,
+    ican,
+    lists,
     named,
     own,
     pair_lists,
-    ppdm,
     ten_numbers,
-    triplet_lists,
     words,
 )
 from diaghoi.formats.base import (
@@ -46,10 +46,6 @@ from diaghoi.formats.base import (
 )
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.hico_det import anno_bbox, anno_list, cdn_json
-from diaghoi.formats.hico_det import detections as hico_detections
-from diaghoi.formats.hico_det import instances as hico_instances
-from diaghoi.formats.ican import results as ican
 from diaghoi.formats.merging import merge
 from diaghoi.formats.numbering import (
     ENOUGH,
@@ -73,23 +69,23 @@ FORMATS: dict[str, Format] = {
     format.name: format
     for format in (
         own.FORMAT,
-        gen_vlkt.FORMAT,
-        ppdm.FORMAT,
-        triplet_lists.FORMAT,
-        pair_lists.FORMAT,
-        dense_arrays.FORMAT,
+        lists.GenVlkt(),
+        lists.Ppdm(),
+        lists.TripletLists(),
+        pair_lists.PairLists(),
+        dense.DenseArrays(),
         ten_numbers.Converted(),
-        hico_detections.FORMAT,
-        hico_instances.FORMAT,
-        cdn_json.FORMAT,
-        anno_bbox.FORMAT,
-        anno_list.FORMAT,
+        hico_mat.HicoDetections(),
+        hico_det.HicoInstances(),
+        lists.CdnJson(),
+        hico_mat.AnnoBbox(),
+        hico_det.AnnoList(),
         vcoco_annotations.FORMAT,
         vcoco_results.FORMAT,
-        ican.FORMAT,
+        ican.Ican(),
         ten_numbers.SwigHoi(),
         named.HoiTransformer(),
-        hoidet.FORMAT,
+        lists.HoiDet(),
         named.AgentHoi(),
         words.HoiR1(),
         ten_numbers.CmdSe(),

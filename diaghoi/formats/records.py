@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import partial
 from itertools import chain, repeat
 from operator import contains, itemgetter
-from typing import Any, NoReturn
+from typing import Any, Literal, overload
 
 import numpy as np
 
@@ -19,6 +18,7 @@ from diaghoi.formats.checks import (
     Rows,
     check_amount,
     check_names,
+    check_scores,
     image_name,
     key_names,
     shown,
@@ -61,7 +61,7 @@ class Images:
         InputError
             If the content is not a list of dicts, or a name is missing or appears twice.
         """
-        file, size = content.file, content.size
+        file = content.file
         if not isinstance(value, list | tuple):
             raise InputError(
                 f"{file}: holds a {type(value).__name__}; give a list of one dict per image"
@@ -71,16 +71,16 @@ class Images:
             raise InputError(
                 f"{file}: image {bad} (counted from 0): is {shown(value[bad])}; give a dict"
             )
-        named = sum(map(contains, value, repeat(field)))
-        if named == 0 and field != OTHER_NAME and any(OTHER_NAME in row for row in value):
-            return cls.of(content, value, OTHER_NAME)
-        if named == 0:
-            return cls(file, value, [""] * len(value), size)
-        if named < len(value):
-            bad = next(n for n, row in enumerate(value) if field not in row)
-            raise _missing(file, f"image {bad} (counted from 0)", field, value[bad])
+        if not any(field in row for row in value):
+            if not any(OTHER_NAME in row for row in value):
+                return cls(file, value, [""] * len(value), content.size)
+            field = OTHER_NAME
+        bad = next((n for n, row in enumerate(value) if field not in row), -1)
+        if bad >= 0:
+            problem = missing(value[bad], field, 8)
+            raise InputError(f"{file}: image {bad} (counted from 0): {problem}")
         names = check_names(file, [row[field] for row in value], field)
-        return cls(file, value, names.tolist(), size)
+        return cls(file, value, names.tolist(), content.size)
 
     @property
     def notes(self) -> tuple[str, ...]:
@@ -105,18 +105,18 @@ class Images:
             If an image does not have the key.
         """
         lists: list[Any] = [row.get(field) for row in self.rows]
+        count: list[int] = []
         try:
-            count = np.fromiter(map(len, lists), dtype=np.int64, count=len(lists))
+            for rows in lists:
+                count.append(len(rows))
         except TypeError:
-            bad = next(n for n, part in enumerate(lists) if not _has_length(part))
-            where = image_name(self.names, bad)
-            if field not in self.rows[bad]:
-                raise _missing(self.file, where, field, self.rows[bad]) from None
-            raise InputError(
-                f"{self.file}: {where}: {field}: is {shown(lists[bad])}; give a list"
-            ) from None
-        check_amount(self.file, field, int(count.sum()), self.size)
-        return RecordTable(lists, Rows(self.file, self.names, field, count, arrays))
+            row, where = self.rows[len(count)], image_name(self.names, len(count))
+            problem = f"{field}: is {shown(row[field])}; give a list" if field in row else ""
+            raise InputError(f"{self.file}: {where}: {problem or missing(row, field, 8)}") from None
+        check_amount(self.file, field, sum(count), self.size)
+        return RecordTable(
+            lists, Rows(self.file, self.names, field, np.array(count, dtype=np.int64), arrays)
+        )
 
 
 @dataclass(frozen=True, eq=False)
@@ -135,15 +135,15 @@ class RecordTable:
     rows: Rows
 
     def __iter__(self) -> Iterator[Any]:
-        return self._all()
+        return chain.from_iterable(self.lists)
 
     def has(self, key: str) -> bool:
         """Whether any row has this column; then all rows must have it."""
-        return any(map(contains, self._all(), repeat(key)))
+        return any(map(contains, self, repeat(key)))
 
     def holding(self, key: str) -> int:
         """Count the rows that have this column."""
-        return sum(map(contains, self._all(), repeat(key)))
+        return sum(map(contains, self, repeat(key)))
 
     def numbers(self, key: str | None = None) -> FloatArray:
         """Return a column as float64.
@@ -153,10 +153,25 @@ class RecordTable:
         InputError
             If a row lacks the column, or its value is not a number.
         """
-        try:
-            return self._column(key)
-        except _BAD_ROW:
-            self._blame(key, float, "is not a number")
+        return self._column(key, 0, "is not a number")
+
+    @overload
+    def scores(self, key: str) -> FloatArray: ...
+
+    @overload
+    def scores(self, key: str, *, optional: Literal[True]) -> FloatArray | None: ...
+
+    def scores(self, key: str, *, optional: bool = False) -> FloatArray | None:
+        """Return a column of finite numbers as float64; None if it is optional and no row has it.
+
+        Raises
+        ------
+        InputError
+            If a row lacks the column, or its value is not a finite number.
+        """
+        if optional and not self.has(key):
+            return None
+        return check_scores(self.rows, self.numbers(key), key)
 
     def integers(self, key: str | None = None) -> IntArray:
         """Return a column of whole numbers as int64.
@@ -192,55 +207,41 @@ class RecordTable:
         InputError
             If a row lacks the column, or with ``problem`` if its value is anything else.
         """
+        return self._column(key, width, problem)
+
+    def _column(self, key: str | None, width: int, problem: str) -> FloatArray:
+        """Return a column of numbers, or of ``width`` numbers each, or blame the first bad row."""
         try:
-            return self._column(key, width)
+            return _array(self.lists, key, width, len(self.rows))
         except _BAD_ROW:
-            self._blame(key, partial(_check_numbers, width=width), problem)
-
-    def _all(self) -> Iterator[Any]:
-        return chain.from_iterable(self.lists)
-
-    def _column(self, key: str | None, *shape: int) -> FloatArray:
-        """Return a column of numbers, or of as many numbers each as ``shape`` says."""
-
-        def values() -> Iterable[Any]:
-            return self._all() if key is None else map(itemgetter(key), self._all())
-
-        count = len(self.rows)
-        with strictly():
-            if not shape:
-                return np.fromiter(values(), dtype=np.float64, count=count)
-            (width,) = shape
-            if any(length != width for length in map(len, values())):
-                raise ValueError
-            flat = chain.from_iterable(values())
-            return np.fromiter(flat, dtype=np.float64, count=width * count).reshape(-1, width)
-
-    def _blame(self, key: str | None, convert: Callable[[Any], Any], problem: str) -> NoReturn:
-        """Find the first row that cannot be converted."""
-        for number, row in enumerate(self._all()):
+            pass
+        for number, row in enumerate(self):
             if key is not None and not isinstance(row, dict):
                 raise self.rows.error(number, "", f"is {shown(row)}; give a dict")
             if key is not None and key not in row:
-                known = key_names(row)
-                has = f"has: {some_of(known)}" if known else "is empty"
-                hint = close_matches(key, known)
-                raise self.rows.error(number, "", f"the key {key!r} is missing{hint}; {has}")
-            value = row if key is None else row[key]
+                raise self.rows.error(number, "", missing(row, key))
             try:
-                with strictly():
-                    convert(value)
+                _array([[row]], key, width, 1)
             except Exception:
-                raise self.rows.error(number, key or "", f"{shown(value)} {problem}") from None
+                value = shown(row if key is None else row[key])
+                raise self.rows.error(number, key or "", f"{value} {problem}") from None
         raise InputError(f"{self.rows.file}: {self.rows.field}.{key}: a value {problem}")
 
 
-def _has_length(value: Any) -> bool:
-    try:
-        len(value)
-    except TypeError:  # also arrays without a dimension, which do have __len__
-        return False
-    return True
+def _array(lists: Iterable[Iterable[Any]], key: str | None, width: int, count: int) -> FloatArray:
+    """Convert a column of as many rows: numbers, or with a width vectors."""
+
+    def values() -> Iterator[Any]:
+        rows = chain.from_iterable(lists)
+        return rows if key is None else map(itemgetter(key), rows)
+
+    with strictly():
+        if not width:
+            return np.fromiter(values(), dtype=np.float64, count=count)
+        if set(map(len, values())) - {width}:
+            raise ValueError
+        flat = chain.from_iterable(values())
+        return np.fromiter(flat, dtype=np.float64, count=width * count).reshape(-1, width)
 
 
 @contextmanager
@@ -251,15 +252,8 @@ def strictly() -> Iterator[None]:
         yield
 
 
-def _check_numbers(value: Any, width: int) -> None:
-    if len(value) != width:
-        raise ValueError
-    np.fromiter(value, dtype=np.float64, count=width)
-
-
-def _missing(file: str, where: str, field: str, found: dict[Any, Any]) -> InputError:
-    keys = key_names(found)
-    has = f"has: {some_of(keys, 8)}" if keys else "is empty"
-    return InputError(
-        f"{file}: {where}: the key {field!r} is missing{close_matches(field, keys)}; {has}"
-    )
+def missing(row: dict[Any, Any], key: str, most: int = 5) -> str:
+    """Say that a dict lacks a key, and which keys it has."""
+    keys = key_names(row)
+    has = f"has: {some_of(keys, most)}" if keys else "is empty"
+    return f"the key {key!r} is missing{close_matches(key, keys)}; {has}"

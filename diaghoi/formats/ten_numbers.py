@@ -33,7 +33,7 @@ from diaghoi.formats.checks import (
 )
 from diaghoi.formats.content import SMALL, Content, begins
 from diaghoi.formats.flat import Flat
-from diaghoi.formats.hico_det.detections import check_complete, file_orders
+from diaghoi.formats.hico_mat import check_complete, file_orders
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.matlab import read_variable, variables
 from diaghoi.formats.numbering import TripletNumbers
@@ -109,7 +109,7 @@ class CmdSe(Format):
 class Converted(Format):
     """Read the files of GEN-VLKT's converter for the MATLAB evaluator: ``detections_XX.mat``.
 
-    As in :mod:`diaghoi.formats.hico_det.detections` there is one file for each object in COCO order
+    As in :mod:`diaghoi.formats.hico_mat` there is one file for each object in COCO order
     counted from one, but ``all_boxes`` lists predictions: rows of five cells with the human box,
     the object box, the number of the image, the class among those of the object in official order,
     from 0, and the score times 1000.

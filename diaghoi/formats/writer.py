@@ -16,10 +16,10 @@ import numpy as np
 from diaghoi.data.memory import StoredArray
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Kind, Options
 from diaghoi.formats.content import Content, parts_in
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.dense import DenseArrays
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.numbering import TripletNumbers
 from diaghoi.formats.output import replacing
@@ -143,7 +143,7 @@ class Batches:
         if options.objects is None:
             options = replace(options, objects=self._numbering.get(kind))
         if dense:
-            scenes = dense_arrays.FORMAT.read(content, kind, options).load()
+            scenes = DenseArrays().read(content, kind, options).load()
         else:
             scenes = read_listed(content, _layout(kind), options)
         if options.objects is None and len(scenes.pair_human):

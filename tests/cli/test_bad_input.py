@@ -14,7 +14,7 @@ import pytest
 
 from diaghoi import simulate
 from diaghoi.formats import write
-from diaghoi.formats.dense_arrays import write_dense_arrays
+from diaghoi.formats.dense import write_dense_arrays
 
 NAN, INF = float("nan"), float("inf")
 OLD = "an older output"

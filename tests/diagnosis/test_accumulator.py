@@ -16,7 +16,7 @@ from support.scenes import BICYCLE, EAT, PERSON, RIDE, WASH, image, scenes
 import diaghoi
 from diaghoi import Accumulator, Diagnosis, InputError, Scenes, plots, simulate
 from diaghoi.formats import write_dense_arrays, write_triplet_lists
-from diaghoi.formats.hico_det.image_labels import ImageLabels
+from diaghoi.formats.hico_mat import ImageLabels
 
 BOXES = np.array([[10.0, 10, 60, 120], [40, 60, 110, 130]])
 PAIR = {"boxes": BOXES, "labels": [0, 1], "sub_ids": [0], "obj_ids": [1]}

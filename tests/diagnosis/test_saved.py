@@ -15,7 +15,7 @@ from diaghoi import Diagnosis, InputError, diagnose, plots, protocol, read_predi
 from diaghoi.data.protocol import PROTOCOLS, Group
 from diaghoi.formats import write
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.hico_det.image_labels import ImageLabels
+from diaghoi.formats.hico_mat import ImageLabels
 
 
 @pytest.fixture(scope="module")

@@ -45,3 +45,12 @@ def test_arrays_by_path_of_the_picture(folder: Path) -> None:
     predictions = diaghoi.read_predictions(folder / "rlip_custom_imgs.pickle")
     assert len(predictions) == 25
     assert predictions.names[0] == "HICO_test2015_00004128.jpg"
+
+
+def test_scores_of_some_boxes_are_noted(folder: Path) -> None:
+    path = folder / "muren_ko_partial_score.json"
+    predictions = diaghoi.read_predictions(path)
+    assert predictions.box_score is None
+    assert predictions.scored
+    note = "boxes have a score, so none counts as the score of a box"
+    assert any(f"{path}: only " in text and note in text for text in predictions.notes)

@@ -1,6 +1,6 @@
 """Dense arrays for V-COCO: every pair of an image with a score for every role, or every action.
 
-As in :mod:`diaghoi.formats.dense_arrays`, but ``verb_scores`` are (P, 25) for the roles in official
+As in :mod:`diaghoi.formats.dense`, but ``verb_scores`` are (P, 25) for the roles in official
 order; or (P, 26) for the actions, each score then holding for all roles of its action; or (P, 29)
 as QPIC numbers its verbs: roles, and the actions that have none; or (P, 51) for all classes of the
 vocabulary. NaN means no prediction. ``obj_ids`` may be -1 if there is no object, and

@@ -1,0 +1,427 @@
+"""The MATLAB files of HICO-DET: annotations, results of the official evaluator, labels of images.
+
+Boxes with the same coordinates and category in one image are one box.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from diaghoi.data.arrays import Array, BoolArray, IntArray, StrArray
+from diaghoi.data.scenes import Scenes, SceneSource
+from diaghoi.data.vocabulary import Vocabulary, hico_det, object_numberings
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.checks import (
+    Rows,
+    check_boxes,
+    check_names,
+    check_range,
+    check_scores,
+    shown,
+    whole_number,
+)
+from diaghoi.formats.content import Content
+from diaghoi.formats.flat import Flat
+from diaghoi.formats.matlab import read_variable, variables
+from diaghoi.formats.records import RecordTable
+
+_EDGES = ("x1", "y1", "x2", "y2")
+_SIDES = ("bboxhuman", "bboxobject")
+_COLUMNS = 9
+
+
+class _HicoMat(Format):
+    """Name the data set, which alone has such files."""
+
+    single = True
+
+    def dataset(self, content: Content) -> str:
+        """Name HICO-DET."""
+        return "hico-det"
+
+
+class AnnoBbox(_HicoMat):
+    """Read the annotations as published: ``anno_bbox.mat``.
+
+    Struct arrays ``bbox_test`` and ``bbox_train`` (1 x N): ``filename``, ``size`` (width, height,
+    depth) and ``hoi``, a struct array with ``id`` (1-600), ``bboxhuman`` and ``bboxobject`` (struct
+    arrays with x1, x2, y1, y2), ``connection`` (K x 2, human and object box counted from one) and
+    ``invis``. Boxes are counted from one. HOIs marked invisible have no boxes; they are skipped and
+    counted in a note.
+    """
+
+    name = "anno-bbox-mat"
+    title = "HICO-DET annotations as published (anno_bbox.mat)"
+    kinds = ("annotations",)
+    keys = ("bbox_test", "bbox_train")
+
+    def recognise(self, content: Content) -> Kind | None:
+        """Look for the images of either split."""
+        named = content.container == "mat" and not {*self.keys}.isdisjoint(content.value)
+        return "annotations" if named else None
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        """Read the test images, or those of training where there are no others."""
+        file, notes, invisible = content.file, [], 0
+        variable = self.keys["bbox_test" not in content.value]
+        names: list[str] = []
+        sizes: list[tuple[int, int]] = []
+        triplets: list[list[dict[str, Any]]] = []
+        for image in _structs(read_variable(content.path, variable)):
+            name = _first(_field(image, "filename", f"{file}: image {len(names)} (counted from 0)"))
+            where = f"{file}: image {str(name)!r}"
+            size = next(iter(_structs(_field(image, "size", where))), None)
+            sizes.append((0, 0) if size is None else _size(size, f"{where}: size"))
+            triplets.append([])
+            for number, hoi in enumerate(_structs(_field(image, "hoi", where))):
+                if _whole(hoi, "invis", f"{where}: hoi[{number}]"):
+                    invisible += 1
+                else:
+                    triplets[-1].extend(_triplets(hoi, f"{where}: hoi[{number}]"))
+            names.append(str(name) if name is not None else "")
+        if variable == "bbox_train":
+            notes.append(f"{file}: has no 'bbox_test'; the training images ('bbox_train') are read")
+        if invisible:
+            notes.append(
+                f"{file}: {invisible} HOIs marked invisible have no boxes and are left out"
+            )
+        names = check_names(file, names, "filename").tolist()
+        count = np.array(list(map(len, triplets)), dtype=np.int64)
+        table = RecordTable(triplets, Rows(file, names, "hoi", count))
+        what = "HOI class (id - 1)"
+        hoi = check_range(table.rows, table.integers("id") - 1, len(options.vocabulary), "id", what)
+        human, object_box = (
+            check_boxes(table.rows, table.boxes(key), key, origin=options.origin_or(1))
+            for key in _SIDES
+        )
+        return Flat(table.rows, options, notes=notes).scenes(
+            human, object_box, hoi=hoi, sizes=np.array(sizes, dtype=np.int64).reshape(-1, 2)
+        )
+
+
+def _triplets(hoi: Any, where: str) -> Iterator[dict[str, Any]]:
+    """Give the class and both boxes of each annotated triplet of one class in an image."""
+    boxes = [
+        [
+            _corners(box, f"{where}.{key}[{n}]")
+            for n, box in enumerate(_structs(_field(hoi, key, where)))
+        ]
+        for key in _SIDES
+    ]
+    number = _whole(hoi, "id", where)
+    connection = np.asarray(_field(hoi, "connection", where))
+    if connection.size == 0:
+        return
+    if connection.ndim != 2 or connection.shape[1] != 2 or connection.dtype.kind not in "iuf":
+        raise InputError(
+            f"{where}: connection: has shape {connection.shape}; give K x 2 numbers of a human and "
+            "an object box"
+        )
+    for row in connection.tolist():
+        pair = [_checked(box, whole_number, f"{where}.connection") for box in row]
+        for box, part, what in zip(pair, boxes, ("human", "object"), strict=True):
+            if not 1 <= box <= len(part):
+                raise InputError(
+                    f"{where}: connection: there is no {what} box {box}; there are {len(part)}, "
+                    "counted from 1"
+                )
+        sides = (part[box - 1] for part, box in zip(boxes, pair, strict=True))
+        yield {"id": number, **dict(zip(_SIDES, sides, strict=True))}
+
+
+def _structs(value: Any) -> list[Any]:
+    """Flatten a MATLAB struct array, or a cell array of structs, to a list of structs."""
+    if isinstance(value, np.void | dict):
+        return [value]
+    if isinstance(value, np.ndarray) and value.dtype.names:
+        return list(value.reshape(-1))
+    if isinstance(value, np.ndarray) and value.dtype == object:
+        return [struct for part in value.reshape(-1) for struct in _structs(part)]
+    return []
+
+
+def _first(value: Any) -> Any:
+    """Unwrap a scalar, which MATLAB stores as a 1 x 1 array; None for an empty array."""
+    while isinstance(value, np.ndarray):
+        if value.size == 0:
+            return None
+        value = value.reshape(-1)[0]
+    return value
+
+
+def _field(struct: Any, key: str, where: str) -> Any:
+    names = list(struct.dtype.names or ()) if isinstance(struct, np.void) else list(struct)
+    if key not in names:
+        raise InputError(f"{where}: the field {key!r} is missing; has: {', '.join(names)}")
+    return struct[key]
+
+
+def _whole(struct: Any, key: str, where: str) -> int:
+    number: int = _checked(_first(_field(struct, key, where)), whole_number, f"{where}.{key}")
+    return number
+
+
+def _size(size: Any, where: str) -> tuple[int, int]:
+    return _whole(size, "width", where), _whole(size, "height", where)
+
+
+def _corners(box: Any, where: str) -> list[float]:
+    edges = ((edge, _first(_field(box, edge, where))) for edge in _EDGES)
+    return [_checked(value, _real, f"{where}.{edge}") for edge, value in edges]
+
+
+def _checked(value: Any, convert: Callable[[Any], Any], where: str) -> Any:
+    try:
+        return convert(value)
+    except (TypeError, ValueError, OverflowError):
+        pass
+    try:
+        problem = f"{_real(value)} is not a whole number"
+    except (TypeError, ValueError, OverflowError):
+        problem = f"{shown(str(value))} is not a number"
+    raise InputError(f"{where}: {problem}")
+
+
+def _real(value: Any) -> float:
+    if isinstance(value, np.complexfloating):
+        raise TypeError  # float() would drop the imaginary part with only a warning
+    return float(value)
+
+
+class HicoDetections(_HicoMat):
+    """Read the results for the official evaluator: ``detections_01.mat`` to ``_80.mat``.
+
+    The number in the name is the object counted from one: in COCO order (01 person, 02 bicycle) as
+    the evaluator looks it up and SCG writes it, or in HICO's alphabetical order as UPT and PViC
+    write it. The number of HOI classes of each file shows which.
+
+    Each file has ``all_boxes``, a cell array of (HOI classes of the object, in official order) x
+    (images of the official test list) with (n, 9) arrays: human x1, y1, x2, y2, object x1, y1, x2,
+    y2, score. Boxes are counted from zero (the evaluator adds 1 before it compares them). The files
+    have no image names: images are joined by position. There is no score of the verb alone.
+
+    A box may end one pixel before it begins: UPT subtracts 1 from the right and bottom edge, even
+    of boxes narrower than a pixel.
+    """
+
+    name = "hico-detections-mat"
+    title = "result files of the official HICO-DET evaluator"
+    kinds = ("predictions",)
+
+    def recognise(self, content: Content) -> Kind | None:
+        """Take any folder of such files."""
+        return "predictions" if content.container == "folder" else None
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        """Read the files one by one, and sort their detections by image and class."""
+        vocabulary, folder = options.vocabulary, content.file
+        files: dict[int, Path] = content.value
+        check_complete(folder, files, len(vocabulary.objects))
+        shapes = {number: _shape(path) for number, path in sorted(files.items())}
+        images = shapes[1][1]
+        for number, (_, count) in shapes.items():
+            if count != images:
+                raise InputError(
+                    f"{files[number]}: all_boxes: has {count} images, but {files[1].name} has "
+                    f"{images}; all files need the images of the same list"
+                )
+        table = _numbering(
+            folder, {n: rows for n, (rows, _) in shapes.items()}, vocabulary, options.objects
+        )
+        parts = []
+        for number in shapes:
+            # One file at a time: the cell arrays of all 80 together take gigabytes.
+            cells = read_variable(files[number], "all_boxes")
+            classes = np.flatnonzero(vocabulary.class_object == table[number])
+            parts.append(_rows(files[number], cells, classes, options.origin_or(0)))
+        image, hoi, values = (np.concatenate([part[n] for part in parts]) for n in range(3))
+        order = np.lexsort((hoi, image))
+        rows = Rows(folder, [""] * images, "all_boxes", np.bincount(image, minlength=images))
+        notes = [f"{folder}: images have no names; they are joined by position"]
+        return Flat(rows, options, notes=notes).scenes(
+            values[order, :4], values[order, 4:8], hoi=hoi[order], score=values[order, 8]
+        )
+
+
+def check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
+    """Refuse a folder that lacks the file of an object, or has too many.
+
+    Raises
+    ------
+    InputError
+        If so.
+    """
+    missing = [f"detections_{n:02d}.mat" for n in range(1, objects + 1) if n not in files]
+    if missing:
+        raise InputError(
+            f"{folder}: {len(missing)} of {objects} files are missing: {some_of(missing)}; the "
+            "official evaluator writes one for each object"
+        )
+    extra = [path.name for n, path in files.items() if not 1 <= n <= objects]
+    if extra:
+        raise InputError(f"{folder}: has more files than objects: {some_of(extra)}; remove them")
+
+
+def _shape(path: Path) -> tuple[int, int]:
+    """Return how many classes and images ``all_boxes`` of one file has, without loading it."""
+    found = variables(path).get("all_boxes")
+    if found is None or found.kind != "cell" or len(found.shape) != 2:
+        problem = "is missing" if found is None else "is not a cell array of classes x images"
+        raise InputError(f"{path}: the variable 'all_boxes' {problem}")
+    return found.shape[0], found.shape[1]
+
+
+def file_orders(given: str | None) -> dict[str, dict[int, int]]:
+    """Object of each file number, in the orders in which code bases number files.
+
+    Parameters
+    ----------
+    given : str or None
+        The only one that the user allows.
+
+    Raises
+    ------
+    InputError
+        For another numbering.
+    """
+    known = ("coco80", "hico80")
+    if given is not None and given not in known:
+        raise InputError(f"--read objects={given}: these files are numbered as coco80 or hico80")
+    return {
+        name: {number + 1: position for number, position in object_numberings()[name].items()}
+        for name in (known if given is None else (given,))
+    }
+
+
+def _numbering(
+    folder: str, rows: dict[int, int], vocabulary: Vocabulary, given: str | None
+) -> dict[int, int]:
+    """Map each file to its object, and verify that by the number of HOI classes in the file."""
+    file_orders(given)
+    orders = file_orders(None)
+    expected = np.bincount(vocabulary.class_object, minlength=len(vocabulary.objects))
+    wrong = {
+        name: next((n for n, count in rows.items() if count != expected[table[n]]), None)
+        for name, table in orders.items()
+    }
+    fits = next((name for name, misfit in wrong.items() if misfit is None), None)
+    name = given or fits or "coco80"
+    bad = wrong[name]
+    if bad is None:
+        return orders[name]
+    hint = f"; the files fit {fits}: give --read objects={fits}" if fits else ""
+    object_name = vocabulary.objects[orders[name][bad]]
+    raise InputError(
+        f"{folder}: detections_{bad:02d}.mat: all_boxes: has {rows[bad]} rows, but "
+        f"{object_name!r} has {expected[orders[name][bad]]} HOI classes{hint}"
+    )
+
+
+def _rows(
+    path: Path, cells: Array, classes: IntArray, origin: int
+) -> tuple[IntArray, IntArray, Array]:
+    """List the detections of one file: image, HOI class, and (n, 9) boxes and score."""
+    classes_of_file, images = cells.shape
+    flat = cells.T.reshape(-1)  # image by image
+    count = np.fromiter((len(c) if c.size else 0 for c in flat), dtype=np.int64, count=len(flat))
+    filled = np.flatnonzero(count)
+    for n in filled.tolist():
+        if flat[n].ndim != 2 or flat[n].shape[1] != _COLUMNS or flat[n].dtype.kind not in "iuf":
+            image, row = divmod(n, classes_of_file)
+            raise InputError(
+                f"{path}: all_boxes{{{row + 1},{image + 1}}}: is of shape {flat[n].shape} and type "
+                f"{flat[n].dtype}; give n x 9 numbers: two boxes and the score"
+            )
+    parts = [flat[n].astype(np.float64) for n in filled.tolist()]
+    values = np.concatenate(parts) if parts else np.zeros((0, _COLUMNS))
+    per_image = count.reshape(images, classes_of_file).sum(axis=1)
+    rows = Rows(str(path), [""] * images, "all_boxes", per_image)
+    for part in (slice(0, 4), slice(4, 8)):
+        values[:, part] = check_boxes(rows, values[:, part], "", origin=origin, least=-1.0)
+    check_scores(rows, values[:, 8], "")
+    cell = np.repeat(filled, count[filled])
+    return rows.image, classes[cell % classes_of_file], values
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ImageLabels:
+    """Image-level labels of HICO (``anno.mat``), which the official Known Object setting uses.
+
+    Parameters
+    ----------
+    names : (M,) str array
+        Images.
+    positive : (C, M) bool array
+        Whether the image is labelled to show the HOI class.
+    source : str
+        The file, for messages.
+    """
+
+    names: StrArray
+    positive: BoolArray
+    source: str = ""
+
+    def objects(self, annotations: SceneSource) -> BoolArray:
+        """(N, objects) true if an image is labelled with a class of the object category.
+
+        Raises
+        ------
+        InputError
+            If an image is not in the file.
+        """
+        position = {name: row for row, name in enumerate(self.names.tolist())}
+        names = annotations.names.tolist()
+        missing = [name for name in names if name not in position]
+        if missing:
+            raise InputError(
+                f"{self.source}: no image labels for {len(missing)} of {len(names)} images: "
+                f"{some_of(missing)}"
+            )
+        positive = self.positive[:, [position[name] for name in names]]
+        objects = np.zeros((len(annotations), len(annotations.vocabulary.objects)), dtype=bool)
+        for hoi, label in enumerate(annotations.vocabulary.class_object):
+            objects[:, label] |= positive[hoi]
+        return objects
+
+
+def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
+    """Read the image-level labels of the HICO test set from ``anno.mat``.
+
+    Parameters
+    ----------
+    path : path
+        MATLAB file with ``anno_test`` (600 x images of 1 positive, -1 negative, 0 unclear, NaN
+        unknown) and ``list_test`` (image names).
+
+    Raises
+    ------
+    InputError
+        If the file does not have these contents.
+    """
+    if not Path(path).is_file():
+        raise InputError(f"{path}: no such file")
+    found = variables(path)
+    for name in ("anno_test", "list_test"):
+        if name not in found:
+            raise InputError(f"{path}: no '{name}' in it; expected HICO's anno.mat")
+    listed = np.ravel(read_variable(path, "list_test")).tolist()
+    names = np.array([str(np.ravel(name)[0]) if np.size(name) == 1 else "" for name in listed])
+    if not all(names.tolist()):
+        raise InputError(f"{path}: 'list_test' is not a list of names; expected HICO's anno.mat")
+    labels = np.asarray(read_variable(path, "anno_test"))
+    if labels.dtype.kind not in "biuf":
+        raise InputError(f"{path}: 'anno_test' does not hold numbers; expected HICO's anno.mat")
+    positive = labels == 1
+    if positive.shape != (len(hico_det()), len(names)):
+        raise InputError(
+            f"{path}: 'anno_test' has shape {positive.shape}, expected {len(hico_det())} HOI "
+            f"classes x {len(names)} images of 'list_test'"
+        )
+    return ImageLabels(names=names, positive=positive, source=str(path))

@@ -1,0 +1,382 @@
+"""The results of iCAN, TIN, DRG and VCL on HICO-DET: pairs of an image, with scores of all classes.
+
+A pickle (or JSON) of ``{image number: [[human box, object box, object class, scores, human score,
+object score, ...], ...]}``. The number of an image is that at the end of its file name. Boxes are
+xyxy counted from zero. Object classes count from one in COCO order (1 person, 2 bicycle), as all
+four code bases write them, or in HICO's alphabetical order. Scores are of the 600 HOI classes
+(iCAN, TIN), of which those of the object count, or of the 117 verbs (DRG).
+
+VCL writes 0 in place of the scores, and the 600 scores of each of its branches after the six values
+of a pair: human, object, spatial, and human and object together. Its scripts fuse them before they
+evaluate. Here that is done as they do it by default: spatial times the last (which they call
+``spv``), or, for models without that branch, spatial times the sum of the first two (``spho``).
+
+A triplet's score is that of its class times those of both boxes; the score of its class alone is
+that of its action. The best 100 triplets of each image are kept.
+
+What the code bases do with this file afterwards is not repeated: boxes rounded to whole pixels and
+the 19,999 best of an object (``Generate_HICO_detection``); in TIN, box scores bent by a sigmoid,
+and pairs suppressed by the two binary scores that follow the six values of a pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from diaghoi.data.arrays import Array, FloatArray, IntArray
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.exceptions import InputError
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.checks import (
+    EXACT,
+    Rows,
+    check_amount,
+    check_boxes,
+    check_names,
+    check_scores,
+    first_not_finite,
+    shown,
+)
+from diaghoi.formats.content import Content
+from diaghoi.formats.dense_columns import best_triplets, cut_note
+from diaghoi.formats.flat import PairTables
+from diaghoi.formats.hico_mat import file_orders
+from diaghoi.formats.numbering import (
+    CLEAR,
+    DOUBTFUL,
+    ENOUGH,
+    FEW,
+    LEAST,
+    TripletNumbers,
+    most_confident,
+    percent,
+    translated,
+)
+
+_VALUES = ("human box", "object box", "object class", "scores", "human score", "object score")
+_SCORES = "scores"
+_PLACE = _VALUES.index(_SCORES)
+_BOX = 4
+# The four branches of VCL that its scripts fuse.
+_BRANCHES = slice(6, 10)
+_BOTH_BRANCHES, _THREE_BRANCHES = "spv", "spho"
+_OWN, _OTHER = "coco80", "hico80"
+
+
+class Ican(Format):
+    """Read listed pairs with scores of all classes."""
+
+    name = "ican"
+    title = "pairs with scores of all classes (iCAN, TIN, DRG, VCL)"
+    kinds = ("predictions",)
+    single = True
+
+    def recognise(self, content: Content) -> Kind | None:
+        """Look for numbers of images, and a first pair that begins with two boxes."""
+        value = content.value
+        if not content.plain or not isinstance(value, dict) or not all(map(_is_number, value)):
+            return None
+        first: Any = next((pairs[0] for pairs in value.values() if _is_list(pairs) and pairs), None)
+        if not _is_list(first) or len(first) < len(_VALUES):
+            return None
+        return "predictions" if all(_size(box) == _BOX for box in first[:2]) else None
+
+    def dataset(self, content: Content) -> str:
+        """Name HICO-DET, of which the classes are."""
+        return "hico-det"
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        """Read the pairs, and keep the best triplets of each image."""
+        pairs, vocabulary, origin = _Pairs(content), options.vocabulary, options.origin_or(0)
+        rows = pairs.rows
+        human, object_box = (
+            check_boxes(rows, options.corners(pairs.column(name, _BOX)), name, origin=origin)
+            for name in ("human box", "object box")
+        )
+        human_score, object_score = (
+            check_scores(rows, pairs.column(name)[:, 0], name)
+            for name in ("human score", "object score")
+        )
+        with np.errstate(over="ignore"):  # refused with the scores of the triplets
+            both = human_score * object_score
+        scores = _PairScores(pairs, vocabulary, both)
+        label, notes = _categories(pairs, scores, options.objects)
+        tables = PairTables.of(
+            vocabulary,
+            image=rows.image,
+            human=human,
+            object_box=object_box,
+            category=label,
+            box_scores=(human_score, object_score),
+        )
+        return Scenes(
+            vocabulary=vocabulary,
+            names=np.array(rows.names, dtype=np.str_),
+            box_image=tables.box_image,
+            box_xyxy=tables.box_xyxy,
+            box_label=tables.box_label,
+            box_score=tables.box_score,
+            pair_human=tables.human,
+            pair_object=tables.object,
+            **best_triplets(rows, scores.by_verb(label), label, options),
+            source=content.file,
+            notes=(
+                *scores.notes,
+                *notes,
+                cut_note(f"{content.file}: scores of all classes", options.top),
+            ),
+        )
+
+
+class _Pairs:
+    """The pairs of all images, each the list of ``_VALUES`` and further values."""
+
+    def __init__(self, content: Content) -> None:
+        names = check_names(content.file, [str(int(key)) for key in content.value], "image")
+        self.lists: list[Sequence[Sequence[Any]]] = list(content.value.values())
+        for name, pairs in zip(names.tolist(), self.lists, strict=True):
+            if not _is_list(pairs):
+                raise InputError(
+                    f"{content.file}: image {name!r}: is {shown(pairs)}; give a list of pairs"
+                )
+        count = np.array(list(map(len, self.lists)), dtype=np.int64)
+        check_amount(content.file, "pair", int(count.sum()), content.size)
+        self.rows, self.size = Rows(content.file, names.tolist(), "pair", count), content.size
+        for number, pair in enumerate(self):
+            if not _is_list(pair) or len(pair) < len(_VALUES):
+                problem = f"is {shown(pair)}; give a list: {', '.join(_VALUES)}"
+                raise self.rows.error(number, "", problem)
+
+    def __iter__(self) -> Iterator[Sequence[Any]]:
+        return (pair for pairs in self.lists for pair in pairs)
+
+    def column(self, name: str, width: int = 1) -> FloatArray:
+        """Return a box of each pair, or a number, which may be an array of one, as (P, width)."""
+        place, values = _VALUES.index(name), np.zeros((len(self.rows), width))
+        for number, pair in enumerate(self):
+            value = _vector(pair[place])
+            if value is None or len(value) != width:
+                problem = "is not a number" if width == 1 else "is not a box; give four numbers"
+                raise self.rows.error(number, name, f"{shown(pair[place])} {problem}")
+            values[number] = value
+        return values
+
+    def integers(self, name: str) -> IntArray:
+        """Return a whole number of each pair."""
+        values = self.column(name)[:, 0]
+        # Negated, so that NaN fails it, too.
+        odd = ~(np.abs(values) <= EXACT) | (values != np.floor(values))
+        if odd.any():
+            bad = int(np.argmax(odd))
+            raise self.rows.error(bad, name, f"{values[bad]} is not a whole number")
+        return values.astype(np.int64)
+
+
+class _PairScores:
+    """The scores of all pairs, image by image: for each HOI class, or for each verb.
+
+    What they are of shows the first pair. ``both`` is the product of the scores of both boxes.
+    """
+
+    def __init__(self, pairs: _Pairs, vocabulary: Vocabulary, both: FloatArray) -> None:
+        classes, verbs = len(vocabulary), len(vocabulary.verbs)
+        self.pairs, self.vocabulary, self.both = pairs, vocabulary, both
+        self.width, self.fused = classes, ""
+        first = next(iter(pairs), None)
+        if first is not None and _is_single(first[_PLACE]):
+            self.fused = _fusion(first, classes)
+            self.width = classes if self.fused else 1
+        elif first is not None:
+            self.width = _size(first[_PLACE])
+        if first is not None and self.width not in (classes, verbs):
+            raise pairs.rows.error(
+                0,
+                _SCORES,
+                f"is {shown(first[_PLACE])}; give {classes} scores, of the HOI classes, or "
+                f"{verbs}, of the verbs; or 0, with the scores of VCL's branches after the "
+                f"{len(_VALUES)} values",
+            )
+        check_amount(pairs.rows.file, _SCORES, self.width * len(pairs.rows), pairs.size)
+        self.numbers = TripletNumbers("class" if self.width == classes else "verb", 0)
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Note how branches were fused."""
+        note = f"{self.pairs.rows.file}: the scores of VCL's branches are fused as {self.fused!r}"
+        return (note,) if self.fused else ()
+
+    def clearest(self) -> tuple[IntArray, FloatArray]:
+        """Return the interaction of each pair with the highest score, and that score."""
+        of_class = self.numbers.of == "class"
+        verb = self.vocabulary.class_verb if of_class else np.arange(self.width)
+        real = np.flatnonzero(verb != self.vocabulary.no_interaction)
+        column: IntArray = np.zeros(len(self.both), dtype=np.int64)
+        score = np.zeros(len(self.both))
+        for rows, part in self._by_image():
+            column[rows] = real[part[:, real].argmax(axis=1)]
+            with np.errstate(over="ignore"):
+                score[rows] = part[np.arange(len(part)), column[rows]] * self.both[rows]
+        return column, score
+
+    def by_verb(self, label: IntArray) -> Iterator[tuple[Array, Array]]:
+        """Yield the (pairs, V) scores of the triplets and of the actions of each image."""
+        for rows, part in self._by_image():
+            action = part
+            if self.numbers.of == "class":
+                hoi = self.vocabulary.class_of[label[rows]]
+                action = np.where(hoi < 0, 0.0, np.take_along_axis(part, np.maximum(hoi, 0), 1))
+            with np.errstate(over="ignore", invalid="ignore"):
+                yield action * self.both[rows, None], action
+
+    def _by_image(self) -> Iterator[tuple[slice, FloatArray]]:
+        table, start = self.pairs.rows, 0
+        for pairs in self.pairs.lists:
+            part = np.zeros((len(pairs), self.width))
+            for row, pair in enumerate(pairs):
+                scores = self._scores(pair)
+                if scores is None or len(scores) != self.width:
+                    raise table.error(
+                        start + row,
+                        _SCORES,
+                        f"is {shown(pair[_PLACE])}; give {self.width} numbers, like the first pair",
+                    )
+                part[row] = scores
+            bad = first_not_finite(part)
+            if bad >= 0:
+                column = int(np.argmax(~np.isfinite(part[bad])))
+                problem = f"number {column} is {part[bad, column]}; give a finite number"
+                raise table.error(start + bad, _SCORES, problem)
+            yield slice(start, start + len(part)), part
+            start += len(pairs)
+
+    def _scores(self, pair: Sequence[Any]) -> FloatArray | None:
+        if not self.fused:
+            return _vector(pair[_PLACE])
+        branches = [_vector(branch) for branch in pair[_BRANCHES]]
+        if len(branches) < len(range(10)[_BRANCHES]) or not _is_single(pair[_PLACE]):
+            return None
+        human, thing, spatial, together = branches
+        used = (spatial, together) if self.fused == _BOTH_BRANCHES else (spatial, human, thing)
+        right = [branch for branch in used if branch is not None and len(branch) == self.width]
+        if len(right) < len(used):
+            return None
+        with np.errstate(all="ignore"):
+            return np.asarray(right[0] * sum(right[1:]), dtype=np.float64)
+
+
+def _fusion(pair: Sequence[Any], classes: int) -> str:
+    """Choose how to fuse the branches of VCL by those that a pair has; empty without them."""
+    human, thing, spatial, together = (*map(_size, pair[_BRANCHES]), -1, -1, -1, -1)[:4]
+    if spatial == together == classes:
+        return _BOTH_BRANCHES
+    return _THREE_BRANCHES if human == thing == spatial == classes else ""
+
+
+def _categories(
+    pairs: _Pairs, scores: _PairScores, given: str | None
+) -> tuple[IntArray, tuple[str, ...]]:
+    """Return the category of the object of each pair, and a note if not in COCO's order.
+
+    COCO's order, which the known code bases write, counts unless the interactions with the highest
+    scores contradict it. Of 600 HOI classes each names its object, and a detector gives the highest
+    scores to those of the object before it; of the 117 verbs most go with a few objects only. How
+    people are numbered says little: they are objects of few pairs.
+    """
+    numbers, orders = pairs.integers("object class"), file_orders(given)
+    chosen, notes = (given, ()) if given else _order(pairs.rows.file, numbers, scores, orders)
+    order = orders[chosen]
+    label = translated(numbers, order)
+    if (label < 0).any():
+        bad = int(np.argmax(label < 0))
+        raise pairs.rows.error(
+            bad,
+            "object class",
+            f"unknown object category {int(numbers[bad])}; objects are numbered {min(order)} to "
+            f"{max(order)} in this format",
+        )
+    return label, notes
+
+
+def _order(
+    file: str, numbers: IntArray, scores: _PairScores, orders: dict[str, dict[int, int]]
+) -> tuple[str, tuple[str, ...]]:
+    """Choose the order that the clearest interactions show."""
+    clearest, score = scores.clearest()
+    labels = {name: translated(numbers, order) for name, order in orders.items()}
+    # Where both orders have the same object, or no score is above zero, nothing is shown.
+    telling = (labels[_OWN] != labels[_OTHER]) & (score > 0)
+    count = int(telling.sum())
+    best = np.flatnonzero(telling)[most_confident(score[telling], count)]
+    shares = []
+    for label in (labels[_OWN][best], labels[_OTHER][best]):
+        hoi = scores.numbers.classes(clearest[best], label, scores.vocabulary)
+        shares.append(float(((hoi >= 0) & (label >= 0)).mean()) if len(best) else 1.0)
+    own, other = shares
+    if other <= own * DOUBTFUL:
+        return _OWN, ()
+    # A class names its object: then every pair is evidence. Verbs are shared by objects.
+    certain = scores.numbers.of == "class" and own == 0 and other == 1
+    fewer = 1 - own >= CLEAR * (1 - other)
+    if certain or (count >= FEW and other >= LEAST and (other >= own * CLEAR or fewer)):
+        return _OTHER, (
+            f"{file}: objects are numbered from 1 in HICO's order (hico80): the highest score is "
+            f"one of the object in {percent(other)} of the best pairs, in COCO's order in "
+            f"{percent(own)}",
+        )
+    if count < ENOUGH:
+        return _OWN, ()
+    raise InputError(
+        f"{file}: cannot determine how objects are numbered: in COCO's order the highest score is "
+        f"one of the object in {percent(own)} of the best pairs, in HICO's order in "
+        f"{percent(other)}; give --read objects={_OWN} or --read objects={_OTHER}"
+    )
+
+
+def _is_number(key: Any) -> bool:
+    """Whether a key is a whole number, also of NumPy, or as JSON writes it."""
+    if isinstance(key, str):
+        return key.isascii() and key.isdigit() and len(key) <= len(str(EXACT))
+    if isinstance(key, bool) or not isinstance(key, int | np.integer):
+        return False
+    return 0 <= int(key) <= EXACT
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, list | tuple)
+
+
+def _size(value: Any) -> int:
+    """Count the values of an array or a list; -1 for anything else."""
+    if isinstance(value, np.ndarray):
+        return value.size
+    return len(value) if _is_list(value) else -1
+
+
+def _vector(value: Any) -> FloatArray | None:
+    """Convert a number, or an array or a list of numbers, to 1-D; None for anything else."""
+    value = [value] if _is_plain(value) else value
+    if isinstance(value, np.ndarray):
+        if value.dtype.kind not in "iuf":
+            return None
+        with np.errstate(over="ignore"):  # infinity is refused later
+            return value.reshape(-1).astype(np.float64)
+    if not _is_list(value) or not all(map(_is_plain, value)):
+        return None
+    try:
+        with np.errstate(over="ignore"):
+            return np.fromiter(map(float, value), dtype=np.float64, count=len(value))
+    except OverflowError:
+        return None
+
+
+def _is_single(value: Any) -> bool:
+    converted = _vector(value)
+    return converted is not None and len(converted) == 1
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)

@@ -1,1 +1,0 @@
-"""The results of iCAN, TIN, DRG and VCL on HICO-DET."""

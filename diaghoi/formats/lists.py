@@ -1,0 +1,379 @@
+"""Lists of boxes, and of triplets that refer to them by index: a list of one dict per image.
+
+CDN, QPIC, GEN-VLKT, PPDM, HOIDet and the published diagnosis code share this layout
+(:mod:`diaghoi.formats.listed`), in pickles or JSON. Boxes are xyxy counted from zero.
+"""
+
+from __future__ import annotations
+
+import os
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from diaghoi.data.arrays import runs
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import hico_det, hoi_a, object_numberings
+from diaghoi.exceptions import InputError, close_matches
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.checks import EXACT, check_amount, shown
+from diaghoi.formats.content import Content, begins
+from diaghoi.formats.listed import ListLayout, read_listed
+from diaghoi.formats.numbering import (
+    CLEAR,
+    ENOUGH,
+    FEW,
+    GENUINE,
+    LEAST,
+    READINGS,
+    TripletNumbers,
+    most_confident,
+    numbers_of_files,
+    percent,
+)
+from diaghoi.formats.output import rows_of_images, write_pickle
+from diaghoi.formats.records import Images
+from diaghoi.formats.v_coco.qpic import is_v_coco, misfit, read_qpic
+
+_PREDICTED = ListLayout(name="filename")
+_ANNOTATED = ListLayout(
+    name="filename", boxes="annotations", triplets="hoi_annotation", scored=False
+)
+_COCO: dict[str, Any] = {
+    "name": "file_name",
+    "objects": "coco91",
+    "numbers": TripletNumbers("verb", 1),
+}
+_HOI_A, _HICO = "hoi-a", "hico-det"
+
+
+class _Lists(Format):
+    """Read lists of boxes and triplets; ``layouts`` are those of the ``kinds``."""
+
+    layouts: tuple[ListLayout, ...]
+
+    def dataset(self, content: Content) -> str | None:
+        """Name the data set that the first image is called after."""
+        return content.benchmark
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        """Read boxes and triplets as they are listed."""
+        return read_listed(content, self.layouts[self.kinds.index(kind)], options)
+
+
+class TripletLists(_Lists):
+    """Read the pickles of CDN and the diagnosis code: ``gt_wo_nointer.pkl``, ``preds.pkl``.
+
+    ``filename``; ``annotations`` or ``predictions``, a list of ``{bbox, category_id}`` (and
+    optionally ``score``); ``hoi_annotation`` or ``hoi_prediction``, a list of ``{subject_id,
+    object_id, category_id}``, for predictions with ``score`` and optionally ``action_score``.
+    Objects are numbered as COCO-80 with person 0, verbs from 0.
+    """
+
+    name = "triplet-lists"
+    title = "lists of boxes and triplets (CDN, Diag-HOI)"
+    kinds = ("annotations", "predictions")
+    keys = ("filename", "annotations", "hoi_annotation", "predictions", "hoi_prediction")
+    layouts = (_ANNOTATED, _PREDICTED)
+
+    def recognise(self, content: Content) -> Kind | None:
+        """Look for either list of triplets; an empty list holds no predictions."""
+        empty = isinstance(content.value, list) and not content.value
+        if content.plain and (empty or "hoi_prediction" in content.first):
+            return "predictions"
+        annotated = "hoi_annotation" in content.first and "file_name" not in content.first
+        return "annotations" if content.plain and annotated else None
+
+
+class GenVlkt(_Lists):
+    """Read the results of GEN-VLKT, HOICLIP, SL-HOI and GroupHOI: boxes have no categories.
+
+    ``filename``, ``predictions`` (``{bbox}``) and ``hoi_prediction`` (``{subject_id, object_id,
+    category_id, score}``), where ``category_id`` is the HOI class, from 0 in the official order:
+    subjects are people, and the category of an object is that of the class. The code bases write
+    ``{"preds": [...], "gts": [...]}`` as the text that Python prints, in a JSON string; annotations
+    have categories (COCO-80), and the HOI class as ``category_id`` of a triplet, too, and are
+    read as :class:`TripletLists`.
+    """
+
+    name = "gen-vlkt"
+    title = "lists of boxes and HOI classes (GEN-VLKT, HOICLIP)"
+    kinds = ("predictions",)
+    keys = ("filename", "predictions", "hoi_prediction")
+    layouts = (replace(_PREDICTED, numbers=TripletNumbers("class", 0), labelled=False),)
+
+    def recognise(self, content: Content) -> Kind | None:
+        """Look for a first box without a category."""
+        if not content.plain or "hoi_prediction" not in content.first:
+            return None
+        lists = (image.get("predictions") for image in content.value if isinstance(image, dict))
+        box = next((boxes[0] for boxes in lists if boxes and isinstance(boxes, list)), None)
+        bare = isinstance(box, dict) and "bbox" in box and "category_id" not in box
+        return "predictions" if bare else None
+
+
+class _CocoLists(_Lists):
+    """Tell HOI-A from HICO-DET in lists that do not name their data set.
+
+    PPDM's layout is that of both. HOI-A, and HOI-W after it, count objects from 1 to 11 and verbs
+    from 1 to 10; HICO-DET has COCO's ids and verbs from 1 to 117, and so could use these numbers
+    too. Which it is shows in the combinations: only few are HOI classes of both.
+    """
+
+    def dataset(self, content: Content) -> str | None:
+        """Name the data set of the first image, or HOI-A if the file is clearly of it."""
+        return content.benchmark or (_HOI_A if self._shares(content).is_hoi_a else None)
+
+    def either(self, content: Content) -> tuple[str, ...]:
+        """Name both, unless the file is clearly of HICO-DET."""
+        return () if self._shares(content).is_hico_det else (_HOI_A, _HICO)
+
+    def evidence(self, content: Content) -> tuple[str, ...]:
+        """Say why a file is taken for HOI-A."""
+        shares = self._shares(content)
+        if not shares.is_hoi_a:
+            return ()
+        best = " best" if self.layouts[0].scored else ""
+        return (
+            f"taken for {_HOI_A}: no object is above {len(hoi_a().objects)}, no verb above "
+            f"{len(hoi_a().verbs)}, and {percent(shares.hoi_a)} of the{best} triplets are its HOI "
+            f"classes, {percent(shares.hico_det)} are those of {_HICO}",
+        )
+
+    def misfit(self, content: Content) -> str:
+        """Say what shows that a file is of neither data set."""
+        shares = self._shares(content)
+        if max(shares.hoi_a, shares.hico_det) >= GENUINE:
+            return ""
+        best = "best" if self.layouts[0].scored else "annotated"
+        return (
+            f"of the {best} triplets {percent(shares.hoi_a)} are HOI classes of {_HOI_A}, and "
+            f"{percent(shares.hico_det)} are those of {_HICO}"
+        )
+
+    def _shares(self, content: Content) -> _Shares:
+        return _shares_of_classes(content, self.layouts[0])
+
+
+class Ppdm(_CocoLists):
+    """Read the results of PPDM and GGNet, for HICO-DET, HOI-A and HOI-W.
+
+    ``file_name``, ``predictions`` (``{bbox, category_id}``) and ``hoi_prediction`` (``{subject_id,
+    object_id, category_id, score}``). Objects carry COCO's own ids (1-90 with gaps, person 1),
+    verbs count from 1, as in :class:`CdnJson`.
+    """
+
+    name = "ppdm"
+    title = "lists of boxes and triplets with COCO ids (PPDM, GGNet)"
+    kinds = ("predictions",)
+    keys = ("file_name", "predictions", "hoi_prediction")
+    layouts = (replace(_PREDICTED, **_COCO),)
+
+    def recognise(self, content: Content) -> Kind | None:
+        """Look for COCO's key of names, and predicted triplets."""
+        known = {"file_name", "hoi_prediction"} <= content.first.keys()
+        return "predictions" if content.plain and known else None
+
+
+class CdnJson(_CocoLists):
+    """Read the annotations of CDN, QPIC and others: ``test_hico.json``.
+
+    ``file_name``, ``annotations`` (``{bbox, category_id}``) and ``hoi_annotation`` (``{subject_id,
+    object_id, category_id, hoi_category_id}``). Objects carry COCO's own ids (1-90 with gaps,
+    person 1), verbs count from 1. ``img_id`` and ``hoi_category_id`` are not needed.
+    ``test_hoia.json`` of HOI-A, and the files of HOI-W, are the same with numbers of their own,
+    also as strings. For V-COCO see :mod:`diaghoi.formats.v_coco.qpic`.
+    """
+
+    name = "cdn-json"
+    title = "annotation lists with COCO ids (CDN, QPIC)"
+    kinds = ("annotations",)
+    keys = ("file_name", "annotations", "hoi_annotation")
+    layouts = (replace(_ANNOTATED, **_COCO),)
+
+    def recognise(self, content: Content) -> Kind | None:
+        """Look for COCO's key of names, and annotated triplets."""
+        known = {"file_name", "hoi_annotation"} <= content.first.keys()
+        return "annotations" if content.plain and known else None
+
+    def dataset(self, content: Content) -> str | None:
+        """Name V-COCO where names or missing objects show it."""
+        return "v-coco" if is_v_coco(content) else super().dataset(content)
+
+    def misfit(self, content: Content) -> str:
+        """Say what shows that annotations are of none of the three."""
+        return misfit(content) if is_v_coco(content) else super().misfit(content)
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        """Read the lists; for V-COCO, add the agents of actions."""
+        if options.vocabulary.name == "v-coco":
+            return read_qpic(content, options)
+        layout = self.layouts[0]
+        if options.vocabulary.of == "v-coco":
+            layout = replace(layout, numbers=TripletNumbers("verb", 0))
+        return read_listed(content, layout, options)
+
+
+class _Shares(NamedTuple):
+    """What share of the best triplets are HOI classes of each data set, and if they are many."""
+
+    hoi_a: float
+    hico_det: float
+    many: bool
+
+    @property
+    def is_hoi_a(self) -> bool:
+        return self.many and self.hoi_a >= GENUINE and self.hoi_a >= CLEAR * self.hico_det
+
+    @property
+    def is_hico_det(self) -> bool:
+        return self.hico_det >= LEAST and self.hico_det >= CLEAR * self.hoi_a
+
+
+def _shares_of_classes(content: Content, layout: ListLayout) -> _Shares:
+    """Count the HOI classes in a file; where it cannot be of HOI-A, all are those of HICO-DET."""
+    hico = _Shares(0.0, 1.0, many=False)
+    if begins(content.first.get(layout.name), "HICO_", "COCO_"):
+        return hico
+    try:
+        images = Images.of(content, content.value, layout.name)
+        boxes, triplets = images.table(layout.boxes), images.table(layout.triplets)
+        label, verb = boxes.integers("category_id"), triplets.integers("category_id")
+        index = triplets.integers("object_id")
+        score = triplets.scores("score", optional=True) if layout.scored else None
+    except InputError:  # the reader says what is wrong
+        return hico
+    own, other, image = hoi_a(), hico_det(), triplets.rows.image
+    fits = (
+        ((label >= 1) & (label <= len(own.objects))).all()
+        and ((verb >= 1) & (verb <= len(own.verbs))).all()
+        and ((index >= 0) & (index < boxes.rows.count[image])).all()
+    )
+    if not fits:
+        return hico
+    best = most_confident(score, len(verb))
+    verb, category = verb[best], label[(index + boxes.rows.start[image])[best]] - 1
+    coco = object_numberings()["coco91"]
+    named = np.array([coco[n + 1] for n in range(len(own.objects))], dtype=np.int64)[category]
+    count = max(len(verb), 1)
+    # For HICO-DET that of the numbering of triplets that fits best.
+    of_other = [(reading.classes(verb, named, other) >= 0).sum() / count for reading in READINGS]
+    of_own = (own.class_of[category, verb - 1] >= 0).sum() / count
+    many = len(images.names) >= FEW and len(index) >= ENOUGH
+    return _Shares(float(of_own), float(max(of_other)), many)
+
+
+_COLUMNS = {
+    "subject_id": "h_idx",
+    "object_id": "o_idx",
+    "category_id": "hoi_class",
+    "score": "hoi_score",
+}
+_LISTS = ("boxes", *_COLUMNS.values())
+
+
+class HoiDet(Format):
+    """Read the results of HOIDet: lists of boxes, and columns of triplets that count them.
+
+    ``image_id`` (the number at the end of the file name), ``boxes``, and the columns ``h_idx``,
+    ``o_idx`` (positions in ``boxes``), ``hoi_score`` and ``hoi_class`` (0-599 in the official
+    order). Boxes have no category: subjects are people, and the category of an object is that of
+    the class.
+    """
+
+    name = "hoidet"
+    title = "lists of boxes and columns of triplets (HOIDet)"
+    kinds = ("predictions",)
+    keys = ("image_id", "boxes", "h_idx", "o_idx", "hoi_score", "hoi_class")
+
+    def recognise(self, content: Content) -> Kind | None:
+        """Look for the columns."""
+        known = {"boxes", "h_idx", "o_idx", "hoi_class"} <= content.first.keys()
+        return "predictions" if known else None
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        """Turn columns into lists, and read these."""
+        images = [image for image in content.value if isinstance(image, dict)]
+        parts = [image.get(key) for image in images for key in _LISTS]
+        amount = sum(len(part) for part in parts if isinstance(part, list | tuple))
+        check_amount(content.file, "boxes", amount, content.size)
+        value = [_listed(content.file, number, image) for number, image in enumerate(content.value)]
+        layout = replace(
+            GenVlkt.layouts[0],
+            name="image_id",
+            boxes="boxes",
+            triplets="triplets",
+            box_arrays={"bbox": "boxes"},
+            triplet_arrays=_COLUMNS,
+        )
+        return read_listed(replace(content, value=value), layout, options)
+
+
+def _listed(file: str, number: int, image: Any) -> dict[str, Any]:
+    """Bring the columns of an image to lists of boxes and triplets."""
+    where = f"{file}: image {number} (counted from 0)"
+    if not isinstance(image, dict):
+        raise InputError(f"{where}: is {shown(image)}; give a dict")
+    for key in ("image_id", *_LISTS):
+        if key not in image:
+            raise InputError(
+                f"{where}: the key {key!r} is missing{close_matches(key, map(str, image))}"
+            )
+        if key != "image_id" and not isinstance(image[key], list | tuple):
+            raise InputError(f"{where}: {key}: is {shown(image[key])}; give a list")
+    columns = [image[key] for key in _COLUMNS.values()]
+    if len(set(map(len, columns))) > 1:
+        lengths = ", ".join(f"{key} {len(image[key])}" for key in _COLUMNS.values())
+        raise InputError(f"{where}: lengths do not fit: {lengths}; give one value per triplet")
+    name, triplets = image["image_id"], zip(*columns, strict=True)
+    return {
+        # Numbers are valid names; images are joined by the number at the end of theirs.
+        "image_id": str(name) if type(name) is int and 0 <= name <= EXACT else name,
+        "boxes": [{"bbox": box} for box in image["boxes"]],
+        "triplets": [dict(zip(_COLUMNS, row, strict=True)) for row in triplets],
+    }
+
+
+def write_triplet_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:
+    """Write the pickle of :class:`TripletLists`, with plain lists and numbers.
+
+    Parameters
+    ----------
+    path : path
+        The file; it appears complete or not at all.
+    scenes : Scenes
+        Annotations if triplets have no score, else predictions. The format cannot store pairs
+        without a triplet, image sizes and ignored people.
+
+    Raises
+    ------
+    InputError
+        If the file cannot be written.
+    """
+    scenes = numbers_of_files(scenes)
+    layout = _PREDICTED if scenes.scored else _ANNOTATED
+    boxes = _dicts(bbox=scenes.box_xyxy, category_id=scenes.box_label, score=scenes.box_score)
+    offset = runs(scenes.box_image, np.arange(len(scenes)))[0][scenes.triplet_image]
+    object_box = scenes.pair_object[scenes.triplet_pair]
+    triplets = _dicts(
+        subject_id=scenes.pair_human[scenes.triplet_pair] - offset,
+        object_id=np.where(object_box < 0, -1, object_box - offset),
+        category_id=scenes.triplet_verb,
+        score=scenes.triplet_score,
+        action_score=scenes.triplet_action_score,
+    )
+    rows = (
+        rows_of_images(table, len(scenes)) for table in (scenes.box_image, scenes.triplet_image)
+    )
+    images = []
+    for name, box, triplet in zip(scenes.names.tolist(), *rows, strict=True):
+        image = {"filename": name} if name else {}
+        images.append({**image, layout.boxes: boxes[box], layout.triplets: triplets[triplet]})
+    write_pickle(path, images)
+
+
+def _dicts(**columns: np.ndarray | None) -> list[dict[str, Any]]:
+    """Turn columns into one dict per row, of plain numbers and lists."""
+    values = {key: column.tolist() for key, column in columns.items() if column is not None}
+    return [dict(zip(values, row, strict=True)) for row in zip(*values.values(), strict=True)]
