@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -224,3 +226,26 @@ def test_a_box_of_nan_is_no_object_but_never_a_person(saved):
         image |= {"boxes": np.array([[1, 2, 3, 4], DOG, DOG]), "labels": np.array(labels)}
         with pytest.raises(InputError):
             read_predictions(saved([image]), objects="coco80")
+
+
+@pytest.mark.parametrize("nan", [False, True])
+def test_file_of_qpic_with_label_80(nan, shared, saved, equal):
+    """It is read like the same file in which those pairs name no object."""
+    path = shared / "conformance" / "field" / "qpic_vcoco_label80.pkl"
+    [image] = pickle.loads(path.read_bytes())
+    kept = image["labels"] != 80
+    assert (~kept).sum() == 2
+    place = np.where(kept, np.cumsum(kept) - 1, -1)
+    without = image | {key: place[image[key]] for key in ("sub_ids", "obj_ids")}
+    expected = read_predictions(
+        saved([without | {key: image[key][kept] for key in ("boxes", "labels")}])
+    )
+    assert (expected.pair_object == -1).any()
+    if nan:
+        image["boxes"][~kept] = NAN
+        path = saved([image])
+    scenes = read_predictions(path)
+    assert equal(scenes, expected)
+    assert scenes.notes[0] == (
+        f"{path}: 2 object boxes have the label 80 or are NaN: their pairs have no object"
+    )
