@@ -21,7 +21,7 @@ from diaghoi.formats.reading import (
 )
 from diaghoi.formats.registry import FORMATS, recognise
 from diaghoi.formats.triplet_lists import write_triplet_lists
-from diaghoi.formats.v_coco.writing import write_v_coco
+from diaghoi.formats.v_coco_results import write_v_coco
 
 __all__ = [
     "FORMATS",

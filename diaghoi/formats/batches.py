@@ -17,7 +17,7 @@ from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.content import Content
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.v_coco.keys import image_number
+from diaghoi.formats.v_coco import image_number
 
 # Arrays of single triplets are read as lists of them: column of the list, and array of the batch.
 COLUMNS = {

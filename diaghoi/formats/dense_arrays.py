@@ -5,7 +5,7 @@ A list of one dict per image, ``filename``, ``boxes`` (B, 4), ``labels`` (B,), `
 In a pickle, where it may be a dict of these images by the path of the picture (RLIP), or in an
 ``.npz`` as one array per key (of objects, or with the images along the first
 axis) or as one array of dicts. ``verb_scores`` are triplet scores: human, object and verb
-multiplied; for those of V-COCO see :mod:`diaghoi.formats.v_coco.dense`. Boxes are xyxy counted from
+multiplied; for those of V-COCO see :mod:`diaghoi.formats.v_coco_dense`. Boxes are xyxy counted from
 zero; how objects are numbered is found from the labels.
 """
 
@@ -43,7 +43,7 @@ from diaghoi.formats.dense_columns import (
     shape_of,
 )
 from diaghoi.formats.output import replacing
-from diaghoi.formats.v_coco.dense import WIDTHS, read_v_coco_arrays
+from diaghoi.formats.v_coco_dense import WIDTHS, read_v_coco_arrays
 
 
 def _recognise(content: Content) -> Kind | None:

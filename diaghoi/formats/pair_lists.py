@@ -29,7 +29,7 @@ from diaghoi.formats.columns.pairs import PairTables
 from diaghoi.formats.columns.records import Images, RecordTable
 from diaghoi.formats.content import Content
 from diaghoi.formats.output import replacing
-from diaghoi.formats.v_coco.keys import image_number
+from diaghoi.formats.v_coco import image_number
 
 
 def _recognise(content: Content) -> Kind | None:

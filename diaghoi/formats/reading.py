@@ -16,6 +16,7 @@ from diaghoi.data.pixels import LAYOUTS
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, close_matches
+from diaghoi.formats import v_coco, v_coco_results
 from diaghoi.formats.base import (
     Format,
     Kind,
@@ -38,9 +39,7 @@ from diaghoi.formats.registry import (
     matching,
     vocabulary_of,
 )
-from diaghoi.formats.v_coco import annotations as vcoco_annotations
-from diaghoi.formats.v_coco import results as vcoco_results
-from diaghoi.formats.v_coco.keys import numbered
+from diaghoi.formats.v_coco import numbered
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -380,9 +379,9 @@ def _expect(kind: Kind, found: Recognised, scenes: SceneSource) -> None:
 def _check_options(content: Content, chosen: Format, options: Options) -> None:
     """Refuse options that the format does not support."""
     belongs = {
-        "instances": (vcoco_annotations.FORMAT, "--read instances"),
-        "ids": (vcoco_annotations.FORMAT, "--read ids"),
-        "image_id": (vcoco_results.FORMAT, "--read image-id"),
+        "instances": (v_coco.FORMAT, "--read instances"),
+        "ids": (v_coco.FORMAT, "--read ids"),
+        "image_id": (v_coco_results.FORMAT, "--read image-id"),
     }
     for key, (owner, option) in belongs.items():
         if getattr(options, key) is not None and chosen is not owner:

@@ -24,6 +24,8 @@ from diaghoi.formats import (
     ppdm,
     swig,
     triplet_lists,
+    v_coco,
+    v_coco_results,
 )
 from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
 from diaghoi.formats.content import Content, load
@@ -33,8 +35,6 @@ from diaghoi.formats.hico_det import detections as hico_detections
 from diaghoi.formats.hico_det import instances as hico_instances
 from diaghoi.formats.ican import results as ican
 from diaghoi.formats.pickle import collector_off
-from diaghoi.formats.v_coco import annotations as vcoco_annotations
-from diaghoi.formats.v_coco import results as vcoco_results
 
 FORMATS: dict[str, Format] = {
     module.FORMAT.name: module.FORMAT
@@ -51,8 +51,8 @@ FORMATS: dict[str, Format] = {
         cdn_json,
         anno_bbox,
         anno_list,
-        vcoco_annotations,
-        vcoco_results,
+        v_coco,
+        v_coco_results,
         ican,
         swig,
         hoi_transformer,

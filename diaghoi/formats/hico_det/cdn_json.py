@@ -5,7 +5,7 @@ A list of one dict per image: ``file_name``, ``annotations`` (``{bbox, category_
 own ids (1-90 with gaps, person 1), verbs count from 1; boxes are xyxy counted from zero.
 ``img_id`` and ``hoi_category_id`` are not needed. ``test_hoia.json`` of HOI-A, and the files of
 HOI-W, are the same with objects from 1 to 11 and verbs from 1 to 10, also as strings
-(:mod:`diaghoi.formats.hoi_a`). For V-COCO see :mod:`diaghoi.formats.v_coco.qpic`.
+(:mod:`diaghoi.formats.hoi_a`). For V-COCO see :mod:`diaghoi.formats.v_coco`.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.columns.listed import ListLayout, read_listed
 from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.content import Content
-from diaghoi.formats.v_coco.qpic import is_v_coco, misfit, read_qpic
+from diaghoi.formats.v_coco import is_v_coco, misfit, read_qpic
 
 _LAYOUT = ListLayout(
     name="file_name",

@@ -9,7 +9,7 @@ from support import vcoco
 from diaghoi.data.vocabulary import v_coco
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_predictions, recognise, write_dense_arrays
-from diaghoi.formats.v_coco.keys import roles
+from diaghoi.formats.v_coco import ACTIONS, LISTED, ROLES
 
 NAN = float("nan")
 DOG = [5.0, 6.0, 7.0, 8.0]
@@ -50,7 +50,7 @@ def column(key, of):
 
 
 def test_roles(saved):
-    known = roles().roles
+    known = ROLES
     cells = [
         (0, column("cut_instr", known), 0.5),
         (0, column("cut_obj", known), 0.75),
@@ -80,7 +80,7 @@ def test_roles(saved):
 
 
 def test_actions(saved):
-    number = roles().actions.index("cut")
+    number = ACTIONS.index("cut")
     scenes = read_predictions(saved(arrays(26, [(0, number, 0.5), (2, number, 0.25)])))
     assert rows_of(scenes) == [
         (0, -1, "cut_agent", 0.5),
@@ -93,7 +93,7 @@ def test_actions(saved):
 
 
 def test_verbs_of_qpic(saved):
-    known = roles().listed
+    known = LISTED
     cells = [(0, column("stand_agent", known), 0.5), (1, column("stand_agent", known), 0.75)]
     cells += [(2, column("read_obj", known), 0.25)]
     scenes = read_predictions(saved(arrays(29, cells)))

@@ -16,9 +16,9 @@ from diaghoi.data.scenes import filled_in
 from diaghoi.data.vocabulary import hico_det, v_coco
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions, recognise, write, write_v_coco
+from diaghoi.formats import v_coco_results as module
 from diaghoi.formats.content import load
-from diaghoi.formats.v_coco import results as module
-from diaghoi.formats.v_coco.keys import image_number, roles
+from diaghoi.formats.v_coco import KEYS, ROLES, image_number
 
 NAN = float("nan")
 DOG, CAT = [5.0, 6.0, 7.0, 8.0], [1.0, 1.0, 2.0, 2.0]
@@ -284,7 +284,7 @@ def test_what_a_cache_template_fills_in(tmp_path):
     for column in ("triplet_verb", "triplet_score", "triplet_action_score", "triplet_image"):
         np.testing.assert_array_equal(getattr(full, column)[row], getattr(scenes, column))
     blank = np.setdiff1d(np.arange(101), row)
-    role = np.isin(full.triplet_verb[blank], roles().roles)
+    role = np.isin(full.triplet_verb[blank], ROLES)
     boxes = full.pair_object[full.triplet_pair[blank]]
     assert (boxes[~role] == -1).all()
     np.testing.assert_array_equal(full.box_xyxy[boxes[role]][:, 2:], 0.1)
@@ -524,4 +524,4 @@ def test_writing_needs_v_coco_predictions(saved, predictions, tmp_path):
     ):
         write_v_coco(out, unnamed)
     assert not out.exists()
-    assert len(hico_det().verbs) != len(roles().keys)
+    assert len(hico_det().verbs) != len(KEYS)
