@@ -12,14 +12,13 @@ from __future__ import annotations
 
 import os
 import pickle
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from itertools import chain, compress, repeat
-from operator import itemgetter, methodcaller, ne
+from operator import is_, itemgetter, methodcaller, ne
 from typing import Any, NamedTuple, NoReturn
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct_boxes
 from diaghoi.data.arrays.ragged import first_of_run, place_in_group
 from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 from diaghoi.data.scenes import Scenes, filled_in
@@ -37,10 +36,11 @@ from diaghoi.formats.columns.checks import (
 from diaghoi.formats.content import Content
 from diaghoi.formats.output import replacing
 from diaghoi.formats.pickle import CacheTemplate
-from diaghoi.formats.v_coco import ACTION, AGENTS, IS_AGENT, KEYS, image_number
+from diaghoi.formats.v_coco import ACTION, ACTIONS, AGENTS, IS_AGENT, KEYS, ROLES, image_number
 
 # The full test set has 316,000 dicts and 16 million (action, role) predictions.
 _CHUNK = 4096
+_of_agents, _of_roles = (itemgetter(*(KEYS[n] for n in classes)) for classes in (AGENTS, ROLES))
 _SUFFIXES = ("_agent", "_obj", "_instr")
 _BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError)
 _CLASS = {key: n for n, key in enumerate(KEYS)}
@@ -112,47 +112,54 @@ class _Values(NamedTuple):
     """The values of some dicts."""
 
     person: Array  # (N, 4) boxes
-    scores: Array  # (N, 51) scores by class, NaN where there is no prediction
+    agent: Array  # (N, 26) scores by action, NaN where there is none
     left_out: IntArray  # (N,) bits of the classes that each dict leaves out
     row: IntArray  # (E,) dict and class of each prediction, in the order of both
     verb: IntArray
+    score: Array
     box: Array  # (4, E) edges of its role box, of zeros or NaN where it has none
 
 
-def _values(rows: Sequence[dict[str, Any]], *, partial: bool) -> _Values:
+def _values(dicts: Sequence[dict[str, Any]], *, partial: bool) -> _Values:
     """Convert dicts to arrays without a Python call for each value.
 
     Only what they hold is looked at where they may leave out actions.
     """
-    count = len(rows)
-    people = list(map(itemgetter("person_box"), rows))
-    values = list(chain.from_iterable(map(dict.values, rows)))
-    keys = map(_CLASS.get, chain.from_iterable(rows), repeat(-1))
-    verb = np.fromiter(keys, dtype=np.int64, count=len(values))
-    row = np.repeat(np.arange(count), np.fromiter(map(len, rows), dtype=np.int64, count=count))
-    agent, role = verb >= 0, verb >= 0
-    agent, role = agent & IS_AGENT[verb], role & ~IS_AGENT[verb]
-    parts = list(compress(values, role.tolist()))
-    left_out = np.ones((count, len(KEYS)), dtype=bool)
-    left_out[row[agent | role], verb[agent | role]] = False
-    misspelt = partial and any(map(_is_misspelt, set().union(*rows)))
-    if set(map(len, people)) - {4} or set(map(len, parts)) - {5} or misspelt:
+    people, every = list(map(itemgetter("person_box"), dicts)), np.arange(len(dicts))
+    left_out = np.zeros(len(dicts), dtype=np.int64)
+    if partial:
+        if any(map(_is_misspelt, set().union(*dicts))):
+            raise ValueError
+        keys = map(_CLASS.get, chain.from_iterable(dicts), repeat(-1))
+        verb = np.fromiter(keys, dtype=np.int64)
+        row = np.repeat(every, list(map(len, dicts)))
+        known = np.flatnonzero(verb >= 0)
+        # Dicts may hold their actions in any order.
+        known = known[np.argsort(row[known] * len(KEYS) + verb[known], kind="stable")]
+        row, verb = row[known], verb[known]
+        left_out += _BIT.sum() - np.bincount(row, _BIT[verb], minlength=len(dicts)).astype(np.int64)
+        values = list(chain.from_iterable(map(dict.values, dicts)))
+        values = list(map(values.__getitem__, known.tolist()))
+        is_agent = IS_AGENT[verb]
+        agents: Iterator[Any] = compress(values, is_agent.tolist())
+        roles = list(compress(values, (~is_agent).tolist()))
+    else:
+        row, verb = np.repeat(every, len(KEYS)), np.tile(np.arange(len(KEYS)), len(dicts))
+        is_agent = IS_AGENT[verb]
+        agents = chain.from_iterable(map(_of_agents, dicts))
+        roles = list(chain.from_iterable(map(_of_roles, dicts)))
+    if set(map(len, people)) - {4} or set(map(len, roles)) - {5}:
         raise ValueError
-    if left_out.any() and not partial:
-        raise KeyError
-    person = np.fromiter(chain.from_iterable(people), dtype=np.float64, count=4 * count)
-    flat = np.fromiter(chain.from_iterable(parts), dtype=np.float64, count=5 * len(parts))
-    flat = flat.reshape(-1, 5)
-    scores = np.full((count, len(KEYS)), np.nan)
-    scores[row[agent], verb[agent]] = np.fromiter(compress(values, agent.tolist()), np.float64)
-    scores[row[role], verb[role]] = flat[:, 4]
-    place = np.full((count, len(KEYS)), -1)
-    place[row[role], verb[role]] = np.arange(len(flat))
-    row, verb = np.nonzero(~np.isnan(scores))
-    boxed = np.flatnonzero(~IS_AGENT[verb])
-    box = np.full((4, len(row)), np.nan)
-    box[:, boxed] = flat[place[row[boxed], verb[boxed]], :4].T
-    return _Values(person.reshape(-1, 4), scores, left_out @ _BIT, row, verb, box)
+    person = np.fromiter(chain.from_iterable(people), dtype=np.float64, count=4 * len(people))
+    flat = np.fromiter(chain.from_iterable(roles), dtype=np.float64, count=5 * len(roles))
+    score, box = np.empty(len(row)), np.full((4, len(row)), np.nan)
+    score[is_agent] = np.fromiter(agents, dtype=np.float64)
+    score[~is_agent], box[:, ~is_agent] = flat[4::5], flat.reshape(-1, 5)[:, :4].T
+    agent = np.full((len(dicts), len(ACTIONS)), np.nan)
+    agent[row[is_agent], ACTION[verb[is_agent]]] = score[is_agent]
+    given = ~np.isnan(score)
+    row, verb, score, box = row[given], verb[given], score[given], box[:, given]
+    return _Values(person.reshape(-1, 4), agent, left_out, row, verb, score, box)
 
 
 class _Tables:
@@ -185,7 +192,7 @@ class _Tables:
         self.image, self.position = image, position
         # A plain dict with all actions shows that none may leave out any.
         keys = frozenset(KEYS)
-        self.partial = any(type(row) is CacheTemplate for row in dicts) or not (
+        self.partial = CacheTemplate in set(map(type, dicts)) or not (
             any(map(keys.issubset, dicts)) or all(map(keys.isdisjoint, dicts))
         )
         # The upper limit: memory pages that are never written to cost nothing.
@@ -210,7 +217,7 @@ class _Tables:
         row, verb, box = values.row, values.verb, values.box
         boxed = ~((box == 0).all(axis=0) | np.isnan(box).all(axis=0))
         self._check(start, values, boxed)
-        first, pair = distinct_boxes(row, boxed, np.where(boxed, box + 0.0, 0.0).T)
+        first, pair = _first_uses(row, box, boxed)
         new = boxed[first]
         count = np.bincount(row[first[new]], minlength=len(dicts))
         person = np.arange(len(dicts)) + np.cumsum(count) - count
@@ -232,7 +239,7 @@ class _Tables:
                 "pair_object": object_box,
             }
         )
-        score, action = values.scores[row, verb], values.scores[row, AGENTS[ACTION[verb]]]
+        score, action = values.score, values.agent[row, ACTION[verb]]
         rows = slice(self.total, self.total + len(row))
         self.triplets["triplet_pair"][rows] = self.pairs + pair
         self.triplets["triplet_verb"][rows] = verb
@@ -255,9 +262,9 @@ class _Tables:
 
     def _check(self, start: int, values: _Values, boxed: BoolArray) -> None:
         """Refuse infinite scores and invalid boxes."""
-        infinite = np.argwhere(np.isinf(values.scores))
+        infinite = np.flatnonzero(np.isinf(values.score))
         if len(infinite):
-            row, verb = infinite[0].tolist()
+            row, verb = values.row[infinite[0]], values.verb[infinite[0]]
             problem = "the score is infinite; give a finite number or NaN"
             raise self._error(start + row, KEYS[verb], problem)
         role = np.flatnonzero(boxed)
@@ -308,6 +315,26 @@ class _Tables:
         raise InputError(f"{self.file}: a value is not a number")
 
 
+def _first_uses(row: IntArray, box: Array, boxed: BoolArray) -> tuple[IntArray, IntArray]:
+    """Find the distinct boxes of each row, none being one, and number them by first use."""
+    leader, rest = np.empty(len(row), dtype=np.int64), np.flatnonzero(~boxed)
+    leader[rest] = _first_of_row(row, rest)
+    rest = np.flatnonzero(boxed)
+    while len(rest):  # a round for the next box of all rows
+        first = _first_of_row(row, rest)
+        same = np.logical_and.reduce([edge[rest] == edge[first] for edge in box])
+        leader[rest[same]] = first[same]
+        rest = rest[~same]
+    new = leader == np.arange(len(leader))
+    return np.flatnonzero(new), (np.cumsum(new) - 1)[leader]
+
+
+def _first_of_row(row: IntArray, some: IntArray) -> IntArray:
+    """Find the first prediction of the row of each, among some predictions."""
+    starts = first_of_run(row[some])
+    return np.asarray(some[starts][np.cumsum(starts) - 1])
+
+
 def _is_misspelt(key: Any) -> bool:
     """Whether a key looks like an action with a role, but is none."""
     return isinstance(key, str) and key.endswith(_SUFFIXES) and key not in _CLASS
@@ -318,7 +345,7 @@ def _images(
 ) -> tuple[list[str], IntArray]:
     """Return the image names in the order of first use, and the image of each dict."""
     ids = list(map(methodcaller("get", "image_id"), dicts))
-    without = sum(number is None for number in ids)
+    without = sum(map(is_, ids, repeat(None)))
     if without == len(ids):
         if given is None:
             raise InputError(
