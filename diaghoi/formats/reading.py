@@ -26,11 +26,17 @@ from diaghoi.formats.base import (
     Recognised,
     UnknownNumberError,
 )
-from diaghoi.formats.columns.merging import merge
-from diaghoi.formats.columns.numbering import check_numbering, numberings
-from diaghoi.formats.columns.triplet_numbers import ENOUGH, FEW, GENUINE, most_confident
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.merging import merge
+from diaghoi.formats.numbering import (
+    ENOUGH,
+    FEW,
+    GENUINE,
+    check_numbering,
+    most_confident,
+    numberings,
+)
 from diaghoi.formats.pickle import collector_off
 from diaghoi.formats.registry import (
     check_format,
@@ -379,12 +385,12 @@ def _expect(kind: Kind, found: Recognised, scenes: SceneSource) -> None:
 def _check_options(content: Content, chosen: Format, options: Options) -> None:
     """Refuse options that the format does not support."""
     belongs = {
-        "instances": (v_coco.FORMAT, "--read instances"),
-        "ids": (v_coco.FORMAT, "--read ids"),
-        "image_id": (v_coco_results.FORMAT, "--read image-id"),
+        "instances": (v_coco.VCoco, "--read instances"),
+        "ids": (v_coco.VCoco, "--read ids"),
+        "image_id": (v_coco_results.VCocoResults, "--read image-id"),
     }
     for key, (owner, option) in belongs.items():
-        if getattr(options, key) is not None and chosen is not owner:
+        if getattr(options, key) is not None and not isinstance(chosen, owner):
             raise InputError(
                 f"{content.file}: {option} is for {owner.title}, but this file is in the format "
                 f"{chosen.name}; leave it out"

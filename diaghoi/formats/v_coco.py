@@ -33,7 +33,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import object_numberings, v_coco
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     EXACT,
     LARGEST,
     check_amount,
@@ -41,10 +41,10 @@ from diaghoi.formats.columns.checks import (
     shown,
     whole_number,
 )
-from diaghoi.formats.columns.listed import ListLayout, read_listed
-from diaghoi.formats.columns.records import Images
-from diaghoi.formats.columns.triplet_numbers import ENOUGH, GENUINE, TripletNumbers, percent
 from diaghoi.formats.content import Content, begins, load
+from diaghoi.formats.listed import ListLayout, read_listed
+from diaghoi.formats.numbering import ENOUGH, GENUINE, TripletNumbers, percent
+from diaghoi.formats.records import Images
 
 _VERBS = [tuple(verb.rsplit(" ", 1)) for verb in v_coco().verbs]
 # The 51 classes in official order, <action>_<role>, and the 26 actions.
@@ -514,7 +514,7 @@ def read_qpic(content: Content, options: Options) -> Scenes:
     Raises
     ------
     InputError
-        As :func:`~diaghoi.formats.columns.listed.read_listed`, and for images without a number.
+        As :func:`~diaghoi.formats.listed.read_listed`, and for images without a number.
     """
     layout = ListLayout(
         name="file_name",
@@ -567,6 +567,3 @@ def _numbers_of_images(file: str, names: list[str]) -> StrArray:
         )
         raise InputError(f"{file}: image {names[bad]!r}: file_name: {problem}")
     return np.array(numbers, dtype=np.str_)
-
-
-FORMAT = VCoco()

@@ -24,7 +24,7 @@ from diaghoi.data.arrays.types import Array, BoolArray, IntArray
 from diaghoi.data.scenes import Scenes, filled_in
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     LARGEST,
     TOO_LARGE,
     TURNED,
@@ -456,6 +456,3 @@ def _dicts(scenes: Scenes) -> tuple[IntArray, IntArray]:
     np.maximum.at(count, human, again + 1)
     start = np.cumsum(count) - count
     return np.repeat(np.arange(len(count)), count), start[human] + again
-
-
-FORMAT = VCocoResults()
