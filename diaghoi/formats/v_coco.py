@@ -39,12 +39,11 @@ from diaghoi.formats.checks import (
     check_amount,
     first_repeated,
     shown,
-    whole_number,
 )
 from diaghoi.formats.content import Content, begins, load
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.numbering import ENOUGH, GENUINE, TripletNumbers, percent
-from diaghoi.formats.records import Images
+from diaghoi.formats.records import Images, strictly
 
 _VERBS = [tuple(verb.rsplit(" ", 1)) for verb in v_coco().verbs]
 # The 51 classes in official order, <action>_<role>, and the 26 actions.
@@ -169,8 +168,8 @@ def companions(path: Path) -> tuple[Path | None, Path | None]:
     instances, ids : pathlib.Path or None
         The COCO instances file and the ``.ids`` file; None if there is none.
     """
-    instances, ids = (next(filter(Path.is_file, places), None) for places in _customary(path))
-    return instances, ids
+    instances, ids = _customary(path)
+    return next(filter(Path.is_file, instances), None), next(filter(Path.is_file, ids), None)
 
 
 def _customary(path: Path) -> tuple[list[Path], list[Path]]:
@@ -251,7 +250,13 @@ def _action(where: str, row: dict[str, Any]) -> _Action:
     roles = row["role_name"]
     if not isinstance(roles, list) or sorted(map(str, roles)) != sorted(wanted):
         raise InputError(f"{where}: role_name: is {shown(roles)}; V-COCO has {', '.join(wanted)}")
-    columns = {key: _integers(where, key, row[key]) for key in VCoco.keys[2:]}
+    columns = {}
+    for key in VCoco.keys[2:]:
+        column = _whole(row[key])
+        if column is None:
+            problem = f"is {shown(row[key])}; give a list of whole numbers"
+            raise InputError(f"{where}: {key}: {problem}")
+        columns[key] = column
     people, done = columns["ann_id"], columns["label"] == 1
     for key, column in columns.items():
         rows = len(people) * (len(wanted) if key == "role_object_id" else 1)
@@ -272,19 +277,20 @@ def _action(where: str, row: dict[str, Any]) -> _Action:
     return _Action(columns["image_id"], people, done, objects)
 
 
-def _integers(where: str, key: str, values: Any) -> IntArray:
+def _whole(values: Any) -> IntArray | None:
+    """Convert a list of whole numbers, None if it is anything else."""
     try:
-        if not isinstance(values, list | tuple | np.ndarray):
-            raise TypeError
-        # Not numpy.array(): nested lists would become an array of many dimensions.
-        array = np.fromiter(values, dtype=np.float64, count=len(values))
-        with np.errstate(invalid="ignore"):
-            whole = array.astype(np.int64)
-        if np.array_equal(whole, array):
-            return whole
+        if isinstance(values, list | tuple | np.ndarray):
+            # Not numpy.array(): nested lists would become an array of many dimensions.
+            with strictly(), np.errstate(invalid="ignore"):
+                array = np.fromiter(values, dtype=np.float64, count=len(values))
+                whole = array.astype(np.int64)
+            # Not EXACT itself, to which the next number is rounded.
+            if (np.abs(array) < EXACT).all() and np.array_equal(whole, array):
+                return whole
     except (TypeError, ValueError, OverflowError, Warning):
         pass
-    raise InputError(f"{where}: {key}: is {shown(values)}; give a list of whole numbers")
+    return None
 
 
 class _Boxes(NamedTuple):
@@ -342,9 +348,7 @@ def _triplets(
     return person[usable], verb[usable], np.where(agent, -1, box)[usable]
 
 
-def _by_person(
-    human: IntArray, verb: IntArray, objects: IntArray, boxes: int
-) -> dict[str, IntArray]:
+def _by_person(human: IntArray, verb: IntArray, objects: IntArray, boxes: int) -> dict[str, Any]:
     """Make the tables of pairs and triplets, in the order of person and class."""
     order = np.argsort(human * len(KEYS) + verb, kind="stable")
     human, verb, objects = human[order], verb[order], objects[order]
@@ -399,18 +403,12 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
     return _Boxes(file, sizes, known, image[kept], known[order][kept], label[kept], xyxy)
 
 
-def _column(file: str, rows: list[dict[str, Any]], key: str) -> IntArray:
+def _column(file: str, rows: list[Any], key: str) -> IntArray:
     """Return the ids under a key of each image or annotation."""
-    try:
-        values = [row[key] for row in rows]
-        if not set(map(type, values)) <= {int}:
-            values = list(map(whole_number, values))
-        ids = np.array(values, dtype=np.int64)
-        if (np.abs(ids) <= EXACT).all():
-            return ids
-    except (KeyError, TypeError, ValueError, OverflowError):
-        pass
-    raise InputError(f"{file}: an image or annotation has no usable '{key}'; write it again")
+    ids = _whole([row.get(key) if isinstance(row, dict) else None for row in rows])
+    if ids is None:
+        raise InputError(f"{file}: an image or annotation has no usable '{key}'; write it again")
+    return ids
 
 
 def _rows_of(values: IntArray, sought: IntArray) -> IntArray:
@@ -474,8 +472,11 @@ def is_v_coco(content: Content) -> bool:
     if begins(name, "COCO_", "HICO_"):
         return begins(name, "COCO_")
     images = content.value if isinstance(content.value, list | tuple) else []
-    lists = [image.get("hoi_annotation") for image in images if isinstance(image, dict)]
-    lists = [rows for rows in lists if isinstance(rows, list)]
+    lists: list[Any] = [
+        rows
+        for image in images
+        if isinstance(image, dict) and isinstance(rows := image.get("hoi_annotation"), list)
+    ]
     check_amount(content.file, "hoi_annotation", sum(map(len, lists)), content.size)
     objects = [row.get("object_id") for row in chain.from_iterable(lists) if isinstance(row, dict)]
     # An array from a hostile file has no truth value.

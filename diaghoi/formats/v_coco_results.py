@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import pickle
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import chain, compress, repeat
 from operator import is_, itemgetter, methodcaller, ne
 from typing import Any, NamedTuple, NoReturn
@@ -162,42 +163,29 @@ def _values(dicts: Sequence[dict[str, Any]], *, partial: bool) -> _Values:
     return _Values(person.reshape(-1, 4), agent, left_out, row, verb, score, box)
 
 
+@dataclass(eq=False)
 class _Tables:
     """The tables of boxes, pairs and triplets, filled chunk by chunk.
 
-    Parameters
-    ----------
-    file : str
-        The file, for messages.
-    dicts : list of dict
-        What it holds, in the order of images.
-    names : list of str
-        Image names.
-    image, position : (D,) int array
-        Image of each dict, and its index in the file.
-    origin : {0, 1}
-        Whether boxes are counted from zero or one.
+    Dicts are in the order of images; image and index in the file are (D,) int arrays.
     """
 
-    def __init__(
-        self,
-        file: str,
-        dicts: list[dict[str, Any]],
-        names: list[str],
-        image: IntArray,
-        position: IntArray,
-        origin: int,
-    ) -> None:
-        self.file, self.dicts, self.names, self.origin = file, dicts, names, origin
-        self.image, self.position = image, position
+    file: str
+    dicts: list[dict[str, Any]]
+    names: list[str]
+    image: IntArray
+    position: IntArray
+    origin: int
+
+    def __post_init__(self) -> None:
         # A plain dict with all actions shows that none may leave out any.
-        keys = frozenset(KEYS)
+        keys, dicts = frozenset(KEYS), self.dicts
         self.partial = CacheTemplate in set(map(type, dicts)) or not (
             any(map(keys.issubset, dicts)) or all(map(keys.isdisjoint, dicts))
         )
         # The upper limit: memory pages that are never written to cost nothing.
         most = len(dicts) * len(KEYS)
-        self.triplets = {
+        self.triplets: dict[str, Array] = {
             "triplet_pair": np.empty(most, dtype=np.int32),
             "triplet_verb": np.empty(most, dtype=np.int8),
             "triplet_score": np.empty(most, dtype=np.float64),
@@ -269,10 +257,11 @@ class _Tables:
             raise self._error(start + row, KEYS[verb], problem)
         role = np.flatnonzero(boxed)
         for box, of in ((values.person.T, None), (values.box[:, role], role)):
-            finite = np.isfinite(box).all(axis=0)
+            finite = np.asarray(np.isfinite(box).all(axis=0))
             with np.errstate(invalid="ignore"):
                 turned = (box[2] < box[0]) | (box[3] < box[1])
-                wrong = ~finite | turned | (np.abs(box) > LARGEST).any(axis=0)
+                large = (np.abs(box) > LARGEST).any(axis=0)
+            wrong = np.asarray(~finite | turned | large)
             if wrong.any():
                 bad = int(np.argmax(wrong))
                 problem = TURNED if turned[bad] else TOO_LARGE
@@ -429,9 +418,9 @@ def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:
         triplets = order[first:stop]
         objects = scenes.pair_object[scenes.triplet_pair[triplets]]
         values = np.full((len(KEYS), len(boxes), 5), np.nan)
-        cell = scenes.triplet_verb[triplets], owner[triplets] - start
-        values[(*cell, 4)] = scenes.scores[triplets]
-        values[(*cell, slice(4))] = np.where(objects[:, None] < 0, 0.0, scenes.box_xyxy[objects])
+        verb, row = scenes.triplet_verb[triplets], owner[triplets] - start
+        values[verb, row, 4] = scenes.scores[triplets]
+        values[verb, row, :4] = np.where(objects[:, None] < 0, 0.0, scenes.box_xyxy[objects])
         columns = [
             list(map(int, scenes.names[scenes.box_image[boxes]].tolist())),
             scenes.box_xyxy[boxes].tolist(),

@@ -223,7 +223,7 @@ def test_bad_instances(case, tmp_path):
     [
         ([], "no image ids in it; give the .ids file of the split, one id per line"),
         (["7.jpg"], "'7.jpg' is not an image id; give the .ids file"),
-        ([7, 7], "image 7 is listed twice; list every image once"),
+        ([7, 5, "05"], "image 5 is listed twice; list every image once"),
         ([7, 9], "image 9 is not annotated in "),
     ],
 )
