@@ -9,7 +9,7 @@ from diaghoi.choice.questions import Questions
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.checks import shown
-from diaghoi.formats.v_coco.keys import image_number
+from diaghoi.formats.v_coco import image_number
 
 Found = TypeVar("Found")
 

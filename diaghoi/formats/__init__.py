@@ -22,7 +22,7 @@ from diaghoi.formats.reading import (
     read_predictions,
     recognise,
 )
-from diaghoi.formats.v_coco.writing import write_v_coco
+from diaghoi.formats.v_coco_results import write_v_coco
 
 __all__ = [
     "FORMATS",

@@ -29,7 +29,7 @@ from diaghoi.formats.dense_columns import (
 )
 from diaghoi.formats.numbering import check_labels, find_numbering, numberings, numbers_of_files
 from diaghoi.formats.output import rows_of_images, write_pickle
-from diaghoi.formats.v_coco.dense import WIDTHS, read_v_coco_arrays
+from diaghoi.formats.v_coco_dense import WIDTHS, read_v_coco_arrays
 
 
 class DenseArrays(Format):
@@ -40,7 +40,7 @@ class DenseArrays(Format):
     may be a dict of these images by the path of the picture (RLIP), or in an ``.npz`` as one array
     per key (of objects, or with the images along the first axis) or as one array of dicts.
     ``verb_scores`` are triplet scores: human, object and verb multiplied; for those of V-COCO see
-    :mod:`diaghoi.formats.v_coco.dense`. Boxes are xyxy counted from zero; how objects are numbered
+    :mod:`diaghoi.formats.v_coco_dense`. Boxes are xyxy counted from zero; how objects are numbered
     is found from the labels.
     """
 

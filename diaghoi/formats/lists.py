@@ -34,7 +34,7 @@ from diaghoi.formats.numbering import (
 )
 from diaghoi.formats.output import rows_of_images, write_pickle
 from diaghoi.formats.records import Images
-from diaghoi.formats.v_coco.qpic import is_v_coco, misfit, read_qpic
+from diaghoi.formats.v_coco import is_v_coco, misfit, read_qpic
 
 _PREDICTED = ListLayout(name="filename")
 _ANNOTATED = ListLayout(
@@ -183,7 +183,7 @@ class CdnJson(_CocoLists):
     object_id, category_id, hoi_category_id}``). Objects carry COCO's own ids (1-90 with gaps,
     person 1), verbs count from 1. ``img_id`` and ``hoi_category_id`` are not needed.
     ``test_hoia.json`` of HOI-A, and the files of HOI-W, are the same with numbers of their own,
-    also as strings. For V-COCO see :mod:`diaghoi.formats.v_coco.qpic`.
+    also as strings. For V-COCO see :mod:`diaghoi.formats.v_coco`.
     """
 
     name = "cdn-json"

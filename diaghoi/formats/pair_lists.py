@@ -17,7 +17,7 @@ from diaghoi.formats.flat import PairTables
 from diaghoi.formats.numbering import check_labels, numbers_of_files
 from diaghoi.formats.output import rows_of_images, write_pickle
 from diaghoi.formats.records import Images, RecordTable
-from diaghoi.formats.v_coco.keys import image_number
+from diaghoi.formats.v_coco import image_number
 
 
 class PairLists(Format):

@@ -32,6 +32,8 @@ from diaghoi.formats import (
     own,
     pair_lists,
     ten_numbers,
+    v_coco,
+    v_coco_results,
     words,
 )
 from diaghoi.formats.base import (
@@ -56,9 +58,7 @@ from diaghoi.formats.numbering import (
     numberings,
 )
 from diaghoi.formats.pickle import collector_off
-from diaghoi.formats.v_coco import annotations as vcoco_annotations
-from diaghoi.formats.v_coco import results as vcoco_results
-from diaghoi.formats.v_coco.keys import numbered
+from diaghoi.formats.v_coco import numbered
 
 if TYPE_CHECKING:
     from typing_extensions import Unpack
@@ -80,8 +80,8 @@ FORMATS: dict[str, Format] = {
         lists.CdnJson(),
         hico_mat.AnnoBbox(),
         hico_det.AnnoList(),
-        vcoco_annotations.FORMAT,
-        vcoco_results.FORMAT,
+        v_coco.VCoco(),
+        v_coco_results.VCocoResults(),
         ican.Ican(),
         ten_numbers.SwigHoi(),
         named.HoiTransformer(),
@@ -103,9 +103,9 @@ DEFAULT = "hico-det"
 GROUP = "diaghoi.formats"
 # Options that belong to one format, and how the command line calls them.
 _BELONGS = {
-    "instances": (vcoco_annotations.FORMAT, "--read instances"),
-    "ids": (vcoco_annotations.FORMAT, "--read ids"),
-    "image_id": (vcoco_results.FORMAT, "--read image-id"),
+    "instances": ("v-coco", "--read instances"),
+    "ids": ("v-coco", "--read ids"),
+    "image_id": ("v-coco-results", "--read image-id"),
 }
 _ADVICE = {
     "annotations": "give it as --annotations",
@@ -423,9 +423,10 @@ def _open(
         **{key: value for key, value in reading.items() if key not in ("dataset", "format")},  # type: ignore[arg-type]
     )
     for key, (owner, option) in _BELONGS.items():
-        if getattr(options, key) is not None and format is not owner:
+        if getattr(options, key) is not None and format.name != owner:
+            title = known_formats()[owner].title
             raise InputError(
-                f"{content.file}: {option} is for {owner.title}, but this file is in the format "
+                f"{content.file}: {option} is for {title}, but this file is in the format "
                 f"{format.name}; leave it out"
             )
     # Who says how numbers are to be read takes the file as it is.

@@ -24,7 +24,7 @@ from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.numbering import TripletNumbers
 from diaghoi.formats.output import replacing
 from diaghoi.formats.own import in_order, joined, part_name, write
-from diaghoi.formats.v_coco.keys import image_number
+from diaghoi.formats.v_coco import image_number
 from diaghoi.formats.zipped import members
 
 # Arrays of boxes and single triplets are read as lists: column of a list, and array of a batch.

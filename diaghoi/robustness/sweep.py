@@ -17,7 +17,7 @@ from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.locations import exists, is_remote
-from diaghoi.formats.v_coco.annotations import companions
+from diaghoi.formats.v_coco import companions
 from diaghoi.robustness.store import Store
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.work import (

@@ -2,9 +2,8 @@
 
 import json
 
-from diaghoi.formats.v_coco.keys import roles
+from diaghoi.formats.v_coco import ACTION, ACTIONS, KEYS
 
-KEYS = roles().keys
 INSTANCES = {
     "images": [
         {"id": 7, "width": 100, "height": 80, "file_name": "COCO_val2014_000000000007.jpg"},
@@ -44,8 +43,8 @@ DONE = {
 def actions(people=PEOPLE, done=DONE):
     """Return the content of the V-COCO file."""
     found = []
-    for action, name in enumerate(roles().actions):
-        keys = [key for key, of in zip(KEYS, roles().action, strict=True) if of == action]
+    for action, name in enumerate(ACTIONS):
+        keys = [key for key, of in zip(KEYS, ACTION, strict=True) if of == action]
         names = [key.removeprefix(f"{name}_") for key in keys]
         doing = [done.get((name, person)) for _, person in people]
         ids = [person for _, person in people]

@@ -9,7 +9,7 @@ from support import vcoco
 from diaghoi.data.vocabulary import v_coco
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read, read_annotations, recognise, write
-from diaghoi.formats.v_coco.keys import image_number, roles
+from diaghoi.formats.v_coco import ACTION, KEYS, LISTED, ROLES, image_number
 
 
 def names(scenes):
@@ -223,7 +223,7 @@ def test_bad_instances(case, tmp_path):
     [
         ([], "no image ids in it; give the .ids file of the split, one id per line"),
         (["7.jpg"], "'7.jpg' is not an image id; give the .ids file"),
-        ([7, 7], "image 7 is listed twice; list every image once"),
+        ([7, 5, "05"], "image 5 is listed twice; list every image once"),
         ([7, 9], "image 9 is not annotated in "),
     ],
 )
@@ -250,7 +250,7 @@ def test_image_numbers():
 
 
 def test_qpic_numbers_its_verbs_by_the_roles():
-    listed = [roles().keys[n] for n in roles().listed]
+    listed = [KEYS[n] for n in LISTED]
     assert len(listed) == 29
     assert listed[:8] == ["hold_obj", "stand_agent", "sit_instr", "ride_instr", "walk_agent",
                           "look_obj", "hit_instr", "hit_obj"]  # fmt: skip
@@ -337,9 +337,9 @@ def test_real_qpic(shared):
     scenes = read_annotations(shared / "data" / "v_coco" / "test_vcoco_sg1.json")
     assert len(scenes) == 2850
     assert scenes.names[0] == "226162"
-    role = np.isin(scenes.triplet_verb, roles().roles)
+    role = np.isin(scenes.triplet_verb, ROLES)
     assert role.sum() == 3872  # no row of this file is of an action without a role
-    doing = scenes.pair_human[scenes.triplet_pair] * 26 + roles().action[scenes.triplet_verb]
+    doing = scenes.pair_human[scenes.triplet_pair] * 26 + ACTION[scenes.triplet_verb]
     np.testing.assert_array_equal(np.sort(doing[~role]), np.unique(doing))
     assert (scenes.pair_object[scenes.triplet_pair[~role]] == -1).all()
     assert not scenes.box_ignored[scenes.pair_human].any()

@@ -1,3 +1,5 @@
+import pickle
+
 import numpy as np
 import pytest
 from hypothesis import given
@@ -7,7 +9,7 @@ from support import vcoco
 from diaghoi.data.vocabulary import v_coco
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_predictions, recognise, write_dense_arrays
-from diaghoi.formats.v_coco.keys import roles
+from diaghoi.formats.v_coco import ACTIONS, LISTED, ROLES
 
 NAN = float("nan")
 DOG = [5.0, 6.0, 7.0, 8.0]
@@ -48,7 +50,7 @@ def column(key, of):
 
 
 def test_roles(saved):
-    known = roles().roles
+    known = ROLES
     cells = [
         (0, column("cut_instr", known), 0.5),
         (0, column("cut_obj", known), 0.75),
@@ -78,7 +80,7 @@ def test_roles(saved):
 
 
 def test_actions(saved):
-    number = roles().actions.index("cut")
+    number = ACTIONS.index("cut")
     scenes = read_predictions(saved(arrays(26, [(0, number, 0.5), (2, number, 0.25)])))
     assert rows_of(scenes) == [
         (0, -1, "cut_agent", 0.5),
@@ -91,7 +93,7 @@ def test_actions(saved):
 
 
 def test_verbs_of_qpic(saved):
-    known = roles().listed
+    known = LISTED
     cells = [(0, column("stand_agent", known), 0.5), (1, column("stand_agent", known), 0.75)]
     cells += [(2, column("read_obj", known), 0.25)]
     scenes = read_predictions(saved(arrays(29, cells)))
@@ -224,3 +226,26 @@ def test_a_box_of_nan_is_no_object_but_never_a_person(saved):
         image |= {"boxes": np.array([[1, 2, 3, 4], DOG, DOG]), "labels": np.array(labels)}
         with pytest.raises(InputError):
             read_predictions(saved([image]), objects="coco80")
+
+
+@pytest.mark.parametrize("nan", [False, True])
+def test_file_of_qpic_with_label_80(nan, shared, saved, equal):
+    """It is read like the same file in which those pairs name no object."""
+    path = shared / "conformance" / "field" / "qpic_vcoco_label80.pkl"
+    [image] = pickle.loads(path.read_bytes())
+    kept = image["labels"] != 80
+    assert (~kept).sum() == 2
+    place = np.where(kept, np.cumsum(kept) - 1, -1)
+    without = image | {key: place[image[key]] for key in ("sub_ids", "obj_ids")}
+    expected = read_predictions(
+        saved([without | {key: image[key][kept] for key in ("boxes", "labels")}])
+    )
+    assert (expected.pair_object == -1).any()
+    if nan:
+        image["boxes"][~kept] = NAN
+        path = saved([image])
+    scenes = read_predictions(path)
+    assert equal(scenes, expected)
+    assert scenes.notes[0] == (
+        f"{path}: 2 object boxes have the label 80 or are NaN: their pairs have no object"
+    )

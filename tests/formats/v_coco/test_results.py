@@ -16,8 +16,9 @@ from diaghoi.data.scenes import filled_in
 from diaghoi.data.vocabulary import hico_det, v_coco
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions, recognise, write, write_v_coco
-from diaghoi.formats.v_coco import results as module
-from diaghoi.formats.v_coco.keys import image_number, roles
+from diaghoi.formats import v_coco_results as module
+from diaghoi.formats.content import load
+from diaghoi.formats.v_coco import KEYS, ROLES, image_number
 
 NAN = float("nan")
 DOG, CAT = [5.0, 6.0, 7.0, 8.0], [1.0, 1.0, 2.0, 2.0]
@@ -283,7 +284,7 @@ def test_what_a_cache_template_fills_in(tmp_path):
     for column in ("triplet_verb", "triplet_score", "triplet_action_score", "triplet_image"):
         np.testing.assert_array_equal(getattr(full, column)[row], getattr(scenes, column))
     blank = np.setdiff1d(np.arange(101), row)
-    role = np.isin(full.triplet_verb[blank], roles().roles)
+    role = np.isin(full.triplet_verb[blank], ROLES)
     boxes = full.pair_object[full.triplet_pair[blank]]
     assert (boxes[~role] == -1).all()
     np.testing.assert_array_equal(full.box_xyxy[boxes[role]][:, 2:], 0.1)
@@ -298,6 +299,21 @@ def test_what_a_cache_template_fills_in(tmp_path):
     # The official layout holds what the official evaluator sees.
     write_v_coco(tmp_path / "x.pkl", scenes)
     assert len(read_predictions(tmp_path / "x.pkl").triplet_pair) == 101
+
+
+def test_cache_of_upt_as_json(shared, equal, tmp_path):
+    """The class prints as plain dicts, each with one action."""
+    path = shared / "conformance" / "field" / "upt_vcoco_cache_300.pkl"
+    cache = read_predictions(path)
+    dicts = load(path).value
+    assert {len(row) for row in dicts} == {4}
+    (tmp_path / "cache.json").write_text(json.dumps(dicts))
+    scenes = read_predictions(tmp_path / "cache.json")
+    assert equal(scenes, cache)
+    assert [note.split(": ", 1)[1] for note in scenes.notes] == [
+        note.split(": ", 1)[1] for note in cache.notes
+    ]
+    assert (len(scenes.triplet_pair), len(filled_in(scenes)[0].triplet_pair)) == (600, 300 * 51)
 
 
 @pytest.mark.parametrize("container", ["json", "pickle"])
@@ -508,4 +524,4 @@ def test_writing_needs_v_coco_predictions(saved, predictions, tmp_path):
     ):
         write_v_coco(out, unnamed)
     assert not out.exists()
-    assert len(hico_det().verbs) != len(roles().keys)
+    assert len(hico_det().verbs) != len(KEYS)

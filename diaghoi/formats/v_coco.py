@@ -1,0 +1,569 @@
+"""V-COCO: its classes as actions and roles, and its annotations.
+
+The official layout, ``vcoco_test.json``, is a list of 26 dicts, one per action: ``action_name``,
+``role_name`` (``agent`` first), and one entry per person in ``image_id``, ``ann_id`` and ``label``
+(1: performs it); ``role_object_id`` holds the ids of all persons for the first role, then for the
+second ..., 0 for no box. Ids are those of COCO, whose boxes are in an instances file; the images
+are those of the split's ``.ids`` file.
+
+QPIC and its descendants convert them to ``test_vcoco.json``, in the layout of ``test_hico.json``.
+Verbs are 0-28, the roles of all actions in official order, and the action itself if it has no role;
+``object_id`` is -1 for no box. Agents are not listed separately but follow from the roles. Boxes
+are COCO's with x2 = x1 + width, whereas the official evaluator uses x2 = x1 + width - 1 and clips
+to the image.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import chain
+from operator import itemgetter
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, StrArray, distinct
+from diaghoi.data.files import ordinary
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import object_numberings, v_coco
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.checks import (
+    EXACT,
+    LARGEST,
+    check_amount,
+    first_repeated,
+    shown,
+)
+from diaghoi.formats.content import Content, begins, load
+from diaghoi.formats.listed import ListLayout, read_listed
+from diaghoi.formats.numbering import ENOUGH, GENUINE, TripletNumbers, percent
+from diaghoi.formats.records import Images, strictly
+
+_VERBS = [tuple(verb.rsplit(" ", 1)) for verb in v_coco().verbs]
+# The 51 classes in official order, <action>_<role>, and the 26 actions.
+KEYS = tuple("_".join(verb) for verb in _VERBS)
+ACTIONS = tuple(dict.fromkeys(action for action, _ in _VERBS))
+# (51,) action of each class; (26,) the class of each action that says who does it; (25,) the other
+# classes; (29,) the verbs of QPIC: the roles of each action, or the agent where it has no role.
+ACTION = np.array([ACTIONS.index(action) for action, _ in _VERBS])
+IS_AGENT = np.array([role == "agent" for _, role in _VERBS])
+AGENTS, ROLES = np.flatnonzero(IS_AGENT), np.flatnonzero(~IS_AGENT)
+LISTED = np.flatnonzero(~IS_AGENT | (np.bincount(ACTION)[ACTION] == 1))
+
+_NUMBER = re.compile(r"(\d{1,15})(?:\.[A-Za-z]+)?\s*")
+_MOST_DIGITS = 15
+# Where the official repository and the code bases of the field keep the other two files, seen from
+# the folder of vcoco_test.json.
+_INSTANCES = "instances_vcoco_all_2014.json"
+_INSTANCES_IN = (".", "..", "annotations", "../annotations", "../coco/annotations", "../..")
+_IDS_IN = (".", "splits", "../splits", "..")
+
+
+def numbered(names: Sequence[str]) -> list[str]:
+    """Name COCO images by their number; all keep their names where two would be the same."""
+    numbers = [image_number(name) or name for name in names]
+    return numbers if len(set(numbers)) == len(numbers) else list(names)
+
+
+def image_number(value: Any) -> str:
+    """Return the name of a COCO image: its number without leading zeros.
+
+    Parameters
+    ----------
+    value : object
+        ``165``, ``"165"``, ``"COCO_val2014_000000000165.jpg"``.
+
+    Returns
+    -------
+    str
+        ``"165"``; empty if there is no number.
+    """
+    if isinstance(value, bytes):
+        value = value.decode("ascii", errors="replace")
+    if isinstance(value, str):
+        match = _NUMBER.fullmatch(value.rsplit("_", 1)[-1].rsplit("/", 1)[-1].strip())
+        return str(int(match[1])) if match else ""
+    if isinstance(value, bool | np.bool_):
+        return ""
+    try:
+        return str(int(value)) if int(value) == value and 0 <= value <= EXACT else ""
+    except (TypeError, ValueError, OverflowError):
+        return ""
+
+
+class _Action(NamedTuple):
+    """Image and COCO id of each person, whether they perform it, and ids (roles, people)."""
+
+    images: IntArray
+    people: IntArray
+    done: BoolArray
+    objects: IntArray
+
+
+class VCoco(Format):
+    """Join the annotations of the official layout with their boxes and their split."""
+
+    name = "v-coco"
+    title = "V-COCO annotations, official layout"
+    kinds = ("annotations",)
+    keys = ("action_name", "role_name", "image_id", "ann_id", "label", "role_object_id")
+    single = True
+
+    def recognise(self, content: Content) -> Kind | None:
+        """Look for the names of actions and the boxes of roles."""
+        shows = content.plain and {"action_name", "role_object_id"} <= content.first.keys()
+        return "annotations" if shows else None
+
+    def dataset(self, content: Content) -> str:
+        """Name V-COCO, which alone has this layout."""
+        return "v-coco"
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        """Read the three files; triplets are in the order of person box and class."""
+        file, (instances, split) = content.file, _beside(content.path, options)
+        actions, ids = _actions(content), _split(split)
+        annotated = np.unique(actions[0].images)
+        missing = ids[~np.isin(ids, annotated)]
+        if len(missing):
+            raise InputError(
+                f"{split}: image {missing[0]} is not annotated in {file}, and {len(missing)} of "
+                f"{len(ids)} images are not; give the .ids file of the same split"
+            )
+        boxes = _coco_boxes(instances, ids)
+        person = boxes.label == options.vocabulary.person
+        ignored = person & ~np.isin(boxes.annotation, actions[0].people)
+        count, left_out, notes = int(ignored.sum()), len(annotated) - len(ids), []
+        if count:
+            notes.append(
+                f"{file}: {'1 person has' if count == 1 else f'{count:,} people have'} no action "
+                "annotations; predicted triplets on them are ignored, predicted pairs count"
+            )
+        if left_out:
+            notes.append(f"{file}: {left_out} annotated images are not in the split and left out")
+        return Scenes(
+            vocabulary=options.vocabulary,
+            names=np.array(list(map(str, ids.tolist())), dtype=np.str_),
+            sizes=boxes.sizes,
+            box_image=boxes.image,
+            box_xyxy=boxes.xyxy,
+            box_label=boxes.label,
+            box_ignored=ignored,
+            **_by_person(*_triplets(file, actions, ids, boxes), len(boxes.image)),
+            source=file,
+            notes=tuple(notes),
+        )
+
+
+def companions(path: Path) -> tuple[Path | None, Path | None]:
+    """Find the files that belong to a V-COCO file, in the usual folders.
+
+    Returns
+    -------
+    instances, ids : pathlib.Path or None
+        The COCO instances file and the ``.ids`` file; None if there is none.
+    """
+    instances, ids = _customary(path)
+    return next(filter(Path.is_file, instances), None), next(filter(Path.is_file, ids), None)
+
+
+def _customary(path: Path) -> tuple[list[Path], list[Path]]:
+    ids = f"{path.stem}.ids"
+    return (
+        [path.parent / folder / _INSTANCES for folder in _INSTANCES_IN],
+        [path.parent / folder / ids for folder in _IDS_IN],
+    )
+
+
+def _beside(path: Path, options: Options) -> list[str | os.PathLike[str]]:
+    """Return the instances file and the ``.ids`` file: the user's, or those beside the file."""
+    files = []
+    for key, found, places in zip(
+        ("instances", "ids"), companions(path), _customary(path), strict=True
+    ):
+        file = getattr(options, key) or found
+        if file is None:
+            where = some_of([os.path.normpath(place.parent) for place in places])
+            raise InputError(
+                f"{path}: {places[0].name} belongs to this file and was not found in {where}; give "
+                f"it with --read {key}=FILE"
+            )
+        files.append(file)
+    return files
+
+
+def _split(path: str | os.PathLike[str]) -> IntArray:
+    """Read the image ids of a split, one per line."""
+    try:
+        words = ordinary(path).read_text(encoding="utf-8", errors="replace").split()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror or error}; check the path") from error
+    bad = next((word for word in words if not (word.isascii() and word.isdigit())), None)
+    if bad is not None or not words:
+        what = "no image ids in it" if bad is None else f"{shown(bad)} is not an image id"
+        raise InputError(f"{path}: {what}; give the .ids file of the split, one id per line")
+    large = next((word for word in words if len(word) > _MOST_DIGITS), None)
+    if large is not None:
+        raise InputError(f"{path}: {shown(large)} is too large for an image id of COCO")
+    ids = np.array(list(map(int, words)), dtype=np.int64)
+    for image in _repeated(ids):
+        raise InputError(f"{path}: image {image} is listed twice; list every image once")
+    return ids
+
+
+def _repeated(ids: IntArray) -> IntArray:
+    """Return the ids that are not the first of their kind, ascending."""
+    ordered = np.sort(ids)
+    return np.asarray(ordered[1:][ordered[1:] == ordered[:-1]])
+
+
+def _actions(content: Content) -> list[_Action]:
+    """Check the dicts of the file, and bring them to official order."""
+    file, found = content.file, dict[str, _Action]()
+    for n, row in enumerate(content.value):
+        where = f"{file}: action {n} (counted from 0)"
+        if not isinstance(row, dict):
+            raise InputError(f"{where}: is {shown(row)}; give a dict")
+        absent = [key for key in VCoco.keys if key not in row]
+        if absent:
+            raise InputError(f"{where}: the keys {', '.join(absent)} are missing")
+        name = row["action_name"]
+        if name not in ACTIONS:
+            hint = close_matches(str(name), ACTIONS)
+            raise InputError(f"{where}: action_name: V-COCO has no action {shown(name)}{hint}")
+        if name in found:
+            raise InputError(f"{where}: action_name: {name!r} is listed twice")
+        found[name] = _action(f"{file}: action {name!r}", row)
+    missing = [name for name in ACTIONS if name not in found]
+    if missing:
+        raise InputError(f"{file}: the actions {some_of(missing)} are missing; V-COCO has 26")
+    return [found[name] for name in ACTIONS]
+
+
+def _action(where: str, row: dict[str, Any]) -> _Action:
+    wanted = [role for action, role in _VERBS if action == row["action_name"]]
+    roles = row["role_name"]
+    if not isinstance(roles, list) or sorted(map(str, roles)) != sorted(wanted):
+        raise InputError(f"{where}: role_name: is {shown(roles)}; V-COCO has {', '.join(wanted)}")
+    columns = {}
+    for key in VCoco.keys[2:]:
+        column = _whole(row[key])
+        if column is None:
+            problem = f"is {shown(row[key])}; give a list of whole numbers"
+            raise InputError(f"{where}: {key}: {problem}")
+        columns[key] = column
+    people, done = columns["ann_id"], columns["label"] == 1
+    for key, column in columns.items():
+        rows = len(people) * (len(wanted) if key == "role_object_id" else 1)
+        if len(column) != rows:
+            raise InputError(
+                f"{where}: {key}: has {len(column)} entries, and {rows} are needed for "
+                f"{len(people)} entries of 'ann_id'"
+            )
+    objects = columns["role_object_id"].reshape(len(roles), len(people))
+    if (objects[roles.index("agent")] != people)[done].any():
+        raise InputError(
+            f"{where}: role_object_id: the agents are not the people of 'ann_id'; the ids of all "
+            "people for the first role come first, then those for the second"
+        )
+    for person in _repeated(people[done]):
+        raise InputError(f"{where}: ann_id: person {person} has label 1 twice")
+    objects = objects[[roles.index(role) for role in wanted]]
+    return _Action(columns["image_id"], people, done, objects)
+
+
+def _whole(values: Any) -> IntArray | None:
+    """Convert a list of whole numbers, None if it is anything else."""
+    try:
+        if isinstance(values, list | tuple | np.ndarray):
+            # Not numpy.array(): nested lists would become an array of many dimensions.
+            with strictly(), np.errstate(invalid="ignore"):
+                array = np.fromiter(values, dtype=np.float64, count=len(values))
+                whole = array.astype(np.int64)
+            # Not EXACT itself, to which the next number is rounded.
+            if (np.abs(array) < EXACT).all() and np.array_equal(whole, array):
+                return whole
+    except (TypeError, ValueError, OverflowError, Warning):
+        pass
+    return None
+
+
+class _Boxes(NamedTuple):
+    """Annotated boxes of some COCO images, sorted by image, as the official evaluator has them."""
+
+    file: str
+    # (N, 2) width and height of each image; (A,) ids of all annotations, also of those without a
+    # usable box.
+    sizes: IntArray
+    known: IntArray
+    # (B,) image, COCO id and category of each box; (B, 4) its edges in pixels counted from zero.
+    image: IntArray
+    annotation: IntArray
+    label: IntArray
+    xyxy: FloatArray
+
+    def rows(self, ids: IntArray) -> IntArray:
+        """Find the row of each annotation id, -1 if there is no box with it."""
+        return _rows_of(self.annotation, ids)
+
+
+def _triplets(
+    file: str, actions: list[_Action], ids: IntArray, boxes: _Boxes
+) -> tuple[IntArray, IntArray, IntArray]:
+    """List (person box, class, object box or -1) of every person, action and role."""
+    parts = []
+    for n, action in enumerate(actions):
+        chosen = action.done & np.isin(action.images, ids)
+        columns = (action.images[chosen], action.people[chosen], action.objects[:, chosen])
+        table = np.broadcast_arrays(np.flatnonzero(n == ACTION)[:, None], *columns)
+        parts.append(np.stack(table).reshape(4, -1))
+    verb, image, person, annotation = np.concatenate(parts, axis=1)
+    box, agent = boxes.rows(annotation), IS_AGENT[verb]
+    unknown = (annotation != 0) & ~np.isin(annotation, boxes.known)
+    elsewhere = (box >= 0) & (np.append(ids[boxes.image], -1)[box] != image)
+    lost = (annotation != 0) & (box < 0) & ~agent
+    problems = {
+        f"is not in {boxes.file}; give the instances that belong to the file": unknown,
+        f"belongs to another image in {boxes.file}": elsewhere,
+        f"has no usable box in {boxes.file}": lost,
+    }
+    first = [
+        (verb[mask][0], np.argmax(mask), text) for text, mask in problems.items() if mask.any()
+    ]
+    if first:
+        # Of several problems of one class that which stands first here.
+        _, bad, problem = min(first, key=itemgetter(0))
+        key = "ann_id" if agent[bad] else "role_object_id"
+        raise InputError(
+            f"{file}: image {image[bad]}: action {ACTIONS[ACTION[verb[bad]]]!r}: {key}: annotation "
+            f"{annotation[bad]} {problem}"
+        )
+    person = boxes.rows(person)
+    usable = person >= 0
+    return person[usable], verb[usable], np.where(agent, -1, box)[usable]
+
+
+def _by_person(human: IntArray, verb: IntArray, objects: IntArray, boxes: int) -> dict[str, Any]:
+    """Make the tables of pairs and triplets, in the order of person and class."""
+    order = np.argsort(human * len(KEYS) + verb, kind="stable")
+    human, verb, objects = human[order], verb[order], objects[order]
+    first, pair = distinct(human * np.int64(boxes + 1) + objects + 1)
+    return {
+        "pair_human": human[first],
+        "pair_object": objects[first],
+        "triplet_pair": pair,
+        "triplet_verb": verb,
+    }
+
+
+def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
+    """Read the valid boxes of some images from a COCO instances file.
+
+    As in the official evaluator: annotations marked ``ignore`` are left out; ``x2 = x1 + max(0, w -
+    1)``, and ``y2`` likewise; boxes are clipped to the image and kept where the segment has an area
+    and the box is more than one pixel wide and high. The order is that of pycocotools.
+    """
+    file, value = str(path), load(path).value
+    keys = ("images", "annotations", "categories")
+    if not (isinstance(value, dict) and all(isinstance(value.get(key), list) for key in keys)):
+        raise InputError(
+            f"{path}: is not a COCO instances file (lists {', '.join(keys)}); give "
+            "instances_vcoco_all_2014.json with --read instances=FILE"
+        )
+    images, annotations = value["images"], value["annotations"]
+    # Sorted arrays instead of dicts: Python's hash of numbers can be foreseen, and many ids with
+    # one hash would take hours.
+    place = _rows_of(_column(file, images, "id"), ids)
+    missing = ids[place < 0]
+    if len(missing):
+        raise InputError(
+            f"{file}: image {missing[0]} is not in it, and {len(missing)} of {len(ids)} images are "
+            "missing; give the COCO instances that belong to the split"
+        )
+    sizes = np.array([_size(file, images[row]) for row in place.tolist()]).reshape(-1, 2)
+    known = _column(file, annotations, "id")
+    for annotation in _repeated(known):
+        raise InputError(
+            f"{file}: two annotations have the id {annotation}; give each annotation its own"
+        )
+    image = _rows_of(ids, _column(file, annotations, "image_id"))
+    used = np.array([row.get("ignore") != 1 for row in annotations], dtype=bool) & (image >= 0)
+    order = np.flatnonzero(used)[np.argsort(image[used], kind="stable")]
+    rows, image = [annotations[row] for row in order.tolist()], image[order]
+    label, xywh, area = _labels(file, rows), _numbers(file, rows), np.array(list(map(_area, rows)))
+    xyxy = np.concatenate([xywh[:, :2], xywh[:, :2] + np.maximum(0, xywh[:, 2:] - 1)], axis=1)
+    xyxy = np.minimum(np.tile(sizes[image] - 1.0, (1, 2)), np.maximum(0, xyxy))
+    kept = (area > 0) & (xyxy[:, 2] > xyxy[:, 0]) & (xyxy[:, 3] > xyxy[:, 1])
+    xyxy = xyxy[kept].astype(np.float32).astype(np.float64)
+    return _Boxes(file, sizes, known, image[kept], known[order][kept], label[kept], xyxy)
+
+
+def _column(file: str, rows: list[Any], key: str) -> IntArray:
+    """Return the ids under a key of each image or annotation."""
+    ids = _whole([row.get(key) if isinstance(row, dict) else None for row in rows])
+    if ids is None:
+        raise InputError(f"{file}: an image or annotation has no usable '{key}'; write it again")
+    return ids
+
+
+def _rows_of(values: IntArray, sought: IntArray) -> IntArray:
+    """Find the last row of each id among some; -1 where it is not among them."""
+    order = np.argsort(values, kind="stable")
+    place = np.searchsorted(values[order], sought, side="right") - 1
+    row = np.append(order, -1)[place]
+    return np.where((row >= 0) & (np.append(values, 0)[row] == sought), row, -1)
+
+
+def _size(file: str, image: dict[str, Any]) -> tuple[int, int]:
+    width, height = image.get("width"), image.get("height")
+    if not all(isinstance(length, int) and 0 < length <= EXACT for length in (width, height)):
+        raise InputError(
+            f"{file}: image {shown(image['id'])}: width {shown(width)}, height {shown(height)}; "
+            "the size of every image is needed in pixels"
+        )
+    return image["width"], image["height"]
+
+
+def _error(file: str, row: dict[str, Any], problem: str) -> InputError:
+    where = f"{file}: image {shown(row['image_id'])}: annotation {shown(row['id'])}"
+    return InputError(f"{where}: {problem}")
+
+
+def _labels(file: str, rows: list[dict[str, Any]]) -> IntArray:
+    table, labels = object_numberings()["coco91"], []
+    for row in rows:
+        category = row.get("category_id")
+        if not isinstance(category, int) or category not in table:
+            problem = f"category_id: {shown(category)} is not a COCO category; they are 1 to 90"
+            raise _error(file, row, problem)
+        labels.append(table[category])
+    return np.array(labels, dtype=np.int64)
+
+
+def _numbers(file: str, rows: list[dict[str, Any]]) -> FloatArray:
+    """Return the boxes as the file has them; of wrong ones the first is found by itself."""
+    try:
+        boxes = [row["bbox"] for row in rows]
+        if set(map(len, boxes)) <= {4}:
+            flat = np.fromiter(chain.from_iterable(boxes), dtype=np.float64, count=4 * len(boxes))
+            if (np.abs(flat) <= LARGEST).all():
+                return flat.reshape(-1, 4)
+    except (KeyError, TypeError, ValueError, OverflowError):
+        pass
+    for row in rows if len(rows) > 1 else ():
+        _numbers(file, [row])
+    box = shown(rows[0].get("bbox"))
+    raise _error(file, rows[0], f"bbox: {box} is not four numbers of pixels (x, y, width, height)")
+
+
+def _area(row: dict[str, Any]) -> float:
+    area = row.get("area", 1.0)
+    return float(area) if isinstance(area, int | float) and abs(area) <= EXACT else 0.0
+
+
+def is_v_coco(content: Content) -> bool:
+    """Whether annotations with COCO ids are for V-COCO: by image names, else by missing objects."""
+    name = content.first.get("file_name")
+    if begins(name, "COCO_", "HICO_"):
+        return begins(name, "COCO_")
+    images = content.value if isinstance(content.value, list | tuple) else []
+    lists: list[Any] = [
+        rows
+        for image in images
+        if isinstance(image, dict) and isinstance(rows := image.get("hoi_annotation"), list)
+    ]
+    check_amount(content.file, "hoi_annotation", sum(map(len, lists)), content.size)
+    objects = [row.get("object_id") for row in chain.from_iterable(lists) if isinstance(row, dict)]
+    # An array from a hostile file has no truth value.
+    return any(isinstance(n, int | float | np.number) and bool(n == -1) for n in objects)
+
+
+def misfit(content: Content) -> str:
+    """Say what shows that annotations are not for V-COCO; empty where they may be.
+
+    Nobody runs, stands, walks, smiles or points at a box there: those actions have no role.
+    """
+    try:
+        rows = Images.of(content, content.value, "file_name").table("hoi_annotation")
+        verb, thing = rows.integers("category_id"), rows.integers("object_id")
+    except InputError:  # the reader says what is wrong
+        return ""
+    inside = (verb >= 0) & (verb < len(LISTED))
+    alone = IS_AGENT[LISTED[np.where(inside, verb, 0)]]
+    fits = inside & ~(alone & (thing >= 0))
+    if len(fits) < ENOUGH or fits.mean() >= GENUINE:
+        return ""
+    return (
+        f"of the annotated triplets {percent(float(fits.mean()))} fit v-coco: the others have "
+        "another verb, or an object where the action has none"
+    )
+
+
+def read_qpic(content: Content, options: Options) -> Scenes:
+    """Read QPIC's annotations, and add the agents of actions.
+
+    Returns
+    -------
+    Scenes
+        Triplets in the order of person, action and role; people without actions are ignored.
+
+    Raises
+    ------
+    InputError
+        As :func:`~diaghoi.formats.listed.read_listed`, and for images without a number.
+    """
+    layout = ListLayout(
+        name="file_name",
+        boxes="annotations",
+        triplets="hoi_annotation",
+        scored=False,
+        objects="coco91",
+        numbers=TripletNumbers("verb", 0),
+        verbs=tuple(LISTED.tolist()),
+    )
+    file, scenes = content.file, read_listed(content, layout, options)
+    pair, verb = scenes.triplet_pair, scenes.triplet_verb.astype(np.int64)
+    human = scenes.pair_human[pair].astype(np.int64)
+    # One agent for each person and action, and the triplets of roles.
+    agent, role = AGENTS[ACTION[verb]], np.flatnonzero(~IS_AGENT[verb])
+    doing, _ = distinct(human * len(KEYS) + agent)
+    tables = _by_person(
+        np.concatenate([human[doing], human[role]]),
+        np.concatenate([agent[doing], verb[role]]),
+        np.append(np.full(len(doing), -1), scenes.pair_object[pair[role]]),
+        len(scenes.box_image),
+    )
+    person = scenes.box_label == options.vocabulary.person
+    ignored = person & ~np.isin(np.arange(len(person)), tables["pair_human"])
+    notes = [f"{file}: boxes are taken as they are: QPIC's are a pixel larger than official"]
+    if ignored.any():
+        notes.append(
+            f"{file}: {int(ignored.sum())} people have no 'hoi_annotation'; they are "
+            "ignored, and so are the predictions on them"
+        )
+    return replace(
+        scenes,
+        **tables,
+        names=_numbers_of_images(file, scenes.names.tolist()),
+        box_ignored=ignored,
+        notes=(*scenes.notes, *notes),
+    )
+
+
+def _numbers_of_images(file: str, names: list[str]) -> StrArray:
+    """Name the images by their COCO number, by which V-COCO predictions are joined."""
+    numbers = list(map(image_number, names))
+    bad = numbers.index("") if "" in numbers else first_repeated(numbers)
+    if bad >= 0:
+        problem = (
+            f"number {numbers[bad]} is used for two images"
+            if numbers[bad]
+            else "does not end in the number of a COCO image, by which V-COCO predictions are "
+            "joined"
+        )
+        raise InputError(f"{file}: image {names[bad]!r}: file_name: {problem}")
+    return np.array(numbers, dtype=np.str_)
