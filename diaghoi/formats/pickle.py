@@ -30,6 +30,7 @@ import os
 import pickle
 import pickletools
 import re
+import reprlib
 import struct
 import sys
 import time
@@ -83,6 +84,9 @@ class _Inert:
     """A value that accepts no state."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "an object without content"
 
     def __setstate__(self, state: object) -> NoReturn:
         raise UnpicklingError("the pickle sets the state of something that has none")
@@ -202,6 +206,11 @@ class _Array(np.ndarray[Any, Any]):
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        if self.dtype.hasobject:  # they may be lists in lists that take forever to write
+            return f"array({reprlib.repr(self.tolist())}, dtype=object)"
+        return repr(np.asarray(self))
+
     def __setstate__(self, state: object, /) -> None:
         if not (type(state) is tuple and len(state) == 5 and type(state[2]) is _Dtype):
             raise UnpicklingError("the state of an array is not in NumPy's layout")
@@ -290,6 +299,21 @@ class CacheTemplate(dict[Any, Any]):
 
 def _cache_template(limit: _Limit) -> CacheTemplate:
     return CacheTemplate()
+
+
+class _Ordered(dict[Any, Any]):
+    """An ``OrderedDict``; that of weights has attributes, which are left out."""
+
+    __slots__ = ()
+
+    def __setstate__(self, state: object) -> None:
+        _check_unused(state)
+
+
+# What messages call them; by this name, `reprlib` shortens dicts in dicts, too.
+_Array.__name__ = "ndarray"
+for _kind in (_WithDefaults, CacheTemplate, _Ordered):
+    _kind.__name__, _kind.__module__ = "dict", "builtins"
 
 
 def _real(dtype: object) -> np.dtype[Any]:
@@ -544,15 +568,6 @@ def _from_type(limit: _Limit, build: Any, kind: Any, arguments: Any, state: obje
         raise UnpicklingError("only plain tensors are supported")
     _check_unused(state)
     return build(*arguments)
-
-
-class _Ordered(dict[Any, Any]):
-    """An ``OrderedDict``; that of weights has attributes, which are left out."""
-
-    __slots__ = ()
-
-    def __setstate__(self, state: object) -> None:
-        _check_unused(state)
 
 
 def _ordered_dict(limit: _Limit, *content: object) -> _Ordered:

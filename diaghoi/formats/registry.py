@@ -26,6 +26,7 @@ from diaghoi.formats import (
     triplet_lists,
 )
 from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
+from diaghoi.formats.columns.checks import key_names
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.hico_det import anno_bbox, anno_list, cdn_json, converted
@@ -275,10 +276,12 @@ def _outline(content: Content) -> str:
     else:
         what = f"{type(value).__name__} in {content.container}"
     known = {key for candidate in known_formats().values() for key in candidate.keys}
-    hints = [key + close_matches(key, known) for key in map(str, keys) if key not in known]
+    names = key_names(keys[:100])
+    hints = [name + close_matches(name, known) for name in names if name not in known]
     close = [hint for hint in hints if "did you mean" in hint]
     return f"{what}; {some_of(close)}" if close else what
 
 
 def _keys(keys: Sequence[object]) -> str:
-    return f"the keys {some_of([str(key)[:40] for key in keys], 8)}" if keys else "no keys"
+    names = [*(name[:40] for name in key_names(keys[:8])), *map(str, range(8, len(keys)))]
+    return f"the keys {some_of(names, 8)}" if keys else "no keys"

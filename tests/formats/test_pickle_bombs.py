@@ -3,7 +3,11 @@
 import io
 import pickle
 import pickletools
+import signal
 import struct
+import subprocess
+import sys
+import time
 import tracemalloc
 
 import numpy as np
@@ -490,3 +494,53 @@ def test_frames_do_not_change_what_is_read(length, body):
     plain = load(body)
     assert load(frame(length, body)) == plain
     assert load(frame(0, b"") + frame(length, frame(1, body))) == plain
+
+
+@pytest.mark.parametrize("kind", ["defaultdict", "CacheTemplate", "objects"])
+def test_dicts_and_arrays_that_repeat_themselves_are_shown_in_short(kind, tmp_path):
+    make = name("collections", kind) + b")R"
+    value = tower(make, lambda below: make + b"(" + b"K\x00" + below + b"K\x01" + below + b"u")
+    if kind == "objects":
+        value = tower(b"]", lambda below: b"](" + below * 2 + b"e")
+        value = array(b"K\x01\x85", "O8", b"]" + value + b"a")
+    path = tmp_path / "x.pkl"
+    path.write_bytes(START + b"]}(" + text("predictions") + value + text("hoi_prediction") + b"]ua.")
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert " at 0x" not in str(error.value)
+    assert "pickle." not in str(error.value)
+
+
+def test_hundred_thousand_wrong_keys_are_not_all_compared(tmp_path):
+    path = tmp_path / "x.pkl"
+    keys = {f"prediction{n}": n for n in range(100_000)}
+    for value, problem in ((keys, "did you mean"), ([keys], "did you mean"), ({10**9000: 1}, "")):
+        path.write_bytes(pickle.dumps(value, protocol=4))
+        start = time.process_time()
+        with pytest.raises(InputError, match="not a known format") as error:
+            read(path)
+        assert problem in str(error.value)
+        assert time.process_time() - start < 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_what_takes_long(number, tmp_path):
+    path = tmp_path / "x.pkl"
+    path.write_bytes(START + as_keys(tuples_that_hash_alike(100_000), at_once=False) + STOP)
+    code = (
+        "import sys; from diaghoi.formats import pickle; from diaghoi.cli import main;"
+        "pickle.SECONDS = 1000; sys.argv = ['diaghoi', 'inspect', sys.argv[1]];"
+        "print('starts', flush=True); main()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout.readline() == b"starts\n"
+        time.sleep(8)
+        assert running.poll() is None
+        running.send_signal(number)
+        start = time.monotonic()
+        running.wait(timeout=20)
+        assert time.monotonic() - start < 5
+        assert running.returncode == 128 + number
