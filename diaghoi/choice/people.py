@@ -25,7 +25,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_annotations
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 
 WORDS = {"single": False, "multi": True}
 # Of a number of people: longer ones are mistakes.

@@ -23,7 +23,7 @@ from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.protocol import HICO_DET, Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.content import load
 from diaghoi.formats.datasets import vocabulary
 

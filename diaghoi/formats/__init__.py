@@ -6,9 +6,9 @@ the order of the vocabulary, boxes xyxy counted from zero. Everything else is tr
 
 from diaghoi.formats.base import Format, Options, Reading, Recognised
 from diaghoi.formats.columnar import write
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.content import Content
 from diaghoi.formats.dense_arrays import write_dense_arrays
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.reading import (
     open_annotations,
@@ -27,7 +27,6 @@ __all__ = [
     "FORMATS",
     "Content",
     "Format",
-    "Meaning",
     "Options",
     "Reading",
     "Recognised",

@@ -23,7 +23,7 @@ from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.splits import check_protocol
 from diaghoi.data.vocabulary import MOST_CLASSES, VOCABULARIES, Conventions, Numbers, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import EXACT, first_repeated
+from diaghoi.formats.checks import EXACT, first_repeated
 from diaghoi.formats.toml import check_keys, read_toml
 
 Pairs = list[tuple[int, int]]

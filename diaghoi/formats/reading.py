@@ -25,11 +25,17 @@ from diaghoi.formats.base import (
     Recognised,
     UnknownNumberError,
 )
-from diaghoi.formats.columns.merging import merge
-from diaghoi.formats.columns.numbering import check_numbering, numberings
-from diaghoi.formats.columns.triplet_numbers import ENOUGH, FEW, GENUINE, most_confident
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.merging import merge
+from diaghoi.formats.numbering import (
+    ENOUGH,
+    FEW,
+    GENUINE,
+    check_numbering,
+    most_confident,
+    numberings,
+)
 from diaghoi.formats.pickle import collector_off
 from diaghoi.formats.registry import (
     check_format,

@@ -10,26 +10,22 @@ from importlib.metadata import entry_points
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats import (
-    agent_hoi,
-    cmd_se,
     columnar,
-    da_hoi,
     dense_arrays,
     gen_vlkt,
-    hoi_r1,
-    hoi_transformer,
     hoidet,
-    open_vocabulary,
+    named,
     pair_lists,
     ppdm,
-    swig,
+    ten_numbers,
     triplet_lists,
+    words,
 )
 from diaghoi.formats.base import Format, Kind, OwnDataError, Recognised, UnclearDataSetError
-from diaghoi.formats.columns.checks import key_names
+from diaghoi.formats.checks import key_names
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.hico_det import anno_bbox, anno_list, cdn_json, converted
+from diaghoi.formats.hico_det import anno_bbox, anno_list, cdn_json
 from diaghoi.formats.hico_det import detections as hico_detections
 from diaghoi.formats.hico_det import instances as hico_instances
 from diaghoi.formats.ican import results as ican
@@ -38,31 +34,31 @@ from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 
 FORMATS: dict[str, Format] = {
-    module.FORMAT.name: module.FORMAT
-    for module in (
-        columnar,
-        gen_vlkt,
-        ppdm,
-        triplet_lists,
-        pair_lists,
-        dense_arrays,
-        converted,
-        hico_detections,
-        hico_instances,
-        cdn_json,
-        anno_bbox,
-        anno_list,
-        vcoco_annotations,
-        vcoco_results,
-        ican,
-        swig,
-        hoi_transformer,
-        hoidet,
-        agent_hoi,
-        hoi_r1,
-        cmd_se,
-        da_hoi,
-        open_vocabulary,
+    format.name: format
+    for format in (
+        columnar.FORMAT,
+        gen_vlkt.FORMAT,
+        ppdm.FORMAT,
+        triplet_lists.FORMAT,
+        pair_lists.FORMAT,
+        dense_arrays.FORMAT,
+        ten_numbers.Converted(),
+        hico_detections.FORMAT,
+        hico_instances.FORMAT,
+        cdn_json.FORMAT,
+        anno_bbox.FORMAT,
+        anno_list.FORMAT,
+        vcoco_annotations.FORMAT,
+        vcoco_results.FORMAT,
+        ican.FORMAT,
+        ten_numbers.ByImage(),
+        named.HoiTransformer(),
+        hoidet.FORMAT,
+        named.AgentHoi(),
+        words.HoiR1(),
+        ten_numbers.ByClass(),
+        named.DaHoi(),
+        words.Words(),
     )
 }
 
@@ -76,7 +72,7 @@ def known_formats() -> dict[str, Format]:
     """All formats by name: those of this package, then those that others have registered.
 
     A package registers one with an entry point in the group ``diaghoi.formats`` that names a
-    :class:`~diaghoi.formats.Format`. Its format is tried after those of this package.
+    subclass of :class:`~diaghoi.formats.Format`. It is tried after those of this package.
 
     Raises
     ------
@@ -91,6 +87,8 @@ def known_formats() -> dict[str, Format]:
         except Exception as error:  # whatever the other package does wrong
             problem = f"cannot be loaded ({type(error).__name__}: {error})"
         else:
+            if isinstance(chosen, type) and issubclass(chosen, Format):
+                chosen = chosen()
             problem = "" if isinstance(chosen, Format) else f"is a {type(chosen).__name__}"
             if not problem and chosen.name in found:
                 problem = "has the name of another format"

@@ -8,7 +8,7 @@ from diaghoi.data.arrays.distinct import distinct_boxes
 from diaghoi.data.vocabulary import object_numberings
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read, read_predictions, recognise, write, write_pair_lists
-from diaghoi.formats.columns.merging import merge
+from diaghoi.formats.merging import merge
 
 
 def pairs_of(scenes, image):

@@ -26,7 +26,7 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_predictions
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.content import load
 from diaghoi.formats.locations import content_hash
 from diaghoi.formats.pictures.asking import Frame

@@ -39,7 +39,7 @@ from diaghoi.data.files import ordinary
 from diaghoi.data.iou import box_iou
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 
 POSITIVE = ("positive", "consistent", "yes", "true", "1")
 NEGATIVE = ("negative", "inconsistent", "no", "false", "0")

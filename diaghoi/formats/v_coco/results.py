@@ -21,7 +21,7 @@ from diaghoi.data.arrays.types import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import check_amount, key_names, shown
+from diaghoi.formats.checks import check_amount, key_names, shown
 from diaghoi.formats.content import Content
 from diaghoi.formats.pickle import CacheTemplate
 from diaghoi.formats.v_coco.columns import SceneColumns, Values

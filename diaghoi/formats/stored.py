@@ -19,9 +19,8 @@ from diaghoi.data.arrays.types import IntArray, StrArray
 from diaghoi.data.scenes import OF_IMAGES, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
-from diaghoi.formats.columns.numbering import check_numbers
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
+from diaghoi.formats.checks import Rows, check_boxes, check_range, check_scores
+from diaghoi.formats.numbering import TripletNumbers, check_numbers
 
 # Rows per step of the scan for the first rows of each image.
 _ROWS = 1 << 17

@@ -15,7 +15,7 @@ import numpy as np
 
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     Rows,
     check_amount,
     check_names,
