@@ -43,7 +43,7 @@ def _boxes(image: Any) -> list[Any]:
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
-    return read_listed(content, _LAYOUT, options)
+    return read_listed(content, _LAYOUT, options, keep=False)
 
 
 FORMAT = Format(

@@ -29,7 +29,7 @@ from diaghoi.formats.numbering import (
     readings,
     usual_triplet_numbers,
 )
-from diaghoi.formats.records import Images, RecordTable
+from diaghoi.formats.records import Images, RecordTable, take
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -70,7 +70,9 @@ class ListLayout:
     triplet_arrays: Mapping[str, str] | None = None
 
 
-def read_listed(content: Content, layout: ListLayout, options: Options) -> Scenes:
+def read_listed(
+    content: Content, layout: ListLayout, options: Options, *, keep: bool = True
+) -> Scenes:
     """Read images with listed boxes.
 
     Boxes stay as they are listed; where they have no category, a box is one row per category of the
@@ -85,6 +87,8 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
         Names and numbers of the format.
     options : Options
         The user's options.
+    keep : bool
+        Whether the lists of the content are needed again.
 
     Returns
     -------
@@ -100,6 +104,14 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     boxes = images.table(layout.boxes, layout.box_arrays)
     triplets = images.table(layout.triplets, layout.triplet_arrays)
     vocabulary = options.vocabulary
+    first = next(iter(triplets), None)
+    unscored = isinstance(first, dict) and first.keys() == {"subject_id", "object_id", layout.verb}
+    if not keep:
+        del first
+        of_box = {"bbox": 4, "score": 0} | ({"category_id": 0} if layout.labelled else {})
+        of_triplet = ("subject_id", "object_id", layout.verb, "score", "action_score")
+        widths = of_box, dict.fromkeys(of_triplet, 0)
+        boxes, triplets = take(images, (boxes, triplets), widths, {"score", "action_score"})
 
     if not layout.labelled:
         check_objects(content.file, vocabulary)
@@ -108,7 +120,7 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     human = _box_rows(triplets, "subject_id", boxes.rows)
     alone = vocabulary.any_object
     objects = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
-    listed = layout.scored and _without_scores(triplets, layout)
+    listed = layout.scored and unscored and not triplets.has("score")
     score = np.ones(len(triplets.rows)) if listed else None
     if layout.scored and not listed:
         score = _scores(triplets, "score")
@@ -173,13 +185,6 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
         numbering_found=numbering.found,
         notes=notes + found,
     )
-
-
-def _without_scores(triplets: RecordTable, layout: ListLayout) -> bool:
-    """Whether triplets are of a detector without scores: they have their three numbers alone."""
-    first = next(iter(triplets), None)
-    plain = isinstance(first, dict) and first.keys() == {"subject_id", "object_id", layout.verb}
-    return plain and not triplets.has("score")
 
 
 def _triplets(

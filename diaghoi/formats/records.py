@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import chain, repeat
 from operator import contains, itemgetter
@@ -25,6 +25,8 @@ from diaghoi.formats.checks import (
 )
 from diaghoi.formats.content import Content
 
+# Images whose lists become columns before they are freed.
+_AT_ONCE = 200
 # The key of image names in COCO and elsewhere; used if the format's own key is missing.
 OTHER_NAME = "file_name"
 
@@ -119,6 +121,71 @@ class Images:
         return RecordTable(lists, Rows(self.file, self.names, field, count, arrays))
 
 
+def take(
+    images: Images,
+    tables: Sequence[RecordTable],
+    widths: Sequence[Mapping[str, int]],
+    optional: Set[str],
+) -> list[RecordTable]:
+    """Convert all columns of a file, and free its images, some images at a time.
+
+    The columns then take no memory beside the far larger lists and dicts. Images stay from the
+    first on that has a bad row, or other columns than the first row of the file.
+
+    Parameters
+    ----------
+    images : Images
+        The images, which nothing else reads, but the name of the first.
+    tables : sequence of RecordTable
+        All their tables.
+    widths : sequence of mapping of int
+        For each table: how many numbers there are in each value of a column that any row may have,
+        0 where it is a number itself.
+    optional : set of str
+        Columns that a table need not have.
+    """
+    rows, done = images.rows, [0] * len(tables)
+    firsts = [next(iter(table), None) for table in tables]
+    usual = all(
+        row is None or (isinstance(row, dict) and columns.keys() - row.keys() <= optional)
+        for row, columns in zip(firsts, widths, strict=True)
+    )
+    if not isinstance(rows, list) or not usual:
+        return list(tables)
+    taken: list[dict[str, FloatArray]] = [
+        {
+            key: np.empty((len(table.rows), width) if width else len(table.rows))
+            for key, width in columns.items()
+            if key in (first or {})
+        }
+        for table, first, columns in zip(tables, firsts, widths, strict=True)
+    ]
+    for start in range(0, len(rows), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        stop = list(done)
+        try:
+            for place, (table, columns) in enumerate(zip(tables, taken, strict=True)):
+                count = table.rows.count[some]
+                part = RecordTable(table.lists[some], replace(table.rows, count=count))
+                if any(map(part.has, widths[place].keys() - columns.keys())):
+                    raise KeyError
+                stop[place] += len(part.rows)
+                for key, column in columns.items():
+                    column[done[place] : stop[place]] = part._column(key, *column.shape[1:])
+        except _BAD_ROW:
+            break
+        del part
+        done = stop
+        for table in tables:
+            table.lists[some] = [()] * len(rows[some])
+            rows[0][table.rows.field] = ()
+        rows[max(start, 1) : start + _AT_ONCE] = [{}] * (len(rows[some]) - (start == 0))
+    return [
+        RecordTable(table.lists, table.rows, columns, end)
+        for table, columns, end in zip(tables, taken, done, strict=True)
+    ]
+
+
 @dataclass(frozen=True, eq=False)
 class RecordTable:
     """Rows in lists, one list per image.
@@ -131,19 +198,22 @@ class RecordTable:
         Their origin.
     """
 
-    lists: Sequence[Sequence[Any]]
+    lists: list[Any]
     rows: Rows
+    taken: Mapping[str, FloatArray] = field(default_factory=dict)
+    done: int = 0
 
     def __iter__(self) -> Iterator[Any]:
         return self._all()
 
     def has(self, key: str) -> bool:
         """Whether any row has this column; then all rows must have it."""
-        return any(map(contains, self._all(), repeat(key)))
+        return self.holding(key, first=True) > 0
 
-    def holding(self, key: str) -> int:
+    def holding(self, key: str, *, first: bool = False) -> int:
         """Count the rows that have this column."""
-        return sum(map(contains, self._all(), repeat(key)))
+        held = map(contains, self._all(), repeat(key))
+        return self.done * (key in self.taken) + (any(held) if first else sum(held))
 
     def numbers(self, key: str | None = None) -> FloatArray:
         """Return a column as float64.
@@ -206,7 +276,12 @@ class RecordTable:
         def values() -> Iterable[Any]:
             return self._all() if key is None else map(itemgetter(key), self._all())
 
-        count = len(self.rows)
+        count = len(self.rows) - self.done
+        if key in self.taken:
+            column = self.taken[key]
+            if count:
+                column[self.done :] = replace(self, taken={})._column(key, *shape)
+            return column
         with strictly():
             if not shape:
                 return np.fromiter(values(), dtype=np.float64, count=count)
@@ -218,7 +293,7 @@ class RecordTable:
 
     def _blame(self, key: str | None, convert: Callable[[Any], Any], problem: str) -> NoReturn:
         """Find the first row that cannot be converted."""
-        for number, row in enumerate(self._all()):
+        for number, row in enumerate(self._all(), self.done):
             if key is not None and not isinstance(row, dict):
                 raise self.rows.error(number, "", f"is {shown(row)}; give a dict")
             if key is not None and key not in row:

@@ -56,7 +56,7 @@ def _recognise(content: Content) -> Kind | None:
 
 
 def _read(content: Content, kind: Kind, options: Options) -> Scenes:
-    return read_listed(content, _LAYOUTS[kind], options)
+    return read_listed(content, _LAYOUTS[kind], options, keep=False)
 
 
 FORMAT = Format(

@@ -142,7 +142,8 @@ def as_keys(parts, at_once):
     """Return a dict of keys, which Python's unpickler gets all at once or a thousand a time."""
     step = len(parts) if at_once else 1000
     return b"}" + b"".join(
-        b"(" + b"N".join(parts[start : start + step]) + b"Nu" for start in range(0, len(parts), step)
+        b"(" + b"N".join(parts[start : start + step]) + b"Nu"
+        for start in range(0, len(parts), step)
     )
 
 
@@ -195,7 +196,7 @@ def test_long_keys_are_not_compared_again_and_again(opcode, at_once, monkeypatch
 @pytest.mark.parametrize("kind", ["set", "frozenset", "dict"])
 def test_sets_and_dicts_by_name_hold_only_numbers_and_texts(kind):
     make = name("builtins", kind) + b"]("
-    keys = complex_that_hash_alike(3) + [b"K\x01K\x02\x86"]
+    keys = [*complex_that_hash_alike(3), b"K\x01K\x02\x86"]
     for key in keys if kind != "dict" else [b"](" + key + b"Ne" for key in keys]:
         assert f"a {kind} is made with " in refused(COMPLEX + make + key + b"e\x85R")
     assert load(make + (b"K\x01" if kind != "dict" else b"](K\x01Ne") + b"e\x85R")
@@ -504,7 +505,9 @@ def test_dicts_and_arrays_that_repeat_themselves_are_shown_in_short(kind, tmp_pa
         value = tower(b"]", lambda below: b"](" + below * 2 + b"e")
         value = array(b"K\x01\x85", "O8", b"]" + value + b"a")
     path = tmp_path / "x.pkl"
-    path.write_bytes(START + b"]}(" + text("predictions") + value + text("hoi_prediction") + b"]ua.")
+    path.write_bytes(
+        START + b"]}(" + text("predictions") + value + text("hoi_prediction") + b"]ua."
+    )
     with pytest.raises(InputError) as error:
         read(path)
     assert " at 0x" not in str(error.value)

@@ -298,8 +298,12 @@ def test_lists_of_triplets_in_tensors(tmp_path):
 
 
 def test_sizes_and_names_of_devices_are_short(tmp_path):
-    assert "a size is not" in refused(one(tmp_path / "x.pt", Call(Name("torch", "Size"), (1,) * 100)))
+    assert "a size is not" in refused(
+        one(tmp_path / "x.pt", Call(Name("torch", "Size"), (1,) * 100))
+    )
     nested = {}
     for _ in range(60):
         nested = {0: nested, 1: nested}
-    assert "a device is not" in refused(one(tmp_path / "x.pt", Call(Name("torch", "device"), nested)))
+    assert "a device is not" in refused(
+        one(tmp_path / "x.pt", Call(Name("torch", "device"), nested))
+    )
