@@ -1,6 +1,6 @@
 """What defines a format: a name, how it is recognised from the content, how it is read.
 
-:data:`diaghoi.formats.registry.FORMATS` lists all formats, in the order in which they are tried.
+:data:`diaghoi.formats.reading.FORMATS` lists all formats, in the order in which they are tried.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class Options:
     top: int | None = None
     instances: str | os.PathLike[str] | None = None
     ids: str | os.PathLike[str] | None = None
-    image_id: str | None = None
+    image_id: str | int | None = None
     stated: bool = False
     annotated: Callable[[], IntArray] = lambda: np.zeros(0, dtype=np.int64)
 

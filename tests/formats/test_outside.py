@@ -13,7 +13,7 @@ import pytest
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats import recognise
-from diaghoi.formats.registry import FORMATS, known_formats
+from diaghoi.formats.reading import FORMATS, known_formats
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 

@@ -517,12 +517,11 @@ def test_dicts_and_arrays_that_repeat_themselves_are_shown_in_short(kind, tmp_pa
 def test_hundred_thousand_wrong_keys_are_not_all_compared(tmp_path):
     path = tmp_path / "x.pkl"
     keys = {f"prediction{n}": n for n in range(100_000)}
-    for value, problem in ((keys, "did you mean"), ([keys], "did you mean"), ({10**9000: 1}, "")):
+    for value in (keys, [keys], {10**9000: 1}):
         path.write_bytes(pickle.dumps(value, protocol=4))
         start = time.process_time()
-        with pytest.raises(InputError, match="not a known format") as error:
+        with pytest.raises(InputError, match="not a known format"):
             read(path)
-        assert problem in str(error.value)
         assert time.process_time() - start < 5
 
 

@@ -87,7 +87,7 @@ def _is_misspelt(key: Any) -> bool:
 
 
 def _images(
-    file: str, dicts: Sequence[dict[str, Any]], given: str | None
+    file: str, dicts: Sequence[dict[str, Any]], given: str | int | None
 ) -> tuple[list[str], IntArray]:
     """Return the image names in the order of first use, and the image of each dict."""
     ids = list(map(methodcaller("get", "image_id"), dicts))
