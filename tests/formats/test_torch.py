@@ -307,3 +307,10 @@ def test_sizes_and_names_of_devices_are_short(tmp_path):
     assert "a device is not" in refused(
         one(tmp_path / "x.pt", Call(Name("torch", "device"), nested))
     )
+
+
+def test_damaged_numbers_are_noticed(tmp_path):
+    path = one(tmp_path / "x.pt", tensor(storage("FloatStorage", "0", 24), (4, 6)), b"\x05" * 96)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"\x05" * 96, b"\x05" * 95 + b"\x04"))
+    assert "data/0 is damaged" in refused(path)
