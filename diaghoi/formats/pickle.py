@@ -925,7 +925,7 @@ class _Unpickler(pickle.Unpickler):
     ) -> None:
         size = length + (0 if beside is None else beside.size)
         pieces = _Pieces(stream, frames, size)
-        super().__init__(pieces, encoding="latin1")  # type: ignore[arg-type]
+        super().__init__(pieces, encoding="latin1")
         # The only view of how many values wait there for a tuple or the items of a dict.
         pieces.stack = next(
             (part for part in gc.get_referents(self) if type(part).__name__ == "Pdata"), b""

@@ -277,7 +277,7 @@ class RecordTable:
             return self._all() if key is None else map(itemgetter(key), self._all())
 
         count = len(self.rows) - self.done
-        if key in self.taken:
+        if key is not None and key in self.taken:
             column = self.taken[key]
             if count:
                 column[self.done :] = replace(self, taken={})._column(key, *shape)
