@@ -444,14 +444,10 @@ class Storages:
 
     def load(self, pid: object) -> _Storage:
         """Give the storage of a persistent id: its type, key, device and number of values."""
-        if not (type(pid) is tuple and len(pid) == 5 and pid[0] == "storage"):
+        types = str, _StorageKind, str, str, int
+        if type(pid) is not tuple or tuple(map(type, pid)) != types or pid[0] != "storage":
             raise UnpicklingError("a storage is not named in PyTorch's way")
-        _, kind, key, device, count = pid
-        if not (
-            isinstance(kind, _StorageKind)
-            and (type(key), type(device), type(count)) == (str, str, int)
-        ):
-            raise UnpicklingError("a storage is not named in PyTorch's way")
+        _, kind, key, _, count = pid
         data = self.read(key)
         size = count * (1 if kind.make is None else np.dtype(_REAL[kind.make]).itemsize)
         if not 0 <= size <= len(data):
@@ -866,8 +862,8 @@ class _Pieces:
     """
 
     def __init__(self, stream: BinaryIO, frames: list[int], size: int) -> None:
-        self.stream, self.start = stream, stream.tell()
-        self.frames = iter([*(self.start + frame for frame in frames), sys.maxsize])
+        self.stream, start = stream, stream.tell()
+        self.frames = iter([*(start + frame for frame in frames), sys.maxsize])
         self.frame, self.piece = next(self.frames), b""
         self.until = time.thread_time() + SECONDS + _SECONDS_PER_BYTE * size
         self.stack: Any = None
@@ -890,9 +886,7 @@ class _Pieces:
 
     def read(self, size: int) -> bytes:
         piece, self.piece = self.piece[:size], self.piece[size:]
-        while len(piece) < size and (
-            more := self.stream.read(min(size - len(piece), self._left()))
-        ):
+        while more := self.stream.read(min(size - len(piece), self._left())):
             piece += more
         return piece
 
@@ -915,16 +909,7 @@ class _Pieces:
 class _Unpickler(pickle.Unpickler):
     """The C unpickler, which looks names up in a table instead of importing them."""
 
-    def __init__(
-        self,
-        stream: BinaryIO,
-        length: int,
-        frames: list[int],
-        file: str,
-        beside: Storages | None,
-    ) -> None:
-        size = length + (0 if beside is None else beside.size)
-        pieces = _Pieces(stream, frames, size)
+    def __init__(self, pieces: _Pieces, size: int, file: str, beside: Storages | None) -> None:
         super().__init__(pieces, encoding="latin1")
         # The only view of how many values wait there for a tuple or the items of a dict.
         pieces.stack = next(
@@ -1009,7 +994,8 @@ def load_pickle(stream: BinaryIO, file: str, beside: Storages | None = None) -> 
             stream.seek(start)
             length, frames = _checked(stream.read(size), file)
             stream.seek(start)
-            value = _Unpickler(stream, length, frames, file, beside).load()
+            size = length + (0 if beside is None else beside.size)
+            value = _Unpickler(_Pieces(stream, frames, size), size, file, beside).load()
             stream.seek(start + length + 1)
             return value
     except InputError:
@@ -1023,8 +1009,6 @@ def load_pickle(stream: BinaryIO, file: str, beside: Storages | None = None) -> 
     except Exception as error:
         # A damaged pickle can raise anything; for the user it is always the same problem.
         what = " ".join(str(error).split()) or type(error).__name__
-        if "truncated" in what:
-            what = "cut off"
         raise InputError(f"{file}: not a readable pickle ({what:.120}); write it again") from error
 
 

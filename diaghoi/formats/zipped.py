@@ -232,11 +232,11 @@ def members(path: Path) -> Mapping[str, Member]:
 
 def is_torch(listed: Iterable[zipfile.ZipInfo]) -> bool:
     """Whether an archive with these entries was written by ``torch.save``."""
-    return any(_is_pickle(entry.filename) for entry in listed)
+    return bool(_pickles(entry.filename for entry in listed))
 
 
-def _is_pickle(name: str) -> bool:
-    return name.rpartition("/")[2] == _PICKLE
+def _pickles(names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.rpartition("/")[2] == _PICKLE]
 
 
 def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]:
@@ -263,7 +263,7 @@ def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]
         For an archive or a pickle that is damaged, hostile, or holds other objects.
     """
     by_name = {entry.filename: entry for entry in listed}
-    pickles = list(filter(_is_pickle, by_name))
+    pickles = _pickles(by_name)
     if len(pickles) != 1:
         raise InputError(
             f"{path}: an archive with {len(pickles)} files {_PICKLE}; torch.save writes one"
