@@ -1009,6 +1009,8 @@ def load_pickle(stream: BinaryIO, file: str, beside: Storages | None = None) -> 
     except Exception as error:
         # A damaged pickle can raise anything; for the user it is always the same problem.
         what = " ".join(str(error).split()) or type(error).__name__
+        if "truncated" in what:
+            what = "cut off"
         raise InputError(f"{file}: not a readable pickle ({what:.120}); write it again") from error
 
 
