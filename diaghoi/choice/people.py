@@ -18,9 +18,9 @@ import numpy as np
 
 from diaghoi.choice.joining import by_name, check_named
 from diaghoi.choice.questions import Questions
-from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.arrays import BoolArray, FloatArray
+from diaghoi.data.boxes import box_iou
 from diaghoi.data.files import ordinary
-from diaghoi.data.iou import box_iou
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, some_of

@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.numbering import numberings
 

@@ -14,8 +14,8 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.pixels import LAYOUTS, corners_of
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
+from diaghoi.data.boxes import LAYOUTS, corners_of
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
@@ -88,7 +88,7 @@ class Reading(TypedDict, total=False):
         That triplets are numbered by verb, or by HOI class, and from where; by default determined
         from the format and the triplets.
     boxes : str, optional
-        What the four numbers of a box are, one of :data:`diaghoi.data.pixels.LAYOUTS`: `xyxy`,
+        What the four numbers of a box are, one of :data:`diaghoi.data.boxes.LAYOUTS`: `xyxy`,
         `xywh`, `cxcywh`, `yxyx` and so on; by default `xyxy` or `xywh`, determined from the boxes.
     top : int, optional
         Triplets kept per image of dense arrays and of iCAN's files; in HICO-DET at least 100, the

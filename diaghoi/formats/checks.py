@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, FloatArray, IntArray, StrArray
+from diaghoi.data.arrays import Array, FloatArray, IntArray, StrArray
 from diaghoi.exceptions import InputError, short
 from diaghoi.formats.content import SMALL
 

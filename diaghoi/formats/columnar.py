@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.scratch import StoredArray
-from diaghoi.data.arrays.types import Array
+from diaghoi.data.arrays import Array
+from diaghoi.data.memory import StoredArray
 from diaghoi.data.scenes import COLUMNS, UNREAD, Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError

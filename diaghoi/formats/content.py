@@ -11,8 +11,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from diaghoi.data.arrays.allocation import give_back_freed_memory
 from diaghoi.data.files import ordinary
+from diaghoi.data.memory import give_back_freed_memory
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.matlab import variables
 from diaghoi.formats.pickle import AHEAD, load_first, load_pickle

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import runs
-from diaghoi.data.arrays.types import Array, IntArray
+from diaghoi.data.arrays import Array, IntArray, runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError

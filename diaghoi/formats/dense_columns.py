@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, IntArray
+from diaghoi.data.arrays import Array, IntArray
 from diaghoi.exceptions import InputError
 from diaghoi.formats.checks import (
     EXACT,

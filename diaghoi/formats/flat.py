@@ -8,8 +8,14 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct, distinct_boxes, runs_of_images
-from diaghoi.data.arrays.types import FloatArray, IntArray, StrArray
+from diaghoi.data.arrays import (
+    FloatArray,
+    IntArray,
+    StrArray,
+    distinct,
+    distinct_boxes,
+    runs_of_images,
+)
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.base import Options

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.arrays import BoolArray
 from diaghoi.data.vocabulary import hico_det, hoi_a, object_numberings
 from diaghoi.exceptions import InputError
 from diaghoi.formats.checks import check_scores

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, distinct
 from diaghoi.data.scenes import UNREAD, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.base import Options

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, FloatArray, IntArray
+from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det, hoi_a
 from diaghoi.exceptions import InputError, close_matches, some_of
@@ -83,16 +83,22 @@ class HoiTransformer(Format):
         return flat.scenes(
             human,
             object_box,
-            category=_positions(table, "o_name", vocabulary.objects),
-            verb=_positions(table, "i_name", vocabulary.verbs),
+            category=positions(table, "o_name", vocabulary.objects),
+            verb=positions(table, "i_name", vocabulary.verbs),
             score=flat.scores(of_human * of_object * of_verb, "product of the scores"),
             action_score=of_verb,
             merged=False,
         )
 
 
-def _positions(table: RecordTable, key: str, known: tuple[str, ...]) -> IntArray:
-    """Position of each name in the vocabulary."""
+def positions(table: RecordTable, key: str, known: tuple[str, ...]) -> IntArray:
+    """Return the position of each name under a key in those of the vocabulary.
+
+    Raises
+    ------
+    InputError
+        For a name that the vocabulary does not have.
+    """
     position = places(known)
     names = [row.get(key) if isinstance(row, dict) else None for row in table]
     numbers = np.array([position.get(spaced(name), -1) for name in names], dtype=np.int64)
@@ -309,7 +315,7 @@ class DaHoi(Format):
 
     The code base keeps no sizes of images. They are read from ``width`` and ``height`` of each
     dict, the keys of its annotations; without them boxes stay fractions, until they are joined to
-    annotations that hold sizes (:mod:`diaghoi.data.pixels`).
+    annotations that hold sizes (:mod:`diaghoi.data.boxes`).
     """
 
     name = "da-hoi"

@@ -20,8 +20,7 @@ from typing import Literal, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import first_of_run
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, first_of_run
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of

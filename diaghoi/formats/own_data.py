@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import MOST_CLASSES, Conventions, Numbers, Vocabulary

@@ -18,8 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import runs
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options

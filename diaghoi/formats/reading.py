@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.allocation import give_back_freed_memory
-from diaghoi.data.arrays.types import IntArray
-from diaghoi.data.pixels import LAYOUTS
+from diaghoi.data.arrays import IntArray
+from diaghoi.data.boxes import LAYOUTS
+from diaghoi.data.memory import give_back_freed_memory
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, object_numberings
 from diaghoi.exceptions import LONGEST_NAME, InputError, close_matches, some_of
 from diaghoi.formats import (
+    by_image,
     columnar,
     dense_arrays,
     gen_vlkt,
@@ -87,14 +88,17 @@ FORMATS: dict[str, Format] = {
         vcoco_annotations.FORMAT,
         vcoco_results.FORMAT,
         ican.FORMAT,
-        ten_numbers.ByImage(),
+        ten_numbers.SwigHoi(),
         named.HoiTransformer(),
         hoidet.FORMAT,
         named.AgentHoi(),
         words.HoiR1(),
-        ten_numbers.ByClass(),
+        ten_numbers.CmdSe(),
         named.DaHoi(),
         words.Words(),
+        ten_numbers.VsgNet(),
+        ten_numbers.Idn(),
+        by_image.ByImage(),
     )
 }
 """The formats of this package by name, in the order in which they are tried."""

@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import (
     Rows,

@@ -8,7 +8,7 @@ file name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, FloatArray, IntArray
+from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
@@ -25,7 +25,9 @@ from diaghoi.formats.checks import (
     EXACT,
     Rows,
     check_amount,
+    check_lengths,
     check_names,
+    image_name,
     shown,
     whole_number,
 )
@@ -35,7 +37,7 @@ from diaghoi.formats.hico_det.detections import check_complete, file_orders
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.matlab import read_variable, variables
 from diaghoi.formats.numbering import TripletNumbers
-from diaghoi.formats.records import strictly
+from diaghoi.formats.records import Images, strictly
 
 _SCORES, _BOXES, _KEYS = "scores", "boxes", "keys"
 _COLUMNS = (_SCORES, _BOXES, _KEYS)
@@ -56,13 +58,13 @@ _SCALE = 1000.0
 _Part = tuple[IntArray, IntArray, FloatArray, FloatArray]
 
 
-class ByClass(Format):
+class CmdSe(Format):
     """Read the results of CMD-SE and INP-CC by HOI class: ``preds.pkl`` and ``dets.pkl``.
 
     A dict of ``scores``, ``boxes`` and ``keys``, each ``{HOI class: list}`` with one entry per
     prediction: its score; the human box and the object box; the number of its image. ``gts`` holds
     the annotations: ``{HOI class: {image number: (n, 8) array}}``. Classes are those of HICO-DET or
-    of SWIG-HOI. :class:`ByImage` reads the same rows before they are accumulated.
+    of SWIG-HOI. :class:`SwigHoi` reads the same rows before they are accumulated.
     """
 
     name = "cmd-se"
@@ -203,16 +205,29 @@ def _classes_of_files(
 
 
 def _in_order(
-    file: str, field: str, parts: Iterable[_Part], options: Options
+    file: str,
+    field: str,
+    parts: Iterable[_Part],
+    options: Options,
+    *,
+    width: int = _EIGHT,
+    names: Sequence[str] | None = None,
 ) -> tuple[Flat, IntArray, FloatArray, FloatArray]:
-    """Sort triplets by image, and in it by falling score, then class."""
+    """Sort triplets by image, and in it by falling score, then class.
+
+    Images are numbered by their names, or by their places among them.
+    """
     whole = np.zeros(0, dtype=np.int64)
-    empty = whole, whole, np.zeros((0, _EIGHT)), np.zeros(0)
-    hoi, key, boxes, score = map(np.concatenate, zip(empty, *parts, strict=True))
-    order = np.lexsort((hoi, -score, key))
-    numbers, count = np.unique(key, return_counts=True)
-    flat = Flat(Rows(file, list(map(str, numbers.tolist())), field, count), options)
-    return flat, hoi[order], boxes[order], score[order]
+    empty = whole, whole, np.zeros((0, width)), np.zeros(0)
+    hoi, image, values, score = map(np.concatenate, zip(empty, *parts, strict=True))
+    order = np.lexsort((hoi, -score, image))
+    if names is None:
+        numbers, count = np.unique(image, return_counts=True)
+        names = list(map(str, numbers.tolist()))
+    else:
+        count = np.bincount(image, minlength=len(names))
+    flat = Flat(Rows(file, names, field, count), options)
+    return flat, hoi[order], values[order], score[order]
 
 
 def _predicted(content: Content) -> Iterator[_Part]:
@@ -292,7 +307,7 @@ def _error(content: Content, key: Any, field: str, problem: str) -> InputError:
     return InputError(f"{content.file}: HOI class {shown(key)}{where}: {problem}")
 
 
-class ByImage(Format):
+class SwigHoi(Format):
     """Read SWIG-HOI's annotations, and predictions by image (SWIG-HOI, CMD-SE, THID).
 
     Annotations are a list of one dict per image: ``img_id`` (or ``file_name``), ``box_annotations``
@@ -455,3 +470,179 @@ def _class_numbers(values: FloatArray, rows: Rows) -> IntArray:
         bad = int(np.argmin(whole))
         raise rows.error(bad, "", f"unknown HOI class {values[bad]:.16g}; give a whole number")
     return values.astype(np.int64)
+
+
+_BOUNDS, _BOXES_SCORES = "start_end_ids", "human_obj_boxes_scores"
+_NINE = 9
+
+
+class VsgNet(Format):
+    """Read the results of VSGNet, SCG and no_frills: the rows of an image, sorted by HOI class.
+
+    A dict by image of ``human_obj_boxes_scores``, (n, 9) or wider: human box, object box, score;
+    and ``start_end_ids``, (600, 2): the first row of each class, and one after its last. The keys
+    are those of the HDF5 files of no_frills. A row may belong to several classes, or to none.
+    """
+
+    name = "vsgnet"
+    title = "rows of an image sorted by HOI class (VSGNet, no_frills)"
+    kinds = ("predictions",)
+    keys = (_BOUNDS, _BOXES_SCORES)
+    single = True
+
+    def recognise(self, content: Content) -> Kind | None:
+        is_sorted = content.plain and set(self.keys) <= content.first.keys()
+        return "predictions" if is_sorted else None
+
+    def dataset(self, content: Content) -> str | None:
+        return "hico-det"
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        images = Images.of(content, content.value, "filename")
+        classes, total, parts = len(options.vocabulary), 0, []
+        for place, image in enumerate(images.rows):
+            where = f"{content.file}: {image_name(images.names, place)}"
+            rows = _matrix(where, image, _BOXES_SCORES, _NINE)
+            bounds = _matrix(where, image, _BOUNDS, 2)
+            start, stop = bounds[:, 0], bounds[:, 1]
+            right = (bounds == np.floor(bounds)).all() and (start >= 0).all()
+            if not right or (stop < start).any() or (stop > len(rows)).any():
+                problem = f"bounds of rows from 0 to {len(rows)} are needed"
+                raise InputError(f"{where}: {_BOUNDS}: {problem}")
+            if len(bounds) != classes:
+                problem = f"has {len(bounds)} rows; give one for each of {classes} HOI classes"
+                raise InputError(f"{where}: {_BOUNDS}: {problem}")
+            count: IntArray = (stop - start).astype(np.int64)
+            total += int(count.sum())
+            check_amount(content.file, _BOUNDS, total, content.size)
+            classed = np.repeat(np.arange(classes), count)
+            # Rows of a class follow one another.
+            first = start.astype(np.int64) - np.cumsum(count) + count
+            row = first[classed] + np.arange(len(classed))
+            parts.append((classed, np.full(len(row), place), rows[row, :_NINE], rows[row, _EIGHT]))
+        flat, hoi, values, score = _in_order(
+            content.file, _BOXES_SCORES, parts, options, width=_NINE, names=images.names
+        )
+        flat.notes += images.notes
+        human, object_box = flat.boxes(values[:, :4]), flat.boxes(values[:, 4:_EIGHT])
+        return flat.scenes(human, object_box, hoi=hoi, score=flat.scores(score))
+
+
+def _matrix(where: str, image: dict[str, Any], key: str, width: int) -> FloatArray:
+    """Return an array of at least ``width`` numbers in each row."""
+    value: Any = image.get(key)
+    if _is_list(value) and not len(value):
+        return np.zeros((0, width))
+    columns = len(value[0]) if _is_list(value) and _is_list(value[0]) else 0
+    numbers = _row_numbers(value, columns) if columns >= width else None
+    if numbers is None:
+        raise InputError(f"{where}: {key}: is {shown(value)}; give rows of {width} numbers")
+    return numbers
+
+
+_IDN_KEYS = ("keys", "bboxes", "scores", "hdet", "odet")
+
+
+class Idn(Format):
+    """Read the results of IDN: ``result.pkl``, lists by object.
+
+    A dict of lists with one entry for each of the 80 objects in COCO order: ``keys`` (n,), the
+    number of the image of each pair; ``bboxes`` (n, 8), its human box and object box; ``scores``
+    (n, k), of the k HOI classes of the object in official order, times those of both boxes, which
+    are ``hdet`` and ``odet`` (n,); and ``sel``, the pairs that count for each of the 600 classes,
+    None for all. The score of the verb alone is the score without those of the boxes.
+    """
+
+    name = "idn"
+    title = "pairs by object with scores of its HOI classes (IDN)"
+    kinds = ("predictions",)
+    keys = _IDN_KEYS
+    single = True
+
+    def recognise(self, content: Content) -> Kind | None:
+        value = content.value
+        is_idn = content.plain and isinstance(value, dict) and set(_IDN_KEYS) <= value.keys()
+        return "predictions" if is_idn else None
+
+    def dataset(self, content: Content) -> str | None:
+        return "hico-det"
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        file, words, value = content.file, options.vocabulary, content.value
+        for key in _IDN_KEYS:
+            if not _is_list(value[key]) or len(value[key]) != len(words.objects):
+                problem = f"give a list with one entry for each of {len(words.objects)} objects"
+                raise InputError(f"{file}: {key}: is {shown(value[key])}; {problem}")
+        chosen = value.get("sel")
+        if not _is_list(chosen) or len(chosen) != len(words):
+            chosen = [None] * len(words)
+        parts, total = [], 0
+        for place, thing in enumerate(words.objects):
+            classes = np.flatnonzero(words.class_object == place)
+            pairs = _PairsOfObject(f"{file}: object {thing!r}", value, place, len(classes))
+            for column, hoi in enumerate(classes.tolist()):
+                rows = pairs.rows(chosen[hoi])
+                total += len(rows)
+                check_amount(file, "scores", total, content.size)
+                numbers = np.full(len(rows), hoi)
+                parts.append(
+                    (numbers, pairs.image[rows], pairs.values[rows], pairs.scores[rows, column])
+                )
+        flat, hoi, values, score = _in_order(file, "bboxes", parts, options, width=_EIGHT + 2)
+        human, object_box = flat.boxes(values[:, :4]), flat.boxes(values[:, 4:_EIGHT])
+        of_human, of_object = (flat.scores(values[:, _EIGHT + side]) for side in (0, 1))
+        with np.errstate(all="ignore"):
+            both = of_human * of_object
+            action = np.where(both > 0, score / both, 0.0)
+        return flat.scenes(
+            human,
+            object_box,
+            hoi=hoi,
+            score=flat.scores(score),
+            action_score=flat.scores(action),
+            box_scores=(of_human, of_object),
+        )
+
+
+class _PairsOfObject:
+    """Check the pairs of one object: image, both boxes with their scores, scores of classes."""
+
+    def __init__(self, where: str, value: dict[str, Any], place: int, classes: int) -> None:
+        self._where = where
+        parts = {key: value[key][place] for key in _IDN_KEYS}
+        for key, part in parts.items():
+            if not _is_list(part):
+                raise InputError(f"{where}: {key}: is {shown(part)}; give an array")
+        check_lengths(where, parts, "pair")
+        widths = {"bboxes": _EIGHT, "scores": classes}
+        arrays = {}
+        for key, part in parts.items():
+            width = widths.get(key, 1)
+            rows = part if key in widths else [[number] for number in part]
+            array = _row_numbers(rows, width) if len(part) else np.zeros((0, width))
+            if array is None:
+                problem = f"is {shown(part)}; give {width} numbers for each pair"
+                raise InputError(f"{where}: {key}: {problem}")
+            arrays[key] = array
+        numbers = arrays["keys"][:, 0]
+        if not ((numbers == np.floor(numbers)) & (numbers >= 0) & (numbers <= EXACT)).all():
+            raise InputError(f"{where}: keys: give whole numbers from 0, the numbers of images")
+        self.image = numbers.astype(np.int64)
+        self.values = np.hstack([arrays["bboxes"], arrays["hdet"], arrays["odet"]])
+        self.scores = arrays["scores"]
+
+    def rows(self, chosen: Any) -> IntArray:
+        """Return the pairs that count for a class."""
+        if chosen is None:
+            return np.arange(len(self.image))
+        rows = _row_numbers([[row] for row in chosen], 1) if _is_list(chosen) else None
+        if rows is None and _is_list(chosen) and not len(chosen):
+            return np.zeros(0, dtype=np.int64)
+        if rows is None or (rows != np.floor(rows)).any() or not _within(rows, len(self.image)):
+            problem = f"is {shown(chosen)}; give numbers of pairs from 0 to {len(self.image) - 1}"
+            raise InputError(f"{self._where}: sel: {problem}")
+        return rows[:, 0].astype(np.int64)
+
+
+def _within(values: FloatArray, stop: int) -> bool:
+    return bool(((values >= 0) & (values < stop)).all())

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import runs
+from diaghoi.data.arrays import runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.content import Content

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.scenes import UNREAD, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of

@@ -83,7 +83,7 @@ def test_a_registered_format_is_tried_after_the_others(installed: Path, here) ->
     [
         ("rows = no_such_module:FORMAT", "cannot be loaded (ModuleNotFoundError: "),
         ("rows = json:dumps", "is a function; fix or uninstall rows-format"),
-        ("x = diaghoi.formats.ten_numbers:ByImage", "has the name of another format"),
+        ("x = diaghoi.formats.ten_numbers:SwigHoi", "has the name of another format"),
     ],
 )
 def test_what_cannot_be_used_is_named(entry: str, problem: str, here, tmp_path: Path) -> None:

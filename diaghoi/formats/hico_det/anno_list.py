@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Format, Kind, Options

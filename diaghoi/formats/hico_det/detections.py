@@ -20,7 +20,7 @@ from pathlib import Path
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, IntArray
+from diaghoi.data.arrays import Array, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of

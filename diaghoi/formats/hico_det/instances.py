@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError, close_matches

@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.checks import Rows

@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, FloatArray, IntArray
+from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.checks import check_amount, first_not_finite, shown
 from diaghoi.formats.ican.objects import Clearest

@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, distinct
 from diaghoi.data.files import ordinary
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of

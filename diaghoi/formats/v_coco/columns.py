@@ -12,8 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import first_of_run
-from diaghoi.data.arrays.types import Array, BoolArray, IntArray
+from diaghoi.data.arrays import Array, BoolArray, IntArray, first_of_run
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError

@@ -19,8 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct
-from diaghoi.data.arrays.types import Array, BoolArray, IntArray
+from diaghoi.data.arrays import Array, BoolArray, IntArray, distinct
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options

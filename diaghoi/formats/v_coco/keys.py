@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.vocabulary import v_coco
 from diaghoi.formats.checks import EXACT
 
