@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from itertools import islice
 
 
 class InputError(ValueError):
@@ -65,6 +66,8 @@ def running_a_command() -> bool:
 
 # Most characters shown of a message, and of a name within it.
 LONGEST_MESSAGE, LONGEST_NAME = 2000, 200
+# Similar names are looked for among as many: more than any vocabulary has, fewer than a file may.
+_MOST_CHOICES = 2000
 
 
 def printable(text: str) -> str:
@@ -100,7 +103,7 @@ def close_matches(name: str, choices: Iterable[str]) -> str:
     """
     if len(name) > LONGEST_NAME:  # the time of the comparison grows with the product of the lengths
         return ""
-    near = [choice for choice in choices if len(choice) <= LONGEST_NAME]
+    near = [choice for choice in islice(choices, _MOST_CHOICES) if len(choice) <= LONGEST_NAME]
     close = difflib.get_close_matches(name, near, n=3)
     return f" (did you mean {' or '.join(map(repr, close))}?)" if close else ""
 

@@ -7,7 +7,7 @@ image, the field and the value.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Hashable, Mapping, Sequence, Sized
+from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -42,7 +42,7 @@ def shown(value: object) -> str:
         return f"a {type(value).__name__}"
 
 
-def key_names(row: Mapping[Any, Any]) -> list[str]:
+def key_names(row: Iterable[Any]) -> list[str]:
     """List the keys of a dict from a file for a message; they need not be strings."""
     return [key if isinstance(key, str) else shown(key) for key in row]
 

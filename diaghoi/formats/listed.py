@@ -24,7 +24,7 @@ from diaghoi.formats.numbering import (
     find_numbering,
     read_triplets,
 )
-from diaghoi.formats.records import Images, RecordTable
+from diaghoi.formats.records import Images, RecordTable, take
 
 _FROM_ZERO = TripletNumbers("verb", 0)
 
@@ -69,7 +69,9 @@ class ListLayout:
     triplet_arrays: Mapping[str, str] | None = None
 
 
-def read_listed(content: Content, layout: ListLayout, options: Options) -> Scenes:
+def read_listed(
+    content: Content, layout: ListLayout, options: Options, *, keep: bool = True
+) -> Scenes:
     """Read images with listed boxes.
 
     Boxes stay as they are listed; where they have no category, a box is one row per category of the
@@ -84,6 +86,9 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
         Names and numbers of the format.
     options : Options
         The user's options.
+    keep : bool
+        Whether the lists of the content are needed again; otherwise they are freed as they are
+        converted.
 
     Returns
     -------
@@ -98,6 +103,12 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     images, vocabulary = Images.of(content, content.value, layout.name), options.vocabulary
     boxes = images.table(layout.boxes, layout.box_arrays)
     triplets = images.table(layout.triplets, layout.triplet_arrays)
+    unscored = layout.scored and _without_scores(triplets, layout)
+    if not keep:
+        of_box = {"bbox": 4, "score": 0} | ({"category_id": 0} if layout.labelled else {})
+        of_triplet = ("subject_id", "object_id", layout.verb, "score", "action_score")
+        widths = of_box, dict.fromkeys(of_triplet, 0)
+        boxes, triplets = take(images, (boxes, triplets), widths, {"score", "action_score"})
     if not layout.labelled:
         check_objects(content.file, vocabulary)
     corners = options.corners(boxes.boxes("bbox"))
@@ -105,7 +116,7 @@ def read_listed(content: Content, layout: ListLayout, options: Options) -> Scene
     human = _box_rows(triplets, "subject_id", boxes.rows)
     alone = vocabulary.any_object
     objects = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
-    unscored, score = layout.scored and _without_scores(triplets, layout), None
+    score = None
     if layout.scored:
         score = np.ones(len(triplets.rows)) if unscored else triplets.scores("score")
     numbering, notes = Numbering(layout.objects), images.notes

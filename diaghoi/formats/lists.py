@@ -49,9 +49,13 @@ _HOI_A, _HICO = "hoi-a", "hico-det"
 
 
 class _Lists(Format):
-    """Read lists of boxes and triplets; ``layouts`` are those of the ``kinds``."""
+    """Read lists of boxes and triplets; ``layouts`` are those of the ``kinds``.
+
+    Where the data set shows in numbers, the lists are looked at again: they are ``kept``.
+    """
 
     layouts: tuple[ListLayout, ...]
+    kept = False
 
     def dataset(self, content: Content) -> str | None:
         """Name the data set that the first image is called after."""
@@ -59,7 +63,8 @@ class _Lists(Format):
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read boxes and triplets as they are listed."""
-        return read_listed(content, self.layouts[self.kinds.index(kind)], options)
+        layout = self.layouts[self.kinds.index(kind)]
+        return read_listed(content, layout, options, keep=self.kept)
 
 
 class TripletLists(_Lists):
@@ -120,6 +125,8 @@ class _CocoLists(_Lists):
     from 1 to 10; HICO-DET has COCO's ids and verbs from 1 to 117, and so could use these numbers
     too. Which it is shows in the combinations: only few are HOI classes of both.
     """
+
+    kept = True
 
     def dataset(self, content: Content) -> str | None:
         """Name the data set of the first image, or HOI-A if the file is clearly of it."""

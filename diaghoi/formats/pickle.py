@@ -30,8 +30,10 @@ import os
 import pickle
 import pickletools
 import re
+import reprlib
 import struct
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -62,6 +64,7 @@ _MOST_EMPTY = 1 << 20
 _BUILT, _BUILT_PER_BYTE = 1 << 22, 4
 # Bytes of an item of a list; the shortest item takes two bytes of a pickle.
 _ITEM = 8
+_ATOMS = (str, bytes, int, float, bool, type(None))
 
 
 class _Limit:
@@ -81,6 +84,9 @@ class _Inert:
     """A value that accepts no state."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        return "an object without content"
 
     def __setstate__(self, state: object) -> NoReturn:
         raise UnpicklingError("the pickle sets the state of something that has none")
@@ -116,21 +122,21 @@ class _Plain(_Constructor):
             ):
                 raise UnpicklingError("a number is not made from numbers")
             return self.make(*content)
-        name = self.make.__name__
-        if (
-            self.make is tuple
-            or len(content) > 1
-            or any(type(items) is not list for items in content)
-        ):
+        name, items = self.make.__name__, content[0] if content else []
+        if self.make is tuple or len(content) > 1 or type(items) is not list:
             raise UnpicklingError(f"a {name} is not made from a list")
-        items = content[0] if content else []
         self.limit.build(_ITEM * len(items))
+        if self.make is list:
+            return list(items)
+        keys = items
         if self.make is dict:
-            items = [item[0] if type(item) in (list, tuple) and item else () for item in items]
-        # Nested tuples can take forever to hash, and the check of opcodes does not see these.
-        if self.make is not list and any(type(item) is tuple for item in items):
-            raise UnpicklingError(f"a {name} is made with tuples")
-        return self.make(*content)
+            keys = [item[0] if type(item) in (list, tuple) and item else () for item in items]
+        # The check of opcodes does not see these, and others can take forever to hash or compare.
+        for key in keys:
+            if type(key) not in _ATOMS:
+                raise UnpicklingError(f"a {name} is made with a {type(key).__name__}")
+        # A set cannot be hashed in turn.
+        return dict(items) if self.make is dict else set(items)
 
 
 class _Scalar(_Constructor):
@@ -189,7 +195,8 @@ class _Dtype(_Inert):
 
 def _dtype(limit: _Limit, code: object, align: object = False, copy: object = False) -> _Dtype:
     if not (isinstance(code, str) and _PLAIN_DTYPE.fullmatch(code)):
-        raise UnpicklingError(f"arrays of type {code!r:.40} are not supported")
+        shown = repr(code) if isinstance(code, str) else type(code).__name__
+        raise UnpicklingError(f"arrays of type {shown:.40} are not supported")
     _check_flags(align, copy)
     return _Dtype(np.dtype(code), limit)
 
@@ -198,6 +205,11 @@ class _Array(np.ndarray[Any, Any]):
     """An array under reconstruction; ``numpy.asarray`` makes a plain one of it."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        if self.dtype.hasobject:  # they may be lists in lists that take forever to write
+            return f"array({reprlib.repr(self.tolist())}, dtype=object)"
+        return repr(np.asarray(self))
 
     def __setstate__(self, state: object, /) -> None:
         if not (type(state) is tuple and len(state) == 5 and type(state[2]) is _Dtype):
@@ -212,6 +224,7 @@ class _Array(np.ndarray[Any, Any]):
             data = _content(data, dtype.real, shape)
         dtype.limit.build(len(data))
         super().__setstate__((1, shape, dtype.real, bool(fortran), data))  # type: ignore[arg-type]
+        self.flags.writeable = False
 
 
 def _reconstruct(limit: _Limit, subtype: object, shape: object, code: object) -> _Array:
@@ -219,7 +232,10 @@ def _reconstruct(limit: _Limit, subtype: object, shape: object, code: object) ->
         raise UnpicklingError("only plain arrays are supported")
     if size_of(shape) > 0 or type(code) not in (bytes, str):
         raise UnpicklingError("the start of an array is not in NumPy's layout")
-    return np.empty(0, dtype=np.int8).view(_Array)
+    array = np.empty(0, dtype=np.int8).view(_Array)
+    # A pickle could set its items to nested lists, of which NumPy makes arrays of any size.
+    array.flags.writeable = False
+    return array
 
 
 def _from_buffer(
@@ -283,6 +299,21 @@ class CacheTemplate(dict[Any, Any]):
 
 def _cache_template(limit: _Limit) -> CacheTemplate:
     return CacheTemplate()
+
+
+class _Ordered(dict[Any, Any]):
+    """An ``OrderedDict``; that of weights has attributes, which are left out."""
+
+    __slots__ = ()
+
+    def __setstate__(self, state: object) -> None:
+        _check_unused(state)
+
+
+# What messages call them; by this name, `reprlib` shortens dicts in dicts, too.
+_Array.__name__ = "ndarray"
+for _kind in (_WithDefaults, CacheTemplate, _Ordered):
+    _kind.__name__, _kind.__module__ = "dict", "builtins"
 
 
 def _real(dtype: object) -> np.dtype[Any]:
@@ -413,14 +444,10 @@ class Storages:
 
     def load(self, pid: object) -> _Storage:
         """Give the storage of a persistent id: its type, key, device and number of values."""
-        if not (type(pid) is tuple and len(pid) == 5 and pid[0] == "storage"):
+        types = str, _StorageKind, str, str, int
+        if type(pid) is not tuple or tuple(map(type, pid)) != types or pid[0] != "storage":
             raise UnpicklingError("a storage is not named in PyTorch's way")
-        _, kind, key, device, count = pid
-        if not (
-            isinstance(kind, _StorageKind)
-            and (type(key), type(device), type(count)) == (str, str, int)
-        ):
-            raise UnpicklingError("a storage is not named in PyTorch's way")
+        _, kind, key, _, count = pid
         data = self.read(key)
         size = count * (1 if kind.make is None else np.dtype(_REAL[kind.make]).itemsize)
         if not 0 <= size <= len(data):
@@ -539,28 +566,20 @@ def _from_type(limit: _Limit, build: Any, kind: Any, arguments: Any, state: obje
     return build(*arguments)
 
 
-class _Ordered(dict[Any, Any]):
-    """An ``OrderedDict``; that of weights has attributes, which are left out."""
-
-    __slots__ = ()
-
-    def __setstate__(self, state: object) -> None:
-        _check_unused(state)
-
-
 def _ordered_dict(limit: _Limit, *content: object) -> _Ordered:
     return _Ordered(_Plain(dict, limit)(*content))
 
 
 def _size(limit: _Limit, lengths: Any) -> tuple[int, ...]:
-    if not _whole(lengths):
-        raise UnpicklingError("a size is not given as whole numbers")
-    limit.build(len(lengths))
+    if not _whole(lengths) or len(lengths) > _MOST_DIMENSIONS:
+        raise UnpicklingError("a size is not given as a few whole numbers")
     return tuple(lengths)
 
 
 def _device(limit: _Limit, name: object, number: object = None) -> str:
-    _check_unused(name, number)
+    _check_unused(number)
+    if not isinstance(name, str | int):
+        raise UnpicklingError("a device is not given by its name")
     return str(name)
 
 
@@ -593,14 +612,17 @@ _TORCH_NAMES: _Names = _NAMES | {
     **{("torch", name): (_TorchDtype, name) for name in _REAL},
 }  # fmt: skip
 
-# Python's pickler starts a new frame after 64 KiB.
-_LONGEST_FRAME = 1 << 24
 # Bytes of an integer, and how many integers may take more than eight: those can be chosen to have
 # equal hashes, which makes a dict or set quadratically slow.
 _LONGEST_INTEGER, _WIDE_INTEGERS = 1 << 12, 1000
 _DEEPEST = 100
 # Tuple items that hashing may visit: per byte of the pickle, and in addition.
 _VISITS_PER_BYTE, _VISITS = 20, 1_000_000
+SECONDS = 3.0
+"""Seconds of computing that any pickle may take, beside what it may take for each of its bytes."""
+_SECONDS_PER_BYTE = 2e-6
+# Bytes that the unpickler gets at once, and of its stack: a dict or set gets what is on it at once.
+_PIECE, _TALLEST = 1 << 14, 8 << 14
 MEMORY = 1 << 28
 """Memory that any pickle may take, in bytes, beside what it may take for each of its bytes."""
 # Predictions as lists of dicts take 5 to 15 bytes per byte, images without any as empty lists 40;
@@ -650,7 +672,7 @@ def _plain(far: bool) -> re.Pattern[bytes]:
         few,
         rb"[\x94\]}eu]++|\)R%b?+" % put,
         rb"\((?:%b{0,8}+t)?+" % number,
-        rb"[)asld012Rbo\x81\x8f-\x93\x98]|g\d{1,9}\n|\x80.|p\d{1,6}\n|" + put,
+        rb"[)asld012Rbo\x81\x8f\x90\x92\x93\x98]|g\d{1,9}\n|\x80.|p\d{1,6}\n|" + put,
         rb"[\x85-\x87t](?:%b|p\d{1,6}\n)?[Rb\x81Q]" % put,
     )
     run = rb"(?:" + rb"|".join(parts) + rb"){1,2000}+"
@@ -668,42 +690,43 @@ _COUNTED = {
     **dict.fromkeys((b"\x8d", b"\x8e", b"\x96"), 8),
 }
 _LINES = {b"c": 2, b"i": 2, **dict.fromkeys((b"P", b"S", b"V", b"F", b"I", b"L", b"p", b"g"), 1)}
-_FIXED = {b"Q": 1, b"\x82": 2, b"\x83": 3, b"\x84": 5, b"\x97": 1}
+_FIXED = {b"Q": 1, b"\x82": 2, b"\x83": 3, b"\x84": 5, b"\x97": 1, b"r": 5, b"\x95": 9}
+_HASHED = (b"\x85", b"\x86", b"\x87", b"t", b"\x91")  # tuples and frozensets
 _PUTS = ("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT")
 _GETS = ("GET", "BINGET", "LONG_BINGET")
 # Opcodes that add to an object which stays on the stack.
 _KEEPING = ("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD")
 
 
-def _scan(data: bytes, enough: float = math.inf) -> tuple[int, bool]:
+def _scan(data: bytes) -> tuple[int, bool, list[int]]:
     """Check announced sizes in the opcodes of a pickle, without building anything.
 
     Parameters
     ----------
     data : bytes
         The pickle, and whatever follows it.
-    enough : float
-        Bytes after which the scan ends, with the frame that it is in.
 
     Returns
     -------
     length : int
         Bytes up to the last opcode, which is left to the unpickler: it ends the pickle, or is none.
     harmless : bool
-        Whether all tuples are.
+        Whether all tuples are, and there are no frozensets.
+    frames : list of int
+        Where frames begin.
 
     Raises
     ------
     EOFError
-        If the data ends within an opcode.
+        If the data ends within an opcode, with the place where that starts.
     pickle.UnpicklingError
         For lengths that no pickler writes.
     """
-    at = frame = wide = 0
+    at = wide = 0
+    frames: list[int] = []
     harmless, plain = True, _plain(len(data) > _FAR)
-    while at < len(data) and at < max(enough, frame):
-        end = frame if at < frame else len(data)
-        if run := plain.match(data, at, end):
+    while at < len(data):
+        if run := plain.match(data, at):
             at = run.end()
             continue
         code, length = data[at : at + 1], 0
@@ -716,22 +739,12 @@ def _scan(data: bytes, enough: float = math.inf) -> tuple[int, bool]:
             for _ in range(_LINES[code]):
                 stop = data.find(b"\n", stop) + 1
                 if not stop:
-                    raise EOFError
+                    raise EOFError(at)
             length = (stop - at) // 2  # 2.4 digits per byte
-        elif code == b"\x95":
-            length = int.from_bytes(data[at + 1 : at + 9], "little")
-            if length > _LONGEST_FRAME or at < frame:
-                raise UnpicklingError("a frame is longer than any pickler writes")
-            stop = at + 9
-            frame = stop + length
-        elif code in (b"\x85", b"\x86", b"\x87", b"t"):
+        elif code in _HASHED:
             harmless, stop = False, at + 1
-        elif code == b"r":
-            stop = at + 5
         elif code in _FIXED:
             stop = at + _FIXED[code]
-        elif at < frame and plain.match(data, at):
-            stop = end + 1
         else:
             break
         if code in (b"\x8a", b"\x8b", b"L", b"I"):
@@ -740,13 +753,13 @@ def _scan(data: bytes, enough: float = math.inf) -> tuple[int, bool]:
                 raise UnpicklingError("whole numbers of more than 64 bits are too long or many")
         if code in (b"r", b"p"):
             _check_index(data[at + 1 : stop], at, text=code == b"p")
-        if stop > end and end == frame:
-            # Python's unpickler reads frame by frame and would continue elsewhere.
-            raise UnpicklingError("a frame ends within an opcode")
-        if stop > len(data):
-            raise EOFError
+        if code == b"\x95":
+            frames.append(at)
+            length = int.from_bytes(data[at + 1 : stop], "little")
+        if at + length >= len(data) or stop > len(data):
+            raise EOFError(at)
         at = stop
-    return at, harmless
+    return at, harmless, frames
 
 
 def _check_index(index: bytes, at: int, *, text: bool) -> None:
@@ -759,39 +772,39 @@ def _check_index(index: bytes, at: int, *, text: bool) -> None:
         raise UnpicklingError(f"the memo index {number} is too high")
 
 
-def _checked(data: bytes, file: str) -> int:
-    """Check what a pickle does without names, and return its length.
+def _checked(data: bytes, file: str) -> tuple[int, list[int]]:
+    """Check what a pickle does without names; return its length and where its frames begin.
 
     Most pickles pass at a glance: the memory of their opcodes is counted as if each byte of their
     arguments were one, too. Only others are followed step by step.
     """
-    length, harmless = _scan(data)
+    length, harmless, frames = _scan(data)
     most = MEMORY + _MEMORY_PER_BYTE * length
     at_most = 0
     for start in range(0, length, AHEAD):
         units = data[start : min(start + AHEAD, length)].translate(_ALLOCATED)
         at_most += 8 * int(np.frombuffer(units, dtype=np.uint8).sum())
     if harmless and at_most <= most:
-        return length
+        return length, frames
     if not _followed(data, most):
         raise InputError(
             f"{file}: holds {length / 1e6:,.0f} MB, but would take more than {most / 1e9:.1f} GB "
             "of memory: it consists of millions of empty or tiny lists, dicts or sets; write "
             "the numbers of each image as arrays or lists"
         )
-    return length
+    return length, frames
 
 
 def _followed(data: bytes, most: int) -> bool:
     """Follow a pickle step by step, and return whether it takes no more than so much memory.
 
-    The stack mirrors that of the unpickler; it holds the depth of each tuple and how many items its
-    hash visits, and None for all else.
+    The stack mirrors that of the unpickler; it holds the depth of each tuple or frozenset and how
+    many items its hash visits, and None for all else.
 
     Raises
     ------
     pickle.UnpicklingError
-        For tuples that would take too long to hash.
+        For tuples and frozensets that would take too long to hash or to compare.
     """
     stack: list[Any] = []
     memo: dict[int, Any] = {}
@@ -816,9 +829,12 @@ def _followed(data: bytes, most: int) -> bool:
         items = _taken(stack, before[1:] if name in _KEEPING else before)
         if name in _KEEPING or not opcode.stack_after:
             continue
-        if opcode.stack_after == [pickletools.pytuple]:
+        if opcode.code.encode("latin1") in _HASHED:
             tuples = [item for item in items if isinstance(item, tuple)]
             depth = 1 + max((item[0] for item in tuples), default=0)
+            # The hash of a frozenset is kept, but comparing two equal ones looks up every item.
+            if tuples and name == "FROZENSET":
+                raise UnpicklingError("a frozenset holds tuples or frozensets; write lists")
             new = depth, 1 + len(items) - len(tuples) + sum(item[1] for item in tuples)
         stack.append(new)
         if isinstance(new, tuple):
@@ -838,14 +854,69 @@ def _taken(stack: list[Any], operands: list[Any]) -> list[Any]:
     return items + [stack.pop() for _ in operands]
 
 
+class _Pieces:
+    """The stream of a pickle, in small pieces and without the headers of frames.
+
+    Python's unpickler takes a frame at once, and heeds no signal meanwhile. Keys can be chosen such
+    that a dict compares each new one with all others, so time is limited here, too.
+    """
+
+    def __init__(self, stream: BinaryIO, frames: list[int], size: int) -> None:
+        self.stream, start = stream, stream.tell()
+        self.frames = iter([*(start + frame for frame in frames), sys.maxsize])
+        self.frame, self.piece = next(self.frames), b""
+        self.until = time.thread_time() + SECONDS + _SECONDS_PER_BYTE * size
+        self.stack: Any = None
+
+    def _left(self) -> int:
+        """Skip headers, and return how many bytes there are up to the next."""
+        while (at := self.stream.tell()) == self.frame:
+            self.stream.seek(_FIXED[b"\x95"], os.SEEK_CUR)
+            self.frame = next(self.frames)
+        return self.frame - at
+
+    def peek(self, size: int) -> bytes:
+        # The unpickler takes an UnpicklingError for the end of the file.
+        if time.thread_time() > self.until:
+            raise ValueError("it takes far too long for its size: keys are slow to compare")
+        if self.stack.__sizeof__() > _TALLEST:
+            raise ValueError("it nests lists too deep, or a tuple is too long; write short lists")
+        self.piece = self.piece or self.stream.read(min(_PIECE, self._left()))
+        return self.piece
+
+    def read(self, size: int) -> bytes:
+        piece, self.piece = self.piece[:size], self.piece[size:]
+        while more := self.stream.read(min(size - len(piece), self._left())):
+            piece += more
+        return piece
+
+    def readinto(self, buffer: Any) -> int:
+        data = memoryview(buffer)
+        done = len(piece := self.read(min(len(data), len(self.piece))))
+        data[:done] = piece
+        while done < len(data):
+            more = self.stream.readinto(data[done : done + self._left()])  # type: ignore[attr-defined]
+            if not more:
+                break
+            done += more
+        return done
+
+    def readline(self) -> bytes:
+        piece, self.piece = self.piece, b""
+        return piece + self.stream.readline()
+
+
 class _Unpickler(pickle.Unpickler):
     """The C unpickler, which looks names up in a table instead of importing them."""
 
-    def __init__(self, stream: BinaryIO, length: int, file: str, beside: Storages | None) -> None:
-        super().__init__(stream, encoding="latin1")
-        self.file, self.beside = file, beside
+    def __init__(self, pieces: _Pieces, size: int, file: str, beside: Storages | None) -> None:
+        super().__init__(pieces, encoding="latin1")
+        # The only view of how many values wait there for a tuple or the items of a dict.
+        pieces.stack = next(
+            (part for part in gc.get_referents(self) if type(part).__name__ == "Pdata"), b""
+        )
+        self.file, self.beside, self.limit = file, beside, _Limit(size)
         self.names = _NAMES if beside is None else _TORCH_NAMES
-        self.limit = _Limit(length + (0 if beside is None else beside.size))
 
     def find_class(self, module: str, name: str, /) -> Any:
         if (module, name) in self.names:
@@ -921,9 +992,12 @@ def load_pickle(stream: BinaryIO, file: str, beside: Storages | None = None) -> 
             start = stream.tell()
             size = stream.seek(0, os.SEEK_END) - start
             stream.seek(start)
-            length = _checked(stream.read(size), file)
+            length, frames = _checked(stream.read(size), file)
             stream.seek(start)
-            return _Unpickler(stream, length, file, beside).load()
+            size = length + (0 if beside is None else beside.size)
+            value = _Unpickler(_Pieces(stream, frames, size), size, file, beside).load()
+            stream.seek(start + length + 1)
+            return value
     except InputError:
         raise
     except EOFError as error:
@@ -968,20 +1042,20 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
     is_container = _START.match(stream.read(32))
     while is_container and most < size:
         stream.seek(start)
-        data = stream.read(most + _LONGEST_FRAME)
+        data = stream.read(most)
         most *= 2
         try:
-            length, _ = _scan(data, most // 2)
-        except EOFError:
-            continue  # within an array that is longer
+            length, _, _ = _scan(data)
+            if length < len(data):  # the pickle ends before
+                return None
+        except EOFError as cut:
+            length = cut.args[0]
         except UnpicklingError:
-            return None
-        if length < most // 2:  # the pickle ends before
             return None
         try:
             value = load_pickle(io.BytesIO(data[:length] + b"g0\n."), file)
         except InputError:
-            continue  # the frame that is cut ends within what is added
+            return None
         if value:
             return value
     return None

@@ -46,6 +46,7 @@ from diaghoi.formats.base import (
     UnclearDataSetError,
     UnknownNumberError,
 )
+from diaghoi.formats.checks import key_names
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.merging import merge
@@ -334,7 +335,8 @@ def _type_of(value: Any) -> str:
 
 
 def _keys(keys: list[Any]) -> str:
-    return f"the keys {some_of([str(key)[:40] for key in keys], 8)}" if keys else "no keys"
+    names = [*(name[:40] for name in key_names(keys[:8])), *map(str, range(8, len(keys)))]
+    return f"the keys {some_of(names, 8)}" if keys else "no keys"
 
 
 # Keys of a file that are looked at, how like a misspelt key is to the right one, and how many keys

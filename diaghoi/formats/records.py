@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import chain, repeat
 from operator import contains, itemgetter
 from typing import Any, Literal, overload
@@ -28,6 +28,8 @@ from diaghoi.formats.content import Content
 # The key of image names in COCO and elsewhere; used if the format's own key is missing.
 OTHER_NAME = "file_name"
 
+# Images whose rows are converted, and freed, at a time.
+_AT_ONCE = 200
 _BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, Warning)
 
 
@@ -129,21 +131,27 @@ class RecordTable:
         The rows of each image: dicts, or values if the table has one column.
     rows : Rows
         Their origin.
+    columns : mapping of float64 array
+        Columns whose first ``done`` rows were taken out of the lists (:func:`take`).
+    done : int
+        How many rows that are.
     """
 
-    lists: Sequence[Sequence[Any]]
+    lists: list[Any]
     rows: Rows
+    columns: Mapping[str, FloatArray] = field(default_factory=dict)
+    done: int = 0
 
     def __iter__(self) -> Iterator[Any]:
         return chain.from_iterable(self.lists)
 
     def has(self, key: str) -> bool:
         """Whether any row has this column; then all rows must have it."""
-        return any(map(contains, self, repeat(key)))
+        return (self.done > 0 and key in self.columns) or any(map(contains, self, repeat(key)))
 
     def holding(self, key: str) -> int:
         """Count the rows that have this column."""
-        return sum(map(contains, self, repeat(key)))
+        return self.done * (key in self.columns) + sum(map(contains, self, repeat(key)))
 
     def numbers(self, key: str | None = None) -> FloatArray:
         """Return a column as float64.
@@ -211,11 +219,16 @@ class RecordTable:
 
     def _column(self, key: str | None, width: int, problem: str) -> FloatArray:
         """Return a column of numbers, or of ``width`` numbers each, or blame the first bad row."""
+        column = None if key is None else self.columns.get(key)
         try:
-            return _array(self.lists, key, width, len(self.rows))
+            if column is None:
+                return _array(self.lists, key, width, len(self.rows))
+            if self.done < len(column):
+                column[self.done :] = _array(self.lists, key, width, len(column) - self.done)
+            return column
         except _BAD_ROW:
             pass
-        for number, row in enumerate(self):
+        for number, row in enumerate(self, self.done):
             if key is not None and not isinstance(row, dict):
                 raise self.rows.error(number, "", f"is {shown(row)}; give a dict")
             if key is not None and key not in row:
@@ -242,6 +255,75 @@ def _array(lists: Iterable[Iterable[Any]], key: str | None, width: int, count: i
             raise ValueError
         flat = chain.from_iterable(values())
         return np.fromiter(flat, dtype=np.float64, count=width * count).reshape(-1, width)
+
+
+def take(
+    images: Images,
+    tables: Sequence[RecordTable],
+    widths: Sequence[Mapping[str, int]],
+    optional: Set[str],
+) -> list[RecordTable]:
+    """Convert all columns of a file, and free its images, some images at a time.
+
+    The columns then take no memory beside the far larger lists and dicts. Images stay from the
+    first on that has a bad row, or other columns than the first row of the file.
+
+    Parameters
+    ----------
+    images : Images
+        The images, of which nothing else is read but the name of the first.
+    tables : sequence of RecordTable
+        All their tables.
+    widths : sequence of mapping of int
+        For each table: how many numbers there are in each value of a column that any row may have,
+        0 where it is a number itself.
+    optional : set of str
+        Columns that a table need not have.
+    """
+    rows, done = images.rows, [0] * len(tables)
+    firsts = [next(iter(table), None) for table in tables]
+    usual = all(
+        row is None or (isinstance(row, dict) and columns.keys() - row.keys() <= optional)
+        for row, columns in zip(firsts, widths, strict=True)
+    )
+    if not isinstance(rows, list) or not usual:
+        return list(tables)
+    taken: list[dict[str, FloatArray]] = [
+        {
+            key: np.empty((len(table.rows), width) if width else len(table.rows))
+            for key, width in columns.items()
+            if key in (first or {})
+        }
+        for table, first, columns in zip(tables, firsts, widths, strict=True)
+    ]
+    for start in range(0, len(rows), _AT_ONCE):
+        some = slice(start, start + _AT_ONCE)
+        stop = list(done)
+        try:
+            for place, (table, columns) in enumerate(zip(tables, taken, strict=True)):
+                lists, count = table.lists[some], int(table.rows.count[some].sum())
+                part = RecordTable(lists, table.rows)
+                if any(map(part.has, widths[place].keys() - columns.keys())):
+                    break
+                stop[place] += count
+                for key, column in columns.items():
+                    values = _array(lists, key, widths[place][key], count)
+                    column[done[place] : stop[place]] = values
+            else:
+                done = stop
+        except _BAD_ROW:
+            break
+        if done is not stop:
+            break
+        del part, lists
+        for table in tables:
+            table.lists[some] = [()] * len(rows[some])
+            rows[0][table.rows.field] = ()
+        rows[max(start, 1) : start + _AT_ONCE] = [{}] * (len(rows[some]) - (start == 0))
+    return [
+        RecordTable(table.lists, table.rows, columns, end)
+        for table, columns, end in zip(tables, taken, done, strict=True)
+    ]
 
 
 @contextmanager

@@ -14,6 +14,7 @@ import os
 import pickle
 import struct
 import zipfile
+import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
@@ -27,7 +28,7 @@ from diaghoi.data.arrays import Array
 from diaghoi.data.files import ordinary
 from diaghoi.data.memory import StoredArray, budget, check_budget
 from diaghoi.exceptions import InputError
-from diaghoi.formats.pickle import Storages, check_letters, load_pickle, size_of
+from diaghoi.formats.pickle import AHEAD, Storages, check_letters, load_pickle, size_of
 
 _LOCAL_HEADER, _MAGIC = 30, b"PK\x03\x04"
 UNPACKED, TIMES = 1 << 28, 100
@@ -77,6 +78,16 @@ def _seek_stored(stream: BinaryIO, entry: zipfile.ZipInfo) -> None:
     stream.seek(sum(struct.unpack("<HH", header[26:30])), os.SEEK_CUR)
 
 
+def _check_sum(entry: zipfile.ZipInfo, pieces: Iterable[Any]) -> None:
+    """Refuse an uncompressed entry with other bytes than were written, as ``zipfile`` does."""
+    total = 0
+    for piece in pieces:
+        total = zlib.crc32(piece, total)
+    # PyTorch can leave the sum out.
+    if total != entry.CRC and entry.CRC:
+        raise ValueError(f"{entry.filename} is damaged: its check sum is wrong")
+
+
 @contextmanager
 def _readable(where: str, advice: str = "") -> Iterator[None]:
     """Turn any error in the block into an InputError: damaged archives raise all kinds."""
@@ -115,6 +126,7 @@ class Member:
         with self._entry() as stream:
             start = stream.tell()
             shape, _, dtype = self._header(stream)
+            self._check(stream, start)
             if dtype.kind == "O":
                 array = np.asarray(load_pickle(stream, f"{self.path}: {self.info.filename}"))
                 if array.shape != shape:
@@ -136,7 +148,9 @@ class Member:
         """
         if _is_stored(self.info):
             with self._entry() as stream:
+                start = stream.tell()
                 shape, transposed, dtype = self._header(stream)
+                self._check(stream, start)
                 if shape and not transposed and dtype.kind in "biuf":
                     return StoredArray.in_file(self._entry, stream.tell(), shape, dtype)
         return StoredArray.in_memory(self.read())
@@ -182,6 +196,15 @@ class Member:
             raise ValueError(f"{self.info.file_size} bytes where {stored} are announced")
         return shape, transposed, dtype
 
+    def _check(self, stream: BinaryIO, start: int) -> None:
+        """Check the bytes of an uncompressed entry from its start, and return to where it was."""
+        if _is_stored(self.info):
+            place = stream.tell()
+            stream.seek(start)
+            left = range(self.info.file_size, 0, -AHEAD)
+            _check_sum(self.info, (stream.read(min(size, AHEAD)) for size in left))
+            stream.seek(place)
+
 
 def members(path: Path) -> Mapping[str, Member]:
     """List the arrays of an ``.npz`` file by name, without reading them.
@@ -208,11 +231,11 @@ def members(path: Path) -> Mapping[str, Member]:
 
 def is_torch(listed: Iterable[zipfile.ZipInfo]) -> bool:
     """Whether an archive with these entries was written by ``torch.save``."""
-    return any(_is_pickle(entry.filename) for entry in listed)
+    return bool(_pickles(entry.filename for entry in listed))
 
 
-def _is_pickle(name: str) -> bool:
-    return name.rpartition("/")[2] == _PICKLE
+def _pickles(names: Iterable[str]) -> list[str]:
+    return [name for name in names if name.rpartition("/")[2] == _PICKLE]
 
 
 def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]:
@@ -239,7 +262,7 @@ def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]
         For an archive or a pickle that is damaged, hostile, or holds other objects.
     """
     by_name = {entry.filename: entry for entry in listed}
-    pickles = list(filter(_is_pickle, by_name))
+    pickles = _pickles(by_name)
     if len(pickles) != 1:
         raise InputError(
             f"{path}: an archive with {len(pickles)} files {_PICKLE}; torch.save writes one"
@@ -290,6 +313,8 @@ def _reading(
             if len(data) != entry.file_size:
                 size = entry.file_size
                 raise ValueError(f"{entry.filename} has {len(data)} of its {size} bytes")
+            if _is_stored(entry):
+                _check_sum(entry, [data])
             return data
 
         yield read

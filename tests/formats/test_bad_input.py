@@ -218,7 +218,7 @@ def test_unusable_files(content, expected, tmp_path):
 
 
 def test_array_in_a_pickle(saved):
-    assert "not a known format: _Array in pickle" in message(read, saved(np.arange(3)))
+    assert "not a known format: array in pickle" in message(read, saved(np.arange(3)))
 
 
 def test_files_that_are_not_there(tmp_path):

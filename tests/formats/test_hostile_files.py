@@ -251,3 +251,19 @@ def test_names_and_keys_that_are_numbers_beyond_all_digits(tmp_path, key):
         path.write_bytes(pickle.dumps(value))
         with contextlib.suppress(InputError):  # what is not needed need not be refused
             read(path)
+
+
+@pytest.mark.parametrize("names", [["a.jpg"], [b"a.jpg"]])
+def test_damaged_arrays_are_noticed(names, tmp_path):
+    path = tmp_path / "x.npz"
+    box = np.array([[1.0, 2, 3, 4]])
+    np.savez(path, filename=np.array(names), boxes=box, other=box + 1)
+    content = path.read_bytes()
+    for number in box, box + 1:
+        path.write_bytes(content.replace(number.tobytes(), (number + 8).tobytes()))
+        for member in members(path).values():
+            member.rows()
+        with pytest.raises(InputError, match=r"(boxes|other).npy: not a .*its check sum is wrong"):
+            [member.read() for member in members(path).values()]
+        with pytest.raises(InputError, match=r"(boxes|other).npy: not a .*its check sum is wrong"):
+            [member.column() for member in members(path).values()]

@@ -3,7 +3,11 @@
 import io
 import pickle
 import pickletools
+import signal
 import struct
+import subprocess
+import sys
+import time
 import tracemalloc
 
 import numpy as np
@@ -88,6 +92,127 @@ def test_tuples_that_cannot_be_hashed_in_time_are_refused(nested, key):
 def test_one_tuple_is_not_hashed_again_and_again():
     wide = b"(" + b"K\x01" * 2000 + b"t\x940"
     assert "too often" in refused(wide + b"}(" + b"h\x00N" * 100_000 + b"u")
+
+
+def get(index):
+    return b"h" + bytes([index])
+
+
+def tower(bottom, inside, first=0):
+    """Return a value of 60 levels, each of which holds the one below it twice, through the memo."""
+    return bottom + b"".join(b"\x940" + inside(get(n)) for n in range(first, first + 60))
+
+
+def frozen_tower(first):
+    return tower(b"(K\x00\x91", lambda below: b"(" + below + b"(" + below + b"K\x01\x91\x91", first)
+
+
+def short_integer(value):
+    return number(value) if abs(value) >= 1 << 31 else b"J" + struct.pack("<i", value)
+
+
+def tuples_that_hash_alike(count):
+    """Return pickles of pairs of 64-bit integers, which Python hashes with xxHash."""
+    first, second, start = 11400714785074694791, 14029467366897019727, 2870177450012600261
+    inverse, pairs, value = pow(second, -1, 1 << 64), [], 0
+    while len(pairs) < count:
+        value += 1
+        lane = (start + value * second) % (1 << 64)
+        lane = (lane << 31 | lane >> 33) * first
+        match = -lane * inverse % (1 << 64)
+        match -= (match >> 63) << 64
+        if abs(match) < (1 << 61) - 1:
+            pairs.append((value, match))
+    assert len(set(map(hash, pairs))) == 1
+    return [b"".join(map(short_integer, pair)) + b"\x86" for pair in pairs]
+
+
+def floats(*values):
+    return b"".join(b"G" + struct.pack(">d", value) for value in values)
+
+
+COMPLEX = name("builtins", "complex") + b"\x940"
+
+
+def complex_that_hash_alike(count):
+    return [get(0) + floats(-1000003.0 * n, n) + b"\x86R" for n in range(count)]
+
+
+def as_keys(parts, at_once):
+    """Return a dict of keys, which Python's unpickler gets all at once or a thousand a time."""
+    step = len(parts) if at_once else 1000
+    return b"}" + b"".join(
+        b"(" + b"N".join(parts[start : start + step]) + b"Nu"
+        for start in range(0, len(parts), step)
+    )
+
+
+FROZEN = {
+    "towers": b"}(" + frozen_tower(0) + b"N" + frozen_tower(60) + b"Nu",
+    "a frozenset": b"((K\x01\x91\x91",
+    "a tuple": b"(K\x01\x85\x91",
+    "a tuple of a frozenset": b"((K\x01\x91\x85\x91",
+}
+
+
+@pytest.mark.parametrize("body", FROZEN.values(), ids=FROZEN)
+def test_frozensets_hold_only_numbers_and_texts(body):
+    assert "a frozenset holds tuples or frozensets" in refused(body)
+
+
+@pytest.mark.parametrize("protocol", range(6))
+def test_equal_frozensets_in_frozensets_are_not_compared(protocol):
+    towers = []
+    for _ in range(2):
+        value = frozenset([0])
+        for _ in range(60):
+            value = frozenset([value, frozenset([value, 1])])
+        towers.append(value)
+    towers = pickle.dumps(towers, protocol)  # a dict would keep this process busy for ever
+    with pytest.raises(InputError):
+        load_pickle(io.BytesIO(towers), "file.pkl")
+
+
+@pytest.mark.parametrize("at_once", [True, False])
+def test_keys_that_hash_alike_take_no_quadratic_time(at_once, monkeypatch):
+    monkeypatch.setattr(restricted, "SECONDS", 0.2)
+    for build, keys in (
+        (b"", tuples_that_hash_alike(40_000)),
+        (COMPLEX, complex_that_hash_alike(40_000)),
+    ):
+        message = refused(build + as_keys(keys, at_once))
+        assert "a tuple is too long" in message if at_once else "takes far too long" in message
+
+
+@pytest.mark.parametrize("opcode", [b"X", b"B"])
+@pytest.mark.parametrize("at_once", [True, False])
+def test_long_keys_are_not_compared_again_and_again(opcode, at_once, monkeypatch):
+    monkeypatch.setattr(restricted, "SECONDS", 0.2)
+    long = opcode + struct.pack("<I", 1 << 20) + b"x" * (1 << 20) + b"\x940"
+    message = refused(long + long + as_keys([get(0)] + [get(1)] * 200_000, at_once))
+    assert "a tuple is too long" in message if at_once else "takes far too long" in message
+
+
+@pytest.mark.parametrize("kind", ["set", "frozenset", "dict"])
+def test_sets_and_dicts_by_name_hold_only_numbers_and_texts(kind):
+    make = name("builtins", kind) + b"]("
+    keys = [*complex_that_hash_alike(3), b"K\x01K\x02\x86"]
+    for key in keys if kind != "dict" else [b"](" + key + b"Ne" for key in keys]:
+        assert f"a {kind} is made with " in refused(COMPLEX + make + key + b"e\x85R")
+    assert load(make + (b"K\x01" if kind != "dict" else b"](K\x01Ne") + b"e\x85R")
+
+
+def test_what_a_message_names_is_not_written_out():
+    lists = tower(b"]", lambda below: b"](" + below * 2 + b"e")
+    assert "arrays of type list are not" in refused(name("numpy", "dtype") + lists + b"\x85R")
+
+
+def test_no_item_of_an_array_is_set():
+    lists = tower(b"]", lambda below: b"](" + below * 2 + b"e", 1)
+    for made in (START_OF_ARRAY, array(b"K\x02\x85", "i1", b"C\x02ab")):
+        body = b"N\x940" + made + lists + b"K\x01s"
+        assert "read-only" in refused(body)
+        assert "read-only" in refused(b"N\x940" + made + b"K\x01" + lists + b"s")
 
 
 ORDINARY = {
@@ -194,13 +319,14 @@ def test_announced_lengths_take_no_memory(body, before):
         tracemalloc.stop()
 
 
+LONG = (b"(" + b"K\x01" * 1000 + b"e") * 100
 REPEATED = {
     "arrays": b"B" + struct.pack("<I", 1 << 20) + b"x" * (1 << 20) + b"\x940"
     + dtype("i1") + b"\x940"
     + (START_OF_ARRAY + b"(K\x01J\x00\x00\x10\x00\x85h\x01\x89h\x00tb0") * 50 + b"N",
-    "sets": b"](" + b"K\x01" * 100_000 + b"e\x940" + name("builtins", "set") + b"\x940"
+    "sets": b"]" + LONG + b"\x940" + name("builtins", "set") + b"\x940"
     + b"h\x01h\x00\x85R0" * 1000 + b"N",
-    "lists": b"](" + b"K\x01" * 100_000 + b"e\x940" + name("builtins", "list") + b"\x940"
+    "lists": b"]" + LONG + b"\x940" + name("builtins", "list") + b"\x940"
     + b"h\x01h\x00\x85R0" * 1000 + b"N",
     "bytes": b"X" + struct.pack("<I", 1 << 20) + b"x" * (1 << 20) + b"\x940"
     + name("_codecs", "encode") + b"\x940" + (b"h\x01h\x00" + text("latin1") + b"\x86R0") * 50
@@ -248,7 +374,7 @@ def test_real_files_take_little_memory_per_byte(shared, monkeypatch):
 def test_numbers_that_look_like_opcodes_take_no_memory(monkeypatch):
     """143 is written as the opcode of an empty set."""
     monkeypatch.setattr(restricted, "MEMORY", 0)
-    found = load(b"](" + b"K\x8f" * 100_000 + b"e")
+    found = load(b"]" + LONG.replace(b"\x01", b"\x8f"))
     assert found == [143] * 100_000
 
 
@@ -356,17 +482,67 @@ def frame(length, content):
 
 
 CROSSING = {
-    "a number": frame(4, b"G" + b"\0" * 8),
-    "a text": frame(4, text("a longer text")),
-    "a run of opcodes": frame(5, b"K\x01K\x02K\x03K\x04") + b"000",
-    "a line": frame(3, b"I12345\n"),
-    "another frame": frame(20, b"N" + frame(4, b"N" * 20)),
-    "two opcodes in a pattern": frame(5, b"]\x94h\x00K\x01aa"),
+    "a number": (4, b"G" + b"\0" * 8),
+    "a text": (4, text("a longer text")),
+    "a run of opcodes": (5, b"K\x01K\x02K\x03K\x04000"),
+    "a line": (3, b"I12345\n"),
+    "nothing": (0, b"]"),
 }
 
 
-@pytest.mark.parametrize("body", CROSSING.values(), ids=CROSSING)
-def test_opcodes_do_not_cross_the_end_of_a_frame(body):
-    # Behind it Python's unpickler reads other opcodes than stand there.
-    assert "frame" in refused(body)
-    assert load(frame(4, b"N0N0") + b"K\x07") == 7
+@pytest.mark.parametrize(("length", "body"), CROSSING.values(), ids=CROSSING)
+def test_frames_do_not_change_what_is_read(length, body):
+    plain = load(body)
+    assert load(frame(length, body)) == plain
+    assert load(frame(0, b"") + frame(length, frame(1, body))) == plain
+
+
+@pytest.mark.parametrize("kind", ["defaultdict", "CacheTemplate", "objects"])
+def test_dicts_and_arrays_that_repeat_themselves_are_shown_in_short(kind, tmp_path):
+    make = name("collections", kind) + b")R"
+    value = tower(make, lambda below: make + b"(" + b"K\x00" + below + b"K\x01" + below + b"u")
+    if kind == "objects":
+        value = tower(b"]", lambda below: b"](" + below * 2 + b"e")
+        value = array(b"K\x01\x85", "O8", b"]" + value + b"a")
+    path = tmp_path / "x.pkl"
+    path.write_bytes(
+        START + b"]}(" + text("predictions") + value + text("hoi_prediction") + b"]ua."
+    )
+    with pytest.raises(InputError) as error:
+        read(path)
+    assert " at 0x" not in str(error.value)
+    assert "pickle." not in str(error.value)
+
+
+def test_hundred_thousand_wrong_keys_are_not_all_compared(tmp_path):
+    path = tmp_path / "x.pkl"
+    keys = {f"prediction{n}": n for n in range(100_000)}
+    for value in (keys, [keys], {10**9000: 1}):
+        path.write_bytes(pickle.dumps(value, protocol=4))
+        start = time.process_time()
+        with pytest.raises(InputError, match="not a known format"):
+            read(path)
+        assert time.process_time() - start < 5
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signals_end_what_takes_long(number, tmp_path):
+    path = tmp_path / "x.pkl"
+    path.write_bytes(START + as_keys(tuples_that_hash_alike(100_000), at_once=False) + STOP)
+    code = (
+        "import sys; from diaghoi.formats import pickle; from diaghoi.cli import main;"
+        "pickle.SECONDS = 1000; sys.argv = ['diaghoi', 'inspect', sys.argv[1]];"
+        "print('starts', flush=True); main()"
+    )
+    with subprocess.Popen(
+        [sys.executable, "-c", code, path], stdout=subprocess.PIPE, stderr=subprocess.PIPE
+    ) as running:
+        assert running.stdout.readline() == b"starts\n"
+        time.sleep(8)
+        assert running.poll() is None
+        running.send_signal(number)
+        start = time.monotonic()
+        running.wait(timeout=20)
+        assert time.monotonic() - start < 5
+        assert running.returncode == 128 + number

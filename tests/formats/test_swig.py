@@ -291,7 +291,7 @@ def test_bad_predictions(
     path = saved(predicted)
     with pytest.raises(InputError) as error:
         read_predictions(path)
-    message = str(error.value).replace("_Array(", "array(")  # as pickles are read
+    message = str(error.value)
     assert message.startswith(f"{path}: {problem}")
     assert len(message) < 400
 

@@ -295,3 +295,22 @@ def test_lists_of_triplets_in_tensors(tmp_path):
     scenes = read_predictions(saved(tmp_path / "x.pt", [image]))
     assert (scenes.triplet_verb.tolist(), scenes.triplet_score.tolist()) == ([76], [0.5])
     assert scenes.box_label.tolist() == [0, 3]
+
+
+def test_sizes_and_names_of_devices_are_short(tmp_path):
+    assert "a size is not" in refused(
+        one(tmp_path / "x.pt", Call(Name("torch", "Size"), (1,) * 100))
+    )
+    nested = {}
+    for _ in range(60):
+        nested = {0: nested, 1: nested}
+    assert "a device is not" in refused(
+        one(tmp_path / "x.pt", Call(Name("torch", "device"), nested))
+    )
+
+
+def test_damaged_numbers_are_noticed(tmp_path):
+    path = one(tmp_path / "x.pt", tensor(storage("FloatStorage", "0", 24), (4, 6)), b"\x05" * 96)
+    content = path.read_bytes()
+    path.write_bytes(content.replace(b"\x05" * 96, b"\x05" * 95 + b"\x04"))
+    assert "data/0 is damaged" in refused(path)
