@@ -1,4 +1,4 @@
-"""Which images are single-person, and which multi-person.
+"""People in images: whether there are several, and where a detector finds them.
 
 The paper (002, section 2.3) counts images with several annotated people as multi-person, and asks a
 model about the others, because annotations do not mark everybody. Its findings are not published:
@@ -8,30 +8,31 @@ those who are acted upon.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from diaghoi.choice.joining import by_name, check_named
-from diaghoi.choice.questions import Questions
+from diaghoi.choice.questions import Box, Questions, by_name, check_named, load_if_json
 from diaghoi.data.arrays.types import BoolArray, FloatArray
-from diaghoi.data.files import ordinary
-from diaghoi.data.iou import box_iou
+from diaghoi.data.iou import box_iou, reaches
+from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats import read_annotations
+from diaghoi.formats import read_annotations, read_predictions
 from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.locations import content_hash
 
 WORDS = {"single": False, "multi": True}
 # Of a number of people: longer ones are mistakes.
 DIGITS = 9
 SAME_PERSON = 0.5
 """IoU from which two boxes are one person: people are boxed again for each interaction."""
+SURE = 0.5
+"""Boxes of a detector count from this score, as in the published scripts."""
 
 
 def read_people(
@@ -63,17 +64,16 @@ def read_people(
     listed = _listed(path)
     notes: list[str] = []
     if listed is None:
-        multi_person = _annotated(
-            read_annotations(path, dataset=_known_vocabulary(questions)), questions
-        )
+        words = questions.vocabulary
+        dataset = words if words is not None and words.known else None
+        listed = _annotated(read_annotations(path, dataset=dataset), questions)
         notes.append(
             f"{path}: images with several annotated people are multi-person; people who are not "
             "annotated are not seen"
         )
-    else:
-        multi_person = {name: listed[name] for name in questions.images if name in listed}
+    multi_person = {name: listed[name] for name in questions.images if name in listed}
     unknown = [name for name in questions.images if name not in multi_person]
-    if len(unknown) == len(questions.images):
+    if not multi_person:
         raise InputError(
             f"{path}: lists none of the {len(unknown)} images of {questions.file}; the first is "
             f"{unknown[0]!r} there; give a file on these images"
@@ -86,60 +86,41 @@ def read_people(
     return multi_person, tuple(notes)
 
 
-def _known_vocabulary(questions: Questions) -> Vocabulary | None:
-    vocabulary = questions.vocabulary
-    return vocabulary if vocabulary is not None and vocabulary.known else None
-
-
 def _listed(path: Path) -> dict[str, bool] | None:
     """Read a list of images; None for a file that may be annotations."""
-    try:
-        text = ordinary(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        return None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
-    if text.lstrip()[:1] in ("{", "["):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
+    content = load_if_json(path)
+    if content is not None:
+        value = content.value
+        if not isinstance(value, dict):
             return None
-        return _mapped(path, value) if isinstance(value, dict) else None
-    lines = [line for line in text.splitlines() if line.strip()]
-    rows = [[cell.strip() for cell in line.replace("\t", ",").split(",")] for line in lines]
+        if value and value.keys() <= WORDS.keys():
+            lists = [(word, of if isinstance(of, list) else [of]) for word, of in value.items()]
+            return _multi_person(path, ((str(name), word) for word, of in lists for name in of))
+        if any(isinstance(each, dict | list) for each in value.values()):
+            return None
+        return _multi_person(path, value.items())
+    try:
+        lines = path.read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None  # reported by the reader of annotations, which also knows folders
+    cells = (line.replace("\t", ",").split(",") for line in lines if line.strip())
+    rows = [[cell.strip() for cell in row] for row in cells]
     if not rows or any(len(row) != 2 for row in rows):
         return None
-    if not _is_answer(rows[0][1]):
-        rows = rows[1:]
-    return _consistent(path, ((name, _several(f"{path}: {name}", value)) for name, value in rows))
+    heads = 0 if rows[0][1] in WORDS or rows[0][1].isdecimal() else 1
+    return _multi_person(path, ((name, value) for name, value in rows[heads:]))
 
 
-def _mapped(path: Path, value: Mapping[str, Any]) -> dict[str, bool] | None:
-    if value and value.keys() <= WORDS.keys():
-        pairs = (
-            (str(name), WORDS[word])
-            for word, names in value.items()
-            for name in (names if isinstance(names, list) else [names])
-        )
-        return _consistent(path, pairs)
-    if any(isinstance(each, dict | list) for each in value.values()):
-        return None
-    return {name: _several(f"{path}: {name}", each) for name, each in value.items()}
-
-
-def _consistent(path: Path, pairs: Iterable[tuple[str, bool]]) -> dict[str, bool]:
-    """Collect the value of each image; refuse a file that contradicts itself."""
+def _multi_person(path: Path, values: Iterable[tuple[str, Any]]) -> dict[str, bool]:
+    """Read the value of each image; refuse a file that contradicts itself."""
     multi_person: dict[str, bool] = {}
-    for name, value in pairs:
-        if multi_person.setdefault(name, value) != value:
+    for name, value in values:
+        several = _several(f"{path}: {name}", value)
+        if multi_person.setdefault(name, several) != several:
             raise InputError(
                 f"{path}: {name}: one person in one place, several in another; keep one of them"
             )
     return multi_person
-
-
-def _is_answer(value: Any) -> bool:
-    return value in WORDS or (isinstance(value, str) and value.isdecimal())
 
 
 def _several(where: str, value: Any) -> bool:
@@ -155,16 +136,16 @@ def _several(where: str, value: Any) -> bool:
 def _annotated(scenes: Scenes, questions: Questions) -> dict[str, bool]:
     """Whether several people are annotated, by image."""
     check_named(scenes)
-    row = {name: place for place, name in enumerate(scenes.names.tolist())}
-    person = scenes.vocabulary.person
-    margin = scenes.vocabulary.protocol.margin
-    found = {}
+    row_of_image = {name: row for row, name in enumerate(scenes.names.tolist())}
+    multi_person = {}
     for name in questions.images:
-        place = by_name(name, row)
-        if place is not None:
-            image = scenes.between(place, place + 1)
-            found[name] = shows_several_people(image.box_xyxy[image.box_label == person], margin)
-    return found
+        row = by_name(name, row_of_image)
+        if row is not None:
+            image = scenes.between(row, row + 1)
+            people = image.box_xyxy[image.box_label == scenes.vocabulary.person]
+            margin = scenes.vocabulary.protocol.margin
+            multi_person[name] = shows_several_people(people, margin)
+    return multi_person
 
 
 def shows_several_people(people: FloatArray, margin: float) -> bool:
@@ -192,3 +173,142 @@ def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> BoolArr
     first, second = np.repeat(people, len(boxes), axis=0), np.tile(boxes, (len(people), 1))
     same = (box_iou(first, second, margin) >= SAME_PERSON) | (first == second).all(axis=1)
     return np.asarray(same.reshape(len(people), len(boxes)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Detections:
+    """The people whom a detector found.
+
+    Parameters
+    ----------
+    name : str
+        Name of the file, and the beginning of the hash of its content.
+    people : dict of tuple
+        Boxes xyxy in pixels counted from zero, by image.
+    notes : tuple of str
+        What to know about how the file was read.
+    """
+
+    name: str
+    people: Mapping[str, tuple[Box, ...]]
+    notes: tuple[str, ...] = ()
+
+    def of(self, image: str) -> tuple[Box, ...]:
+        """Return the boxes in an image; those of V-COCO may also go by number."""
+        return by_name(image, self.people) or ()
+
+
+def read_detections(path: str | PathLike[str], questions: Questions) -> Detections:
+    """Read the people whom a detector found.
+
+    Parameters
+    ----------
+    path : path
+        JSON of the form ``{"IMAGE.jpg": [[x1, y1, x2, y2], ...]}``, in pixels counted from zero,
+        each box with or without its score behind it; or predictions in any format that is read,
+        whose boxes of people are taken. Boxes with a score below 0.5 are left out.
+    questions : Questions
+        Whose images they are.
+
+    Returns
+    -------
+    Detections
+        Images that the file does not mention are named in the notes.
+
+    Raises
+    ------
+    InputError
+        For a file that is neither, or mentions none of the images.
+    """
+    notes: tuple[str, ...] = ()
+    content = load_if_json(path, (b"{",))
+    plain = None if content is None else content.value
+    if isinstance(plain, dict) and all(map(_is_plain, plain.values())):
+        people = {name: _boxes(f"{path}: image {name!r}", rows) for name, rows in plain.items()}
+    else:
+        scenes = read_predictions(path, dataset=questions.vocabulary)
+        people, notes = _predicted(scenes), scenes.notes
+    missing = [name for name in questions.images if by_name(name, people) is None]
+    if len(missing) == len(questions.images):
+        raise questions.no_common_image(path, list(people))
+    if missing:
+        notes += (
+            f"{path}: does not mention {len(missing)} of {len(questions.images)} images, in which "
+            f"nobody is found: {some_of(missing)}",
+        )
+    name = f"{Path(path).name} {content_hash(str(path))[:12]}"
+    return Detections(name=name, people=people, notes=notes)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, list) and (
+        not value or (isinstance(value[0], list) and len(value[0]) in (4, 5))
+    )
+
+
+def _boxes(where: str, rows: list[Any]) -> tuple[Box, ...]:
+    numbers = [_numbers(f"{where}: boxes[{number}]", row) for number, row in enumerate(rows)]
+    return as_boxes(row[:4] for row in numbers if len(row) == 4 or row[4] >= SURE)
+
+
+def _numbers(where: str, row: Any) -> FloatArray:
+    """(4,) or (5,) a box, and its score where it has one."""
+    try:
+        numbers = np.array(row, dtype=np.float64)
+    except (ValueError, TypeError, OverflowError):
+        numbers = np.empty(0)
+    if numbers.shape not in ((4,), (5,)) or not np.isfinite(numbers).all():
+        raise InputError(
+            f"{where}: {shown(row)} is not a box; give boxes x1, y1, x2, y2, and possibly a score, "
+            "all numbers"
+        )
+    if numbers[0] > numbers[2] or numbers[1] > numbers[3]:
+        raise InputError(
+            f"{where}: {shown(row)}: the box ends before it begins; boxes are left, top, right, "
+            "bottom"
+        )
+    return numbers
+
+
+def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
+    """Take the boxes of people, by image."""
+    check_named(scenes)
+    taken = scenes.box_label == scenes.vocabulary.person
+    taken[scenes.pair_human] = True
+    if scenes.box_score is not None:
+        taken &= ~(scenes.box_score < SURE)
+    names = scenes.names.tolist()
+    boxes: dict[str, list[FloatArray]] = {name: [] for name in names}
+    for place in np.flatnonzero(taken).tolist():
+        boxes[names[scenes.box_image[place]]].append(scenes.box_xyxy[place])
+    return {name: as_boxes(of_image) for name, of_image in boxes.items()}
+
+
+def as_boxes(rows: Iterable[Iterable[float]]) -> tuple[Box, ...]:
+    """Make tuples of the rows of an array or list of boxes."""
+    return tuple((float(x1), float(y1), float(x2), float(y2)) for x1, y1, x2, y2 in rows)
+
+
+def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box | None:
+    """Find the box of a person among others.
+
+    Parameters
+    ----------
+    person : tuple of float
+        The box asked about, in pixels counted from zero.
+    boxes : sequence of tuple of float
+        Those found.
+    protocol : Protocol
+        Threshold, and what boxes cover.
+
+    Returns
+    -------
+    tuple of float or None
+        The one that overlaps most, if it reaches the threshold.
+    """
+    if not boxes:
+        return None
+    asked = np.full((len(boxes), 4), person, dtype=np.float64)
+    overlap = box_iou(asked, np.array(boxes, dtype=np.float64), protocol.margin)
+    best = int(np.argmax(overlap))
+    return boxes[best] if reaches(protocol, float(overlap[best])) else None

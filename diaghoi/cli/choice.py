@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from diaghoi.choice.answers import Answers, answers_of, load_answers, read_answers
-from diaghoi.choice.detect import TOP, Selection, detected_answers, match_of
-from diaghoi.choice.distractors import count_distractors
-from diaghoi.choice.evaluation import REPLIES, ChoiceEvaluation, evaluate_answers
-from diaghoi.choice.intervals import choice_bootstrap, compare_choices
+from diaghoi.choice.analyses import count_distractors, position_bias, selection_rates
+from diaghoi.choice.answers import Answers, load_answers, read_answers
+from diaghoi.choice.comparison import compare_choices, compare_choices_table
+from diaghoi.choice.detect import TOP, WAYS, Selection, detected_answers, match_of
+from diaghoi.choice.evaluation import (
+    METRICS,
+    REPLIES,
+    ChoiceEvaluation,
+    choice_bootstrap,
+    evaluate_answers,
+)
 from diaghoi.choice.people import read_people
-from diaghoi.choice.positions import position_bias
 from diaghoi.choice.questions import Questions, read_questions
-from diaghoi.choice.score import METRICS
-from diaghoi.choice.selection import selection_rates
-from diaghoi.choice.tables import compare_choices_table
 from diaghoi.cli import options, outputs
 from diaghoi.cli.analyses import IntervalOptions, SignificanceOptions, with_tests
 from diaghoi.cli.compare import TableOptions
@@ -131,12 +133,11 @@ class DetectorOptions:
         InputError
             Where several options say it.
         """
-        names = ("top", "top_question", "threshold", "top_all")
-        ways = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        ways = {name: getattr(self, name) for name in WAYS if getattr(self, name) is not None}
         if len(ways) > 1:
             given = " and ".join(f"--{name.replace('_', '-')}" for name in ways)
             raise InputError(f"{given}: choose triplets in different ways; give only one of them")
-        return Selection(**({"top": None} | ways if ways else {}))
+        return Selection(*next(iter(ways.items()), ()))
 
     @property
     def words(self) -> dict[str, Any]:
@@ -200,8 +201,7 @@ class ScoredOptions(outputs.OutputOptions):
         if "distractors" in names:
             result["distractors"] = count_distractors(answers)
         if "positions" in names:
-            bias = position_bias(answers)
-            result["positions"] = None if bias is None else bias.to_dict()
+            result["positions"] = position_bias(answers)
         return result
 
     def finish(
@@ -364,7 +364,7 @@ def compare(choices: CompareOptions) -> None:
             bar.start(f"reading {label or file.stem}")
             content = load_answers(file)
             if content is not None:
-                found, how = answers_of(content, asked, label=label or None), REPLIES
+                found, how = read_answers(content, asked, label=label or None), REPLIES
             else:
                 found = detector.answers(file, asked, label or file.stem)
                 how = detector.selection.description

@@ -8,16 +8,12 @@ from typing import Any
 
 import typer
 
-from diaghoi.choice.ask.ask import Asker
-from diaghoi.choice.ask.boxes_first import Detections, read_detections
-from diaghoi.choice.ask.settings import BY_MODEL, Settings, read_instruction, setting_of
-from diaghoi.choice.build.build import build_benchmark, drawn_targets, origin_of
-from diaghoi.choice.build.candidates import targets_in_images
-from diaghoi.choice.build.judge_options import judge_files, read_judges, read_models
-from diaghoi.choice.build.judges import JudgeRequest
-from diaghoi.choice.build.model_judge import ModelJudge
-from diaghoi.choice.build.people_check import PeopleCheck
-from diaghoi.choice.build.screening import check_judges
+from diaghoi.choice.ask import BY_MODEL, Asker, Settings, read_instruction, run_notes, setting_of
+from diaghoi.choice.build import build_benchmark, drawn_targets, origin_of
+from diaghoi.choice.candidates import targets_in_images
+from diaghoi.choice.judges import check_judges, judge_files, read_judges, read_models
+from diaghoi.choice.model_judge import ModelJudge
+from diaghoi.choice.people import Detections, read_detections
 from diaghoi.choice.questions import Questions, read_questions
 from diaghoi.cli import options, outputs
 from diaghoi.cli.asking import AskingOptions, PictureOptions
@@ -98,7 +94,7 @@ def ask(choices: AskOptions) -> None:
             questions=asked,
             settings=settings,
             answers=stack.enter_context(AnswerFile(out)),
-            people=stack.enter_context(AnswerFile(found_in)) if settings.finds else None,
+            people=stack.enter_context(AnswerFile(found_in)) if finder == BY_MODEL else None,
             detections=people,
             **how,
         )
@@ -109,13 +105,14 @@ def ask(choices: AskOptions) -> None:
         if run is None:
             return
     done, cost, price = run
-    result = {"answers": str(out), **settings.recorded, **done.to_dict()}
-    result["estimate"] = cost.to_dict() | {"price": price}
+    result = {"answers": str(out), **settings.recorded, **asker.result()}
+    estimate = {key: value for key, value in cost._asdict().items() if key != "outside"}
+    result["estimate"] = estimate | {"price": price}
     told = (
-        f"{out}: {result['answered']:,} of {done.questions:,} questions answered, "
-        f"{done.answered:,} now; {model}, setting {setting}, seed {choices.seed}"
+        f"{out}: {result['answered']:,} of {result['questions']:,} questions answered, "
+        f"{asker.answers.kept:,} now; {model}, setting {setting}, seed {choices.seed}"
     )
-    choices.deliver(done, result, told, done.notes)
+    choices.deliver(done, result, told, run_notes(result))
 
 
 @options_class
@@ -198,7 +195,7 @@ def build(choices: BuildOptions) -> None:
     choices.check(asks=bool(endpoints) or asked is not None)
     pictures = None if choices.images is None else Pictures(choices.images)
     models: dict[str, ModelJudge] = {}
-    people: PeopleCheck | None = None
+    people: ModelJudge | None = None
     with ExitStack() as stack:
         with progress(results.quiet) as bar:
             bar.start("reading annotations")
@@ -216,7 +213,7 @@ def build(choices: BuildOptions) -> None:
                     models[text] = ModelJudge(client=client, asks=choices.asking.asks, **how)
                 if asked is not None:
                     client = choices.asking.client(asked, single=PICTURE_REFUSED)
-                    people = PeopleCheck(client=client, **how)
+                    people = ModelJudge(client=client, **how)
             judges = read_judges(
                 texts, image_targets, scenes.vocabulary, models, origin=origin_of(scenes.vocabulary)
             )
@@ -224,11 +221,10 @@ def build(choices: BuildOptions) -> None:
         requests: dict[str, int] = {}
         if models:
             drawn = drawn_targets(image_targets, **choices.drawn).values()
-            targets = (target for of_setting in drawn for target in of_setting)
-            judged = [JudgeRequest(target, target.candidates) for target in targets]
-            requests = {model.name: model.requests(judged) for model in models.values()}
+            targets = [target for of_image in drawn for target in of_image]
+            requests = {model.name: len(model.left(targets)) for model in models.values()}
         if people is not None:
-            left = len(people.left(image_targets))
+            left = len(people.images_left(image_targets))
             requests[people.name] = requests.get(people.name, 0) + left
         said = [
             f"{name}: at most {n:,} requests, each with a picture" for name, n in requests.items()
@@ -245,9 +241,9 @@ def build(choices: BuildOptions) -> None:
             )
             if people is not None:
                 people.progress = bar.advance
-                left = len(people.left(benchmark.image_targets))
+                left = len(people.images_left(benchmark.image_targets))
                 bar.start(f"asking {people.name} about people", total=left)
-                benchmark = people.check(benchmark)
+                benchmark = people.check_people(benchmark)
             bar.start("writing")
             files, notes = write_benchmark(choices.out, benchmark), []
             if choices.quality_sheet is not None:

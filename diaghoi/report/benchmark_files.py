@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diaghoi.choice.build.build import REASONS, SETTINGS, ChoiceBenchmark
-from diaghoi.choice.build.screening import Screened
+from diaghoi.choice.build import REASONS, SETTINGS, ChoiceBenchmark
+from diaghoi.choice.judges import Screened
 from diaghoi.choice.questions import FIRST, RIGHT, WRONG, Question
 from diaghoi.exceptions import InputError
 from diaghoi.formats.output import replacing

@@ -12,10 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi._version import __version__
-from diaghoi.choice.ask.prompts import question_words
-from diaghoi.choice.build.build import ChoiceBenchmark
-from diaghoi.choice.build.candidates import ImageTargets
+from diaghoi.choice.build import ChoiceBenchmark
+from diaghoi.choice.candidates import ImageTargets
 from diaghoi.choice.classes import ARTICLE
+from diaghoi.choice.prompts import question_words
 from diaghoi.choice.questions import Box, Question
 from diaghoi.data.arrays.seeding import seeded
 from diaghoi.data.vocabulary import printed_name

@@ -10,9 +10,9 @@ from support.figures import complaints
 
 from diaghoi import InputError
 from diaghoi.choice import ChoiceEvaluation, evaluate_answers
-from diaghoi.choice.intervals import choice_bootstrap, compare_choices
-from diaghoi.choice.positions import position_bias
-from diaghoi.choice.tables import compare_choices_table
+from diaghoi.choice.analyses import position_bias
+from diaghoi.choice.comparison import compare_choices, compare_choices_table
+from diaghoi.choice.evaluation import choice_bootstrap
 from diaghoi.plots.figures.choice_positions import choice_positions, choice_positions_table
 from diaghoi.plots.figures.choice_scores import choice_scores, choice_scores_table
 from diaghoi.report.comparison import to_text
@@ -163,9 +163,7 @@ def test_bars_are_picks_beyond_chance() -> None:
         each._replace(shown=(HOLD, RIDE, WASH), places=(0,), how="letters")
         for each in answers.answers
     )
-    bias = position_bias(replace(answers, answers=shown))
-    assert bias is not None
-    result = {"label": "V", "positions": bias.to_dict()}
+    result = {"label": "V", "positions": position_bias(replace(answers, answers=shown))}
     bars = choice_positions_table(result)
     assert [(bar.letter, bar.excess, bar.certain) for bar in bars] == [
         ("A", 50, True),

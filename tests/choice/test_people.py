@@ -15,7 +15,7 @@ from support.scenes import RIDE as RIDE_VERB
 
 from diaghoi import InputError, read_annotations
 from diaghoi.choice import read_people
-from diaghoi.choice.build.candidates import targets_in_images
+from diaghoi.choice.candidates import targets_in_images
 from diaghoi.choice.people import shows_several_people
 from diaghoi.formats import write, write_triplet_lists
 

@@ -11,17 +11,36 @@ the picture, which is the default there; here they are whole numbers, and what t
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 
 from diaghoi.choice.answers import FILLERS
-from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, parse_option
+from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, option_text, parse_option
 from diaghoi.choice.questions import LETTERS, Box, Question
 from diaghoi.data.arrays.seeding import hashed
 from diaghoi.formats.pictures.asking import Frame
+from diaghoi.language.asking import strip_reasoning
 
 VERSION = 3
 """Changes with the wording, so that answers to another wording are not taken for these."""
 FEWEST = 4
+ASKED = {
+    "pair": (
+        "properly describes the interaction between the person and the object",
+        "best describes the human-human interaction between the subject and the object",
+    ),
+    "person": (
+        "describes the interactions between the target person and any object in the image",
+        "best describes the interactions between the target person and any other persons in the "
+        "image",
+    ),
+    "scene": (
+        "properly describes the interactions in the image",
+        "best describes the human-human interactions in the image",
+    ),
+}
+"""What is asked about what, where options name objects and where they are verbs alone, of what
+people do to one another: the words of the published scripts."""
 
 INSTRUCTION = (
     "IMPORTANT: Reply with the letter(s) ONLY, separated by commas if multiple. For example, if "
@@ -29,7 +48,12 @@ INSTRUCTION = (
     "or other symbols."
 )
 """The instruction on the format of the answer, word for word as section 3.1 of the paper prints it:
-a model that gets another one gives other figures."""
+a model that gets another one gives other numbers."""
+_NUMBER = r"\s*(-?\d{1,7}(?:\.\d{0,20})?)\s*"
+_BOX = re.compile(rf"[\[(]{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}[\])]")
+# Two corners, as the first models wrote them that were trained to give boxes.
+_CORNERS = re.compile(rf"[\[(]{_NUMBER},{_NUMBER}[\])]\s*,?\s*[\[(]{_NUMBER},{_NUMBER}[\])]")
+_NOBODY = re.compile(r"\[\s*\]")
 
 
 def shown_order(question: Question, seed: int) -> tuple[str, ...]:
@@ -90,37 +114,18 @@ def question_words(things: bool, *, about_person: bool, about_pair: bool = False
     Parameters
     ----------
     things : bool
-        Whether the options name objects; verbs alone are of what people do to one another.
+        Whether the options name objects.
     about_person, about_pair : bool
         Whether it is about a given person, and about a given object or second person, too.
     """
-    if about_pair:
-        asked = (
-            "properly describes the interaction between the person and the object"
-            if things
-            else "best describes the human-human interaction between the subject and the object"
-        )
-    elif about_person:
-        asked = (
-            "describes the interactions between the target person and any object in the image"
-            if things
-            else "best describes the interactions between the target person and any other persons "
-            "in the image"
-        )
-    else:
-        asked = (
-            "properly describes the interactions in the image"
-            if things
-            else "best describes the human-human interactions in the image"
-        )
-    return f"Question: Which of the following {asked}?"
+    about = "pair" if about_pair else "person" if about_person else "scene"
+    return f"Question: Which of the following {ASKED[about][not things]}?"
 
 
 def _context(frame: Frame, person: Box, object_box: Box | None, subject: str) -> str:
     """Say whom the question is about."""
-    if object_box is None:
-        given = f"an image and a target person with a bounding box {frame.written(person)}."
-    else:
+    given = f"an image and a target person with a bounding box {frame.written(person)}."
+    if object_box is not None:
         boxes = "two bounding boxes" if subject == "Person" else "two human bounding boxes"
         given = (
             f"an image and {boxes}:\n- {subject} bbox: {frame.written(person)}\n"
@@ -134,4 +139,39 @@ def _worded(option: str) -> str:
     """Write the options that say "no interaction" all in one way; the files have three."""
     if NO_INTERACTION not in option or ARTICLE not in option:
         return option
-    return f"{NO_INTERACTION} with{ARTICLE}{parse_option(option).object.replace('_', ' ')}"
+    named = parse_option(option)
+    return option_text(named._replace(object=named.object.replace("_", " ")))
+
+
+def people_text(frame: Frame) -> str:
+    """Word the question for the boxes of all people."""
+    return (
+        "Find every person in the picture, also those in the background or partly hidden. Give the "
+        f"box of each as {frame.words}. Reply with JSON alone, of the form "
+        '{"boxes": [[12, 40, 85, 230], [101, 33, 160, 228]]}; if there is nobody, {"boxes": []}.'
+    )
+
+
+def read_boxes(reply: str, frame: Frame) -> tuple[Box, ...] | None:
+    """Read the boxes in a reply.
+
+    Parameters
+    ----------
+    reply : str
+        Any text; four numbers in brackets are a box, or two pairs of them. Reasoning before
+        them is passed over.
+    frame : Frame
+        What the numbers mean.
+
+    Returns
+    -------
+    tuple of Box or None
+        In pixels, without those that have no area; None where the reply holds no box, and
+        does not say that there is nobody.
+    """
+    said = strip_reasoning(reply)
+    numbers = _BOX.findall(said) or _CORNERS.findall(said)
+    if not numbers:
+        return () if _NOBODY.search(said) else None
+    boxes = (frame.read([float(each) for each in four]) for four in numbers)
+    return tuple(box for box in boxes if box[0] < box[2] and box[1] < box[3])

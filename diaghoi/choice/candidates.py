@@ -11,16 +11,16 @@ annotations of a person agree with the published questions most often at 0.5.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from diaghoi.choice.build.time_sensitive import indistinct_from
 from diaghoi.choice.classes import (
     NO_INTERACTION,
     Interaction,
+    indistinct_from,
     interactions_of,
     normalised,
     object_names,
@@ -29,8 +29,12 @@ from diaghoi.choice.people import distinct_people, same_person, shows_several_pe
 from diaghoi.choice.questions import Box
 from diaghoi.data.arrays.types import FloatArray
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.open_vocabulary import verb_names
+
+Pool = Mapping[str, Sequence[Interaction]]
+"""The actions of each object."""
+Verdicts = dict[Interaction, bool]
+"""Whether each candidate is consistent with what is seen; what a judge cannot say is missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,68 +107,53 @@ def targets_in_images(annotations: Scenes) -> list[ImageTargets]:
     list of ImageTargets
         In the order of the images; independent of the order of boxes and triplets.
     """
-    named = _named(annotations)
-    pool = _pool(annotations.vocabulary, (each for each in named if each is not None))
-    human = annotations.pair_human[annotations.triplet_pair]
-    found = []
-    bounds = np.searchsorted(annotations.triplet_image, np.arange(len(annotations) + 1))
-    boxes = np.searchsorted(annotations.box_image, np.arange(len(annotations) + 1))
-    for image, (start, stop) in enumerate(pairwise(bounds.tolist())):
-        rows = [row for row in range(start, stop) if named[row] is not None]
-        if rows:
-            mine = slice(boxes[image], boxes[image + 1])
-            done = [(int(human[row]), each) for row in rows if (each := named[row]) is not None]
-            found.append(_subject(annotations, image, mine, done, pool))
-    return found
-
-
-def _named(annotations: Scenes) -> list[Interaction | None]:
-    """Name the interaction of each triplet; None without an object or a class."""
-    verbs = verb_names(annotations.vocabulary)
-    objects = object_names(annotations.vocabulary)
-    label = annotations.pair_label[annotations.triplet_pair]
-    is_class = annotations.triplet_class >= 0
+    vocabulary = annotations.vocabulary
+    verbs, objects = verb_names(vocabulary), object_names(vocabulary)
+    done: dict[int, list[tuple[int, Interaction]]] = defaultdict(list)
+    columns = (
+        annotations.triplet_image,
+        annotations.pair_human[annotations.triplet_pair],
+        annotations.triplet_verb,
+        annotations.pair_label[annotations.triplet_pair],
+        annotations.triplet_class >= 0,
+    )
+    for image, human, number, category, is_class in zip(
+        *map(np.ndarray.tolist, columns), strict=True
+    ):
+        verb = verbs[number]
+        if verb is not None and category >= 0 and is_class:
+            done[image].append((human, Interaction(verb, objects[category])))
+    # The actions of each object, in an order that does not depend on the annotations.
+    annotated = {each for of_image in done.values() for _, each in of_image}
+    pool: dict[str, list[Interaction]] = defaultdict(list)
+    for each in dict.fromkeys(interactions_of(vocabulary)) or sorted(annotated):
+        pool[each.object].append(each)
+    first_box = np.searchsorted(annotations.box_image, np.arange(len(annotations) + 1)).tolist()
     return [
-        None if verb is None or category < 0 or not known else Interaction(verb, objects[category])
-        for verb, category, known in zip(
-            (verbs[number] for number in annotations.triplet_verb.tolist()),
-            label.tolist(),
-            is_class.tolist(),
-            strict=True,
-        )
+        _targets(annotations, image, slice(*first_box[image : image + 2]), done[image], pool)
+        for image in sorted(done)
     ]
 
 
-def _pool(
-    vocabulary: Vocabulary, annotated: Iterable[Interaction]
-) -> dict[str, tuple[Interaction, ...]]:
-    """Find the actions of each object, in an order that does not depend on the annotations."""
-    classes = list(dict.fromkeys(interactions_of(vocabulary))) or sorted(set(annotated))
-    pool: dict[str, list[Interaction]] = {}
-    for each in classes:
-        pool.setdefault(each.object, []).append(each)
-    return {name: tuple(actions) for name, actions in pool.items()}
-
-
-def _subject(
+def _targets(
     annotations: Scenes,
     image: int,
     boxes: slice,
     done: Sequence[tuple[int, Interaction]],
-    pool: Mapping[str, Sequence[Interaction]],
+    pool: Pool,
 ) -> ImageTargets:
+    """Make the targets of an image of what is done in it, with the rows of the people who do it."""
     vocabulary, name = annotations.vocabulary, str(annotations.names[image])
     margin = vocabulary.protocol.margin
-    all_people = annotations.box_xyxy[boxes][annotations.box_label[boxes] == vocabulary.person]
+    people = annotations.box_xyxy[boxes][annotations.box_label[boxes] == vocabulary.person]
     size = None if annotations.sizes is None else annotations.sizes[image].tolist()
     annotated = [each for _, each in done]
-    people = tuple(_people(annotations.box_xyxy, name, done, pool, margin))
     return ImageTargets(
         image=name,
         size=(size[0], size[1]) if size and min(size) > 0 else None,
-        multi_person=shows_several_people(all_people, margin),
+        multi_person=shows_several_people(people, margin),
         scene=_target(name, pool, annotated, annotated),
-        people=people,
+        people=tuple(_people(annotations.box_xyxy, name, done, pool, margin)),
     )
 
 
@@ -172,7 +161,7 @@ def _people(
     xyxy: FloatArray,
     image: str,
     done: Sequence[tuple[int, Interaction]],
-    pool: Mapping[str, Sequence[Interaction]],
+    pool: Pool,
     margin: float,
 ) -> Iterator[Target]:
     """Yield the people of an image with their interactions."""
@@ -182,23 +171,18 @@ def _people(
     # A triplet is right for one person, but a candidate of nobody whose box it overlaps.
     owner = reached.argmax(axis=0).tolist()
     for number, (person, on) in enumerate(zip(people.tolist(), reached.tolist(), strict=True)):
-        mine = [each for (_, each), which in zip(done, owner, strict=True) if which == number]
+        own = [each for (_, each), which in zip(done, owner, strict=True) if which == number]
         also = [each for (_, each), reaches in zip(done, on, strict=True) if reaches]
-        yield _target(image, pool, _consistent(mine), also, number, tuple(person))
-
-
-def _consistent(done: Sequence[Interaction]) -> list[Interaction]:
-    """Drop "no interaction" with one object where the person uses another of the same category.
-
-    Options name categories, so they could not distinguish the two objects.
-    """
-    used = {each.object for each in done if each.verb != NO_INTERACTION}
-    return [each for each in done if each.verb != NO_INTERACTION or each.object not in used]
+        # Options name categories, so "no interaction" with one object of a category that the person
+        # uses another one of could not be told from that.
+        used = {each.object for each in own if each.verb != NO_INTERACTION}
+        right = [each for each in own if each.verb != NO_INTERACTION or each.object not in used]
+        yield _target(image, pool, right, also, number, tuple(person))
 
 
 def _target(
     image: str,
-    pool: Mapping[str, Sequence[Interaction]],
+    pool: Pool,
     right: Iterable[Interaction],
     annotated: Iterable[Interaction],
     person: int | None = None,
@@ -207,16 +191,12 @@ def _target(
     right, annotated = sorted(set(right)), frozenset(annotated)
     excluded = {normalised(each) for each in annotated} | indistinct_from(annotated)
     objects = dict.fromkeys(each.object for each in right)
+    pooled = (each for name in objects for each in pool.get(name, ()))
     return Target(
         image=image,
         person=person,
         box=box,
         right=tuple(right),
         annotated=annotated,
-        candidates=tuple(
-            each
-            for name in objects
-            for each in pool.get(name, ())
-            if normalised(each) not in excluded
-        ),
+        candidates=tuple(each for each in pooled if normalised(each) not in excluded),
     )

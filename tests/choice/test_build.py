@@ -21,13 +21,12 @@ from support.scenes import (
 )
 
 from diaghoi.choice.answers import Answer, Answers
-from diaghoi.choice.build.build import ChoiceBenchmark, build_benchmark, published_name
-from diaghoi.choice.build.candidates import targets_in_images
-from diaghoi.choice.build.judges import JudgeRequest, TimeSensitiveJudge, Verdicts
-from diaghoi.choice.build.time_sensitive import indistinct_from
-from diaghoi.choice.classes import parse_option
+from diaghoi.choice.build import ChoiceBenchmark, build_benchmark, published_name
+from diaghoi.choice.candidates import Target, Verdicts, targets_in_images
+from diaghoi.choice.classes import indistinct_from, parse_option
 from diaghoi.choice.detect import detected_answers
 from diaghoi.choice.evaluation import evaluate_answers
+from diaghoi.choice.judges import TimeSensitiveJudge
 from diaghoi.choice.people import read_people
 from diaghoi.choice.questions import Questions, read_questions
 from diaghoi.data.scenes import Scenes
@@ -48,17 +47,16 @@ class AllNegative:
 
     name, sees_pictures, notes = "all negative", True, ()
 
-    def judge(self, asked: list[JudgeRequest]) -> list[Verdicts]:
+    def judge(self, asked: list[Target]) -> list[Verdicts]:
         return [dict.fromkeys(one.candidates, False) for one in asked]
 
 
 class Sparing(AllNegative):
     """Confirms two negatives of each target, and all of the person at the left."""
 
-    def judge(self, asked: list[JudgeRequest]) -> list[Verdicts]:
+    def judge(self, asked: list[Target]) -> list[Verdicts]:
         return [
-            dict.fromkeys(one.candidates[: None if one.target.person == 0 else 2], False)
-            for one in asked
+            dict.fromkeys(one.candidates[: None if one.person == 0 else 2], False) for one in asked
         ]
 
 

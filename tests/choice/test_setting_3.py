@@ -14,7 +14,8 @@ from support.choice import HOLD, RIDE, asked
 from support.scenes import BICYCLE, PERSON, image, scenes
 from support.scenes import RIDE as RIDE_VERB
 
-from diaghoi.choice.ask.boxes_first import found_person, people_text, read_boxes, read_detections
+from diaghoi.choice.people import found_person, read_detections
+from diaghoi.choice.prompts import people_text, read_boxes
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.vocabulary import swig_hoi
 from diaghoi.exceptions import InputError

@@ -5,26 +5,31 @@ there is one question per image: on the whole scene (setting 1), and on one of i
 drawn by the seed (settings 2 and 3). All settings use the same images. An image is left out, and
 counted, where one of its questions has fewer than four options; the paper leaves out 320 of the
 9,658 images of HICO-DET and does not say why.
+
+Every question has four options, of which the annotated interactions are right. As in the published
+questions, four are drawn of more than four annotated ones, and then no option is wrong. The
+evaluation shuffles the options, so their order does not matter here.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from diaghoi.choice.build.candidates import ImageTargets, Target
-from diaghoi.choice.build.judges import Judge
-from diaghoi.choice.build.options import OPTIONS, options_of
-from diaghoi.choice.build.screening import Screened, screen
-from diaghoi.choice.joining import check_named
-from diaghoi.choice.questions import FIRST, NAMES, Box, Question
+import numpy as np
+
+from diaghoi.choice.candidates import ImageTargets, Target
+from diaghoi.choice.classes import Interaction, option_text
+from diaghoi.choice.judges import Judge, Screened, screen
+from diaghoi.choice.questions import FIRST, NAMES, Question, check_named
 from diaghoi.data.arrays.seeding import seeded
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, v_coco_images
 from diaghoi.exceptions import InputError
 
+OPTIONS = 4
 SETTINGS = ("setting_1", "setting_2", "setting_3")
 """The scene; a person whose box is given; a person who has to be found first."""
 NOTHING, POOL, FEW = "not_annotated", "few_actions", "few_negatives"
@@ -97,6 +102,10 @@ class ChoiceBenchmark:
     def to_dict(self) -> dict[str, Any]:
         """Count questions, right options, verdicts and what was left out."""
         people = Counter(self.people_by_image.values())
+        right = {
+            setting: Counter(len(each.right) for each in self.of_setting(setting))
+            for setting in SETTINGS
+        }
         return {
             "dataset": self.dataset,
             "seed": self.seed,
@@ -106,7 +115,8 @@ class ChoiceBenchmark:
             "people_by": self.people_by,
             "questions": {setting: len(self.of_setting(setting)) for setting in SETTINGS},
             "right_options": {
-                setting: _histogram(self.of_setting(setting)) for setting in SETTINGS
+                setting: {str(number): counts[number] for number in range(1, OPTIONS + 1)}
+                for setting, counts in right.items()
             },
             "left_out": {
                 reason: {"images": len(names), "first": list(names[:5])}
@@ -116,12 +126,6 @@ class ChoiceBenchmark:
             "judges": [record.to_dict() for record in self.screened.records],
             "notes": list(self.notes),
         }
-
-
-def _histogram(questions: Sequence[Question]) -> dict[str, int]:
-    """Count questions by their number of right options."""
-    counts = Counter(len(each.right) for each in questions)
-    return {str(number): counts[number] for number in range(1, OPTIONS + 1)}
 
 
 def build_benchmark(
@@ -140,16 +144,16 @@ def build_benchmark(
     annotations : Scenes
         Annotations of any data set.
     image_targets : sequence of ImageTargets
-        What :func:`diaghoi.choice.build.candidates.targets_in_images` found in them.
+        What :func:`diaghoi.choice.candidates.targets_in_images` found in them.
     judges : sequence of Judge
-        As in :func:`diaghoi.choice.build.screening.screen`.
+        As in :func:`diaghoi.choice.judges.screen`.
     seed : int
         Decides, independently for each image, which person is asked about and which options are
         shown.
     all_people : bool
         Whether to ask about every annotated person, as the published questions on V-COCO do.
     progress : callable
-        As in :func:`diaghoi.choice.build.screening.screen`.
+        As in :func:`diaghoi.choice.judges.screen`.
 
     Raises
     ------
@@ -157,31 +161,42 @@ def build_benchmark(
         For images without names, unsuitable judges, and where no question can be made.
     """
     check_named(annotations)
+    vocabulary = annotations.vocabulary
     asked = drawn_targets(image_targets, seed=seed, all_people=all_people)
-    targets = [target for found in asked.values() for target in found]
+    targets = [target for of_image in asked.values() for target in of_image]
     screened = screen(targets, judges, progress=progress)
-    made = _made(screened, seed, annotations.vocabulary)
+    made: dict[str, list[Question | None]] = defaultdict(list)
+    for target, negatives in zip(targets, screened.negatives, strict=True):
+        made[target.image].append(_question(target, negatives, seed, vocabulary))
     kept, scenes, people, lost = [], [], [], 0
     left_out = {
         NOTHING: [name for name in annotations.names.tolist() if name not in asked],
-        POOL: [image for image, found in asked.items() if not found],
+        POOL: [image for image, of_image in asked.items() if not of_image],
         FEW: [],
     }
-    for subject in image_targets:
+    for image_target in image_targets:
         # The first question is that on the scene: an image needs it and one on a person.
-        scene, *others = made.get(subject.image, [None])
+        scene, *others = made.get(image_target.image, [None])
         answerable = [each for each in others if each is not None]
         if scene is not None and answerable:
-            kept.append(subject)
+            kept.append(image_target)
             scenes.append(scene)
             people += [replace(each, name=f"QA_{number}") for number, each in enumerate(answerable)]
             lost += others.count(None)
-        elif asked[subject.image]:
-            left_out[FEW].append(subject.image)
-    _check(annotations, kept, left_out)
+        elif others:
+            left_out[FEW].append(image_target.image)
+    if not kept:
+        why = "; ".join(
+            f"{len(names)} images have {REASONS[reason]}"
+            for reason, names in left_out.items()
+            if names
+        )
+        raise InputError(
+            f"{annotations.source}: no question with {OPTIONS} options can be made: {why}"
+        )
     return ChoiceBenchmark(
-        dataset=annotations.vocabulary.name,
-        origin=origin_of(annotations.vocabulary),
+        dataset=vocabulary.name,
+        origin=origin_of(vocabulary),
         seed=seed,
         image_targets=tuple(kept),
         scenes=tuple(scenes),
@@ -210,52 +225,75 @@ def drawn_targets(
     all_people : bool
         Whether to ask about all people.
     """
-    return {each.image: _drawn(each, seed, all_people) for each in image_targets}
+    drawn = {}
+    for each in image_targets:
+        people = each.people
+        if not all_people:
+            rng = seeded(seed, "person", each.image)
+            people = (people[int(rng.integers(len(people)))],)
+        possible = [
+            target if len(target.right) < OPTIONS else replace(target, candidates=())
+            for target in (each.scene, *people)
+            if len(target.right) + len(target.candidates) >= OPTIONS
+        ]
+        complete = len(possible) > 1 and possible[0].person is None
+        drawn[each.image] = possible if complete else []
+    return drawn
 
 
-def _drawn(subject: ImageTargets, seed: int, all_people: bool) -> list[Target]:
-    people = subject.people
-    if not all_people:
-        rng = seeded(seed, "person", subject.image)
-        people = (people[int(rng.integers(len(people)))],)
-    possible = [
-        each if len(each.right) < OPTIONS else replace(each, candidates=())
-        for each in (subject.scene, *people)
-        if len(each.right) + len(each.candidates) >= OPTIONS
-    ]
-    return possible if len(possible) > 1 and possible[0].person is None else []
+def _question(
+    target: Target, negatives: Sequence[Interaction], seed: int, vocabulary: Vocabulary
+) -> Question | None:
+    """Make the question about a target; None where there are too few negatives."""
+    options = options_of(target, negatives, seed=seed)
+    if options is None:
+        return None
+    human = None
+    if target.box is not None:
+        x1, y1, x2, y2 = (side + origin_of(vocabulary) for side in target.box)
+        human = x1, y1, x2, y2
+    image, (right, wrong) = published_name(target.image, vocabulary), options
+    return Question(image=image, name=FIRST, right=right, wrong=wrong, human=human)
 
 
-def _made(
-    screened: Screened, seed: int, vocabulary: Vocabulary
-) -> dict[str, list[Question | None]]:
-    """Make the question of each target, by image; None where there are too few negatives."""
-    made: dict[str, list[Question | None]] = {}
-    for target, negatives in zip(screened.targets, screened.negatives, strict=True):
-        options = options_of(target, negatives, seed=seed)
-        question = None
-        if options is not None:
-            question = Question(
-                image=published_name(target.image, vocabulary),
-                name=FIRST,
-                right=options[0],
-                wrong=options[1],
-                human=_shifted(target.box, origin_of(vocabulary)),
-            )
-        made.setdefault(target.image, []).append(question)
-    return made
+def options_of(
+    target: Target, negatives: Sequence[Interaction], *, seed: int
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Draw the four options of a question.
+
+    Parameters
+    ----------
+    target : Target
+        What the question is about.
+    negatives : sequence of Interaction
+        The candidates that judges confirmed.
+    seed : int
+        Seed of the benchmark.
+
+    Returns
+    -------
+    right, wrong : tuple of str
+        Their texts; None where there are fewer than four.
+    """
+    rng = seeded(seed, "options", target.image, target.person)
+    right = _texts(target.right, OPTIONS, rng)
+    missing = OPTIONS - len(right)
+    return None if len(negatives) < missing else (right, _texts(negatives, missing, rng))
+
+
+def _texts(
+    interactions: Sequence[Interaction], number: int, rng: np.random.Generator
+) -> tuple[str, ...]:
+    """Draw at most so many, and write them in their original order."""
+    if len(interactions) > number:
+        places = rng.permutation(len(interactions))[:number].tolist()
+        interactions = [interactions[place] for place in sorted(places)]
+    return tuple(map(option_text, interactions))
 
 
 def origin_of(vocabulary: Vocabulary) -> int:
     """Return the number of the first pixel in questions: 1 on HICO-DET, as annotated, else 0."""
     return 1 if vocabulary.name == "hico-det" else 0
-
-
-def _shifted(box: Box | None, shift: int) -> Box | None:
-    if box is None:
-        return None
-    x1, y1, x2, y2 = (side + shift for side in box)
-    return x1, y1, x2, y2
 
 
 def published_name(image: str, vocabulary: Vocabulary) -> str:
@@ -264,20 +302,6 @@ def published_name(image: str, vocabulary: Vocabulary) -> str:
         return image
     split = "val2014" if image in v_coco_images()["test"] else "train2014"
     return f"COCO_{split}_{image.zfill(12)}.jpg"
-
-
-def _check(
-    annotations: Scenes, kept: Sequence[ImageTargets], left_out: Mapping[str, Sequence[str]]
-) -> None:
-    if not kept:
-        why = "; ".join(
-            f"{len(names)} images have {REASONS[reason]}"
-            for reason, names in left_out.items()
-            if names
-        )
-        raise InputError(
-            f"{annotations.source}: no question with {OPTIONS} options can be made: {why}"
-        )
 
 
 def _notes(

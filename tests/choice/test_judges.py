@@ -4,19 +4,25 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.scenes import BICYCLE, PERSON, RIDE, VOCABULARY, WASH, image, scenes
 
-from diaghoi.choice.build.candidates import ImageTargets, Target, targets_in_images
-from diaghoi.choice.build.judge_options import judge_files, read_judges, read_models
-from diaghoi.choice.build.judges import JudgeRequest, SimilarityJudge, TimeSensitiveJudge, Verdicts
-from diaghoi.choice.build.model_judge import judge_text, read_judgement
-from diaghoi.choice.build.screening import screen
-from diaghoi.choice.build.verdict_files import FileJudge
+from diaghoi.choice.candidates import ImageTargets, Target, Verdicts, targets_in_images
 from diaghoi.choice.classes import Interaction
+from diaghoi.choice.judges import (
+    SimilarityJudge,
+    TimeSensitiveJudge,
+    judge_files,
+    read_judges,
+    read_models,
+    screen,
+)
+from diaghoi.choice.model_judge import judge_text, read_judgement
+from diaghoi.choice.verdict_files import FileJudge
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pictures.asking import Frame
 from diaghoi.semantic.tables.similarity import Similarity
@@ -43,7 +49,7 @@ class Says:
         )
         self.asked: list[tuple[Interaction, ...]] = []
 
-    def judge(self, asked: Sequence[JudgeRequest]) -> list[Verdicts]:
+    def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
         self.asked += [each.candidates for each in asked]
         return [
             {each: self.verdicts[each] for each in one.candidates if each in self.verdicts}
@@ -119,7 +125,7 @@ def test_a_fourth_judge_of_pictures_is_refused() -> None:
 
 def test_time_sensitive_classes_are_ruled_out() -> None:
     open_, clean = (Interaction(verb, "refrigerator") for verb in ("open", "clean"))
-    (said,) = TimeSensitiveJudge().judge([JudgeRequest(CUP, (open_, clean))])
+    (said,) = TimeSensitiveJudge().judge([replace(CUP, candidates=(open_, clean))])
     assert said == {open_: YES, clean: NO}
 
 
@@ -140,7 +146,8 @@ def test_similar_actions_are_consistent_from_the_threshold_on() -> None:
     values[0, 3] = values[3, 0] = 0.49
     judge = SimilarityJudge(Similarity(names=names, values=values, name="t"), bicycles())
     rider = bicycles()[0].people[0]
-    (said,) = judge.judge([JudgeRequest(rider, bicycle("push", "walk", "no_interaction", "jump"))])
+    candidates = bicycle("push", "walk", "no_interaction", "jump")
+    (said,) = judge.judge([replace(rider, candidates=candidates)])
     assert said == dict(zip(bicycle("push", "walk", "no_interaction"), (YES, NO, NO), strict=True))
     assert judge.notes[-1].startswith("t: does not have")
     assert "jump" in judge.notes[-1]
@@ -154,7 +161,7 @@ def verdicts(path: Path, text: str) -> FileJudge:
 def said(judge: FileJudge, person: int | None, *verbs: str) -> dict[str, bool]:
     subject = bicycles()[0]
     about = subject.scene if person is None else subject.people[person]
-    (found,) = judge.judge([JudgeRequest(about, bicycle(*verbs))])
+    (found,) = judge.judge([replace(about, candidates=bicycle(*verbs))])
     return {each.verb: verdict for each, verdict in found.items()}
 
 
@@ -217,7 +224,7 @@ HEAD = "image,person,verb,object,verdict\n"
         ),
         (f"{HEAD}z.jpg,0,push,bicycle,no\n", "no verdict on any of the 2 images.*a.jpg.*z.jpg"),
         (HEAD, "no verdict on any of the 2 images.*none here"),
-        ('{"image": "a.jpg"', "line 1: .* is not JSON"),
+        ('{"image": "a.jpg"', "v.txt: cut off or damaged JSON"),
         ('{"image": "a.jpg"}\n[1]', "line 1: 'verdict' is missing"),
         (
             '{"image": "a.jpg", "class": "push bicycle", "verdict": "no"}\n[1]',
@@ -238,7 +245,7 @@ def test_bad_files_of_verdicts_are_refused(tmp_path: Path, text: str, problem: s
 
 def test_a_table_that_csv_cannot_hold_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v").write_text(f"{HEAD}{'a' * 200_000},0,push,bicycle,no\n")
-    with pytest.raises(InputError, match=r"v: line \d: is not CSV \(field larger than"):
+    with pytest.raises(InputError, match=r"v: not a CSV file \(field larger than"):
         FileJudge(tmp_path / "v", bicycles(), VOCABULARY)
 
 
@@ -249,7 +256,9 @@ def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="is not text; give verdicts as CSV or JSON lines"):
+    with pytest.raises(
+        InputError, match=r"v: not a CSV file \(.*\); give verdicts as CSV or JSON lines"
+    ):
         FileJudge(tmp_path / "v", bicycles(), VOCABULARY)
 
 

@@ -1,0 +1,314 @@
+"""A vision-language model that sees the pictures: a judge of candidates, and of people.
+
+Section 2.2 of the paper (002), which does not publish its prompts. Here a model gets the picture,
+the box of the person where the question is about one, and what is annotated, and says of each
+candidate whether it is consistent with the picture. In section 2.3, images with several annotated
+people are multi-person, and a model is asked about those with one; the paper does not print its
+question. Answers are saved one by one as they arrive, so that an interrupted run continues where it
+stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from diaghoi.choice.build import ChoiceBenchmark
+from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
+from diaghoi.choice.classes import Interaction, option_text
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.pictures.asking import (
+    Find,
+    Frame,
+    SentPicture,
+    check_pictures,
+    message,
+    sent_picture,
+)
+from diaghoi.language.answer_store import AnswerStore
+from diaghoi.language.asking import Client, ask_all, strip_reasoning
+
+JUDGE_VERSION, PEOPLE_VERSION = 1, 1
+"""To be increased with the wording, so that saved answers to another wording are not reused."""
+JUDGED, COUNTED = "interaction", "people"
+"""Kinds of questions in the store."""
+
+_TASK = (
+    "The picture shows people and objects. Their interactions were annotated, but not all of "
+    "them, and a still picture leaves some open. Below is a numbered list of further "
+    "interactions. Say of each whether it is consistent with the picture: yes if {who} does it, "
+    "may be doing it, or did it or will do it a moment before or after; no if the picture speaks "
+    "against it."
+)
+_REPLY = (
+    "Reply with one line for each number, the number and yes or no, such as 1: no, and nothing "
+    "else."
+)
+_AGAIN = "Your last reply could not be read. "
+_LINE = re.compile(r"[\W_]*(\d{1,4})[\W_]+(yes|no)\b[\W_]*.*", re.IGNORECASE)
+_PEOPLE = (
+    "Does the picture show more than one person? People in the background and people who are "
+    "partly hidden count. Reply with yes or no, and nothing else."
+)
+_YES_OR_NO = re.compile(r"[\W_]*(yes|no)\b", re.IGNORECASE)
+Item = TypeVar("Item")
+
+
+def judge_text(
+    target: Target, candidates: Sequence[Interaction], frame: Frame, *, again: bool = False
+) -> str:
+    """Write the question about some candidates.
+
+    Parameters
+    ----------
+    target : Target
+        The image or person.
+    candidates : sequence of Interaction
+        Numbered from 1 in the text.
+    frame : Frame
+        Coordinates of the picture.
+    again : bool
+        Whether to say that the last reply could not be read.
+    """
+    who = "anybody in the picture" if target.box is None else "this person"
+    lines = [_TASK.format(who=who)]
+    if target.box is not None:
+        lines.append(
+            f"All is about the person in the box {frame.written(target.box)}; boxes are "
+            f"{frame.words}."
+        )
+    lines.append(f"Annotated: {', '.join(map(_display, sorted(target.annotated)))}.")
+    lines += [f"{number}. {_display(each)}" for number, each in enumerate(candidates, 1)]
+    lines.append(f"{_AGAIN if again else ''}{_REPLY}")
+    return "\n".join(lines)
+
+
+def _display(interaction: Interaction) -> str:
+    return option_text(interaction).replace("_", " ")
+
+
+def read_judgement(reply: str, candidates: int) -> list[bool | None]:
+    """Parse which candidates a reply calls consistent.
+
+    Parameters
+    ----------
+    reply : str
+        Text of the reply; reasoning in tags is skipped.
+    candidates : int
+        Number of candidates asked about.
+
+    Returns
+    -------
+    list of bool or None
+        None where the reply says neither, or both.
+    """
+    answers: dict[int, set[bool]] = {}
+    for line in strip_reasoning(reply).splitlines():
+        match = _LINE.fullmatch(line)
+        if match:
+            answers.setdefault(int(match[1]), set()).add(match[2].lower() == "yes")
+    of_number = [answers.get(number, set()) for number in range(1, candidates + 1)]
+    # A model that repeats itself is read, one that contradicts itself is not.
+    return [next(iter(each)) if len(each) == 1 else None for each in of_number]
+
+
+@dataclass(kw_only=True)
+class ModelJudge:
+    """Asks a model about candidates, or about people, what is not in the store.
+
+    Parameters
+    ----------
+    client : Client
+        The model.
+    find : callable
+        Returns the file of an image by its name, None where there is none.
+    store : AnswerStore
+        Where answers are saved.
+    workers : int
+        Number of parallel requests.
+    asks : int
+        How often to ask about candidates while replies cannot be read.
+    progress : callable
+        Called with the number of candidates, or of images, that are done.
+    problems, unanswered : dict of str
+        Why a picture cannot be sent, or has no reply, by image; filled in during the run.
+    unread : int
+        Candidates without a readable reply; counted during the run.
+    """
+
+    client: Client
+    find: Find
+    store: AnswerStore
+    workers: int = 8
+    asks: int = 3
+    progress: Callable[[int], Any] = field(default=lambda done: None)
+    problems: dict[str, str] = field(default_factory=dict)
+    unanswered: dict[str, str] = field(default_factory=dict)
+    unread: int = 0
+
+    sees_pictures = True
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.client.endpoint.model
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Pictures that could not be sent, and candidates without a verdict."""
+        notes = []
+        for what, images in (
+            ("pictures cannot be shown", self.problems),
+            ("images had no reply; the same command asks again", self.unanswered),
+        ):
+            for first, why in list(images.items())[:1]:
+                named = f"{some_of(list(images))} ({first}: {why})"
+                notes.append(f"{self.name}: {len(images)} {what}: {named}")
+        if self.unread:
+            notes.append(
+                f"{self.name}: has no valid reply on {self.unread} candidates, which are no "
+                "negatives by it; --ask-again asks again"
+            )
+        return tuple(notes)
+
+    def left(self, asked: Sequence[Target]) -> list[Target]:
+        """Return the targets with candidates beyond the saved answers, and these alone."""
+        known = self.store.answers(self.name)
+        left = []
+        for target in asked:
+            open_ = tuple(each for each in target.candidates if _judged(target, each) not in known)
+            left += [replace(target, candidates=open_)] if open_ else []
+        return left
+
+    def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
+        """Return the verdicts on the candidates of each target.
+
+        Raises
+        ------
+        InputError
+            Where the server does not reply or refuses; its earlier answers stay saved.
+        """
+        left = self.left(asked)
+        before, after = (sum(len(each.candidates) for each in of) for of in (asked, left))
+        self.progress(before - after)
+        items = [(target.image, target) for target in left]
+        for target in self._ask(self._converse, items, f"that {self.name} is to judge"):
+            self.progress(len(target.candidates))
+        known = self.store.answers(self.name)
+        verdicts: list[Verdicts] = []
+        for target in asked:
+            keys = {each: _judged(target, each) for each in target.candidates}
+            scores = {each: known[key] for each, key in keys.items() if key in known}
+            self.unread += sum(score is None for score in scores.values())
+            verdicts.append({e: bool(score) for e, score in scores.items() if score is not None})
+        return verdicts
+
+    def images_left(self, image_targets: Sequence[ImageTargets]) -> list[str]:
+        """List the images with one annotated person that the model has to be asked about."""
+        known = self.store.answers(self.name)
+        names = (each.image for each in image_targets if not each.multi_person)
+        return [name for name in names if _counted(name) not in known]
+
+    def check_people(self, benchmark: ChoiceBenchmark) -> ChoiceBenchmark:
+        """Return a benchmark in which images that show more people are multi-person.
+
+        Images without a valid answer remain as annotated, and are named in the notes.
+
+        Raises
+        ------
+        InputError
+            Where the server does not reply or refuses; its earlier answers stay saved.
+        """
+        items = [(name, name) for name in self.images_left(benchmark.image_targets)]
+        for _ in self._ask(self._count, items, f"that {self.name} is to look at"):
+            self.progress(1)
+        known = self.store.answers(self.name)
+        asked = [each.image for each in benchmark.image_targets if not each.multi_person]
+        several = {name for name in asked if known.get(_counted(name))}
+        notes = [
+            f"{self.name}: {len(several):,} of {len(asked):,} images with one annotated person "
+            "show more"
+        ]
+        if unknown := [name for name in asked if known.get(_counted(name)) is None]:
+            notes.append(
+                f"{self.name}: says nothing valid about the people in {len(unknown):,} images, "
+                f"which count as annotated: {some_of(unknown)}"
+            )
+        return replace(
+            benchmark,
+            image_targets=tuple(
+                replace(each, multi_person=each.multi_person or each.image in several)
+                for each in benchmark.image_targets
+            ),
+            people_by=f"annotations and {self.name}",
+            notes=(*benchmark.notes, *notes),
+        )
+
+    def _ask(
+        self,
+        ask: Callable[[Item, SentPicture], Any],
+        items: Sequence[tuple[str, Item]],
+        which: str,
+    ) -> Iterator[Item]:
+        """Ask about items of images, in threads; yield each when it is done."""
+        check_pictures(self.find, [image for image, _ in items], which)
+
+        def asked(item: tuple[str, Item]) -> None:
+            try:
+                picture = sent_picture(self.find, item[0])
+            except InputError as error:
+                self.problems[item[0]] = str(error)
+            else:
+                ask(item[1], picture)
+
+        for outcome in ask_all(asked, items, self.client, workers=self.workers):
+            if outcome.failure:
+                self.unanswered[outcome.tag[0]] = outcome.failure
+            yield outcome.tag[1]
+
+    def _converse(self, target: Target, picture: SentPicture) -> None:
+        """Ask about one target until all replies can be read; save each answer as it arrives."""
+        frame = Frame(width=picture.width, height=picture.height)
+        # Each round asks only about the candidates whose verdict could not be read yet.
+        left, reply = target.candidates, ""
+        for attempt in range(self.asks):
+            text = judge_text(target, left, frame, again=attempt > 0)
+            reply = self.client.ask(message(picture.url, text))
+            said = dict(zip(left, read_judgement(reply, len(left)), strict=True))
+            self._keep(target, {each: yes for each, yes in said.items() if yes is not None}, reply)
+            left = tuple(each for each in left if said[each] is None)
+            if not left:
+                return
+        self._keep(target, dict.fromkeys(left), reply)
+
+    def _keep(self, target: Target, said: dict[Interaction, bool | None], reply: str) -> None:
+        scores = {each: None if yes is None else int(yes) for each, yes in said.items()}
+        rows = (
+            (_judged(target, each), JUDGED, target.image, each.name, score, reply)
+            for each, score in scores.items()
+        )
+        self.store.keep(self.name, rows)
+
+    def _count(self, image: str, picture: SentPicture) -> None:
+        """Ask whether a picture shows several people."""
+        reply = self.client.ask(message(picture.url, _PEOPLE))
+        said = _YES_OR_NO.match(strip_reasoning(reply))
+        score = None if said is None else int(said[1].lower() == "yes")
+        self.store.keep(self.name, [(_counted(image), COUNTED, image, "", score, reply)])
+
+
+def _judged(target: Target, candidate: Interaction) -> str:
+    return _key(JUDGE_VERSION, target.image, target.box, sorted(target.annotated), candidate)
+
+
+def _counted(image: str) -> str:
+    return _key(COUNTED, PEOPLE_VERSION, image)
+
+
+def _key(*identity: object) -> str:
+    """Identify a question by all that its answer depends on: 32 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]
