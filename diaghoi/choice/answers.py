@@ -31,6 +31,8 @@ from diaghoi.formats.content import Content, load
 # Options that evaluators add to questions with fewer than four; picking one picks nothing.
 FILLERS = ("None", "None of the above", "None of these")
 MISSING, CHOSEN = "missing", "chosen"
+REPLIES = "replies"
+"""The origin of answers that a model gave itself."""
 # Keys of a line.
 KEYS = {"image", "question", "options", "reply", "chosen"}
 
@@ -73,6 +75,8 @@ class Answers:
         One for each question, in their order.
     notes : tuple of str
         Remarks on the numbers for their reader.
+    how : str
+        Origin of the answers: :data:`REPLIES`, or how triplets of a detector were selected.
     where : str
         Where triplets of a detector count, for display; empty for replies.
     """
@@ -81,6 +85,7 @@ class Answers:
     questions: Questions
     answers: tuple[Answer, ...]
     notes: tuple[str, ...] = ()
+    how: str = REPLIES
     where: str = ""
 
     @property
@@ -213,9 +218,8 @@ def _asked(where: str, line: Mapping[str, Any], questions: Questions) -> tuple[s
     """Find the question that a line answers: image and name."""
     image = line.get("image")
     if not isinstance(image, str) or not image:
-        what = (
-            shown(image) if "image" in line else f"missing{close_matches('image', map(str, line))}"
-        )
+        missing = f"missing{close_matches('image', map(str, line))}"
+        what = shown(image) if "image" in line else missing
         raise InputError(f"{where}: image: {what}; give the name of the image")
     name = line.get("question")
     if name is None:

@@ -72,51 +72,6 @@ TOKENS_PER_REPLY = 4
 TOKENS_PER_LIST_OF_PEOPLE = 80
 
 
-@dataclass(frozen=True, kw_only=True)
-class Settings:
-    """How questions are asked: the same for all answers of a file.
-
-    Parameters
-    ----------
-    model : str
-        The model, as the service calls it.
-    setting : {1, 2, 3}
-        Of the paper.
-    seed : int
-        Of the order of the options.
-    object_box : bool
-        Whether the box of the object is given, too, where that of a person is.
-    unit : {"pixels", "thousandths"}
-        How boxes are written.
-    people : str
-        In setting 3, who finds the people: "model", or the name of a file of detections.
-    instruction : str
-        How to answer, by default as the paper prints it.
-    """
-
-    model: str
-    setting: int
-    seed: int = 0
-    object_box: bool = False
-    unit: Unit = "pixels"
-    people: str = ""
-    instruction: str = INSTRUCTION
-
-    @property
-    def recorded(self) -> dict[str, Any]:
-        """What is written beside each answer."""
-        recorded: dict[str, Any] = {
-            "model": self.model,
-            "setting": self.setting,
-            "seed": self.seed,
-            "prompt": VERSION,
-            "instruction": PUBLISHED if self.instruction == INSTRUCTION else self.instruction,
-        }
-        if self.setting > 1:
-            recorded |= {"object_box": self.object_box, "coordinates": self.unit}
-        return recorded | ({"people": self.people} if self.people else {})
-
-
 def setting_of(questions: Questions, setting: int | None, *, object_box: bool = False) -> int:
     """Choose the setting, and check that the questions have the boxes for it.
 
@@ -204,18 +159,26 @@ class Asker:
     ----------
     questions : Questions
         What is asked.
-    settings : Settings
-        How.
     client : Client
         The model.
     find : callable
         Gives the file of an image by its name, None where there is none.
     answers : AnswerFile
         Where answers are kept.
+    setting : {1, 2, 3}
+        Of the paper.
     people : AnswerFile or None
         Where the replies with the boxes of people are kept, in setting 3 without detections.
     detections : Detections or None
         The people whom a detector found, in setting 3.
+    seed : int
+        Of the order of the options.
+    object_box : bool
+        Whether the box of the object is given, too, where that of a person is.
+    unit : {"pixels", "thousandths"}
+        How boxes are written.
+    instruction : str
+        How to answer, by default as the paper prints it.
     limit : int or None
         Only so many questions, the first of the file, are asked.
     workers : int
@@ -225,15 +188,35 @@ class Asker:
     """
 
     questions: Questions
-    settings: Settings
     client: Client
     find: Find
     answers: AnswerFile
+    setting: int
     people: AnswerFile | None = None
     detections: Detections | None = None
+    seed: int = 0
+    object_box: bool = False
+    unit: Unit = "pixels"
+    instruction: str = INSTRUCTION
     limit: int | None = None
     workers: int = 8
     progress: Callable[[int], Any] = field(default=lambda questions: None)
+
+    @cached_property
+    def recorded(self) -> dict[str, Any]:
+        """What is written beside each answer: the same for all answers of a file."""
+        recorded: dict[str, Any] = {
+            "model": self.client.endpoint.model,
+            "setting": self.setting,
+            "seed": self.seed,
+            "prompt": VERSION,
+            "instruction": PUBLISHED if self.instruction == INSTRUCTION else self.instruction,
+        }
+        if self.setting > 1:
+            recorded |= {"object_box": self.object_box, "coordinates": self.unit}
+        if self.setting == 3:
+            recorded["people"] = BY_MODEL if self.detections is None else self.detections.name
+        return recorded
 
     @cached_property
     def before(self) -> frozenset[tuple[str, str]]:
@@ -247,8 +230,9 @@ class Asker:
         answered: set[tuple[str, str]] = set()
         for number, line in enumerate(self.answers.lines, 1):
             where = f"{self.answers.path}: line {number}"
-            check_settings(where, line, self.settings.recorded, RECORDED)
-            image, name = line["image"], line.get("question")
+            check_settings(where, line, self.recorded, RECORDED)
+            image: Any = line["image"]
+            name: Any = line.get("question")
             named = isinstance(image, str) and isinstance(name, str)
             place = self.questions.index_of.get((image, name)) if named else None
             if place is None or not _same(line.get("options"), self.questions.questions[place]):
@@ -274,7 +258,7 @@ class Asker:
         options = {key: RECORDED[key] for key in OF_PEOPLE}
         for number, line in enumerate(self.people.lines, 1):
             where = f"{self.people.path}: line {number}"
-            check_settings(where, line, self.settings.recorded, options)
+            check_settings(where, line, self.recorded, options)
         return {str(line["image"]): str(line.get("reply")) for line in self.people.lines}
 
     @cached_property
@@ -295,8 +279,8 @@ class Asker:
             size = None if path is None else picture_size(path)
             if size is None:
                 continue
-            frame = Frame(width=size[0], height=size[1], unit=self.settings.unit)
-            if self.settings.setting > 1 and not all(
+            frame = Frame(width=size[0], height=size[1], unit=self.unit)
+            if self.setting > 1 and not all(
                 frame.holds(self._boxes[place]) for place in group.places
             ):
                 outside.append(group.image)
@@ -319,7 +303,7 @@ class Asker:
                 f"{some_of(cost.outside)}; are these the pictures that were annotated?"
             )
         both = all(each.object is not None for each in self.asked)
-        if self.settings.setting == 2 and both and not self.settings.object_box:
+        if self.setting == 2 and both and not self.object_box:
             notes.append(
                 f"{self.questions.file}: the questions have boxes of objects, too, which are not "
                 "sent; --object-box sends them"
@@ -362,21 +346,21 @@ class Asker:
             "questions": len(self.asked),
             "answered": before + self.answers.kept,
             "answered_before": before,
-            "without_person": without if self.settings.setting == 3 else None,
+            "without_person": without if self.setting == 3 else None,
             "unread_people": unread,
         }
 
     def _work(self, group: ImageQuestions, picture: SentPicture) -> None:
         """Ask the questions about an image, in a thread, and keep the answers."""
-        frame = Frame(width=picture.width, height=picture.height, unit=self.settings.unit)
-        finding = self.settings.setting == 3
+        frame = Frame(width=picture.width, height=picture.height, unit=self.unit)
+        finding = self.setting == 3
         people = self._found(group.image, picture, frame) if finding else ()
         for place in group.places:
             question = self.asked[place]
             line: dict[str, Any] = {
                 "image": question.image,
                 "question": question.name,
-                "options": shown_order(question, self.settings.seed),
+                "options": shown_order(question, self.seed),
             }
             person = None
             if finding:
@@ -387,7 +371,7 @@ class Asker:
             else:
                 text = self._text(place, frame, person)
                 line["reply"] = self.client.ask(message(picture.url, text))
-            self.answers.keep({**line, **self.settings.recorded})
+            self.answers.keep({**line, **self.recorded})
 
     def _found(self, image: str, picture: SentPicture, frame: Frame) -> tuple[Box, ...]:
         """Return the boxes of the people in an image."""
@@ -398,21 +382,21 @@ class Asker:
             assert self.people is not None
             reply = self.client.ask(message(picture.url, people_text(frame)))
             # Kept before its questions are asked: one that fails must not cost this reply again.
-            recorded = {key: self.settings.recorded[key] for key in OF_PEOPLE}
+            recorded = {key: self.recorded[key] for key in OF_PEOPLE}
             self.people.keep({"image": image, "reply": reply, **recorded})
             self.known[image] = reply
         return read_boxes(reply, frame) or ()
 
     def _text(self, place: int, frame: Frame, person: Box | None = None) -> str:
         """Word a question; about the box in the file where no other is given."""
-        if person is None and self.settings.setting > 1:
+        if person is None and self.setting > 1:
             person = self._boxes[place]
         return question_text(
-            shown_order(self.asked[place], self.settings.seed),
+            shown_order(self.asked[place], self.seed),
             frame,
             person=person,
-            object_box=self._object_boxes[place] if self.settings.object_box else None,
-            instruction=self.settings.instruction,
+            object_box=self._object_boxes[place] if self.object_box else None,
+            instruction=self.instruction,
         )
 
     @cached_property

@@ -11,7 +11,8 @@ from dataclasses import replace
 from typing import Any
 
 from diaghoi.choice.analyses import selection_rates
-from diaghoi.choice.evaluation import METRICS, REPLIES, SUBSETS, ChoiceEvaluation, Tally
+from diaghoi.choice.answers import REPLIES
+from diaghoi.choice.evaluation import METRICS, SUBSETS, ChoiceEvaluation, Tally
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.study import StudyModel, check_models
 from diaghoi.comparison.tables import model_rows
@@ -62,12 +63,7 @@ def compare_choices(
     InputError
         Where the questions are not the same.
     """
-    asked = [each.answers.questions for each in (first, second)]
-    if asked[0].questions != asked[1].questions:
-        raise InputError(
-            f"{asked[0].file} and {asked[1].file}: models that answered different questions cannot "
-            "be compared; give answers to the same questions"
-        )
+    _check_same((first, second))
     tallies = first.tallies[""], second.tallies[""]
     images = tallies[0].images
     check_settings(images, resamples, confidence)
@@ -85,6 +81,17 @@ def compare_choices(
         confidence=confidence,
         progress=progress,
     )
+
+
+def _check_same(evaluations: Sequence[ChoiceEvaluation]) -> None:
+    """Refuse models that answered different questions."""
+    questions = evaluations[0].answers.questions
+    for each in evaluations:
+        if each.answers.questions.questions != questions.questions:
+            raise InputError(
+                f"'{each.answers.label}' answers {each.answers.questions.file}, others "
+                f"{questions.file}; compare answers to the same questions"
+            )
 
 
 def _path(metric: str) -> str:
@@ -120,16 +127,11 @@ def compare_choices_table(
     if not evaluations:
         raise InputError("there is no model to compare; give at least one")
     questions = evaluations[0].answers.questions
-    for each in evaluations:
-        if each.answers.questions.questions != questions.questions:
-            raise InputError(
-                f"'{each.answers.label}' answers {each.answers.questions.file}, others "
-                f"{questions.file}; compare answers to the same questions"
-            )
+    _check_same(evaluations)
     labelled = check_models([StudyModel(label=each.answers.label) for each in evaluations])
     groups = groups or [""] * len(evaluations)
     models = tuple(replace(each, stage=of) for each, of in zip(labelled, groups, strict=True))
-    ways = dict.fromkeys(each.how for each in evaluations if each.how != REPLIES)
+    ways = dict.fromkeys(each.answers.how for each in evaluations if each.answers.how != REPLIES)
     signature = [f"{len(questions):,} questions", *(f"detectors: {way}" for way in ways)]
     return Comparison(
         dataset=questions.dataset,
@@ -166,9 +168,9 @@ def _scores(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel
     ]
     # Which triplets of detectors count, and where.
     ways = dict.fromkeys(
-        ", ".join(filter(None, (each.how, each.answers.where)))
+        f"{each.answers.how}, {each.answers.where}".removesuffix(", ")
         for each in evaluations
-        if each.how != REPLIES
+        if each.answers.how != REPLIES
     )
     caption = ["EM: exact match.", *([PEOPLE] if parted else [])]
     caption += [f"Detectors: {'; '.join(ways)}."] if ways else []

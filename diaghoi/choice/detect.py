@@ -116,14 +116,14 @@ def detected_answers(
             f"{predictions.source or 'predictions'}: the detector gives no scores, so that none of "
             "its triplets is better than another; give one with scores"
         )
-    match = match_of(questions, match)
+    selection, match = selection or Selection(), match_of(questions, match)
     row = _rows(predictions, questions)
     start, count = runs(predictions.triplet_image, row)
     question, triplet = expand(start, count)
     on = _reached(predictions, questions, match, question, triplet)
     on &= ~np.isnan(predictions.scores[triplet])
     question, triplet = question[on], triplet[on]
-    taken = _selected(predictions, selection or Selection(), question, triplet)
+    taken = _selected(predictions, selection, question, triplet)
     picked = _picked(predictions, questions, question[taken], triplet[taken])
     answers = tuple(
         Answer(picked=in_order(each, options), how=MISSING if image < 0 else DETECTED)
@@ -135,6 +135,7 @@ def detected_answers(
         questions=questions,
         answers=answers,
         notes=tuple(_notes(predictions, questions, match, row, met)),
+        how=selection.description,
         where=WHERE[match],
     )
 

@@ -38,8 +38,6 @@ if TYPE_CHECKING:
 
 METRICS = ("instance_f1", "macro_f1", "micro_f1", "exact_match")
 SUBSETS = ("single", "multi")
-REPLIES = "replies"
-"""The origin of answers that a model gave itself."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -216,15 +214,12 @@ class ChoiceEvaluation:
         Of the model.
     tallies : dict of Tally
         ``""`` for all questions; ``single`` and ``multi`` where that is known.
-    how : str
-        Origin of the answers: :data:`REPLIES`, or how triplets of a detector were selected.
     notes : tuple of str
         Remarks on the numbers for their reader.
     """
 
     answers: Answers
     tallies: dict[str, Tally]
-    how: str
     notes: tuple[str, ...]
 
     @cached_property
@@ -239,7 +234,7 @@ class ChoiceEvaluation:
             "diaghoi": __version__,
             "label": self.answers.label,
             "dataset": self.answers.questions.dataset,
-            "how": self.how,
+            "how": self.answers.how,
             **self.metrics,
             "classes": self.tallies[""].class_rows(),
             "answers": self.answers.ways,
@@ -252,7 +247,6 @@ def evaluate_answers(
     answers: Answers,
     *,
     people: Mapping[str, bool] | None = None,
-    how: str = REPLIES,
     notes: tuple[str, ...] = (),
 ) -> ChoiceEvaluation:
     """Score the answers of a model.
@@ -263,8 +257,6 @@ def evaluate_answers(
         From :func:`diaghoi.choice.read_answers` or :func:`diaghoi.choice.detected_answers`.
     people : mapping of bool, optional
         Whether an image is multi-person; by default single and multi-person are not reported.
-    how : str
-        Origin of the answers.
     notes : tuple of str
         Further notes.
     """
@@ -281,7 +273,7 @@ def evaluate_answers(
             f"questions; the published script divides by images, "
             f"{100 * int(whole.exact.sum()) / images:.2f}",
         )
-    return ChoiceEvaluation(answers=answers, tallies=tallies, how=how, notes=notes)
+    return ChoiceEvaluation(answers=answers, tallies=tallies, notes=notes)
 
 
 def choice_bootstrap(

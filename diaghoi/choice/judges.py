@@ -14,7 +14,7 @@ In the paper all judges are language models that see the picture
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol
@@ -23,7 +23,7 @@ import numpy as np
 
 from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
 from diaghoi.choice.classes import NO_INTERACTION, Interaction, normalised, time_sensitive_classes
-from diaghoi.choice.verdict_files import FileJudge
+from diaghoi.choice.verdict_files import read_verdicts
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.language.endpoint import Endpoint, read_endpoints
@@ -55,25 +55,53 @@ class Judge(Protocol):
         """Return the verdicts on the candidates of each target."""
 
 
-class TimeSensitiveJudge:
-    """Calls all 68 classes of appendix A consistent with any picture.
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RuleJudge:
+    """Gives the verdicts of a rule.
+
+    Parameters
+    ----------
+    name : str
+        Name for tables and files.
+    rule : callable
+        ``(target, candidate) -> verdict``, None where it cannot say.
+    sees_pictures : bool
+        Whether the rule goes by the picture, and not words alone.
+    notes : tuple of str
+        Remarks for readers of the benchmark.
+    """
+
+    name: str
+    rule: Callable[[Target, Interaction], bool | None]
+    sees_pictures: bool = False
+    notes: tuple[str, ...] = ()
+
+    def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
+        """Return the verdicts on the candidates of each target."""
+        return [
+            {
+                each: verdict
+                for each in target.candidates
+                if (verdict := self.rule(target, each)) is not None
+            }
+            for target in asked
+        ]
+
+
+def time_sensitive_judge() -> RuleJudge:
+    """Make a judge that calls all 68 classes of appendix A consistent with any picture.
 
     Counterparts of annotated classes are never candidates; this judge also rules out the classes
     whose counterpart is not annotated, or not a class: ``open`` of a refrigerator.
     """
-
-    name = TIME_SENSITIVE
-    sees_pictures = False
-    notes = ()
-
-    def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
-        """Return the verdicts on the candidates of each target."""
-        listed = time_sensitive_classes()
-        return [{each: normalised(each) in listed for each in one.candidates} for one in asked]
+    listed = time_sensitive_classes()
+    return RuleJudge(name=TIME_SENSITIVE, rule=lambda target, each: normalised(each) in listed)
 
 
-class SimilarityJudge:
-    """Calls candidates consistent that mean nearly the same as an annotated action on the object.
+def similarity_judge(
+    table: Similarity, image_targets: Iterable[ImageTargets], threshold: float = THRESHOLD
+) -> RuleJudge:
+    """Make a judge that calls candidates consistent that mean nearly the same as an annotated one.
 
     Parameters
     ----------
@@ -82,57 +110,55 @@ class SimilarityJudge:
     image_targets : iterable of ImageTargets
         The table is fitted to their verbs.
     threshold : float
-        The similarity in [0, 1] from which two actions can be the same.
+        The similarity in [0, 1] from which two actions on the same object can be the same.
     """
+    targets = [each for image in image_targets for each in (image.scene, *image.people)]
+    named = {each.verb for one in targets for each in (*one.candidates, *one.annotated)}
+    verbs = sorted(named - {NO_INTERACTION})
+    fitted = fit(table, [verb.replace("_", " ") for verb in verbs])
+    missing = [verb.replace(" ", "_") for verb in fitted.missing]
+    row = {verb: number for number, verb in enumerate(verbs)}
+    notes = table.notes
+    if missing:
+        notes += (
+            f"{table.source or table.name}: does not have {len(missing)} of {len(verbs)} "
+            f"verbs, which then are no negatives: {some_of(missing)}",
+        )
 
-    sees_pictures = False
-
-    def __init__(
-        self, table: Similarity, image_targets: Iterable[ImageTargets], threshold: float = THRESHOLD
-    ) -> None:
-        self.name = f"similarity:{table.name}"
-        self.threshold = threshold
-        targets = [each for image in image_targets for each in (image.scene, *image.people)]
-        named = {each.verb for one in targets for each in (*one.candidates, *one.annotated)}
-        verbs = sorted(named - {NO_INTERACTION})
-        fitted = fit(table, [verb.replace("_", " ") for verb in verbs])
-        missing = [verb.replace(" ", "_") for verb in fitted.missing]
-        self._values, self._verbs = fitted.similarity, {verb: n for n, verb in enumerate(verbs)}
-        self._missing = frozenset(missing)
-        self.notes: tuple[str, ...] = table.notes
-        if missing:
-            self.notes += (
-                f"{table.source or table.name}: does not have {len(missing)} of {len(verbs)} "
-                f"verbs, which then are no negatives: {some_of(missing)}",
-            )
-
-    def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
-        """Return the verdicts on the candidates of each target."""
-        return [
-            {
-                each: self._near(each, target)
-                for each in target.candidates
-                if each.verb not in self._missing
-            }
-            for target in asked
-        ]
-
-    def _near(self, candidate: Interaction, target: Target) -> bool:
+    def near(target: Target, candidate: Interaction) -> bool | None:
         """Whether a candidate is near something annotated; "no interaction" never is."""
+        if candidate.verb in missing:
+            return None
         done = [
-            self._verbs[each.verb]
+            row[each.verb]
             for each in target.annotated
             if each.object == candidate.object and each.verb != NO_INTERACTION
         ]
         if candidate.verb == NO_INTERACTION or not done:
             return False
-        verb = np.full(len(done), self._verbs[candidate.verb], dtype=np.int64)
-        return bool(self._values.at(verb, np.array(done, dtype=np.int64)).max() >= self.threshold)
+        verb = np.full(len(done), row[candidate.verb], dtype=np.int64)
+        values = fitted.similarity.at(verb, np.array(done, dtype=np.int64))
+        return bool(values.max() >= threshold)
+
+    return RuleJudge(name=f"similarity:{table.name}", rule=near, notes=notes)
 
 
-def is_address(text: str) -> bool:
-    """Whether a judge is a model at an address."""
-    return "://" in text.split(",")[0]
+def file_judge(
+    path: Path, image_targets: Sequence[ImageTargets], vocabulary: Vocabulary, origin: int = 0
+) -> RuleJudge:
+    """Make a judge that gives the verdicts of a file, and none on the rest.
+
+    Parameters and errors are those of :func:`diaghoi.choice.verdict_files.read_verdicts`.
+    """
+    verdicts, notes = read_verdicts(path, image_targets, vocabulary, origin)
+
+    def verdict(target: Target, candidate: Interaction) -> bool | None:
+        name = normalised(candidate)
+        # A verdict on the person comes before one on the image.
+        on_image = verdicts.get((target.image, None, name))
+        return verdicts.get((target.image, target.person, name), on_image)
+
+    return RuleJudge(name=str(path), rule=verdict, sees_pictures=True, notes=notes)
 
 
 def read_models(texts: Sequence[str]) -> dict[str, Endpoint]:
@@ -143,16 +169,16 @@ def read_models(texts: Sequence[str]) -> dict[str, Endpoint]:
     InputError
         As :func:`diaghoi.language.endpoint.read_endpoints`.
     """
-    models = [text for text in texts if is_address(text)]
+    models = [text for text in texts if "://" in text.split(",")[0]]
     return dict(zip(models, read_endpoints(models, OPTION), strict=True))
 
 
-def judge_files(texts: Sequence[str]) -> list[Path]:
-    """List the files that judges are read from."""
+def judge_files(texts: Sequence[str], models: Collection[str]) -> list[Path]:
+    """List the files that judges are read from, beside the models."""
     return [
         _similarity(text)[0] if text.startswith(SIMILARITY) else Path(text)
         for text in texts
-        if text != TIME_SENSITIVE and not is_address(text)
+        if text != TIME_SENSITIVE and text not in models
     ]
 
 
@@ -191,14 +217,14 @@ def read_judges(
     judges: list[Judge] = []
     for text in texts:
         if text == TIME_SENSITIVE:
-            judges.append(TimeSensitiveJudge())
+            judges.append(time_sensitive_judge())
         elif text.startswith(SIMILARITY):
             path, threshold = _similarity(text)
-            judges.append(SimilarityJudge(read_similarity(path), image_targets, threshold))
-        elif is_address(text):
+            judges.append(similarity_judge(read_similarity(path), image_targets, threshold))
+        elif text in models:
             judges.append(models[text])
         elif Path(text).exists():
-            judges.append(FileJudge(Path(text), image_targets, vocabulary, origin))
+            judges.append(file_judge(Path(text), image_targets, vocabulary, origin))
         else:
             raise InputError(
                 f"{OPTION} {text!r:.100}: there is no such file"

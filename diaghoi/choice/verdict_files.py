@@ -22,7 +22,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
+from diaghoi.choice.candidates import ImageTargets
 from diaghoi.choice.classes import ARTICLE, Interaction, interactions_of, normalised, parse_option
 from diaghoi.choice.people import SAME_PERSON
 from diaghoi.choice.questions import json_rows, load_if_json
@@ -34,11 +34,17 @@ from diaghoi.formats.columns.checks import shown
 
 POSITIVE = ("positive", "consistent", "yes", "true", "1")
 NEGATIVE = ("negative", "inconsistent", "no", "false", "0")
-_Key = tuple[str, int | None, Interaction]
+Verdict = tuple[str, int | None, Interaction]
+"""What a verdict is about: image, index of the person or None, and normalised interaction."""
 
 
-class FileJudge:
-    """Gives the verdicts of a file, and none on the rest.
+def read_verdicts(
+    path: Path,
+    image_targets: Sequence[ImageTargets],
+    vocabulary: Vocabulary,
+    origin: int = 0,
+) -> tuple[dict[Verdict, bool], tuple[str, ...]]:
+    """Read the verdicts of a file.
 
     Parameters
     ----------
@@ -51,100 +57,87 @@ class FileJudge:
     origin : {0, 1}
         Whether pixels of boxes in the file are counted from zero or one.
 
+    Returns
+    -------
+    verdicts : dict of bool
+        By image, index of the person (None for the image) and normalised interaction.
+    notes : tuple of str
+        Images that are not asked about.
+
     Raises
     ------
     InputError
         For a file of another kind, a row that cannot be understood, and two rows that contradict
         each other; the message names file and line.
     """
-
-    sees_pictures = True
-
-    def __init__(
-        self,
-        path: Path,
-        image_targets: Sequence[ImageTargets],
-        vocabulary: Vocabulary,
-        origin: int = 0,
-    ) -> None:
-        self.name = str(path)
-        self._margin = vocabulary.protocol.margin
-        self._origin = origin
-        annotated = {each for image in image_targets for each in image.scene.annotated}
-        classes = [*interactions_of(vocabulary), *sorted(annotated)]
-        self._named = {_plain(each): normalised(each) for each in classes}
-        self._verdicts: dict[_Key, bool] = {}
-        places: dict[_Key, str] = {}
-        targets = {each.image: each for each in image_targets}
-        others: dict[str, None] = {}
-        for where, row in _rows(path):
-            image, verdict = str(_cell(where, row, "image")), _verdict(where, row)
-            if image not in targets:
-                others[image] = None
-            if verdict is None or image not in targets:
-                continue
-            key = (image, self._person(where, targets[image], row), self._class(where, row))
-            if self._verdicts.setdefault(key, verdict) != verdict:
+    margin = vocabulary.protocol.margin
+    annotated = {each for image in image_targets for each in image.scene.annotated}
+    classes = {
+        _plain(each): normalised(each)
+        for each in (*interactions_of(vocabulary), *sorted(annotated))
+    }
+    verdicts: dict[Verdict, bool] = {}
+    places: dict[Verdict, str] = {}
+    targets = {each.image: each for each in image_targets}
+    others: dict[str, None] = {}
+    for where, row in _rows(path):
+        image, verdict = str(_cell(where, row, "image")), _verdict(where, row)
+        if image not in targets:
+            others[image] = None
+        elif verdict is not None:
+            person = _person(where, targets[image], row, origin, margin)
+            key = (image, person, _class(where, row, classes))
+            if verdicts.setdefault(key, verdict) != verdict:
                 raise InputError(
                     f"{where}: contradicts {places[key]} about {key[2].name!r}; keep one of them"
                 )
             places.setdefault(key, where.removeprefix(f"{path}: "))
-        self.notes: tuple[str, ...] = ()
-        if not self._verdicts:
-            raise InputError(
-                f"{path}: has no verdict on any of the {len(targets)} images that are asked about; "
-                f"the first is {some_of(list(targets), 1)} there and "
-                f"{some_of(list(others), 1) or 'none'} here"
-            )
-        if others:
-            named = some_of(list(others))
-            self.notes = (f"{path}: {len(others)} images in it are not asked about: {named}",)
-
-    def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
-        """Return the verdicts on the candidates of each target."""
-        return [dict(self._verdicts_on(target)) for target in asked]
-
-    def _verdicts_on(self, target: Target) -> Iterator[tuple[Interaction, bool]]:
-        for each in target.candidates:
-            # A verdict on the person comes before one on the image.
-            for person in (target.person, None):
-                verdict = self._verdicts.get((target.image, person, normalised(each)))
-                if verdict is not None:
-                    yield each, verdict
-                    break
-
-    def _class(self, where: str, row: Mapping[str, Any]) -> Interaction:
-        if row.get("class") in (None, ""):
-            verb, thing = (str(_cell(where, row, key)) for key in ("verb", "object"))
-            name = _plain(Interaction(verb, thing))
-        else:
-            text = str(row["class"])
-            name = _plain(parse_option(text) if ARTICLE in text else Interaction(text, ""))
-        if name not in self._named:
-            raise InputError(
-                f"{where}: {name!r} is not a class of the data set"
-                f"{close_matches(name, self._named)}; give verb and object, or class, by name"
-            )
-        return self._named[name]
-
-    def _person(self, where: str, image: ImageTargets, row: Mapping[str, Any]) -> int | None:
-        """Find the person of a row by number or box."""
-        value = row.get("person")
-        if value is None or value == "":
-            return None
-        numbers = _numbers(value)
-        if len(numbers) == 1 and numbers[0] in range(len(image.people)):
-            return int(numbers[0])
-        if len(numbers) == 4:
-            boxes = np.array([each.box for each in image.people], dtype=np.float64)
-            box = np.broadcast_to(np.array(numbers) - self._origin, boxes.shape)
-            overlap = box_iou(boxes, box, self._margin)
-            if overlap.max() >= SAME_PERSON:
-                return int(overlap.argmax())
+    if not verdicts:
         raise InputError(
-            f"{where}: {shown(value)} is none of the {len(image.people)} annotated people of "
-            f"{image.image}; give a number from 0, from the left, or the box x1 y1 x2 y2"
+            f"{path}: has no verdict on any of the {len(targets)} images that are asked about; "
+            f"the first is {some_of(list(targets), 1)} there and "
+            f"{some_of(list(others), 1) or 'none'} here"
         )
+    note = f"{path}: {len(others)} images in it are not asked about: {some_of(list(others))}"
+    return verdicts, (note,) if others else ()
+
+
+def _class(where: str, row: Mapping[str, Any], classes: Mapping[str, Interaction]) -> Interaction:
+    """Find the normalised interaction of a row."""
+    if row.get("class") in (None, ""):
+        verb, thing = (str(_cell(where, row, key)) for key in ("verb", "object"))
+        name = _plain(Interaction(verb, thing))
+    else:
+        text = str(row["class"])
+        name = _plain(parse_option(text) if ARTICLE in text else Interaction(text, ""))
+    if name not in classes:
+        raise InputError(
+            f"{where}: {name!r} is not a class of the data set{close_matches(name, classes)}; give "
+            "verb and object, or class, by name"
+        )
+    return classes[name]
+
+
+def _person(
+    where: str, image: ImageTargets, row: Mapping[str, Any], origin: int, margin: float
+) -> int | None:
+    """Find the person of a row by number or box."""
+    value = row.get("person")
+    if value is None or value == "":
+        return None
+    numbers = _numbers(value)
+    if len(numbers) == 1 and numbers[0] in range(len(image.people)):
+        return int(numbers[0])
+    if len(numbers) == 4:
+        boxes = np.array([each.box for each in image.people], dtype=np.float64)
+        box = np.broadcast_to(np.array(numbers) - origin, boxes.shape)
+        overlap = box_iou(boxes, box, margin)
+        if overlap.max() >= SAME_PERSON:
+            return int(overlap.argmax())
+    raise InputError(
+        f"{where}: {shown(value)} is none of the {len(image.people)} annotated people of "
+        f"{image.image}; give a number from 0, from the left, or the box x1 y1 x2 y2"
+    )
 
 
 @lru_cache(maxsize=1 << 16)

@@ -12,12 +12,11 @@ import numpy as np
 import typer
 
 from diaghoi.choice.analyses import count_distractors, position_bias, selection_rates
-from diaghoi.choice.answers import Answers, load_answers, read_answers
+from diaghoi.choice.answers import REPLIES, Answers, load_answers, read_answers
 from diaghoi.choice.comparison import compare_choices, compare_choices_table
 from diaghoi.choice.detect import TOP, WAYS, Selection, detected_answers, match_of
 from diaghoi.choice.evaluation import (
     METRICS,
-    REPLIES,
     ChoiceEvaluation,
     choice_bootstrap,
     evaluate_answers,
@@ -291,8 +290,7 @@ def detect(choices: DetectOptions) -> None:
         asked, several, notes = choices.asked.read(detector.reading.dataset, bar)
         bar.start("reading predictions")
         found = detector.answers(choices.predictions, asked, stem)
-        how = detector.selection.description
-        evaluation = evaluate_answers(found, people=several, how=how, notes=notes)
+        evaluation = evaluate_answers(found, people=several, notes=notes)
         result = choices.result(evaluation, bar)
     choices.finish(result, evaluation, stem)
 
@@ -364,11 +362,10 @@ def compare(choices: CompareOptions) -> None:
             bar.start(f"reading {label or file.stem}")
             content = load_answers(file)
             if content is not None:
-                found, how = read_answers(content, asked, label=label or None), REPLIES
+                found = read_answers(content, asked, label=label or None)
             else:
                 found = detector.answers(file, asked, label or file.stem)
-                how = detector.selection.description
-            evaluations.append(evaluate_answers(found, people=several, how=how, notes=notes))
+            evaluations.append(evaluate_answers(found, people=several, notes=notes))
         comparison = compare_choices_table(evaluations, _headings(evaluations, headings))
         if tests.significance:
             first, *others = evaluations
@@ -390,7 +387,7 @@ def compare(choices: CompareOptions) -> None:
 def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> list[str]:
     """Group models as the user says, else by how they answered; no groups where there is one."""
     groups = [
-        heading or (VLM if each.how == REPLIES else DETECTOR)
+        heading or (VLM if each.answers.how == REPLIES else DETECTOR)
         for heading, each in zip(given, evaluations, strict=True)
     ]
     return groups if len(set(groups)) > 1 or any(given) else []

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from diaghoi.choice.ask import BY_MODEL, Asker, Settings, read_instruction, run_notes, setting_of
+from diaghoi.choice.ask import Asker, read_instruction, run_notes, setting_of
 from diaghoi.choice.build import build_benchmark, drawn_targets, origin_of
 from diaghoi.choice.candidates import targets_in_images
 from diaghoi.choice.judges import check_judges, judge_files, read_judges, read_models
@@ -73,7 +74,7 @@ def ask(choices: AskOptions) -> None:
 
     Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
-    out, object_box, unit = choices.out, choices.object_box, choices.coordinates
+    out = choices.out
     found_in = out.with_name(f"{out.stem}.people.jsonl")
     inputs = [choices.questions, choices.detections, choices.instruction]
     how = choices.settings(inputs, found_in)
@@ -83,19 +84,20 @@ def ask(choices: AskOptions) -> None:
         asked = read_questions(choices.questions, dataset=choices.dataset)
         people = choices.people(asked)
         setting = 3 if people is not None else choices.setting
-        setting = setting_of(asked, setting, object_box=object_box)
-        finder = "" if setting != 3 else BY_MODEL if people is None else people.name
-        more: dict[str, Any] = {"seed": choices.seed, "object_box": object_box, "unit": unit}
+        setting = setting_of(asked, setting, object_box=choices.object_box)
+        how["unit"] = choices.coordinates
         if choices.instruction is not None:
-            more["instruction"] = read_instruction(choices.instruction)
-        settings = Settings(model=model, setting=setting, people=finder, **more)
+            how["instruction"] = read_instruction(choices.instruction)
     with ExitStack() as stack:
+        finds = setting == 3 and people is None
         asker = Asker(
             questions=asked,
-            settings=settings,
             answers=stack.enter_context(AnswerFile(out)),
-            people=stack.enter_context(AnswerFile(found_in)) if finder == BY_MODEL else None,
+            setting=setting,
+            people=stack.enter_context(AnswerFile(found_in)) if finds else None,
             detections=people,
+            seed=choices.seed,
+            object_box=choices.object_box,
             **how,
         )
         run = choices.run(
@@ -105,7 +107,7 @@ def ask(choices: AskOptions) -> None:
         if run is None:
             return
     done, cost, price = run
-    result = {"answers": str(out), **settings.recorded, **asker.result()}
+    result = {"answers": str(out), **asker.recorded, **asker.result()}
     estimate = {key: value for key, value in cost._asdict().items() if key != "outside"}
     result["estimate"] = estimate | {"price": price}
     told = (
@@ -168,13 +170,13 @@ class BuildOptions:
         """Whom questions are about: keyword arguments."""
         return {"seed": self.seed, "all_people": self.all_people}
 
-    def check(self, *, asks: bool) -> None:
+    def check(self, models: Collection[str], *, asks: bool) -> None:
         """Refuse paths that cannot be used, but those of judges to read, which are read at once."""
         outputs.check_folder(self.out)
         names = (*FILES, SHEET) if self.out.is_dir() else ()
         written = [*(self.out / name for name in names), self.results.json]
         written += [self.answers] if asks else []
-        outputs.check_outputs(written, [self.annotations, *judge_files(self.judge or ())])
+        outputs.check_outputs(written, [self.annotations, *judge_files(self.judge or (), models)])
         check_readable([self.annotations])
         if self.quality_sheet is not None:
             outputs.check_page()
@@ -192,7 +194,7 @@ def build(choices: BuildOptions) -> None:
     endpoints = read_models(texts)
     checking = choices.check_people
     asked = None if checking is None else read_endpoint(checking, "--check-people")
-    choices.check(asks=bool(endpoints) or asked is not None)
+    choices.check(endpoints, asks=bool(endpoints) or asked is not None)
     pictures = None if choices.images is None else Pictures(choices.images)
     models: dict[str, ModelJudge] = {}
     people: ModelJudge | None = None

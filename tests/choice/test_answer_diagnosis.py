@@ -244,5 +244,5 @@ def test_a_better_model_differs_and_an_equal_one_does_not() -> None:
 def test_answers_to_other_questions_are_not_compared() -> None:
     one = evaluate_answers(answered([([RIDE], [HOLD], [RIDE])] * 2))
     other = evaluate_answers(answered([([HOLD], [RIDE], [RIDE])] * 2))
-    with pytest.raises(InputError, match="answered different questions"):
+    with pytest.raises(InputError, match="compare answers to the same questions"):
         compare_choices(one, other, 10)

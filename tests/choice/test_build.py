@@ -26,7 +26,7 @@ from diaghoi.choice.candidates import Target, Verdicts, targets_in_images
 from diaghoi.choice.classes import indistinct_from, parse_option
 from diaghoi.choice.detect import detected_answers
 from diaghoi.choice.evaluation import evaluate_answers
-from diaghoi.choice.judges import TimeSensitiveJudge
+from diaghoi.choice.judges import time_sensitive_judge
 from diaghoi.choice.people import read_people
 from diaghoi.choice.questions import Questions, read_questions
 from diaghoi.data.scenes import Scenes
@@ -226,7 +226,7 @@ def test_the_summary_counts_what_was_made(tmp_path: Path) -> None:
     alone = image("HICO_z.jpg", [BOXES[0], BOXES[2]], [(0, 1, RIDE)])
     together = image("HICO_y.jpg", BOXES[:2], [(0, 1, HUG)])
     two = scenes([alone, together], scored=False)
-    found = built(two, TimeSensitiveJudge(), seed=3).to_dict()
+    found = built(two, time_sensitive_judge(), seed=3).to_dict()
     assert (found["images"], found["single"], found["multi"]) == (2, 1, 1)
     assert found["questions"] == {"setting_1": 2, "setting_2": 2, "setting_3": 2}
     assert found["right_options"]["setting_1"] == {"1": 2, "2": 0, "3": 0, "4": 0}

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -26,12 +28,9 @@ PEOPLE = {"HICO_0.jpg": False, "HICO_1.jpg": True, "HICO_2.jpg": True}
 def evaluation(label: str, *picked: list[str], people: bool = True) -> ChoiceEvaluation:
     rows = [([RIDE], [HOLD, WASH], each) for each in picked]
     answers = answered(rows)
-    object.__setattr__(answers, "label", label)
-    return evaluate_answers(
-        answers,
-        people=PEOPLE if people else None,
-        how="replies" if label.startswith("V") else "top 5 triplets of each image",
-    )
+    how = "replies" if label.startswith("V") else "top 5 triplets of each image"
+    answers = replace(answers, label=label, how=how)
+    return evaluate_answers(answers, people=PEOPLE if people else None)
 
 
 @pytest.fixture
@@ -156,8 +155,6 @@ def test_scores_that_are_undefined_are_not_drawn() -> None:
 
 
 def test_bars_are_picks_beyond_chance() -> None:
-    from dataclasses import replace
-
     answers = answered([([RIDE], [HOLD, WASH], [HOLD])] * 40)
     shown = tuple(
         each._replace(shown=(HOLD, RIDE, WASH), places=(0,), how="letters")

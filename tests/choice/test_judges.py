@@ -14,15 +14,16 @@ from support.scenes import BICYCLE, PERSON, RIDE, VOCABULARY, WASH, image, scene
 from diaghoi.choice.candidates import ImageTargets, Target, Verdicts, targets_in_images
 from diaghoi.choice.classes import Interaction
 from diaghoi.choice.judges import (
-    SimilarityJudge,
-    TimeSensitiveJudge,
+    RuleJudge,
+    file_judge,
     judge_files,
     read_judges,
     read_models,
     screen,
+    similarity_judge,
+    time_sensitive_judge,
 )
 from diaghoi.choice.model_judge import judge_text, read_judgement
-from diaghoi.choice.verdict_files import FileJudge
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pictures.asking import Frame
 from diaghoi.semantic.tables.similarity import Similarity
@@ -125,7 +126,7 @@ def test_a_fourth_judge_of_pictures_is_refused() -> None:
 
 def test_time_sensitive_classes_are_ruled_out() -> None:
     open_, clean = (Interaction(verb, "refrigerator") for verb in ("open", "clean"))
-    (said,) = TimeSensitiveJudge().judge([replace(CUP, candidates=(open_, clean))])
+    (said,) = time_sensitive_judge().judge([replace(CUP, candidates=(open_, clean))])
     assert said == {open_: YES, clean: NO}
 
 
@@ -144,7 +145,7 @@ def test_similar_actions_are_consistent_from_the_threshold_on() -> None:
     values = np.eye(5)
     values[0, 2] = values[2, 0] = 0.5
     values[0, 3] = values[3, 0] = 0.49
-    judge = SimilarityJudge(Similarity(names=names, values=values, name="t"), bicycles())
+    judge = similarity_judge(Similarity(names=names, values=values, name="t"), bicycles())
     rider = bicycles()[0].people[0]
     candidates = bicycle("push", "walk", "no_interaction", "jump")
     (said,) = judge.judge([replace(rider, candidates=candidates)])
@@ -153,12 +154,12 @@ def test_similar_actions_are_consistent_from_the_threshold_on() -> None:
     assert "jump" in judge.notes[-1]
 
 
-def verdicts(path: Path, text: str) -> FileJudge:
+def verdicts(path: Path, text: str) -> RuleJudge:
     path.write_text(text)
-    return FileJudge(path, bicycles(), VOCABULARY, 1)
+    return file_judge(path, bicycles(), VOCABULARY, 1)
 
 
-def said(judge: FileJudge, person: int | None, *verbs: str) -> dict[str, bool]:
+def said(judge: RuleJudge, person: int | None, *verbs: str) -> dict[str, bool]:
     subject = bicycles()[0]
     about = subject.scene if person is None else subject.people[person]
     (found,) = judge.judge([replace(about, candidates=bicycle(*verbs))])
@@ -246,12 +247,12 @@ def test_bad_files_of_verdicts_are_refused(tmp_path: Path, text: str, problem: s
 def test_a_table_that_csv_cannot_hold_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v").write_text(f"{HEAD}{'a' * 200_000},0,push,bicycle,no\n")
     with pytest.raises(InputError, match=r"v: not a CSV file \(field larger than"):
-        FileJudge(tmp_path / "v", bicycles(), VOCABULARY)
+        file_judge(tmp_path / "v", bicycles(), VOCABULARY)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"{tmp_path}: Is a directory; check the path"):
-        FileJudge(tmp_path, bicycles(), VOCABULARY)
+        file_judge(tmp_path, bicycles(), VOCABULARY)
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
@@ -259,7 +260,7 @@ def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     with pytest.raises(
         InputError, match=r"v: not a CSV file \(.*\); give verdicts as CSV or JSON lines"
     ):
-        FileJudge(tmp_path / "v", bicycles(), VOCABULARY)
+        file_judge(tmp_path / "v", bicycles(), VOCABULARY)
 
 
 @pytest.mark.parametrize(
@@ -297,8 +298,9 @@ def test_a_model_is_told_the_person_the_annotations_and_the_candidates() -> None
 def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("v.csv").write_text(f"{HEAD}a.jpg,0,push,bicycle,no\n")
-    Path("t,1.csv").write_text("a,b,score\nride,push,1\n")
+    Path("t,1.csv").write_text("a,b,score\nride,push,0.75\n")
     model = Says({})
+    models, rider = {"http://x/v1,m": model}, bicycles()[0].people[0]
     texts = [
         "http://x/v1,m",
         "v.csv",
@@ -306,11 +308,14 @@ def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> Non
         "similarity:t,1.csv",
         "similarity:t,1.csv,1",
     ]
-    found = read_judges(texts, bicycles(), VOCABULARY, {"http://x/v1,m": model})
-    kinds = [type(each) for each in found]
-    assert kinds == [Says, FileJudge, TimeSensitiveJudge, SimilarityJudge, SimilarityJudge]
-    assert found[-1].threshold == 1
-    assert judge_files(texts) == [Path("v.csv"), Path("t,1.csv"), Path("t,1.csv")]
+    found = read_judges(texts, bicycles(), VOCABULARY, models)
+    names = ["says", "v.csv", "time-sensitive", "similarity:t,1", "similarity:t,1"]
+    assert [each.name for each in found] == names
+    for judge, verdict in zip(found[3:], (YES, NO), strict=True):
+        assert judge.judge([replace(rider, candidates=bicycle("push"))]) == [
+            dict.fromkeys(bicycle("push"), verdict)
+        ]
+    assert judge_files(texts, models) == [Path("v.csv"), Path("t,1.csv"), Path("t,1.csv")]
 
 
 @pytest.mark.parametrize(
