@@ -231,23 +231,20 @@ def _positions(
     possible = np.flatnonzero(variance > 0).tolist()
     deviation = (picked - expected)[possible] / np.sqrt(variance[possible])
     p = [float(value) for value in 2 * norm.sf(np.abs(deviation))]
-    of_place = dict(zip(possible, zip(p, holm(p), strict=True), strict=True))
-    rows = []
-    for place, columns in enumerate(zip(shown, picked, expected, strict=True)):
-        often, picks, chance = map(float, columns)
-        single, corrected = of_place.get(place, (None, None))
-        rows.append(
-            {
-                "position": LETTERS[place],
-                "shown": int(often),
-                "picked": int(picks),
-                "expected": chance,
-                "excess": (picks - chance) / often if often else 0.0,
-                "p": single,
-                "p_holm": corrected,
-            }
-        )
-    return rows
+    single, corrected = (dict(zip(possible, values, strict=True)) for values in (p, holm(p)))
+    columns = zip(LETTERS, shown.tolist(), picked.tolist(), expected.tolist(), strict=False)
+    return [
+        {
+            "position": letter,
+            "shown": int(often),
+            "picked": int(picks),
+            "expected": chance,
+            "excess": (picks - chance) / often if often else 0.0,
+            "p": single.get(place),
+            "p_holm": corrected.get(place),
+        }
+        for place, (letter, often, picks, chance) in enumerate(columns)
+    ]
 
 
 def _sentence(bias: Mapping[str, Any]) -> str:

@@ -235,11 +235,11 @@ def _asked(where: str, line: Mapping[str, Any], questions: Questions) -> tuple[s
 
 
 def _answer(where: str, line: Mapping[str, Any], question: Question, unknown: list[str]) -> Answer:
-    """Read one answer; chosen texts that are not options are added to ``unknown``."""
+    """Read one answer; chosen texts that are no options are added to ``unknown``."""
     if "chosen" in line:
         texts = _texts(where, line, "chosen", "give a list of option texts")
         chosen = {text: _option(text, question) for text in texts}
-        unknown += [text for text, option in chosen.items() if option is None]
+        unknown += [shown(text) for text, option in chosen.items() if option is None]
         return Answer(picked=in_order(question, chosen.values()), how=CHOSEN)
     if "reply" not in line:
         raise InputError(
@@ -322,21 +322,13 @@ def _notes(
         for place, each in enumerate(questions.questions)
         if place not in answers
     ]
-    if missing:
-        yield (
-            f"{file}: {len(missing)} of {len(questions)} questions have no answer and count as "
-            f"empty: {some_of(missing)}"
-        )
-    if unasked:
-        yield (
-            f"{file}: {len(unasked)} answers are to other questions and are left out: "
-            f"{some_of(unasked)}"
-        )
-    if unknown:
-        yield (
-            f"{file}: {len(unknown)} chosen texts are no options of their question and count "
-            f"neither way: {some_of([shown(text) for text in unknown])}"
-        )
+    for names, what in (
+        (missing, f"of {len(questions)} questions have no answer and count as empty"),
+        (unasked, "answers are to other questions and are left out"),
+        (unknown, "chosen texts are no options of their question and count neither way"),
+    ):
+        if names:
+            yield f"{file}: {len(names)} {what}: {some_of(names)}"
     unread = Counter(answer.how for answer in answers.values() if answer.how in UNREAD)
     if unread:
         kinds = ", ".join(f"{number} {how}" for how, number in unread.most_common())

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi.choice.answers import FILLERS
-from diaghoi.choice.people import Detections, as_boxes, found_person
+from diaghoi.choice.people import Detections, found_person
 from diaghoi.choice.prompts import (
     INSTRUCTION,
     VERSION,
@@ -30,7 +30,7 @@ from diaghoi.choice.prompts import (
     read_boxes,
     shown_order,
 )
-from diaghoi.choice.questions import Box, Question, Questions
+from diaghoi.choice.questions import Box, Question, Questions, as_boxes
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.columns.checks import shown
@@ -98,16 +98,11 @@ def setting_of(questions: Questions, setting: int | None, *, object_box: bool = 
             "--object-box: objects are given beside the person that is asked about, in setting 2, "
             f"and this is setting {setting}; leave it out"
         )
-    for each in questions.questions:
-        if setting > 1 and each.human is None:
-            raise InputError(
-                f"{questions.file}: {each.where} has no box of the person, which setting "
-                f"{setting} needs; give questions with boxes, or --setting 1"
-            )
-        if object_box and each.object is None:
-            raise InputError(
-                f"{questions.file}: {each.where} has no box of the object; leave --object-box out"
-            )
+    if setting > 1:
+        what = f"box of the person, which setting {setting} needs"
+        questions.check_boxes(["human"], what, "give questions with boxes, or --setting 1")
+    if object_box:
+        questions.check_boxes(["object"], "box of the object", "leave --object-box out")
     return setting
 
 
@@ -336,19 +331,30 @@ class Asker:
             progress=self.progress,
         )
 
-    def result(self) -> dict[str, Any]:
-        """Count questions and answers, and name the images whose people cannot be read."""
+    def result(self) -> tuple[dict[str, Any], list[str]]:
+        """Count questions and answers, and say in notes what was not asked or not read."""
         before = sum((each.image, each.name) in self.before for each in self.asked)
         without = sum("chosen" in line for line in self.answers.lines)
         frame = Frame(width=1, height=1)
         unread = [name for name, reply in self.known.items() if read_boxes(reply, frame) is None]
-        return {
+        result = {
             "questions": len(self.asked),
             "answered": before + self.answers.kept,
             "answered_before": before,
             "without_person": without if self.setting == 3 else None,
             "unread_people": unread,
         }
+        notes = []
+        if without and self.setting == 3:
+            notes.append(
+                f"in {without:,} questions the person was not found; nothing is picked there"
+            )
+        if unread:
+            notes.append(
+                f"{len(unread)} replies about people hold no boxes that can be read: "
+                f"{some_of(unread)}"
+            )
+        return result, notes
 
     def _work(self, group: ImageQuestions, picture: SentPicture) -> None:
         """Ask the questions about an image, in a thread, and keep the answers."""
@@ -376,7 +382,7 @@ class Asker:
     def _found(self, image: str, picture: SentPicture, frame: Frame) -> tuple[Box, ...]:
         """Return the boxes of the people in an image."""
         if self.detections is not None:
-            return self.detections.of(image)
+            return self.detections.people.get(image, ())
         reply = self.known.get(image)
         if reply is None:
             assert self.people is not None
@@ -406,21 +412,6 @@ class Asker:
     @cached_property
     def _object_boxes(self) -> tuple[Box, ...]:
         return as_boxes(self.questions.boxes("object").tolist())
-
-
-def run_notes(result: dict[str, Any]) -> list[str]:
-    """Say what was not asked, or not read, of a result of :meth:`Asker.result`, a sentence each."""
-    notes = []
-    if result["without_person"]:
-        notes.append(
-            f"in {result['without_person']:,} questions the person was not found; nothing is "
-            "picked there"
-        )
-    if unread := result["unread_people"]:
-        notes.append(
-            f"{len(unread)} replies about people hold no boxes that can be read: {some_of(unread)}"
-        )
-    return notes
 
 
 def _same(options: Any, question: Question) -> bool:

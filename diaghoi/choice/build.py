@@ -20,16 +20,19 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.choice.candidates import ImageTargets, Target
+from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
 from diaghoi.choice.classes import Interaction, option_text
-from diaghoi.choice.judges import Judge, Screened, screen
-from diaghoi.choice.questions import FIRST, NAMES, Question, check_named
+from diaghoi.choice.judges import Judge
+from diaghoi.choice.questions import FIRST, NAMES, Question, check_named, origin_of, shifted
 from diaghoi.data.arrays.seeding import seeded
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, v_coco_images
 from diaghoi.exceptions import InputError
 
 OPTIONS = 4
+STAGES = 3
+"""Maximum number of judges that see pictures."""
+Candidates = tuple[Interaction, ...]
 SETTINGS = ("setting_1", "setting_2", "setting_3")
 """The scene; a person whose box is given; a person who has to be found first."""
 NOTHING, POOL, FEW = "not_annotated", "few_actions", "few_negatives"
@@ -41,6 +44,40 @@ REASONS = {
 """Why images are left out."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class JudgeRecord:
+    """What one judge said.
+
+    Parameters
+    ----------
+    judge : str
+        Name of the judge.
+    part : {"rules out", "groups", "confirms", "decides"}
+        Its role in the filter.
+    asked : int
+        Number of candidates that it was asked about.
+    verdicts : tuple of dict
+        The verdicts on each target.
+    """
+
+    judge: str
+    part: str
+    asked: int
+    verdicts: tuple[Verdicts, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Count candidates: ``asked``, ``consistent``, ``inconsistent`` and ``silent``."""
+        said = [verdict for verdicts in self.verdicts for verdict in verdicts.values()]
+        return {
+            "judge": self.judge,
+            "part": self.part,
+            "asked": self.asked,
+            "consistent": said.count(True),
+            "inconsistent": said.count(False),
+            "silent": self.asked - len(said),
+        }
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceBenchmark:
     """Questions made of annotations, and the images that were left out.
@@ -49,8 +86,6 @@ class ChoiceBenchmark:
     ----------
     dataset : str
         Name of the data set.
-    origin : {0, 1}
-        Whether pixels of boxes in questions are counted from zero or one.
     seed : int
         Seed by which people and options were drawn.
     image_targets : tuple of ImageTargets
@@ -59,8 +94,12 @@ class ChoiceBenchmark:
         The question on the whole of each image.
     people : tuple of Question
         The questions on people.
-    screened : Screened
-        The verdicts of the judges, including those on images that were left out later.
+    targets : tuple of Target
+        What judges were asked about, including images that were left out later.
+    negatives : tuple of tuple of Interaction
+        The candidates of each target that are negatives.
+    records : tuple of JudgeRecord
+        The verdicts of each judge on these targets.
     left_out : dict of str to tuple of str
         Images without questions, by the reasons of :data:`REASONS`.
     people_left_out : int
@@ -72,12 +111,13 @@ class ChoiceBenchmark:
     """
 
     dataset: str
-    origin: int
     seed: int
     image_targets: tuple[ImageTargets, ...]
     scenes: tuple[Question, ...]
     people: tuple[Question, ...]
-    screened: Screened
+    targets: tuple[Target, ...]
+    negatives: tuple[Candidates, ...]
+    records: tuple[JudgeRecord, ...]
     left_out: dict[str, tuple[str, ...]]
     people_left_out: int
     notes: tuple[str, ...]
@@ -123,7 +163,7 @@ class ChoiceBenchmark:
                 for reason, names in self.left_out.items()
             },
             "people_left_out": self.people_left_out,
-            "judges": [record.to_dict() for record in self.screened.records],
+            "judges": [record.to_dict() for record in self.records],
             "notes": list(self.notes),
         }
 
@@ -146,14 +186,14 @@ def build_benchmark(
     image_targets : sequence of ImageTargets
         What :func:`diaghoi.choice.candidates.targets_in_images` found in them.
     judges : sequence of Judge
-        As in :func:`diaghoi.choice.judges.screen`.
+        As in :func:`screen`.
     seed : int
         Decides, independently for each image, which person is asked about and which options are
         shown.
     all_people : bool
         Whether to ask about every annotated person, as the published questions on V-COCO do.
     progress : callable
-        As in :func:`diaghoi.choice.judges.screen`.
+        As in :func:`screen`.
 
     Raises
     ------
@@ -164,10 +204,10 @@ def build_benchmark(
     vocabulary = annotations.vocabulary
     asked = drawn_targets(image_targets, seed=seed, all_people=all_people)
     targets = [target for of_image in asked.values() for target in of_image]
-    screened = screen(targets, judges, progress=progress)
+    negatives, records = screen(targets, judges, progress=progress)
     made: dict[str, list[Question | None]] = defaultdict(list)
-    for target, negatives in zip(targets, screened.negatives, strict=True):
-        made[target.image].append(_question(target, negatives, seed, vocabulary))
+    for target, wrong in zip(targets, negatives, strict=True):
+        made[target.image].append(_question(target, wrong, seed, vocabulary))
     kept, scenes, people, lost = [], [], [], 0
     left_out = {
         NOTHING: [name for name in annotations.names.tolist() if name not in asked],
@@ -196,16 +236,112 @@ def build_benchmark(
         )
     return ChoiceBenchmark(
         dataset=vocabulary.name,
-        origin=origin_of(vocabulary),
         seed=seed,
         image_targets=tuple(kept),
         scenes=tuple(scenes),
         people=tuple(people),
-        screened=screened,
+        targets=tuple(targets),
+        negatives=tuple(negatives),
+        records=tuple(records),
         left_out={reason: tuple(names) for reason, names in left_out.items()},
         people_left_out=lost,
         notes=tuple(_notes(annotations, scenes, judges)),
     )
+
+
+def check_judges(judges: Sequence[Judge]) -> None:
+    """Refuse judges that the filter has no role for.
+
+    Raises
+    ------
+    InputError
+        Where there is none, or more than three see pictures.
+    """
+    if not judges:
+        raise InputError(
+            "annotations do not mark all that people do; give at least one --judge to say which "
+            "other actions are not there"
+        )
+    seeing = [judge.name for judge in judges if judge.sees_pictures]
+    if len(seeing) > STAGES:
+        raise InputError(
+            f"{len(seeing)} judges that go by pictures; give at most {STAGES}: one that groups "
+            "the candidates, one that confirms the negatives, and one for those it does not"
+        )
+
+
+def screen(
+    targets: Sequence[Target],
+    judges: Sequence[Judge],
+    *,
+    progress: Callable[[str, int], Any] = lambda judge, candidates: None,
+) -> tuple[list[Candidates], list[JudgeRecord]]:
+    """Let judges decide which candidates are negatives.
+
+    The first judge that sees pictures groups the candidates: those that it calls inconsistent with
+    the picture are retained. The second confirms them: what it calls negative is accepted. What it
+    calls positive may just be hard for it; leaving that out would make the benchmark easy for this
+    model, so a third judge decides on these. Judges that see words alone rule out before what they
+    call consistent. A candidate becomes a negative only where judges say so, never because they say
+    nothing.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        Targets with their candidates.
+    judges : sequence of Judge
+        In the order of the stages.
+    progress : callable
+        Called with the name of each judge and the number of candidates before it is asked.
+
+    Returns
+    -------
+    negatives : list of tuple of Interaction
+        The candidates of each target that are negatives, in the order of the candidates.
+    records : list of JudgeRecord
+        One for each judge, in the order in which they were asked.
+
+    Raises
+    ------
+    InputError
+        As :func:`check_judges`, or as a judge.
+    """
+    check_judges(judges)
+    records: list[JudgeRecord] = []
+
+    def refuted(judge: Judge, part: str, asked: Sequence[Candidates]) -> list[Candidates]:
+        """Return the candidates that a judge calls inconsistent."""
+        number = sum(map(len, asked))
+        progress(judge.name, number)
+        pairs = zip(targets, asked, strict=True)
+        said = iter(judge.judge([replace(one, candidates=of) for one, of in pairs if of]))
+        verdicts = tuple(next(said) if candidates else {} for candidates in asked)
+        records.append(JudgeRecord(judge=judge.name, part=part, asked=number, verdicts=verdicts))
+        return [
+            tuple(each for each in candidates if of_target.get(each) is False)
+            for candidates, of_target in zip(asked, verdicts, strict=True)
+        ]
+
+    left = [each.candidates for each in targets]
+    for judge in judges:
+        if not judge.sees_pictures:
+            left = refuted(judge, "rules out", left)
+    seeing = [judge for judge in judges if judge.sees_pictures]
+    if seeing:
+        left = refuted(seeing[0], "groups", left)
+    if len(seeing) > 1:
+        confirmed = refuted(seeing[1], "confirms", left)
+        if len(seeing) > 2:
+            # The third judge is asked only about what the second did not confirm.
+            pairs = list(zip(left, confirmed, strict=True))
+            doubted = [tuple(each for each in of if each not in sure) for of, sure in pairs]
+            decided = refuted(seeing[2], "decides", doubted)
+            confirmed = [
+                tuple(each for each in of if each in sure or each in more)
+                for (of, sure), more in zip(pairs, decided, strict=True)
+            ]
+        left = confirmed
+    return left, records
 
 
 def drawn_targets(
@@ -248,11 +384,9 @@ def _question(
     options = options_of(target, negatives, seed=seed)
     if options is None:
         return None
-    human = None
-    if target.box is not None:
-        x1, y1, x2, y2 = (side + origin_of(vocabulary) for side in target.box)
-        human = x1, y1, x2, y2
-    image, (right, wrong) = published_name(target.image, vocabulary), options
+    origin, (right, wrong) = origin_of(vocabulary.name), options
+    human = None if target.box is None else shifted(target.box, origin)
+    image = published_name(target.image, vocabulary)
     return Question(image=image, name=FIRST, right=right, wrong=wrong, human=human)
 
 
@@ -289,11 +423,6 @@ def _texts(
         places = rng.permutation(len(interactions))[:number].tolist()
         interactions = [interactions[place] for place in sorted(places)]
     return tuple(map(option_text, interactions))
-
-
-def origin_of(vocabulary: Vocabulary) -> int:
-    """Return the number of the first pixel in questions: 1 on HICO-DET, as annotated, else 0."""
-    return 1 if vocabulary.name == "hico-det" else 0
 
 
 def published_name(image: str, vocabulary: Vocabulary) -> str:

@@ -12,11 +12,10 @@ from typing import Any
 
 from diaghoi.choice.analyses import selection_rates
 from diaghoi.choice.answers import REPLIES
-from diaghoi.choice.evaluation import METRICS, SUBSETS, ChoiceEvaluation, Tally
+from diaghoi.choice.evaluation import METRICS, SUBSETS, ChoiceEvaluation
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.study import StudyModel, check_models
 from diaghoi.comparison.tables import model_rows
-from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.protocol import SEPARATOR
 from diaghoi.data.table import Cell, Column, Row, RowGroup, Table
 from diaghoi.exceptions import InputError
@@ -64,23 +63,24 @@ def compare_choices(
         Where the questions are not the same.
     """
     _check_same((first, second))
-    tallies = first.tallies[""], second.tallies[""]
-    images = tallies[0].images
-    check_settings(images, resamples, confidence)
-    return paired_differences(
+    one, other = first.tallies[""], second.tallies[""]
+    check_settings(one.images, resamples, confidence)
+    differences = paired_differences(
         (
-            resampled_alone(_tested(tallies[0]), images, resamples, seed),
-            resampled_alone(_tested(tallies[1]), images, resamples, seed, progress),
+            resampled_alone(one.metrics, one.images, resamples, seed),
+            resampled_alone(other.metrics, one.images, resamples, seed, progress),
         ),
-        _tested(tallies[0].with_images_of(tallies[1])),
-        images,
-        titles={_path(name): title for name, title in TITLES.items()},
+        one.with_images_of(other).metrics,
+        one.images,
+        titles=TITLES,
         labels=(first.answers.label, second.answers.label),
         resamples=resamples,
         seed=seed,
         confidence=confidence,
         progress=progress,
     )
+    # Table and column of a comparison.
+    return [replace(each, path=f"choice.{each.path}.{OVERALL}") for each in differences]
 
 
 def _check_same(evaluations: Sequence[ChoiceEvaluation]) -> None:
@@ -92,19 +92,6 @@ def _check_same(evaluations: Sequence[ChoiceEvaluation]) -> None:
                 f"'{each.answers.label}' answers {each.answers.questions.file}, others "
                 f"{questions.file}; compare answers to the same questions"
             )
-
-
-def _path(metric: str) -> str:
-    """Give the path of a tested metric: table and column of a comparison."""
-    return f"choice.{metric}.{OVERALL}"
-
-
-def _tested(counts: Tally) -> Callable[[IntArray], dict[str, FloatArray]]:
-    def metrics(weights: IntArray) -> dict[str, FloatArray]:
-        values = counts.metrics(weights)
-        return {_path(name): values[name] for name in METRICS}
-
-    return metrics
 
 
 def compare_choices_table(

@@ -25,7 +25,7 @@ import numpy as np
 
 from diaghoi.choice.answers import MISSING, Answer, Answers, in_order
 from diaghoi.choice.classes import Interaction, normalised, object_names
-from diaghoi.choice.questions import Questions, by_name, check_named
+from diaghoi.choice.questions import Questions, check_named
 from diaghoi.data.arrays.ragged import expand, place_in_group, runs
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.iou import box_iou, reaches
@@ -148,28 +148,20 @@ def match_of(questions: Questions, match: str | None) -> Match:
         raise InputError(
             f"--match {match}{close_matches(match, MATCHES)}: give one of {', '.join(MATCHES)}"
         )
-    for each in questions.questions:
-        if match == "person" and each.human is None:
-            raise InputError(
-                f"{questions.file}: {each.where} has no box of the person; give questions with "
-                "them, or --match scene"
-            )
-        if match == "pair" and None in (each.human, each.object):
-            raise InputError(
-                f"{questions.file}: {each.where} has no boxes of person and object; give questions "
-                "with them, or --match person"
-            )
+    give = "give questions with them, or --match"
+    if match == "person":
+        questions.check_boxes(["human"], "box of the person", f"{give} scene")
+    if match == "pair":
+        questions.check_boxes(["human", "object"], "boxes of person and object", f"{give} person")
     return MATCHES[MATCHES.index(match)]
 
 
 def _rows(predictions: Scenes, questions: Questions) -> IntArray:
     """(Q,) row of the predicted image that each question is about, -1 for none."""
     check_named(predictions)
-    row_of_image = {name: row for row, name in enumerate(predictions.names.tolist())}
-    rows = [by_name(each.image, row_of_image) for each in questions.questions]
-    if not any(row is not None for row in rows):
-        raise questions.no_common_image(predictions.source, list(row_of_image))
-    return np.array([-1 if row is None else row for row in rows], dtype=np.int64)
+    rows = {name: row for row, name in enumerate(predictions.names.tolist())}
+    of_image = questions.of_images(predictions.source, rows)
+    return np.array([of_image.get(each.image, -1) for each in questions.questions], dtype=np.int64)
 
 
 def _reached(

@@ -1,39 +1,56 @@
-"""Judges of candidates, and the filter of negatives: judges in turn, in the order of the paper.
+"""Judges of candidates, which say whether they are consistent with a picture.
 
-Section 2.2 of the paper (002). The first judge groups the candidates: those that it calls
-inconsistent with the picture are retained. The second confirms them: what it calls negative is
-accepted. What it calls positive may just be hard for it; leaving that out would make the benchmark
-easy for this model, so a third judge decides on these. Judges that see words alone rule out in the
-first stage what they call consistent. A candidate becomes a negative only where judges say so,
-never because they say nothing.
+Section 2.2 of the paper (002), where all judges are language models that see the picture
+(:mod:`diaghoi.choice.model_judge`). A judge can also be a file of verdicts, of people or of a model
+that was asked elsewhere, or look at no picture.
 
-In the paper all judges are language models that see the picture
-(:mod:`diaghoi.choice.model_judge`). A judge can also be a file of verdicts
-(:mod:`diaghoi.choice.verdict_files`) or look at no picture.
+The file is CSV with a header, or JSON lines, one verdict each::
+
+    image,person,verb,object,verdict
+    HICO_test2015_00000001.jpg,0,ride,bicycle,negative
+
+``class`` (``ride bicycle``, or the text of an option) may replace ``verb`` and ``object``. The
+person is a number, people being counted from 0 from the left as in the ``verdicts.csv`` of a
+benchmark, or a box x1, y1, x2, y2 (in CSV with spaces between) as the annotations write it.
+Without a person a verdict holds for the image, and for those of its people of whom the file says
+nothing. An empty verdict says nothing, and further columns are passed over.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
 
 from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
-from diaghoi.choice.classes import NO_INTERACTION, Interaction, normalised, time_sensitive_classes
-from diaghoi.choice.verdict_files import read_verdicts
+from diaghoi.choice.classes import (
+    ARTICLE,
+    NO_INTERACTION,
+    Interaction,
+    interactions_of,
+    normalised,
+    parse_option,
+    time_sensitive_classes,
+)
+from diaghoi.choice.people import SAME_PERSON
+from diaghoi.choice.questions import json_rows, load_if_json
+from diaghoi.data.csv_rows import read_rows
+from diaghoi.data.iou import box_iou
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats.columns.checks import shown
 from diaghoi.language.endpoint import Endpoint, read_endpoints
 from diaghoi.semantic.tables.similarity import Similarity, fit, read_similarity
 
 THRESHOLD = 0.5
-STAGES = 3
-"""Maximum number of judges that see pictures."""
+POSITIVE = ("positive", "consistent", "yes", "true", "1")
+NEGATIVE = ("negative", "inconsistent", "no", "false", "0")
 TIME_SENSITIVE, SIMILARITY, OPTION = "time-sensitive", "similarity:", "--judge"
-Candidates = tuple[Interaction, ...]
 
 
 class Judge(Protocol):
@@ -148,17 +165,155 @@ def file_judge(
 ) -> RuleJudge:
     """Make a judge that gives the verdicts of a file, and none on the rest.
 
-    Parameters and errors are those of :func:`diaghoi.choice.verdict_files.read_verdicts`.
-    """
-    verdicts, notes = read_verdicts(path, image_targets, vocabulary, origin)
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file, as described above.
+    image_targets : sequence of ImageTargets
+        The images that it can be about.
+    vocabulary : Vocabulary
+        Vocabulary of the data set.
+    origin : {0, 1}
+        Whether pixels of boxes in the file are counted from zero or one.
 
-    def verdict(target: Target, candidate: Interaction) -> bool | None:
+    Raises
+    ------
+    InputError
+        For a file of another kind, a row that cannot be understood, and two rows that contradict
+        each other; the message names file and line.
+    """
+    margin = vocabulary.protocol.margin
+    annotated = {each for image in image_targets for each in image.scene.annotated}
+    classes = {
+        _plain(each): normalised(each)
+        for each in (*interactions_of(vocabulary), *sorted(annotated))
+    }
+    verdicts: dict[tuple[str, int | None, Interaction], bool] = {}
+    places: dict[tuple[str, int | None, Interaction], str] = {}
+    targets = {each.image: each for each in image_targets}
+    others: dict[str, None] = {}
+    for where, row in _rows(path):
+        image, verdict = str(_cell(where, row, "image")), _verdict(where, row)
+        if image not in targets:
+            others[image] = None
+        elif verdict is not None:
+            person = _person(where, targets[image], row, origin, margin)
+            key = (image, person, _class(where, row, classes))
+            if verdicts.setdefault(key, verdict) != verdict:
+                raise InputError(
+                    f"{where}: contradicts {places[key]} about {key[2].name!r}; keep one of them"
+                )
+            places.setdefault(key, where.removeprefix(f"{path}: "))
+    if not verdicts:
+        raise InputError(
+            f"{path}: has no verdict on any of the {len(targets)} images that are asked about; "
+            f"the first is {some_of(list(targets), 1)} there and "
+            f"{some_of(list(others), 1) or 'none'} here"
+        )
+    note = f"{path}: {len(others)} images in it are not asked about: {some_of(list(others))}"
+
+    def stored(target: Target, candidate: Interaction) -> bool | None:
         name = normalised(candidate)
         # A verdict on the person comes before one on the image.
         on_image = verdicts.get((target.image, None, name))
         return verdicts.get((target.image, target.person, name), on_image)
 
-    return RuleJudge(name=str(path), rule=verdict, sees_pictures=True, notes=notes)
+    notes = (note,) if others else ()
+    return RuleJudge(name=str(path), rule=stored, sees_pictures=True, notes=notes)
+
+
+def _class(where: str, row: Mapping[str, Any], classes: Mapping[str, Interaction]) -> Interaction:
+    """Find the normalised interaction of a row."""
+    if row.get("class") in (None, ""):
+        verb, thing = (str(_cell(where, row, key)) for key in ("verb", "object"))
+        name = _plain(Interaction(verb, thing))
+    else:
+        text = str(row["class"])
+        name = _plain(parse_option(text) if ARTICLE in text else Interaction(text, ""))
+    if name not in classes:
+        raise InputError(
+            f"{where}: {name!r} is not a class of the data set{close_matches(name, classes)}; give "
+            "verb and object, or class, by name"
+        )
+    return classes[name]
+
+
+def _person(
+    where: str, image: ImageTargets, row: Mapping[str, Any], origin: int, margin: float
+) -> int | None:
+    """Find the person of a row by number or box."""
+    value = row.get("person")
+    if value is None or value == "":
+        return None
+    numbers = _numbers(value)
+    if len(numbers) == 1 and numbers[0] in range(len(image.people)):
+        return int(numbers[0])
+    if len(numbers) == 4:
+        boxes = np.array([each.box for each in image.people], dtype=np.float64)
+        box = np.broadcast_to(np.array(numbers) - origin, boxes.shape)
+        overlap = box_iou(boxes, box, margin)
+        if overlap.max() >= SAME_PERSON:
+            return int(overlap.argmax())
+    raise InputError(
+        f"{where}: {shown(value)} is none of the {len(image.people)} annotated people of "
+        f"{image.image}; give a number from 0, from the left, or the box x1 y1 x2 y2"
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def _plain(interaction: Interaction) -> str:
+    return " ".join(interaction.name.lower().split())
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows, each with its place."""
+    content = load_if_json(path)
+    if content is not None:
+        yield from json_rows(content, "an object; give image, class and verdict")
+        return
+    (_, heads), *rows = read_rows(path, "verdicts as CSV or JSON lines") or [(1, [])]
+    for key in ("image", "verdict"):
+        if key not in heads:
+            raise InputError(
+                f"{path}: the column {key!r} is missing{close_matches(key, heads)}; give image, "
+                "person, verb, object, verdict"
+            )
+    for line, cells in rows:
+        yield f"{path}: line {line}", dict(zip(heads, cells, strict=False))
+
+
+def _cell(where: str, row: Mapping[str, Any], key: str) -> Any:
+    value = row.get(key)
+    if value is None or value == "":
+        raise InputError(
+            f"{where}: {key!r} is missing{close_matches(key, map(str, row))}; give image, person, "
+            "verb and object or class, verdict"
+        )
+    return value
+
+
+def _verdict(where: str, row: Mapping[str, Any]) -> bool | None:
+    """Read a verdict; None where its cell is empty."""
+    value = row["verdict"] if "verdict" in row else _cell(where, row, "verdict")
+    word = "" if value is None else str(value).strip().lower()
+    if not word:
+        return None
+    if word not in POSITIVE + NEGATIVE:
+        raise InputError(
+            f"{where}: verdict {shown(value)}{close_matches(word, POSITIVE + NEGATIVE)}: give "
+            "positive or negative"
+        )
+    return word in POSITIVE
+
+
+def _numbers(value: Any) -> list[float]:
+    """Read a number or a box; nothing where it is neither."""
+    parts = value if isinstance(value, list) else str(value).split()
+    try:
+        numbers = [float(part) for part in parts]
+    except (TypeError, ValueError, OverflowError):
+        return []
+    return numbers if all(map(math.isfinite, numbers)) else []
 
 
 def read_models(texts: Sequence[str]) -> dict[str, Endpoint]:
@@ -247,137 +402,3 @@ def _similarity(text: str) -> tuple[Path, float]:
     if not 0 < threshold <= 1:
         raise InputError(f"{OPTION} {text!r:.100}: the threshold must be above 0 and at most 1")
     return Path(name), threshold
-
-
-@dataclass(frozen=True, kw_only=True)
-class JudgeRecord:
-    """What one judge said.
-
-    Parameters
-    ----------
-    judge : str
-        Name of the judge.
-    part : {"rules out", "groups", "confirms", "decides"}
-        Its role in the filter.
-    asked : int
-        Number of candidates that it was asked about.
-    verdicts : tuple of dict
-        The verdicts on each target.
-    """
-
-    judge: str
-    part: str
-    asked: int
-    verdicts: tuple[Verdicts, ...]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Count candidates: ``asked``, ``consistent``, ``inconsistent`` and ``silent``."""
-        said = [verdict for verdicts in self.verdicts for verdict in verdicts.values()]
-        return {
-            "judge": self.judge,
-            "part": self.part,
-            "asked": self.asked,
-            "consistent": said.count(True),
-            "inconsistent": said.count(False),
-            "silent": self.asked - len(said),
-        }
-
-
-@dataclass(frozen=True, kw_only=True)
-class Screened:
-    """The outcome of the filter.
-
-    Parameters
-    ----------
-    targets : tuple of Target
-        The targets of the questions.
-    negatives : tuple of tuple of Interaction
-        The candidates of each target that are negatives, in the order of the candidates.
-    records : tuple of JudgeRecord
-        One for each judge, in the order in which they were asked.
-    """
-
-    targets: tuple[Target, ...]
-    negatives: tuple[Candidates, ...]
-    records: tuple[JudgeRecord, ...]
-
-
-def check_judges(judges: Sequence[Judge]) -> None:
-    """Refuse judges that the filter has no role for.
-
-    Raises
-    ------
-    InputError
-        Where there is none, or more than three see pictures.
-    """
-    if not judges:
-        raise InputError(
-            "annotations do not mark all that people do; give at least one --judge to say which "
-            "other actions are not there"
-        )
-    seeing = [judge.name for judge in judges if judge.sees_pictures]
-    if len(seeing) > STAGES:
-        raise InputError(
-            f"{len(seeing)} judges that go by pictures; give at most {STAGES}: one that groups "
-            "the candidates, one that confirms the negatives, and one for those it does not"
-        )
-
-
-def screen(
-    targets: Sequence[Target],
-    judges: Sequence[Judge],
-    *,
-    progress: Callable[[str, int], Any] = lambda judge, candidates: None,
-) -> Screened:
-    """Let judges decide which candidates are negatives.
-
-    Parameters
-    ----------
-    targets : sequence of Target
-        Targets with their candidates.
-    judges : sequence of Judge
-        In the order of the stages.
-    progress : callable
-        Called with the name of each judge and the number of candidates before it is asked.
-
-    Raises
-    ------
-    InputError
-        As :func:`check_judges`, or as a judge.
-    """
-    check_judges(judges)
-    records: list[JudgeRecord] = []
-
-    def refuted(judge: Judge, part: str, asked: Sequence[Candidates]) -> list[Candidates]:
-        """Return the candidates that a judge calls inconsistent."""
-        number = sum(map(len, asked))
-        progress(judge.name, number)
-        pairs = zip(targets, asked, strict=True)
-        said = iter(judge.judge([replace(one, candidates=of) for one, of in pairs if of]))
-        verdicts = tuple(next(said) if candidates else {} for candidates in asked)
-        records.append(JudgeRecord(judge=judge.name, part=part, asked=number, verdicts=verdicts))
-        return [
-            tuple(each for each in candidates if of_target.get(each) is False)
-            for candidates, of_target in zip(asked, verdicts, strict=True)
-        ]
-
-    left = [each.candidates for each in targets]
-    for judge in judges:
-        if not judge.sees_pictures:
-            left = refuted(judge, "rules out", left)
-    seeing = [judge for judge in judges if judge.sees_pictures]
-    if seeing:
-        left = refuted(seeing[0], "groups", left)
-    if len(seeing) > 1:
-        confirmed = refuted(seeing[1], "confirms", left)
-        if len(seeing) > 2:
-            # The third judge is asked only about what the second did not confirm.
-            pairs = list(zip(left, confirmed, strict=True))
-            doubted = [tuple(each for each in of if each not in sure) for of, sure in pairs]
-            decided = refuted(seeing[2], "decides", doubted)
-            confirmed = [
-                tuple(each for each in of if each in sure or each in more)
-                for (of, sure), more in zip(pairs, decided, strict=True)
-            ]
-        left = confirmed
-    return Screened(targets=tuple(targets), negatives=tuple(left), records=tuple(records))

@@ -16,7 +16,14 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.choice.questions import Box, Questions, by_name, check_named, load_if_json
+from diaghoi.choice.questions import (
+    Box,
+    Questions,
+    as_boxes,
+    box_numbers,
+    check_named,
+    load_if_json,
+)
 from diaghoi.data.arrays.types import BoolArray, FloatArray
 from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.protocol import Protocol
@@ -71,13 +78,8 @@ def read_people(
             f"{path}: images with several annotated people are multi-person; people who are not "
             "annotated are not seen"
         )
-    multi_person = {name: listed[name] for name in questions.images if name in listed}
+    multi_person = questions.of_images(path, listed)
     unknown = [name for name in questions.images if name not in multi_person]
-    if not multi_person:
-        raise InputError(
-            f"{path}: lists none of the {len(unknown)} images of {questions.file}; the first is "
-            f"{unknown[0]!r} there; give a file on these images"
-        )
     if unknown:
         notes.append(
             f"{path}: does not tell of {len(unknown)} images, which count overall alone: "
@@ -136,15 +138,13 @@ def _several(where: str, value: Any) -> bool:
 def _annotated(scenes: Scenes, questions: Questions) -> dict[str, bool]:
     """Whether several people are annotated, by image."""
     check_named(scenes)
-    row_of_image = {name: row for row, name in enumerate(scenes.names.tolist())}
+    rows = {name: row for row, name in enumerate(scenes.names.tolist())}
+    person, margin = scenes.vocabulary.person, scenes.vocabulary.protocol.margin
     multi_person = {}
-    for name in questions.images:
-        row = by_name(name, row_of_image)
-        if row is not None:
-            image = scenes.between(row, row + 1)
-            people = image.box_xyxy[image.box_label == scenes.vocabulary.person]
-            margin = scenes.vocabulary.protocol.margin
-            multi_person[name] = shows_several_people(people, margin)
+    for name, row in questions.of_images(scenes.source, rows).items():
+        image = scenes.between(row, row + 1)
+        people = image.box_xyxy[image.box_label == person]
+        multi_person[name] = shows_several_people(people, margin)
     return multi_person
 
 
@@ -193,10 +193,6 @@ class Detections:
     people: Mapping[str, tuple[Box, ...]]
     notes: tuple[str, ...] = ()
 
-    def of(self, image: str) -> tuple[Box, ...]:
-        """Return the boxes in an image; those of V-COCO may also go by number."""
-        return by_name(image, self.people) or ()
-
 
 def read_detections(path: str | PathLike[str], questions: Questions) -> Detections:
     """Read the people whom a detector found.
@@ -228,9 +224,8 @@ def read_detections(path: str | PathLike[str], questions: Questions) -> Detectio
     else:
         scenes = read_predictions(path, dataset=questions.vocabulary)
         people, notes = _predicted(scenes), scenes.notes
-    missing = [name for name in questions.images if by_name(name, people) is None]
-    if len(missing) == len(questions.images):
-        raise questions.no_common_image(path, list(people))
+    people = questions.of_images(path, people)
+    missing = [name for name in questions.images if name not in people]
     if missing:
         notes += (
             f"{path}: does not mention {len(missing)} of {len(questions.images)} images, in which "
@@ -247,27 +242,11 @@ def _is_plain(value: Any) -> bool:
 
 
 def _boxes(where: str, rows: list[Any]) -> tuple[Box, ...]:
-    numbers = [_numbers(f"{where}: boxes[{number}]", row) for number, row in enumerate(rows)]
+    numbers = [
+        box_numbers(f"{where}: boxes[{number}]", row, scored=True)
+        for number, row in enumerate(rows)
+    ]
     return as_boxes(row[:4] for row in numbers if len(row) == 4 or row[4] >= SURE)
-
-
-def _numbers(where: str, row: Any) -> FloatArray:
-    """(4,) or (5,) a box, and its score where it has one."""
-    try:
-        numbers = np.array(row, dtype=np.float64)
-    except (ValueError, TypeError, OverflowError):
-        numbers = np.empty(0)
-    if numbers.shape not in ((4,), (5,)) or not np.isfinite(numbers).all():
-        raise InputError(
-            f"{where}: {shown(row)} is not a box; give boxes x1, y1, x2, y2, and possibly a score, "
-            "all numbers"
-        )
-    if numbers[0] > numbers[2] or numbers[1] > numbers[3]:
-        raise InputError(
-            f"{where}: {shown(row)}: the box ends before it begins; boxes are left, top, right, "
-            "bottom"
-        )
-    return numbers
 
 
 def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
@@ -277,16 +256,9 @@ def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
     taken[scenes.pair_human] = True
     if scenes.box_score is not None:
         taken &= ~(scenes.box_score < SURE)
-    names = scenes.names.tolist()
-    boxes: dict[str, list[FloatArray]] = {name: [] for name in names}
-    for place in np.flatnonzero(taken).tolist():
-        boxes[names[scenes.box_image[place]]].append(scenes.box_xyxy[place])
-    return {name: as_boxes(of_image) for name, of_image in boxes.items()}
-
-
-def as_boxes(rows: Iterable[Iterable[float]]) -> tuple[Box, ...]:
-    """Make tuples of the rows of an array or list of boxes."""
-    return tuple((float(x1), float(y1), float(x2), float(y2)) for x1, y1, x2, y2 in rows)
+    first = np.searchsorted(scenes.box_image[taken], np.arange(1, len(scenes)))
+    parts = np.split(scenes.box_xyxy[taken], first)
+    return {name: as_boxes(part) for name, part in zip(scenes.names.tolist(), parts, strict=True)}
 
 
 def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box | None:

@@ -99,40 +99,31 @@ def question_text(
     instruction : str
         What follows the options: how to answer; by default as the paper prints it.
     """
-    things = any(ARTICLE in option for option in options)
-    lines = [question_words(things, about_person=person is not None, about_pair=bool(object_box))]
-    if person is not None:
-        lines.insert(0, _context(frame, person, object_box, "Person" if things else "Subject"))
-    lines.append("Choices:")
+    about = "scene" if person is None else "person" if object_box is None else "pair"
+    lines = [question_words(options, about), "Choices:"]
     lines += (f"({letter}) {_worded(text)}" for letter, text in zip(LETTERS, options, strict=False))
-    return "\n".join((*lines, instruction))
-
-
-def question_words(things: bool, *, about_person: bool, about_pair: bool = False) -> str:
-    """Word what is asked, as the published scripts do.
-
-    Parameters
-    ----------
-    things : bool
-        Whether the options name objects.
-    about_person, about_pair : bool
-        Whether it is about a given person, and about a given object or second person, too.
-    """
-    about = "pair" if about_pair else "person" if about_person else "scene"
-    return f"Question: Which of the following {ASKED[about][not things]}?"
-
-
-def _context(frame: Frame, person: Box, object_box: Box | None, subject: str) -> str:
-    """Say whom the question is about."""
+    if person is None:
+        return "\n".join((*lines, instruction))
     given = f"an image and a target person with a bounding box {frame.written(person)}."
     if object_box is not None:
-        boxes = "two bounding boxes" if subject == "Person" else "two human bounding boxes"
+        things = _name_objects(options)
+        boxes, subject = ("", "Person") if things else ("human ", "Subject")
         given = (
-            f"an image and {boxes}:\n- {subject} bbox: {frame.written(person)}\n"
+            f"an image and two {boxes}bounding boxes:\n- {subject} bbox: {frame.written(person)}\n"
             f"- Object bbox: {frame.written(object_box)}"
         )
     # The published scripts do not say so: they ask one family of models, which reads pixels.
-    return f"Context: You are given {given}\nBoxes are {frame.words}."
+    given += f"\nBoxes are {frame.words}."
+    return "\n".join((f"Context: You are given {given}", *lines, instruction))
+
+
+def question_words(options: Sequence[str], about: str) -> str:
+    """Word what is asked about a "scene", a "person" or a "pair", as the published scripts do."""
+    return f"Question: Which of the following {ASKED[about][not _name_objects(options)]}?"
+
+
+def _name_objects(options: Sequence[str]) -> bool:
+    return any(ARTICLE in option for option in options)
 
 
 def _worded(option: str) -> str:

@@ -8,7 +8,7 @@ object of the interaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -136,21 +136,50 @@ class Questions:
     def boxes(self, name: Literal["human", "object"]) -> FloatArray:
         """(Q, 4) zero-based boxes of the questions, NaN where there is none."""
         boxes = [getattr(each, name) or (np.nan,) * 4 for each in self.questions]
-        # The questions on HICO-DET copy its annotations, whose pixels are counted from one.
-        return np.array(boxes, dtype=np.float64) - (1.0 if self.dataset == "hico-det" else 0.0)
+        return np.array(boxes, dtype=np.float64) - origin_of(self.dataset)
 
     def interaction_of(self, option: str) -> Interaction:
         """Parse the text of an option of these questions."""
         # In a user's own data set an option may name a verb without an object.
         return parse_option(option, alone=PERSON if self.classes is not None else "")
 
-    def no_common_image(self, file: object, names: Sequence[str]) -> InputError:
-        """Make the error for a file that shares no image with the questions."""
-        first = shown(names[0]) if names else "missing"
-        return InputError(
-            f"{file}: none of the {len(names)} images is asked about in {self.file}; the first is "
-            f"{first} here and {self.images[0]!r} there; give a file on the images of the questions"
-        )
+    def check_boxes(self, roles: Sequence[str], what: str, remedy: str) -> None:
+        """Refuse questions one of which lacks a box that is needed."""
+        for each in self.questions:
+            if any(getattr(each, role) is None for role in roles):
+                raise InputError(f"{self.file}: {each.where} has no {what}; {remedy}")
+
+    def of_images(self, file: object, values: Mapping[str, Value]) -> dict[str, Value]:
+        """Return the values that a file has of the images of the questions, by name.
+
+        Images of V-COCO may be listed there by their number alone.
+
+        Raises
+        ------
+        InputError
+            Where there is none.
+        """
+        keys = {name: name if name in values else image_number(name) for name in self.images}
+        joined = {name: values[key] for name, key in keys.items() if key in values}
+        if not joined:
+            first = shown(next(iter(values))) if values else "missing"
+            raise InputError(
+                f"{file}: none of the {len(values)} images is asked about in {self.file}; the "
+                f"first is {first} here and {self.images[0]!r} there; give a file on the images of "
+                "the questions"
+            )
+        return joined
+
+
+def origin_of(dataset: str) -> int:
+    """Return the number of the first pixel in questions: 1 on HICO-DET, as annotated, else 0."""
+    return 1 if dataset == "hico-det" else 0
+
+
+def shifted(box: Box, shift: float) -> Box:
+    """Move a box to pixels that are counted from another number."""
+    x1, y1, x2, y2 = (side + shift for side in box)
+    return x1, y1, x2, y2
 
 
 def check_named(scenes: Scenes) -> None:
@@ -160,14 +189,6 @@ def check_named(scenes: Scenes) -> None:
             f"{scenes.source}: the images have no names, so questions cannot be joined to them; "
             "add a 'filename' to each image"
         )
-
-
-def by_name(image: str, values: Mapping[str, Value]) -> Value | None:
-    """Look up the value of an image by its name in another file; None where it has none.
-
-    Images of V-COCO may be listed there by their number alone.
-    """
-    return values.get(image, values.get(image_number(image)))
 
 
 def load_if_json(
@@ -260,11 +281,12 @@ def _question(where: str, image: str, name: str, value: Any) -> Question:
     boxes = value.get("boxes") or {}
     if not isinstance(boxes, Mapping):
         raise InputError(f"{where}: boxes: {shown(boxes)} is not an object; give human and object")
-    human, thing = (
-        None if boxes.get(key) is None else _box(f"{where}: boxes.{key}", boxes[key])
+    named = {
+        key: as_boxes([box_numbers(f"{where}: boxes.{key}", boxes[key])])[0]
         for key in ("human", "object")
-    )
-    return Question(image=image, name=name, right=right, wrong=wrong, human=human, object=thing)
+        if boxes.get(key) is not None
+    }
+    return Question(image=image, name=name, right=right, wrong=wrong, **named)
 
 
 def _options(where: str, value: Any) -> tuple[str, ...]:
@@ -276,16 +298,27 @@ def _options(where: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _box(where: str, value: Any) -> Box:
+def box_numbers(where: str, value: Any, *, scored: bool = False) -> list[float]:
+    """Read the four numbers of a box in JSON; or five, where it may have a score."""
     numbers = value if isinstance(value, list) else []
-    right = len(numbers) == 4 and all(
+    right = all(
         isinstance(each, int | float) and not isinstance(each, bool) and abs(each) <= FARTHEST
         for each in numbers
     )
-    if not right or numbers[2] < numbers[0] or numbers[3] < numbers[1]:
-        raise InputError(f"{where}: {shown(value)} is not a box; give x1, y1, x2, y2 in pixels")
-    x1, y1, x2, y2 = map(float, numbers)
-    return x1, y1, x2, y2
+    if not right or len(numbers) not in (4, 4 + scored):
+        more = ", and possibly a score" if scored else ""
+        raise InputError(f"{where}: {shown(value)} is not a box; give x1, y1, x2, y2{more}")
+    if numbers[2] < numbers[0] or numbers[3] < numbers[1]:
+        raise InputError(
+            f"{where}: {shown(value)}: the box ends before it begins; boxes are left, top, right, "
+            "bottom"
+        )
+    return [float(each) for each in numbers]
+
+
+def as_boxes(rows: Iterable[Iterable[float]]) -> tuple[Box, ...]:
+    """Make tuples of the rows of an array or list of boxes."""
+    return tuple((float(x1), float(y1), float(x2), float(y2)) for x1, y1, x2, y2 in rows)
 
 
 def _recognised(questions: list[Question]) -> Vocabulary | None:

@@ -9,13 +9,13 @@ from typing import Any
 
 import typer
 
-from diaghoi.choice.ask import Asker, read_instruction, run_notes, setting_of
-from diaghoi.choice.build import build_benchmark, drawn_targets, origin_of
+from diaghoi.choice.ask import Asker, read_instruction, setting_of
+from diaghoi.choice.build import build_benchmark, check_judges, drawn_targets
 from diaghoi.choice.candidates import targets_in_images
-from diaghoi.choice.judges import check_judges, judge_files, read_judges, read_models
+from diaghoi.choice.judges import judge_files, read_judges, read_models
 from diaghoi.choice.model_judge import ModelJudge
 from diaghoi.choice.people import Detections, read_detections
-from diaghoi.choice.questions import Questions, read_questions
+from diaghoi.choice.questions import Questions, origin_of, read_questions
 from diaghoi.cli import options, outputs
 from diaghoi.cli.asking import AskingOptions, PictureOptions
 from diaghoi.cli.options import argument, option, options_class, with_options, without
@@ -107,14 +107,15 @@ def ask(choices: AskOptions) -> None:
         if run is None:
             return
     done, cost, price = run
-    result = {"answers": str(out), **asker.recorded, **asker.result()}
+    counts, notes = asker.result()
+    result = {"answers": str(out), **asker.recorded, **counts}
     estimate = {key: value for key, value in cost._asdict().items() if key != "outside"}
     result["estimate"] = estimate | {"price": price}
     told = (
         f"{out}: {result['answered']:,} of {result['questions']:,} questions answered, "
         f"{asker.answers.kept:,} now; {model}, setting {setting}, seed {choices.seed}"
     )
-    choices.deliver(done, result, told, run_notes(result))
+    choices.deliver(done, result, told, notes)
 
 
 @options_class
@@ -217,7 +218,11 @@ def build(choices: BuildOptions) -> None:
                     client = choices.asking.client(asked, single=PICTURE_REFUSED)
                     people = ModelJudge(client=client, **how)
             judges = read_judges(
-                texts, image_targets, scenes.vocabulary, models, origin=origin_of(scenes.vocabulary)
+                texts,
+                image_targets,
+                scenes.vocabulary,
+                models,
+                origin=origin_of(scenes.vocabulary.name),
             )
             check_judges(judges)
         requests: dict[str, int] = {}

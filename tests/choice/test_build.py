@@ -211,7 +211,7 @@ def test_targets_that_need_no_negative_are_not_judged() -> None:
     verbs = (RIDE, HOLD, WASH, VOCABULARY.verbs.index("push"), VOCABULARY.verbs.index("walk"))
     full = scenes([image("HICO_a.jpg", BOXES, [(0, 2, v) for v in verbs])], scored=False)
     made = built(full)
-    assert made.screened.records[0].to_dict()["asked"] == 0
+    assert made.records[0].to_dict()["asked"] == 0
     assert [len(each.right) for each in made.scenes] == [4]
     assert made.scenes[0].wrong == ()
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from support.scenes import BICYCLE, PERSON, RIDE, VOCABULARY, WASH, image, scenes
 
+from diaghoi.choice.build import screen
 from diaghoi.choice.candidates import ImageTargets, Target, Verdicts, targets_in_images
 from diaghoi.choice.classes import Interaction
 from diaghoi.choice.judges import (
@@ -19,7 +20,6 @@ from diaghoi.choice.judges import (
     judge_files,
     read_judges,
     read_models,
-    screen,
     similarity_judge,
     time_sensitive_judge,
 )
@@ -59,7 +59,7 @@ class Says:
 
 
 def left(*judges: Says) -> str:
-    (negatives,) = screen([CUP], judges).negatives
+    ((negatives,), _) = screen([CUP], judges)
     return "".join(each.verb for each in negatives)
 
 
@@ -95,7 +95,7 @@ def test_judges_of_words_rule_out_wherever_they_stand() -> None:
 
 
 def test_what_judges_said_is_counted() -> None:
-    found = screen([CUP], [Says({A: NO, B: YES})]).records[0].to_dict()
+    found = screen([CUP], [Says({A: NO, B: YES})])[1][0].to_dict()
     assert found == {
         "judge": "says",
         "part": "groups",
@@ -109,9 +109,9 @@ def test_what_judges_said_is_counted() -> None:
 def test_targets_without_candidates_are_not_asked_about() -> None:
     judge = Says({})
     bare = Target(image="b.jpg", right=CUP.right, annotated=CUP.annotated, candidates=())
-    screened = screen([bare, CUP], [judge])
+    negatives, _ = screen([bare, CUP], [judge])
     assert judge.asked == [CUP.candidates]
-    assert screened.negatives == ((), ())
+    assert negatives == [(), ()]
 
 
 def test_no_judge_is_refused() -> None:

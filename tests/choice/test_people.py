@@ -119,7 +119,7 @@ def test_annotations_without_names_tell_nothing(tmp_path: Path) -> None:
             '{"single": ["HICO_0.jpg"], "multi": ["HICO_0.jpg"]}',
             "HICO_0.jpg: one person in one place",
         ),
-        ('{"a.jpg": "single"}', "lists none of the 3 images of questions.json"),
+        ('{"a.jpg": "single"}', "none of the 1 images is asked about in questions.json"),
     ],
 )
 def test_bad_people_are_named(tmp_path: Path, text: str, message: str) -> None:
