@@ -49,10 +49,8 @@ class Target:
         Index of the person, from 0, by left edge; None for the whole image.
     box : tuple of float or None
         Box of the person, zero-based.
-    right : tuple of Interaction
-        The annotated interactions that may be options.
-    annotated : frozenset of Interaction
-        These and what else is annotated there, none of which is a candidate.
+    right, annotated : tuple, frozenset of Interaction
+        The annotated interactions that may be options; these and what else is annotated there.
     candidates : tuple of Interaction
         The pool of negatives, in the order of the classes.
     """
@@ -77,10 +75,8 @@ class ImageTargets:
         Width and height in pixels, where known.
     multi_person : bool
         Whether several people are annotated, those who are acted upon included.
-    scene : Target
-        The whole image.
-    people : tuple of Target
-        Each annotated person, by left edge.
+    scene, people : Target, tuple of Target
+        The whole image, and each annotated person who acts, by left edge.
     """
 
     image: str
@@ -91,10 +87,9 @@ class ImageTargets:
 
 
 def targets_in_images(annotations: Scenes) -> list[ImageTargets]:
-    """Find the targets of questions in each image.
+    """Find the targets of questions in each image with an interaction.
 
-    Images without an annotated interaction that has an object and is a class of the data set are
-    left out.
+    An interaction counts where it has an object and is a class of the data set.
 
     Parameters
     ----------
@@ -128,33 +123,23 @@ def targets_in_images(annotations: Scenes) -> list[ImageTargets]:
     pool: dict[str, list[Interaction]] = defaultdict(list)
     for each in dict.fromkeys(interactions_of(vocabulary)) or sorted(annotated):
         pool[each.object].append(each)
-    first_box = np.searchsorted(annotations.box_image, np.arange(len(annotations) + 1)).tolist()
-    return [
-        _targets(annotations, image, slice(*first_box[image : image + 2]), done[image], pool)
-        for image in sorted(done)
-    ]
-
-
-def _targets(
-    annotations: Scenes,
-    image: int,
-    boxes: slice,
-    done: Sequence[tuple[int, Interaction]],
-    pool: Pool,
-) -> ImageTargets:
-    """Make the targets of an image of what is done in it, with the rows of the people who do it."""
-    vocabulary, name = annotations.vocabulary, str(annotations.names[image])
     margin = vocabulary.protocol.margin
-    people = annotations.box_xyxy[boxes][annotations.box_label[boxes] == vocabulary.person]
-    size = None if annotations.sizes is None else annotations.sizes[image].tolist()
-    annotated = [each for _, each in done]
-    return ImageTargets(
-        image=name,
-        size=(size[0], size[1]) if size and min(size) > 0 else None,
-        multi_person=shows_several_people(people, margin),
-        scene=_target(name, pool, annotated, annotated),
-        people=tuple(_people(annotations.box_xyxy, name, done, pool, margin)),
-    )
+    targets = []
+    for image, of_image in sorted(done.items()):
+        name = str(annotations.names[image])
+        size = [0, 0] if annotations.sizes is None else annotations.sizes[image].tolist()
+        interactions = [each for _, each in of_image]
+        people = _people(annotations.box_xyxy, name, of_image, pool, margin)
+        targets.append(
+            ImageTargets(
+                image=name,
+                size=(size[0], size[1]) if min(size) > 0 else None,
+                multi_person=shows_several_people(annotations, image),
+                scene=_target(name, pool, interactions, interactions),
+                people=tuple(people),
+            )
+        )
+    return targets
 
 
 def _people(

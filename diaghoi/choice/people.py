@@ -8,7 +8,7 @@ those who are acted upon.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
@@ -33,7 +33,7 @@ from diaghoi.formats import read_annotations, read_predictions
 from diaghoi.formats.columns.checks import shown
 from diaghoi.formats.locations import content_hash
 
-WORDS = {"single": False, "multi": True}
+WORDS = {"single": 1, "multi": 2}
 # Of a number of people: longer ones are mistakes.
 DIGITS = 9
 SAME_PERSON = 0.5
@@ -67,18 +67,21 @@ def read_people(
     InputError
         For a file that is none of these, or lists none of the images.
     """
-    path = Path(path)
-    listed = _listed(path)
+    listed = _listed(Path(path))
     notes: list[str] = []
     if listed is None:
         words = questions.vocabulary
-        dataset = words if words is not None and words.known else None
-        listed = _annotated(read_annotations(path, dataset=dataset), questions)
+        scenes = read_annotations(path, dataset=words if words and words.known else None)
+        check_named(scenes)
         notes.append(
             f"{path}: images with several annotated people are multi-person; people who are not "
             "annotated are not seen"
         )
-    multi_person = questions.of_images(path, listed)
+        rows = {name: row for row, name in enumerate(scenes.names.tolist())}
+        of_images = questions.of_images(path, rows).items()
+        multi_person = {name: shows_several_people(scenes, row) for name, row in of_images}
+    else:
+        multi_person = questions.of_images(path, _multi_person(path, listed))
     unknown = [name for name in questions.images if name not in multi_person]
     if unknown:
         notes.append(
@@ -88,19 +91,18 @@ def read_people(
     return multi_person, tuple(notes)
 
 
-def _listed(path: Path) -> dict[str, bool] | None:
-    """Read a list of images; None for a file that may be annotations."""
+def _listed(path: Path) -> list[tuple[str, Any]] | None:
+    """Read what a file says of each image; None for a file that may be annotations."""
     content = load_if_json(path)
     if content is not None:
         value = content.value
-        if not isinstance(value, dict):
-            return None
-        if value and value.keys() <= WORDS.keys():
+        if isinstance(value, dict) and value and value.keys() <= WORDS.keys():
             lists = [(word, of if isinstance(of, list) else [of]) for word, of in value.items()]
-            return _multi_person(path, ((str(name), word) for word, of in lists for name in of))
-        if any(isinstance(each, dict | list) for each in value.values()):
-            return None
-        return _multi_person(path, value.items())
+            return [(str(name), word) for word, of in lists for name in of]
+        words = isinstance(value, dict) and not any(
+            isinstance(each, dict | list) for each in value.values()
+        )
+        return list(value.items()) if words else None
     try:
         lines = path.read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -109,11 +111,11 @@ def _listed(path: Path) -> dict[str, bool] | None:
     rows = [[cell.strip() for cell in row] for row in cells]
     if not rows or any(len(row) != 2 for row in rows):
         return None
-    heads = 0 if rows[0][1] in WORDS or rows[0][1].isdecimal() else 1
-    return _multi_person(path, ((name, value) for name, value in rows[heads:]))
+    headed = rows[0][1] not in WORDS and not rows[0][1].isdecimal()
+    return [(name, value) for name, value in rows[headed:]]
 
 
-def _multi_person(path: Path, values: Iterable[tuple[str, Any]]) -> dict[str, bool]:
+def _multi_person(path: object, values: Sequence[tuple[str, Any]]) -> dict[str, bool]:
     """Read the value of each image; refuse a file that contradicts itself."""
     multi_person: dict[str, bool] = {}
     for name, value in values:
@@ -126,35 +128,21 @@ def _multi_person(path: Path, values: Iterable[tuple[str, Any]]) -> dict[str, bo
 
 
 def _several(where: str, value: Any) -> bool:
-    if isinstance(value, str) and value in WORDS:
-        return WORDS[value]
-    short = isinstance(value, str) and value.isdecimal() and len(value) <= DIGITS
-    number = int(value) if short else value
+    number = value
+    if isinstance(value, str):
+        short = value.isdecimal() and len(value) <= DIGITS
+        number = WORDS.get(value, int(value) if short else value)
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise InputError(f"{where}: {shown(value)}; give single, multi or the number of people")
     return number > 1
 
 
-def _annotated(scenes: Scenes, questions: Questions) -> dict[str, bool]:
-    """Whether several people are annotated, by image."""
-    check_named(scenes)
-    rows = {name: row for row, name in enumerate(scenes.names.tolist())}
-    person, margin = scenes.vocabulary.person, scenes.vocabulary.protocol.margin
-    multi_person = {}
-    for name, row in questions.of_images(scenes.source, rows).items():
-        image = scenes.between(row, row + 1)
-        people = image.box_xyxy[image.box_label == person]
-        multi_person[name] = shows_several_people(people, margin)
-    return multi_person
-
-
-def shows_several_people(people: FloatArray, margin: float) -> bool:
-    """Whether the (N, 4) boxes of the people annotated in an image show more than one person.
-
-    All people count, those who act and those who are acted upon.
-    """
-    boxes = np.unique(people, axis=0)
-    return not same_person(boxes, boxes, margin).all()
+def shows_several_people(annotations: Scenes, image: int) -> bool:
+    """Whether more than one person is annotated in an image, those acted upon included."""
+    rows = slice(*annotations.bounds["box"][image : image + 2].tolist())
+    people = annotations.box_label[rows] == annotations.vocabulary.person
+    boxes = np.unique(annotations.box_xyxy[rows][people], axis=0)
+    return not same_person(boxes, boxes, annotations.vocabulary.protocol.margin).all()
 
 
 def distinct_people(boxes: FloatArray, margin: float) -> FloatArray:
