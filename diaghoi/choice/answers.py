@@ -42,16 +42,14 @@ class Answer(NamedTuple):
 
     Parameters
     ----------
-    picked : tuple of str
-        The picked options, each once, in the order of the question.
-    shown : tuple of str
-        The options in the order in which they were shown, fillers empty; empty where not known.
+    picked, shown : tuple of str
+        The picked options, each once, in the order of the question; and the options in the order in
+        which they were shown, fillers empty, where that is known.
     places : tuple of int
         Positions of the picked ones among those shown.
-    how : str
-        As in :class:`diaghoi.choice.replies.ParsedReply`, or ``chosen``, or ``missing``.
-    reply : str
-        As the model wrote it.
+    how, reply : str
+        As in :class:`diaghoi.choice.replies.ParsedReply`, or ``chosen``, ``detected`` or
+        ``missing``; and what the model wrote.
     """
 
     picked: tuple[str, ...] = ()
@@ -69,16 +67,13 @@ class Answers:
     ----------
     label : str
         Name of the model.
-    questions : Questions
-        The questions.
-    answers : tuple of Answer
-        One for each question, in their order.
+    questions, answers : Questions, tuple of Answer
+        The questions, and an answer for each, in their order.
     notes : tuple of str
         Remarks on the numbers for their reader.
-    how : str
-        Origin of the answers: :data:`REPLIES`, or how triplets of a detector were selected.
-    where : str
-        Where triplets of a detector count, for display; empty for replies.
+    how, where : str
+        Origin of the answers: :data:`REPLIES`, or how triplets of a detector were selected, and
+        where they count.
     """
 
     label: str
@@ -114,13 +109,7 @@ class Answers:
 
 
 def load_answers(path: str | PathLike[str]) -> Content | None:
-    """Load a file of answers; None for one that holds something else, such as predictions.
-
-    Raises
-    ------
-    InputError
-        Where the file cannot be opened, or is damaged JSON.
-    """
+    """Load a file of answers; None for one that holds something else, such as predictions."""
     content = load_if_json(path)
     if content is None:
         return None

@@ -20,34 +20,14 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from diaghoi.choice import prompts
 from diaghoi.choice.answers import FILLERS
 from diaghoi.choice.people import Detections, found_person
-from diaghoi.choice.prompts import (
-    INSTRUCTION,
-    VERSION,
-    people_text,
-    question_text,
-    read_boxes,
-    shown_order,
-)
 from diaghoi.choice.questions import Box, Question, Questions, as_boxes
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.columns.checks import shown
-from diaghoi.formats.pictures.asking import (
-    Find,
-    Frame,
-    ImageQuestions,
-    SentPicture,
-    Unasked,
-    Unit,
-    ask_images,
-    check_pictures,
-    message,
-    open_questions,
-    picture_size,
-    tokens_in,
-)
+from diaghoi.formats.pictures import asking
 from diaghoi.language.answer_file import AnswerFile, check_settings
 from diaghoi.language.asking import Client
 
@@ -73,16 +53,7 @@ TOKENS_PER_LIST_OF_PEOPLE = 80
 
 
 def setting_of(questions: Questions, setting: int | None, *, object_box: bool = False) -> int:
-    """Choose the setting, and check that the questions have the boxes for it.
-
-    Parameters
-    ----------
-    questions : Questions
-        What is asked.
-    setting : {1, 2, 3}, optional
-        By default 2 where any question has the box of a person, else 1.
-    object_box : bool
-        Whether boxes of objects are needed, too.
+    """Choose the setting: by default 2 where any question has the box of a person, else 1.
 
     Raises
     ------
@@ -107,13 +78,7 @@ def setting_of(questions: Questions, setting: int | None, *, object_box: bool = 
 
 
 def read_instruction(path: Path) -> str:
-    """Read an instruction that replaces the one of the paper.
-
-    Raises
-    ------
-    InputError
-        For a file that is not text, or empty.
-    """
+    """Read an instruction that replaces the one of the paper; refuse what is no text, or empty."""
     try:
         text = ordinary(path).read_text(encoding="utf-8-sig").strip()
     except UnicodeDecodeError:
@@ -126,17 +91,10 @@ def read_instruction(path: Path) -> str:
 
 
 class Estimate(NamedTuple):
-    """What a run takes at most.
+    """What a run takes at most: tokens are estimates, without those of a model that thinks aloud.
 
-    Parameters
-    ----------
-    questions, requests : int
-        To be asked, and to be sent.
-    tokens_in, tokens_out : int
-        About so many, without those of a model that thinks aloud.
-    outside : tuple of str
-        Images in which a person asked about does not lie in the picture, so that it may be another
-        one than was annotated.
+    ``outside`` names the images in which a person asked about does not lie in the picture, so that
+    it may be another one than was annotated.
     """
 
     questions: int
@@ -152,18 +110,14 @@ class Asker:
 
     Parameters
     ----------
-    questions : Questions
-        What is asked.
-    client : Client
-        The model.
+    questions, client : Questions, Client
+        What is asked, and the model.
     find : callable
         Gives the file of an image by its name, None where there is none.
-    answers : AnswerFile
-        Where answers are kept.
+    answers, people : AnswerFile
+        Where answers are kept; in setting 3 without detections, replies with boxes of people, too.
     setting : {1, 2, 3}
         Of the paper.
-    people : AnswerFile or None
-        Where the replies with the boxes of people are kept, in setting 3 without detections.
     detections : Detections or None
         The people whom a detector found, in setting 3.
     seed : int
@@ -174,25 +128,23 @@ class Asker:
         How boxes are written.
     instruction : str
         How to answer, by default as the paper prints it.
-    limit : int or None
-        Only so many questions, the first of the file, are asked.
-    workers : int
-        Requests under way at a time.
+    limit, workers : int
+        How many questions are asked, the first of the file, and requests under way at a time.
     progress : callable
         Called with the number of questions that are done.
     """
 
     questions: Questions
     client: Client
-    find: Find
+    find: asking.Find
     answers: AnswerFile
     setting: int
     people: AnswerFile | None = None
     detections: Detections | None = None
     seed: int = 0
     object_box: bool = False
-    unit: Unit = "pixels"
-    instruction: str = INSTRUCTION
+    unit: asking.Unit = "pixels"
+    instruction: str = prompts.INSTRUCTION
     limit: int | None = None
     workers: int = 8
     progress: Callable[[int], Any] = field(default=lambda questions: None)
@@ -200,12 +152,13 @@ class Asker:
     @cached_property
     def recorded(self) -> dict[str, Any]:
         """What is written beside each answer: the same for all answers of a file."""
+        published = self.instruction == prompts.INSTRUCTION
         recorded: dict[str, Any] = {
             "model": self.client.endpoint.model,
             "setting": self.setting,
             "seed": self.seed,
-            "prompt": VERSION,
-            "instruction": PUBLISHED if self.instruction == INSTRUCTION else self.instruction,
+            "prompt": prompts.VERSION,
+            "instruction": PUBLISHED if published else self.instruction,
         }
         if self.setting > 1:
             recorded |= {"object_box": self.object_box, "coordinates": self.unit}
@@ -215,13 +168,7 @@ class Asker:
 
     @cached_property
     def before(self) -> frozenset[tuple[str, str]]:
-        """Image and name of the questions that were answered before.
-
-        Raises
-        ------
-        InputError
-            Where the answers are to other questions, or were asked with other settings.
-        """
+        """Image and name of the questions that were answered before; refuses answers to others."""
         answered: set[tuple[str, str]] = set()
         for number, line in enumerate(self.answers.lines, 1):
             where = f"{self.answers.path}: line {number}"
@@ -257,12 +204,12 @@ class Asker:
         return {str(line["image"]): str(line.get("reply")) for line in self.people.lines}
 
     @cached_property
-    def groups(self) -> tuple[ImageQuestions, ...]:
+    def groups(self) -> tuple[asking.ImageQuestions, ...]:
         """What is to be asked."""
         places = {
             place for place, each in enumerate(self.asked) if (each.image, each.name) in self.before
         }
-        return open_questions([each.image for each in self.asked], places)
+        return asking.open_questions([each.image for each in self.asked], places)
 
     def estimate(self) -> Estimate:
         """Estimate the cost; pictures that are missing cost nothing."""
@@ -271,20 +218,19 @@ class Asker:
         outside = []
         for group in self.groups:
             path = self.find(group.image)
-            size = None if path is None else picture_size(path)
+            size = None if path is None else asking.picture_size(path)
             if size is None:
                 continue
-            frame = Frame(width=size[0], height=size[1], unit=self.unit)
-            if self.setting > 1 and not all(
-                frame.holds(self._boxes[place]) for place in group.places
-            ):
+            frame = asking.Frame(width=size[0], height=size[1], unit=self.unit)
+            boxes = [self._boxes[place] for place in group.places if self.setting > 1]
+            if not all(map(frame.holds, boxes)):
                 outside.append(group.image)
             texts = [self._text(place, frame) for place in group.places]
             questions += len(texts)
             if self.people is not None and group.image not in self.known:
-                texts.append(people_text(frame))
+                texts.append(prompts.people_text(frame))
             requests += len(texts)
-            tokens += tokens_in(texts, size)
+            tokens += asking.tokens_in(texts, size)
         finding = (requests - questions) * TOKENS_PER_LIST_OF_PEOPLE
         tokens_out = questions * TOKENS_PER_REPLY + finding
         return Estimate(questions, requests, round(tokens), tokens_out, tuple(outside))
@@ -305,7 +251,7 @@ class Asker:
             )
         return notes
 
-    def run(self) -> Unasked:
+    def run(self) -> asking.Unasked:
         """Ask; each answer is kept as it comes.
 
         Raises
@@ -317,11 +263,11 @@ class Asker:
         if not self.before:
             names = [group.image for group in self.groups]
             which = f"of {self.questions.file} that are to be asked about"
-            check_pictures(self.find, names, which)
+            asking.check_pictures(self.find, names, which)
         for file in (self.answers, self.people):
             if file is not None:
                 file.repair()
-        return ask_images(
+        return asking.ask_images(
             self._work,
             self.groups,
             self.client,
@@ -335,8 +281,10 @@ class Asker:
         """Count questions and answers, and say in notes what was not asked or not read."""
         before = sum((each.image, each.name) in self.before for each in self.asked)
         without = sum("chosen" in line for line in self.answers.lines)
-        frame = Frame(width=1, height=1)
-        unread = [name for name, reply in self.known.items() if read_boxes(reply, frame) is None]
+        frame = asking.Frame(width=1, height=1)
+        unread = [
+            name for name, reply in self.known.items() if prompts.read_boxes(reply, frame) is None
+        ]
         result = {
             "questions": len(self.asked),
             "answered": before + self.answers.kept,
@@ -344,29 +292,24 @@ class Asker:
             "without_person": without if self.setting == 3 else None,
             "unread_people": unread,
         }
-        notes = []
-        if without and self.setting == 3:
-            notes.append(
-                f"in {without:,} questions the person was not found; nothing is picked there"
-            )
+        lost = f"in {without:,} questions the person was not found; nothing is picked there"
+        notes = [lost] if without and self.setting == 3 else []
         if unread:
-            notes.append(
-                f"{len(unread)} replies about people hold no boxes that can be read: "
-                f"{some_of(unread)}"
-            )
+            what = "replies about people hold no boxes that can be read"
+            notes.append(f"{len(unread)} {what}: {some_of(unread)}")
         return result, notes
 
-    def _work(self, group: ImageQuestions, picture: SentPicture) -> None:
+    def _work(self, group: asking.ImageQuestions, picture: asking.SentPicture) -> None:
         """Ask the questions about an image, in a thread, and keep the answers."""
-        frame = Frame(width=picture.width, height=picture.height, unit=self.unit)
+        frame = asking.Frame(width=picture.width, height=picture.height, unit=self.unit)
         finding = self.setting == 3
-        people = self._found(group.image, picture, frame) if finding else ()
+        people = self._found(group.image, picture.url, frame) if finding else ()
         for place in group.places:
             question = self.asked[place]
             line: dict[str, Any] = {
                 "image": question.image,
                 "question": question.name,
-                "options": shown_order(question, self.seed),
+                "options": prompts.shown_order(question, self.seed),
             }
             person = None
             if finding:
@@ -376,34 +319,30 @@ class Asker:
                 line["chosen"] = []
             else:
                 text = self._text(place, frame, person)
-                line["reply"] = self.client.ask(message(picture.url, text))
+                line["reply"] = self.client.ask(asking.message(picture.url, text))
             self.answers.keep({**line, **self.recorded})
 
-    def _found(self, image: str, picture: SentPicture, frame: Frame) -> tuple[Box, ...]:
+    def _found(self, image: str, url: str, frame: asking.Frame) -> tuple[Box, ...]:
         """Return the boxes of the people in an image."""
         if self.detections is not None:
             return self.detections.people.get(image, ())
         reply = self.known.get(image)
         if reply is None:
             assert self.people is not None
-            reply = self.client.ask(message(picture.url, people_text(frame)))
+            reply = self.client.ask(asking.message(url, prompts.people_text(frame)))
             # Kept before its questions are asked: one that fails must not cost this reply again.
             recorded = {key: self.recorded[key] for key in OF_PEOPLE}
             self.people.keep({"image": image, "reply": reply, **recorded})
             self.known[image] = reply
-        return read_boxes(reply, frame) or ()
+        return prompts.read_boxes(reply, frame) or ()
 
-    def _text(self, place: int, frame: Frame, person: Box | None = None) -> str:
+    def _text(self, place: int, frame: asking.Frame, person: Box | None = None) -> str:
         """Word a question; about the box in the file where no other is given."""
         if person is None and self.setting > 1:
             person = self._boxes[place]
-        return question_text(
-            shown_order(self.asked[place], self.seed),
-            frame,
-            person=person,
-            object_box=self._object_boxes[place] if self.object_box else None,
-            instruction=self.instruction,
-        )
+        options = prompts.shown_order(self.asked[place], self.seed)
+        thing = self._object_boxes[place] if self.object_box else None
+        return prompts.question_text(options, frame, person, thing, self.instruction)
 
     @cached_property
     def _boxes(self) -> tuple[Box, ...]:

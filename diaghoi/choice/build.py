@@ -46,18 +46,9 @@ REASONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRecord:
-    """What one judge said.
+    """The verdicts of a judge on each target, its part in the filter, and how much it was asked.
 
-    Parameters
-    ----------
-    judge : str
-        Name of the judge.
-    part : {"rules out", "groups", "confirms", "decides"}
-        Its role in the filter.
-    asked : int
-        Number of candidates that it was asked about.
-    verdicts : tuple of dict
-        The verdicts on each target.
+    The part is that it "rules out", "groups", "confirms" or "decides".
     """
 
     judge: str
@@ -84,26 +75,20 @@ class ChoiceBenchmark:
 
     Parameters
     ----------
-    dataset : str
-        Name of the data set.
-    seed : int
-        Seed by which people and options were drawn.
+    dataset, seed : str, int
+        Name of the data set, and the seed by which people and options were drawn.
     image_targets : tuple of ImageTargets
         The images with questions.
-    scenes : tuple of Question
-        The question on the whole of each image.
-    people : tuple of Question
-        The questions on people.
-    targets : tuple of Target
-        What judges were asked about, including images that were left out later.
-    negatives : tuple of tuple of Interaction
-        The candidates of each target that are negatives.
+    scenes, people : tuple of Question
+        The question on the whole of each of them, and those on people.
+    targets, negatives : tuple of Target, tuple of tuple of Interaction
+        What judges were asked about, including images that were left out later, and the candidates
+        of each that are negatives.
     records : tuple of JudgeRecord
         The verdicts of each judge on these targets.
-    left_out : dict of str to tuple of str
-        Images without questions, by the reasons of :data:`REASONS`.
-    people_left_out : int
-        People with too few negatives in images with questions.
+    left_out, people_left_out : dict of str to tuple of str, int
+        Images without questions, by the reasons of :data:`REASONS`, and the number of people with
+        too few negatives in other images.
     notes : tuple of str
         Remarks for readers of the benchmark.
     people_by : str
@@ -181,19 +166,16 @@ def build_benchmark(
 
     Parameters
     ----------
-    annotations : Scenes
-        Annotations of any data set.
-    image_targets : sequence of ImageTargets
-        What :func:`diaghoi.choice.candidates.targets_in_images` found in them.
-    judges : sequence of Judge
+    annotations, image_targets : Scenes, sequence of ImageTargets
+        Annotations of any data set, and what
+        :func:`diaghoi.choice.candidates.targets_in_images` finds in them.
+    judges, progress
         As in :func:`screen`.
     seed : int
         Decides, independently for each image, which person is asked about and which options are
         shown.
     all_people : bool
         Whether to ask about every annotated person, as the published questions on V-COCO do.
-    progress : callable
-        As in :func:`screen`.
 
     Raises
     ------
@@ -249,27 +231,6 @@ def build_benchmark(
     )
 
 
-def check_judges(judges: Sequence[Judge]) -> None:
-    """Refuse judges that the filter has no role for.
-
-    Raises
-    ------
-    InputError
-        Where there is none, or more than three see pictures.
-    """
-    if not judges:
-        raise InputError(
-            "annotations do not mark all that people do; give at least one --judge to say which "
-            "other actions are not there"
-        )
-    seeing = [judge.name for judge in judges if judge.sees_pictures]
-    if len(seeing) > STAGES:
-        raise InputError(
-            f"{len(seeing)} judges that go by pictures; give at most {STAGES}: one that groups "
-            "the candidates, one that confirms the negatives, and one for those it does not"
-        )
-
-
 def screen(
     targets: Sequence[Target],
     judges: Sequence[Judge],
@@ -304,9 +265,19 @@ def screen(
     Raises
     ------
     InputError
-        As :func:`check_judges`, or as a judge.
+        Where there is no judge, or more than three see pictures, or as a judge.
     """
-    check_judges(judges)
+    if not judges:
+        raise InputError(
+            "annotations do not mark all that people do; give at least one --judge to say which "
+            "other actions are not there"
+        )
+    seeing = [judge for judge in judges if judge.sees_pictures]
+    if len(seeing) > STAGES:
+        raise InputError(
+            f"{len(seeing)} judges that go by pictures; give at most {STAGES}: one that groups "
+            "the candidates, one that confirms the negatives, and one for those it does not"
+        )
     records: list[JudgeRecord] = []
 
     def refuted(judge: Judge, part: str, asked: Sequence[Candidates]) -> list[Candidates]:
@@ -326,7 +297,6 @@ def screen(
     for judge in judges:
         if not judge.sees_pictures:
             left = refuted(judge, "rules out", left)
-    seeing = [judge for judge in judges if judge.sees_pictures]
     if seeing:
         left = refuted(seeing[0], "groups", left)
     if len(seeing) > 1:
@@ -350,16 +320,8 @@ def drawn_targets(
     """Choose what is asked about in each image, the scene first.
 
     The list is empty where the objects have too few other actions. Targets that need no negatives
-    get no candidates, so that judges are not asked about them.
-
-    Parameters
-    ----------
-    image_targets : sequence of ImageTargets
-        Targets of all images.
-    seed : int
-        Seed that draws the person of each image.
-    all_people : bool
-        Whether to ask about all people.
+    get no candidates, so that judges are not asked about them. The seed
+    draws the person of each image.
     """
     drawn = {}
     for each in image_targets:
@@ -393,22 +355,7 @@ def _question(
 def options_of(
     target: Target, negatives: Sequence[Interaction], *, seed: int
 ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Draw the four options of a question.
-
-    Parameters
-    ----------
-    target : Target
-        What the question is about.
-    negatives : sequence of Interaction
-        The candidates that judges confirmed.
-    seed : int
-        Seed of the benchmark.
-
-    Returns
-    -------
-    right, wrong : tuple of str
-        Their texts; None where there are fewer than four.
-    """
+    """Draw the texts of the four options, right and wrong ones; None where there are fewer."""
     rng = seeded(seed, "options", target.image, target.person)
     right = _texts(target.right, OPTIONS, rng)
     missing = OPTIONS - len(right)

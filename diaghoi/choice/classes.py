@@ -35,15 +35,7 @@ class Interaction(NamedTuple):
 
 
 def parse_option(option: str, *, alone: str = PERSON) -> Interaction:
-    """Parse the text of an option.
-
-    Parameters
-    ----------
-    option : str
-        As the questions write it.
-    alone : str
-        The object of an option that names none.
-    """
+    """Parse the text of an option; one that names no object is given the object ``alone``."""
     verb_text, article, object_text = option.partition(ARTICLE)
     verb = verb_text.replace(" ", "_")
     if not article:
@@ -97,29 +89,19 @@ def object_names(vocabulary: Vocabulary) -> list[str]:
 
 
 def time_sensitive_classes() -> frozenset[Interaction]:
-    """Return the 68 classes of HICO-DET whose direction a still picture does not show.
+    """Return the 68 classes of HICO-DET in appendix A of the paper (002), table 5.
 
-    They are those of appendix A, table 5, of the paper (002), compared by the names of verb and
-    object, so that the list holds for any data set with the same names.
+    A still picture does not show their direction in time. They are compared by names, so that the
+    list holds for any data set with the same verbs and objects.
     """
     return frozenset(_counterparts()[0])
 
 
 def indistinct_from(annotated: Iterable[Interaction]) -> set[Interaction]:
-    """Find what a still picture cannot distinguish from annotated interactions.
+    """Find what a still picture cannot distinguish from interactions, as :func:`normalised` spells.
 
     The relation is symmetric, whichever of two counterparts the list has: ``throw frisbee`` is
     found for ``catch frisbee``, and ``hop_on bicycle`` for ``ride bicycle``.
-
-    Parameters
-    ----------
-    annotated : iterable of Interaction
-        Interactions of one person or image.
-
-    Returns
-    -------
-    set of Interaction
-        Their counterparts with the same objects, spelt as by :func:`normalised`.
     """
     table = _counterparts()[1]
     return {other for each in annotated for other in table.get(normalised(each), ())}
@@ -128,7 +110,8 @@ def indistinct_from(annotated: Iterable[Interaction]) -> set[Interaction]:
 @cache
 def _counterparts() -> tuple[list[Interaction], dict[Interaction, set[Interaction]]]:
     """List the time-sensitive classes, and the counterparts of these and of their counterparts."""
-    listed, table = [], {}
+    listed: list[Interaction] = []
+    table: dict[Interaction, set[Interaction]] = {}
     for row in facts("hico_det_time_sensitive.csv"):
         verbs = (row["verb"], *row["counterparts"].split())
         first, *others = (normalised(Interaction(verb, row["object"])) for verb in verbs)

@@ -50,12 +50,7 @@ def compare_choices(
 ) -> list[Difference]:
     """Test the four metrics of two models that answered the same questions.
 
-    Parameters
-    ----------
-    first, second : ChoiceEvaluation
-        The models.
-    resamples, seed, confidence, progress
-        As of :func:`diaghoi.statistics.significance.compare_pair`, whose errors it raises.
+    Settings and errors are those of :func:`diaghoi.statistics.significance.compare_pair`.
 
     Raises
     ------
@@ -99,12 +94,7 @@ def compare_choices_table(
 ) -> Comparison:
     """Compare the metrics of some models side by side.
 
-    Parameters
-    ----------
-    evaluations : sequence of ChoiceEvaluation
-        Evaluations on the same questions, with different labels.
-    groups : sequence of str
-        Group of each model, such as "VLM"; none for a table without groups.
+    Each may have a group, such as "VLM".
 
     Raises
     ------

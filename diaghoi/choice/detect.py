@@ -53,17 +53,11 @@ WAYS = {
 
 @dataclass(frozen=True)
 class Selection:
-    """Which triplets of a detector count as answers.
+    """Which triplets of a detector count as answers, by default as in the published script.
 
-    What ties with the last of the best ones counts, too.
-
-    Parameters
-    ----------
-    way : {"top", "top_question", "threshold", "top_all"}
-        The best ones of the image, wherever they are; the best ones of those on the boxes of the
-        question; all with at least a score; or the best ones of the whole prediction file.
-    number : float
-        How many are the best, or the score; 5 of the image as in the published script.
+    The best ``number`` of the image, wherever they are (``top``), of those on the boxes of the
+    question (``top_question``), or of the whole prediction file (``top_all``), and what ties with
+    the last of them; or all with at least the score ``number`` (``threshold``).
     """
 
     way: str = "top"

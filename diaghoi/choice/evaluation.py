@@ -206,16 +206,9 @@ def scores(counts: Tally) -> dict[str, Any]:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceEvaluation:
-    """The metrics of one model.
+    """The metrics of one model, with remarks on the numbers for their reader.
 
-    Parameters
-    ----------
-    answers : Answers
-        Of the model.
-    tallies : dict of Tally
-        ``""`` for all questions; ``single`` and ``multi`` where that is known.
-    notes : tuple of str
-        Remarks on the numbers for their reader.
+    Tallies are ``""`` for all questions, and ``single`` and ``multi`` where that is known.
     """
 
     answers: Answers
@@ -258,7 +251,7 @@ def evaluate_answers(
     people : mapping of bool, optional
         Whether an image is multi-person; by default single and multi-person are not reported.
     notes : tuple of str
-        Further notes.
+        Further remarks.
     """
     whole, asked = tally(answers), answers.questions
     tallies = {"": whole}
@@ -281,17 +274,8 @@ def choice_bootstrap(
 ) -> Bootstrap:
     """Compute intervals of all metrics of a model: centred quantiles over resampled images.
 
-    Parameters
-    ----------
-    evaluation : ChoiceEvaluation
-        The model.
-    resamples, **settings
-        As of :func:`diaghoi.statistics.bootstrap.bootstrap_of`, whose errors it raises.
-
-    Returns
-    -------
-    Bootstrap
-        By the path of each metric in the JSON: ``instance_f1``, ``single.instance_f1``.
+    They are by the path of each metric in the JSON: ``instance_f1``, ``single.instance_f1``.
+    Settings and errors are those of :func:`diaghoi.statistics.bootstrap.bootstrap_of`.
     """
 
     def metrics(weights: IntArray) -> dict[str, FloatArray]:

@@ -76,16 +76,7 @@ class Judge(Protocol):
 class RuleJudge:
     """Gives the verdicts of a rule.
 
-    Parameters
-    ----------
-    name : str
-        Name for tables and files.
-    rule : callable
-        ``(target, candidate) -> verdict``, None where it cannot say.
-    sees_pictures : bool
-        Whether the rule goes by the picture, and not words alone.
-    notes : tuple of str
-        Remarks for readers of the benchmark.
+    The rule is a function of target and candidate, and returns None where it cannot say.
     """
 
     name: str
@@ -120,14 +111,8 @@ def similarity_judge(
 ) -> RuleJudge:
     """Make a judge that calls candidates consistent that mean nearly the same as an annotated one.
 
-    Parameters
-    ----------
-    table : Similarity
-        Table of verbs.
-    image_targets : iterable of ImageTargets
-        The table is fitted to their verbs.
-    threshold : float
-        The similarity in [0, 1] from which two actions on the same object can be the same.
+    The table is one of verbs, and fitted to those of the images; the threshold is the similarity in
+    [0, 1] from which two actions on the same object can be the same.
     """
     targets = [each for image in image_targets for each in (image.scene, *image.people)]
     named = {each.verb for one in targets for each in (*one.candidates, *one.annotated)}
@@ -165,16 +150,7 @@ def file_judge(
 ) -> RuleJudge:
     """Make a judge that gives the verdicts of a file, and none on the rest.
 
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file, as described above.
-    image_targets : sequence of ImageTargets
-        The images that it can be about.
-    vocabulary : Vocabulary
-        Vocabulary of the data set.
-    origin : {0, 1}
-        Whether pixels of boxes in the file are counted from zero or one.
+    Parameters are those of :func:`read_judges`.
 
     Raises
     ------
@@ -317,13 +293,7 @@ def _numbers(value: Any) -> list[float]:
 
 
 def read_models(texts: Sequence[str]) -> dict[str, Endpoint]:
-    """Read the judges that are models, ``URL,MODEL`` or ``URL,MODEL,VARIABLE``, by their text.
-
-    Raises
-    ------
-    InputError
-        As :func:`diaghoi.language.endpoint.read_endpoints`.
-    """
+    """Read the judges that are models, ``URL,MODEL`` or ``URL,MODEL,VARIABLE``, by their text."""
     models = [text for text in texts if "://" in text.split(",")[0]]
     return dict(zip(models, read_endpoints(models, OPTION), strict=True))
 

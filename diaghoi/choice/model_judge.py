@@ -21,14 +21,7 @@ from diaghoi.choice.build import ChoiceBenchmark
 from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
 from diaghoi.choice.classes import Interaction, option_text
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.pictures.asking import (
-    Find,
-    Frame,
-    SentPicture,
-    check_pictures,
-    message,
-    sent_picture,
-)
+from diaghoi.formats.pictures import asking
 from diaghoi.language.answer_store import AnswerStore
 from diaghoi.language.asking import Client, ask_all, strip_reasoning
 
@@ -59,20 +52,11 @@ Item = TypeVar("Item")
 
 
 def judge_text(
-    target: Target, candidates: Sequence[Interaction], frame: Frame, *, again: bool = False
+    target: Target, candidates: Sequence[Interaction], frame: asking.Frame, *, again: bool = False
 ) -> str:
-    """Write the question about some candidates.
+    """Write the question about some candidates, which are numbered from 1.
 
-    Parameters
-    ----------
-    target : Target
-        The image or person.
-    candidates : sequence of Interaction
-        Numbered from 1 in the text.
-    frame : Frame
-        Coordinates of the picture.
-    again : bool
-        Whether to say that the last reply could not be read.
+    If so asked, it says that the last reply could not be read.
     """
     who = "anybody in the picture" if target.box is None else "this person"
     lines = [_TASK.format(who=who)]
@@ -92,19 +76,9 @@ def _display(interaction: Interaction) -> str:
 
 
 def read_judgement(reply: str, candidates: int) -> list[bool | None]:
-    """Parse which candidates a reply calls consistent.
+    """Parse which of so many candidates a reply calls consistent.
 
-    Parameters
-    ----------
-    reply : str
-        Text of the reply; reasoning in tags is skipped.
-    candidates : int
-        Number of candidates asked about.
-
-    Returns
-    -------
-    list of bool or None
-        None where the reply says neither, or both.
+    None where it says neither, or both; reasoning in tags is skipped.
     """
     answers: dict[int, set[bool]] = {}
     for line in strip_reasoning(reply).splitlines():
@@ -122,16 +96,13 @@ class ModelJudge:
 
     Parameters
     ----------
-    client : Client
-        The model.
+    client, store : Client, AnswerStore
+        The model, and where its answers are saved.
     find : callable
         Returns the file of an image by its name, None where there is none.
-    store : AnswerStore
-        Where answers are saved.
-    workers : int
-        Number of parallel requests.
-    asks : int
-        How often to ask about candidates while replies cannot be read.
+    workers, asks : int
+        Number of parallel requests, and how often to ask about candidates while replies cannot be
+        read.
     progress : callable
         Called with the number of candidates, or of images, that are done.
     problems, unanswered : dict of str
@@ -141,7 +112,7 @@ class ModelJudge:
     """
 
     client: Client
-    find: Find
+    find: asking.Find
     store: AnswerStore
     workers: int = 8
     asks: int = 3
@@ -185,13 +156,7 @@ class ModelJudge:
         return left
 
     def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
-        """Return the verdicts on the candidates of each target.
-
-        Raises
-        ------
-        InputError
-            Where the server does not reply or refuses; its earlier answers stay saved.
-        """
+        """Return the verdicts on the candidates of each target; answers so far stay saved."""
         left = self.left(asked)
         before, after = (sum(len(each.candidates) for each in of) for of in (asked, left))
         self.progress(before - after)
@@ -217,11 +182,6 @@ class ModelJudge:
         """Return a benchmark in which images that show more people are multi-person.
 
         Images without a valid answer remain as annotated, and are named in the notes.
-
-        Raises
-        ------
-        InputError
-            Where the server does not reply or refuses; its earlier answers stay saved.
         """
         items = [(name, name) for name in self.images_left(benchmark.image_targets)]
         for _ in self._ask(self._count, items, f"that {self.name} is to look at"):
@@ -250,16 +210,16 @@ class ModelJudge:
 
     def _ask(
         self,
-        ask: Callable[[Item, SentPicture], Any],
+        ask: Callable[[Item, asking.SentPicture], Any],
         items: Sequence[tuple[str, Item]],
         which: str,
     ) -> Iterator[Item]:
         """Ask about items of images, in threads; yield each when it is done."""
-        check_pictures(self.find, [image for image, _ in items], which)
+        asking.check_pictures(self.find, [image for image, _ in items], which)
 
         def asked(item: tuple[str, Item]) -> None:
             try:
-                picture = sent_picture(self.find, item[0])
+                picture = asking.sent_picture(self.find, item[0])
             except InputError as error:
                 self.problems[item[0]] = str(error)
             else:
@@ -270,14 +230,14 @@ class ModelJudge:
                 self.unanswered[outcome.tag[0]] = outcome.failure
             yield outcome.tag[1]
 
-    def _converse(self, target: Target, picture: SentPicture) -> None:
+    def _converse(self, target: Target, picture: asking.SentPicture) -> None:
         """Ask about one target until all replies can be read; save each answer as it arrives."""
-        frame = Frame(width=picture.width, height=picture.height)
+        frame = asking.Frame(width=picture.width, height=picture.height)
         # Each round asks only about the candidates whose verdict could not be read yet.
         left, reply = target.candidates, ""
         for attempt in range(self.asks):
             text = judge_text(target, left, frame, again=attempt > 0)
-            reply = self.client.ask(message(picture.url, text))
+            reply = self.client.ask(asking.message(picture.url, text))
             said = dict(zip(left, read_judgement(reply, len(left)), strict=True))
             self._keep(target, {each: yes for each, yes in said.items() if yes is not None}, reply)
             left = tuple(each for each in left if said[each] is None)
@@ -293,9 +253,9 @@ class ModelJudge:
         )
         self.store.keep(self.name, rows)
 
-    def _count(self, image: str, picture: SentPicture) -> None:
+    def _count(self, image: str, picture: asking.SentPicture) -> None:
         """Ask whether a picture shows several people."""
-        reply = self.client.ask(message(picture.url, _PEOPLE))
+        reply = self.client.ask(asking.message(picture.url, _PEOPLE))
         said = _YES_OR_NO.match(strip_reasoning(reply))
         score = None if said is None else int(said[1].lower() == "yes")
         self.store.keep(self.name, [(_counted(image), COUNTED, image, "", score, reply)])

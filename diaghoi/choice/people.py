@@ -165,16 +165,9 @@ def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> BoolArr
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Detections:
-    """The people whom a detector found.
+    """The people whom a detector found: boxes xyxy in pixels counted from zero, by image.
 
-    Parameters
-    ----------
-    name : str
-        Name of the file, and the beginning of the hash of its content.
-    people : dict of tuple
-        Boxes xyxy in pixels counted from zero, by image.
-    notes : tuple of str
-        What to know about how the file was read.
+    The name is that of the file, with the beginning of the hash of its content.
     """
 
     name: str
@@ -193,11 +186,6 @@ def read_detections(path: str | PathLike[str], questions: Questions) -> Detectio
         whose boxes of people are taken. Boxes with a score below 0.5 are left out.
     questions : Questions
         Whose images they are.
-
-    Returns
-    -------
-    Detections
-        Images that the file does not mention are named in the notes.
 
     Raises
     ------
@@ -250,22 +238,7 @@ def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
 
 
 def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box | None:
-    """Find the box of a person among others.
-
-    Parameters
-    ----------
-    person : tuple of float
-        The box asked about, in pixels counted from zero.
-    boxes : sequence of tuple of float
-        Those found.
-    protocol : Protocol
-        Threshold, and what boxes cover.
-
-    Returns
-    -------
-    tuple of float or None
-        The one that overlaps most, if it reaches the threshold.
-    """
+    """Find the box that overlaps most with that of a person, if it reaches the threshold."""
     if not boxes:
         return None
     asked = np.full((len(boxes), 4), person, dtype=np.float64)

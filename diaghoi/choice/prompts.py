@@ -57,20 +57,10 @@ _NOBODY = re.compile(r"\[\s*\]")
 
 
 def shown_order(question: Question, seed: int) -> tuple[str, ...]:
-    """Shuffle the options of a question.
+    """Shuffle the options of a question, and put "None" behind them up to four.
 
-    Parameters
-    ----------
-    question : Question
-        What is asked.
-    seed : int
-        Of the run. The order depends on it, the image and the name of the question alone, and so
-        not on what was asked before.
-
-    Returns
-    -------
-    tuple of str
-        The options, and "None" behind them for each that is missing from four.
+    The order depends on the seed of the run, the image and the name of the question alone, and so
+    not on what was asked before.
     """
     rng = hashed(json.dumps([seed, question.image, question.name]))
     options = [question.options[place] for place in rng.permutation(len(question.options))]
@@ -80,7 +70,6 @@ def shown_order(question: Question, seed: int) -> tuple[str, ...]:
 def question_text(
     options: Sequence[str],
     frame: Frame,
-    *,
     person: Box | None = None,
     object_box: Box | None = None,
     instruction: str = INSTRUCTION,
@@ -144,21 +133,10 @@ def people_text(frame: Frame) -> str:
 
 
 def read_boxes(reply: str, frame: Frame) -> tuple[Box, ...] | None:
-    """Read the boxes in a reply.
+    """Read the boxes with an area in a reply, in pixels.
 
-    Parameters
-    ----------
-    reply : str
-        Any text; four numbers in brackets are a box, or two pairs of them. Reasoning before
-        them is passed over.
-    frame : Frame
-        What the numbers mean.
-
-    Returns
-    -------
-    tuple of Box or None
-        In pixels, without those that have no area; None where the reply holds no box, and
-        does not say that there is nobody.
+    Four numbers in brackets are a box, or two pairs of them; reasoning before them is passed over.
+    None where the reply holds no box, and does not say that there is nobody.
     """
     said = strip_reasoning(reply)
     numbers = _BOX.findall(said) or _CORNERS.findall(said)

@@ -50,15 +50,10 @@ BETWEEN = 2
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedReply:
-    """The options that a reply picks, and how it says so.
+    """The ascending positions, from 0, of the options that a reply picks, and how it says so.
 
-    Parameters
-    ----------
-    picked : tuple of int
-        Positions of the picked options, from 0, ascending.
-    how : {"letters", "text", "none", "refusal", "empty", "unreadable"}
-        By letters (or numbers), by texts of options, or by words for "none of them"; the others are
-        replies without a readable choice, which count as empty.
+    By letters (or numbers), by texts of options, or by words for "none of them"; the others are
+    replies without a readable choice, which count as empty.
     """
 
     picked: tuple[int, ...] = ()
@@ -66,7 +61,7 @@ class ParsedReply:
 
 
 def read_reply(reply: str, options: Sequence[str]) -> ParsedReply:
-    """Read which options a reply picks.
+    """Read which options a reply picks; letters beyond the options are skipped.
 
     Parameters
     ----------
@@ -74,11 +69,6 @@ def read_reply(reply: str, options: Sequence[str]) -> ParsedReply:
         Any text, as the model wrote it.
     options : sequence of str
         The options in the order shown, at most 26.
-
-    Returns
-    -------
-    ParsedReply
-        Letters beyond the options are skipped.
     """
     # NFKC can lengthen a text, so it is shortened again afterwards.
     plain = _shortened(unicodedata.normalize("NFKC", _shortened(reply)))

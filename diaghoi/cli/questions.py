@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from diaghoi.choice.ask import Asker, read_instruction, setting_of
-from diaghoi.choice.build import build_benchmark, check_judges, drawn_targets
+from diaghoi.choice.build import build_benchmark, drawn_targets
 from diaghoi.choice.candidates import targets_in_images
 from diaghoi.choice.judges import judge_files, read_judges, read_models
 from diaghoi.choice.model_judge import ModelJudge
@@ -224,7 +224,6 @@ def build(choices: BuildOptions) -> None:
                 models,
                 origin=origin_of(scenes.vocabulary.name),
             )
-            check_judges(judges)
         requests: dict[str, int] = {}
         if models:
             drawn = drawn_targets(image_targets, **choices.drawn).values()
