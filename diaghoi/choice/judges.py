@@ -22,6 +22,7 @@ import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import zip_longest
 from pathlib import Path
 from typing import Any, Protocol
 
@@ -38,7 +39,7 @@ from diaghoi.choice.classes import (
     time_sensitive_classes,
 )
 from diaghoi.choice.people import SAME_PERSON
-from diaghoi.choice.questions import json_rows, load_if_json
+from diaghoi.choice.questions import json_rows, load_if_json, origin_of
 from diaghoi.data.csv_rows import read_rows
 from diaghoi.data.iou import box_iou
 from diaghoi.data.vocabulary import Vocabulary
@@ -146,7 +147,7 @@ def similarity_judge(
 
 
 def file_judge(
-    path: Path, image_targets: Sequence[ImageTargets], vocabulary: Vocabulary, origin: int = 0
+    path: Path, image_targets: Sequence[ImageTargets], vocabulary: Vocabulary
 ) -> RuleJudge:
     """Make a judge that gives the verdicts of a file, and none on the rest.
 
@@ -158,7 +159,6 @@ def file_judge(
         For a file of another kind, a row that cannot be understood, and two rows that contradict
         each other; the message names file and line.
     """
-    margin = vocabulary.protocol.margin
     annotated = {each for image in image_targets for each in image.scene.annotated}
     classes = {
         _plain(each): normalised(each)
@@ -173,7 +173,7 @@ def file_judge(
         if image not in targets:
             others[image] = None
         elif verdict is not None:
-            person = _person(where, targets[image], row, origin, margin)
+            person = _person(where, targets[image], row, vocabulary)
             key = (image, person, _class(where, row, classes))
             if verdicts.setdefault(key, verdict) != verdict:
                 raise InputError(
@@ -215,7 +215,7 @@ def _class(where: str, row: Mapping[str, Any], classes: Mapping[str, Interaction
 
 
 def _person(
-    where: str, image: ImageTargets, row: Mapping[str, Any], origin: int, margin: float
+    where: str, image: ImageTargets, row: Mapping[str, Any], vocabulary: Vocabulary
 ) -> int | None:
     """Find the person of a row by number or box."""
     value = row.get("person")
@@ -226,8 +226,8 @@ def _person(
         return int(numbers[0])
     if len(numbers) == 4:
         boxes = np.array([each.box for each in image.people], dtype=np.float64)
-        box = np.broadcast_to(np.array(numbers) - origin, boxes.shape)
-        overlap = box_iou(boxes, box, margin)
+        box = np.broadcast_to(np.array(numbers) - origin_of(vocabulary.name), boxes.shape)
+        overlap = box_iou(boxes, box, vocabulary.protocol.margin)
         if overlap.max() >= SAME_PERSON:
             return int(overlap.argmax())
     raise InputError(
@@ -248,14 +248,8 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
         yield from json_rows(content, "an object; give image, class and verdict")
         return
     (_, heads), *rows = read_rows(path, "verdicts as CSV or JSON lines") or [(1, [])]
-    for key in ("image", "verdict"):
-        if key not in heads:
-            raise InputError(
-                f"{path}: the column {key!r} is missing{close_matches(key, heads)}; give image, "
-                "person, verb, object, verdict"
-            )
     for line, cells in rows:
-        yield f"{path}: line {line}", dict(zip(heads, cells, strict=False))
+        yield f"{path}: line {line}", dict(zip_longest(heads, cells))
 
 
 def _cell(where: str, row: Mapping[str, Any], key: str) -> Any:
@@ -312,8 +306,6 @@ def read_judges(
     image_targets: Sequence[ImageTargets],
     vocabulary: Vocabulary,
     models: Mapping[str, Judge],
-    *,
-    origin: int = 0,
 ) -> list[Judge]:
     """Make judges from their names on the command line.
 
@@ -328,8 +320,6 @@ def read_judges(
         The data set.
     models : mapping of str to Judge
         The judges that are models, by their text.
-    origin : {0, 1}
-        Whether pixels of boxes in files of verdicts are counted from zero or one.
 
     Raises
     ------
@@ -349,7 +339,7 @@ def read_judges(
         elif text in models:
             judges.append(models[text])
         elif Path(text).exists():
-            judges.append(file_judge(Path(text), image_targets, vocabulary, origin))
+            judges.append(file_judge(Path(text), image_targets, vocabulary))
         else:
             raise InputError(
                 f"{OPTION} {text!r:.100}: there is no such file"

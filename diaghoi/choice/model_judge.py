@@ -13,17 +13,17 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from diaghoi.choice.build import ChoiceBenchmark
 from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
 from diaghoi.choice.classes import Interaction, option_text
-from diaghoi.exceptions import InputError, some_of
+from diaghoi.exceptions import some_of
 from diaghoi.formats.pictures import asking
 from diaghoi.language.answer_store import AnswerStore
-from diaghoi.language.asking import Client, ask_all, strip_reasoning
+from diaghoi.language.asking import Client, strip_reasoning
 
 JUDGE_VERSION, PEOPLE_VERSION = 1, 1
 """To be increased with the wording, so that saved answers to another wording are not reused."""
@@ -48,7 +48,6 @@ _PEOPLE = (
     "partly hidden count. Reply with yes or no, and nothing else."
 )
 _YES_OR_NO = re.compile(r"[\W_]*(yes|no)\b", re.IGNORECASE)
-Item = TypeVar("Item")
 
 
 def judge_text(
@@ -160,9 +159,17 @@ class ModelJudge:
         left = self.left(asked)
         before, after = (sum(len(each.candidates) for each in of) for of in (asked, left))
         self.progress(before - after)
-        items = [(target.image, target) for target in left]
-        for target in self._ask(self._converse, items, f"that {self.name} is to judge"):
-            self.progress(len(target.candidates))
+        # The questions of a target are about its candidates, and all have its place.
+        groups = [
+            asking.ImageQuestions(image=target.image, places=(place,) * len(target.candidates))
+            for place, target in enumerate(left)
+        ]
+        done = self._ask(
+            lambda place, picture: self._converse(left[place], picture),
+            groups,
+            f"that {self.name} is to judge",
+        )
+        self.problems, self.unanswered = dict(done.problems), dict(done.unanswered)
         known = self.store.answers(self.name)
         verdicts: list[Verdicts] = []
         for target in asked:
@@ -183,9 +190,12 @@ class ModelJudge:
 
         Images without a valid answer remain as annotated, and are named in the notes.
         """
-        items = [(name, name) for name in self.images_left(benchmark.image_targets)]
-        for _ in self._ask(self._count, items, f"that {self.name} is to look at"):
-            self.progress(1)
+        images = self.images_left(benchmark.image_targets)
+        self._ask(
+            lambda place, picture: self._count(images[place], picture),
+            asking.open_questions(images, ()),
+            f"that {self.name} is to look at",
+        )
         known = self.store.answers(self.name)
         asked = [each.image for each in benchmark.image_targets if not each.multi_person]
         several = {name for name in asked if known.get(_counted(name))}
@@ -210,25 +220,21 @@ class ModelJudge:
 
     def _ask(
         self,
-        ask: Callable[[Item, asking.SentPicture], Any],
-        items: Sequence[tuple[str, Item]],
+        ask: Callable[[int, asking.SentPicture], Any],
+        groups: Sequence[asking.ImageQuestions],
         which: str,
-    ) -> Iterator[Item]:
-        """Ask about items of images, in threads; yield each when it is done."""
-        asking.check_pictures(self.find, [image for image, _ in items], which)
-
-        def asked(item: tuple[str, Item]) -> None:
-            try:
-                picture = asking.sent_picture(self.find, item[0])
-            except InputError as error:
-                self.problems[item[0]] = str(error)
-            else:
-                ask(item[1], picture)
-
-        for outcome in ask_all(asked, items, self.client, workers=self.workers):
-            if outcome.failure:
-                self.unanswered[outcome.tag[0]] = outcome.failure
-            yield outcome.tag[1]
+    ) -> asking.Unasked:
+        """Ask about the first place of each group, in threads."""
+        asking.check_pictures(self.find, [group.image for group in groups], which)
+        return asking.ask_images(
+            lambda group, picture: ask(group.places[0], picture),
+            groups,
+            self.client,
+            self.find,
+            workers=self.workers,
+            proven=False,
+            progress=self.progress,
+        )
 
     def _converse(self, target: Target, picture: asking.SentPicture) -> None:
         """Ask about one target until all replies can be read; save each answer as it arrives."""

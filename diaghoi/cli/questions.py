@@ -15,7 +15,7 @@ from diaghoi.choice.candidates import targets_in_images
 from diaghoi.choice.judges import judge_files, read_judges, read_models
 from diaghoi.choice.model_judge import ModelJudge
 from diaghoi.choice.people import Detections, read_detections
-from diaghoi.choice.questions import Questions, origin_of, read_questions
+from diaghoi.choice.questions import Questions, read_questions
 from diaghoi.cli import options, outputs
 from diaghoi.cli.asking import AskingOptions, PictureOptions
 from diaghoi.cli.options import argument, option, options_class, with_options, without
@@ -217,13 +217,7 @@ def build(choices: BuildOptions) -> None:
                 if asked is not None:
                     client = choices.asking.client(asked, single=PICTURE_REFUSED)
                     people = ModelJudge(client=client, **how)
-            judges = read_judges(
-                texts,
-                image_targets,
-                scenes.vocabulary,
-                models,
-                origin=origin_of(scenes.vocabulary.name),
-            )
+            judges = read_judges(texts, image_targets, scenes.vocabulary, models)
         requests: dict[str, int] = {}
         if models:
             drawn = drawn_targets(image_targets, **choices.drawn).values()

@@ -156,7 +156,7 @@ def test_similar_actions_are_consistent_from_the_threshold_on() -> None:
 
 def verdicts(path: Path, text: str) -> RuleJudge:
     path.write_text(text)
-    return file_judge(path, bicycles(), VOCABULARY, 1)
+    return file_judge(path, bicycles(), VOCABULARY)
 
 
 def said(judge: RuleJudge, person: int | None, *verbs: str) -> dict[str, bool]:
@@ -174,6 +174,7 @@ def test_a_csv_of_verdicts_is_read(tmp_path: Path) -> None:
         "a.jpg,1,push,bicycle,Positive,\n"
         "a.jpg,,walk,bicycle,no,\n"
         "a.jpg,1,walk,bicycle,,\n"
+        "a.jpg,1,hold,bicycle\n"
         "b.jpg,0,hold,bicycle,negative,\n"
         "z.jpg,0,hold,bicycle,negative,\n",
     )
@@ -205,8 +206,12 @@ HEAD = "image,person,verb,object,verdict\n"
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "'image' is missing"),
-        ("image,person,verb,object,veredict\n", "'verdict' is missing .did you mean 'veredict'"),
+        ("", "no verdict on any of the 2 images.*none here"),
+        (
+            "image,person,verb,object,veredict\na.jpg,0,push,bicycle,no\n",
+            "'verdict' is missing .did you mean 'veredict'",
+        ),
+        ("picture,verdict\na.jpg,no\n", "line 2: 'image' is missing"),
         (f"{HEAD}a.jpg,0,push,bicycle,maybe\n", "line 2: verdict 'maybe'.*positive or negative"),
         (
             f"{HEAD}a.jpg,0,push,bycicle,no\n",
