@@ -58,7 +58,7 @@ def compare_choices(
         Where the questions are not the same.
     """
     _check_same((first, second))
-    one, other = first.tallies[""], second.tallies[""]
+    one, other = first.counts, second.counts
     check_settings(one.images, resamples, confidence)
     differences = paired_differences(
         (
@@ -155,7 +155,7 @@ def _scores(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel
 
 
 def _selected(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel]) -> Table:
-    rates = [selection_rates(each.answers, each.tallies[""]) for each in evaluations]
+    rates = [selection_rates(each.answers, each.counts) for each in evaluations]
     caption = (
         "Share of the right and of the wrong options that are picked, and of the questions with "
         "fewer or more options picked than are right, or with none, %."

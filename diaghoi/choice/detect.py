@@ -25,7 +25,7 @@ import numpy as np
 
 from diaghoi.choice.answers import MISSING, Answer, Answers, in_order
 from diaghoi.choice.classes import Interaction, normalised, object_names
-from diaghoi.choice.questions import Questions, check_named
+from diaghoi.choice.questions import Questions
 from diaghoi.data.arrays.ragged import expand, place_in_group, runs
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.iou import box_iou, reaches
@@ -111,7 +111,9 @@ def detected_answers(
             "its triplets is better than another; give one with scores"
         )
     selection, match = selection or Selection(), match_of(questions, match)
-    row = _rows(predictions, questions)
+    # The row of the predicted image that each question is about, -1 for none.
+    rows = questions.rows_of(predictions)
+    row = np.array([rows.get(each.image, -1) for each in questions.questions], dtype=np.int64)
     start, count = runs(predictions.triplet_image, row)
     question, triplet = expand(start, count)
     on = _reached(predictions, questions, match, question, triplet)
@@ -148,14 +150,6 @@ def match_of(questions: Questions, match: str | None) -> Match:
     if match == "pair":
         questions.check_boxes(["human", "object"], "boxes of person and object", f"{give} person")
     return MATCHES[MATCHES.index(match)]
-
-
-def _rows(predictions: Scenes, questions: Questions) -> IntArray:
-    """(Q,) row of the predicted image that each question is about, -1 for none."""
-    check_named(predictions)
-    rows = {name: row for row, name in enumerate(predictions.names.tolist())}
-    of_image = questions.of_images(predictions.source, rows)
-    return np.array([of_image.get(each.image, -1) for each in questions.questions], dtype=np.int64)
 
 
 def _reached(

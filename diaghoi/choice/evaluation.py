@@ -77,13 +77,6 @@ class Tally:
         right, picked, hit = self.options
         return np.asarray((hit == right) & (hit == picked) & (picked > 0))
 
-    def subset(self, questions: BoolArray) -> Tally:
-        """Return the counts of some questions; all images stay, so that weights fit."""
-        rows = self.rows[:, questions[self.rows[0]]]
-        rows[0] = (np.cumsum(questions) - 1)[rows[0]]
-        image, options = self.image[questions], self.options[:, questions]
-        return replace(self, image=image, options=options, rows=rows)
-
     def with_images_of(self, other: Tally) -> Tally:
         """Join the counts of two models on the same questions; the other's images come last."""
         rows = other.rows.copy()
@@ -194,32 +187,35 @@ def tally(answers: Answers) -> Tally:
     )
 
 
-def scores(counts: Tally) -> dict[str, Any]:
-    """Compute the metrics of a tally as plain Python values, None where undefined."""
-    values = counts.metrics(np.ones((counts.images, 1), dtype=np.int32))
+def scores(counts: Tally, images: BoolArray | None = None) -> dict[str, Any]:
+    """Compute the metrics on some (N,) images as plain Python values, None where undefined."""
+    mask = np.ones(counts.images, dtype=bool) if images is None else images
+    values = counts.metrics(mask.astype(np.int32)[:, None])
+    asked = counts.image[mask[counts.image]]
     metrics: dict[str, Any] = {
         name: None if np.isnan(value[0]) else float(value[0]) for name, value in values.items()
     }
     metrics["macro_classes"] = int(metrics["macro_classes"])
-    return {"questions": len(counts.image), "images": len(np.unique(counts.image)), **metrics}
+    return {"questions": len(asked), "images": len(np.unique(asked)), **metrics}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceEvaluation:
     """The metrics of one model, with remarks on the numbers for their reader.
 
-    Tallies are ``""`` for all questions, and ``single`` and ``multi`` where that is known.
+    Parts are (N,) masks of the images that are ``single`` and ``multi``, where that is known.
     """
 
     answers: Answers
-    tallies: dict[str, Tally]
+    counts: Tally
+    parts: dict[str, BoolArray]
     notes: tuple[str, ...]
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
         """All metrics: fractions, None where undefined; ``single`` and ``multi`` nested."""
-        parts = dict.fromkeys(SUBSETS) | {part: scores(each) for part, each in self.tallies.items()}
-        return {**parts.pop(""), **parts}
+        parts = {part: scores(self.counts, images) for part, images in self.parts.items()}
+        return scores(self.counts) | dict.fromkeys(SUBSETS) | parts
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python."""
@@ -229,7 +225,7 @@ class ChoiceEvaluation:
             "dataset": self.answers.questions.dataset,
             "how": self.answers.how,
             **self.metrics,
-            "classes": self.tallies[""].class_rows(),
+            "classes": self.counts.class_rows(),
             "answers": self.answers.ways,
             "unread": self.answers.unread,
             "notes": list(self.notes),
@@ -253,20 +249,20 @@ def evaluate_answers(
     notes : tuple of str
         Further remarks.
     """
-    whole, asked = tally(answers), answers.questions
-    tallies = {"": whole}
+    counts, asked = tally(answers), answers.questions
+    parts = {}
     if people is not None:
-        multi = [people.get(question.image) for question in asked.questions]
+        multi = [people.get(name) for name in asked.images]
         for part, wanted in zip(SUBSETS, (False, True), strict=True):
-            tallies[part] = whole.subset(np.array([each is wanted for each in multi], dtype=bool))
+            parts[part] = np.array([each is wanted for each in multi])
     notes = (*notes, *answers.notes)
     if (images := len(asked.images)) != len(asked):
         notes += (
             f"{len(asked):,} questions on {images:,} images: exact match is their share of the "
             f"questions; the published script divides by images, "
-            f"{100 * int(whole.exact.sum()) / images:.2f}",
+            f"{100 * int(counts.exact.sum()) / images:.2f}",
         )
-    return ChoiceEvaluation(answers=answers, tallies=tallies, notes=notes)
+    return ChoiceEvaluation(answers=answers, counts=counts, parts=parts, notes=notes)
 
 
 def choice_bootstrap(
@@ -279,11 +275,12 @@ def choice_bootstrap(
     """
 
     def metrics(weights: IntArray) -> dict[str, FloatArray]:
-        values: dict[str, FloatArray] = {}
-        for part, counts in evaluation.tallies.items():
-            of_part = counts.metrics(weights)
-            for name in (*METRICS, "micro_precision", "micro_recall"):
-                values[f"{part}.{name}".lstrip(".")] = of_part[name]
+        whole = evaluation.counts.metrics(weights)
+        values = {name: whole[name] for name in names}
+        for part, images in evaluation.parts.items():
+            of_part = evaluation.counts.metrics(weights * images[:, None])
+            values |= {f"{part}.{name}": of_part[name] for name in names}
         return values
 
-    return bootstrap_of(metrics, evaluation.tallies[""].images, resamples, **settings)
+    names = (*METRICS, "micro_precision", "micro_recall")
+    return bootstrap_of(metrics, evaluation.counts.images, resamples, **settings)

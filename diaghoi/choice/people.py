@@ -72,14 +72,12 @@ def read_people(
     if listed is None:
         words = questions.vocabulary
         scenes = read_annotations(path, dataset=words if words and words.known else None)
-        check_named(scenes)
         notes.append(
             f"{path}: images with several annotated people are multi-person; people who are not "
             "annotated are not seen"
         )
-        rows = {name: row for row, name in enumerate(scenes.names.tolist())}
-        of_images = questions.of_images(path, rows).items()
-        multi_person = {name: shows_several_people(scenes, row) for name, row in of_images}
+        rows = questions.rows_of(scenes)
+        multi_person = {name: shows_several_people(scenes, row) for name, row in rows.items()}
     else:
         multi_person = questions.of_images(path, _multi_person(path, listed))
     unknown = [name for name in questions.images if name not in multi_person]

@@ -149,6 +149,12 @@ class Questions:
             if any(getattr(each, role) is None for role in roles):
                 raise InputError(f"{self.file}: {each.where} has no {what}; {remedy}")
 
+    def rows_of(self, scenes: Scenes) -> dict[str, int]:
+        """Return the rows of images in predictions or annotations, by their names here."""
+        check_named(scenes)
+        rows = {name: row for row, name in enumerate(scenes.names.tolist())}
+        return self.of_images(scenes.source, rows)
+
     def of_images(self, file: object, values: Mapping[str, Value]) -> dict[str, Value]:
         """Return the values that a file has of the images of the questions, by name.
 

@@ -196,7 +196,7 @@ class ScoredOptions(outputs.OutputOptions):
             result |= intervals.to_dict()
         names = {*self.wanted, *more}
         if "selection" in names:
-            result["selection"] = selection_rates(answers, evaluation.tallies[""])
+            result["selection"] = selection_rates(answers, evaluation.counts)
         if "distractors" in names:
             result["distractors"] = count_distractors(answers)
         if "positions" in names:
