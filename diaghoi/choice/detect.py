@@ -42,7 +42,8 @@ WHERE: dict[Match, str] = {
 }
 TOP = 5
 DETECTED = "detected"
-WAYS = {
+Way = Literal["top", "top_question", "threshold", "top_all"]
+WAYS: dict[Way, str] = {
     "top": "top {} triplets of each image",
     "top_question": "top {} triplets of each question",
     "threshold": "triplets with a score >= {:g}",
@@ -60,7 +61,7 @@ class Selection:
     the last of them; or all with at least the score ``number`` (``threshold``).
     """
 
-    way: str = "top"
+    way: Way = "top"
     number: float = TOP
 
     def __post_init__(self) -> None:
