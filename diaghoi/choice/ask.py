@@ -213,8 +213,7 @@ class Asker:
 
     def estimate(self) -> Estimate:
         """Estimate the cost; pictures that are missing cost nothing."""
-        questions = requests = 0
-        tokens = 0.0
+        questions, lists, tokens = 0, 0, 0.0
         outside = []
         for group in self.groups:
             path = self.find(group.image)
@@ -229,11 +228,10 @@ class Asker:
             questions += len(texts)
             if self.people is not None and group.image not in self.known:
                 texts.append(prompts.people_text(frame))
-            requests += len(texts)
+                lists += 1
             tokens += asking.tokens_in(texts, size)
-        finding = (requests - questions) * TOKENS_PER_LIST_OF_PEOPLE
-        tokens_out = questions * TOKENS_PER_REPLY + finding
-        return Estimate(questions, requests, round(tokens), tokens_out, tuple(outside))
+        tokens_out = questions * TOKENS_PER_REPLY + lists * TOKENS_PER_LIST_OF_PEOPLE
+        return Estimate(questions, questions + lists, round(tokens), tokens_out, tuple(outside))
 
     def remarks(self, cost: Estimate) -> list[str]:
         """State what to know before anything is asked, a sentence each."""

@@ -104,10 +104,8 @@ class ModelJudge:
         read.
     progress : callable
         Called with the number of candidates, or of images, that are done.
-    problems, unanswered : dict of str
-        Why a picture cannot be sent, or has no reply, by image; filled in during the run.
-    unread : int
-        Candidates without a readable reply; counted during the run.
+    notes : tuple of str
+        Pictures that could not be sent, and candidates without a verdict; filled in by a run.
     """
 
     client: Client
@@ -116,9 +114,7 @@ class ModelJudge:
     workers: int = 8
     asks: int = 3
     progress: Callable[[int], Any] = field(default=lambda done: None)
-    problems: dict[str, str] = field(default_factory=dict)
-    unanswered: dict[str, str] = field(default_factory=dict)
-    unread: int = 0
+    notes: tuple[str, ...] = ()
 
     sees_pictures = True
 
@@ -126,24 +122,6 @@ class ModelJudge:
     def name(self) -> str:
         """Name of the model."""
         return self.client.endpoint.model
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """Pictures that could not be sent, and candidates without a verdict."""
-        notes = []
-        for what, images in (
-            ("pictures cannot be shown", self.problems),
-            ("images had no reply; the same command asks again", self.unanswered),
-        ):
-            for first, why in list(images.items())[:1]:
-                named = f"{some_of(list(images))} ({first}: {why})"
-                notes.append(f"{self.name}: {len(images)} {what}: {named}")
-        if self.unread:
-            notes.append(
-                f"{self.name}: has no valid reply on {self.unread} candidates, which are no "
-                "negatives by it; --ask-again asks again"
-            )
-        return tuple(notes)
 
     def left(self, asked: Sequence[Target]) -> list[Target]:
         """Return the targets with candidates beyond the saved answers, and these alone."""
@@ -169,14 +147,26 @@ class ModelJudge:
             groups,
             f"that {self.name} is to judge",
         )
-        self.problems, self.unanswered = dict(done.problems), dict(done.unanswered)
-        known = self.store.answers(self.name)
+        for pairs, what in (
+            (done.problems, "pictures cannot be shown"),
+            (done.unanswered, "images had no reply; the same command asks again"),
+        ):
+            if images := dict(pairs):
+                first = f"{pairs[0][0]}: {pairs[0][1]}"
+                named = f"{len(images)} {what}: {some_of(list(images))} ({first})"
+                self.notes += (f"{self.name}: {named}",)
+        known, unread = self.store.answers(self.name), 0
         verdicts: list[Verdicts] = []
         for target in asked:
             keys = {each: _judged(target, each) for each in target.candidates}
             scores = {each: known[key] for each, key in keys.items() if key in known}
-            self.unread += sum(score is None for score in scores.values())
+            unread += sum(score is None for score in scores.values())
             verdicts.append({e: bool(score) for e, score in scores.items() if score is not None})
+        if unread:
+            self.notes += (
+                f"{self.name}: has no valid reply on {unread} candidates, which are no negatives "
+                "by it; --ask-again asks again",
+            )
         return verdicts
 
     def images_left(self, image_targets: Sequence[ImageTargets]) -> list[str]:

@@ -25,6 +25,7 @@ from diaghoi.choice.questions import (
     load_if_json,
 )
 from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.files import ordinary
 from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
@@ -102,7 +103,7 @@ def _listed(path: Path) -> list[tuple[str, Any]] | None:
         )
         return list(value.items()) if words else None
     try:
-        lines = path.read_text(encoding="utf-8-sig").splitlines()
+        lines = ordinary(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
         return None  # reported by the reader of annotations, which also knows folders
     cells = (line.replace("\t", ",").split(",") for line in lines if line.strip())

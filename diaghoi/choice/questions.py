@@ -200,14 +200,12 @@ def check_named(scenes: Scenes) -> None:
 def load_if_json(
     path: str | PathLike[str], starts: tuple[bytes, ...] = (b"[", b"{")
 ) -> Content | None:
-    """Load a file that starts as JSON; None for any other, which can be large, and for a folder."""
+    """Load a file that starts as JSON; None for what another reader takes, or refuses."""
     try:
         with ordinary(path).open("rb") as stream:
             start = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
-    except IsADirectoryError:
+    except OSError:
         return None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
     return load(path) if start in starts else None
 
 

@@ -177,5 +177,4 @@ def test_answers_are_told_from_predictions(tmp_path: Path) -> None:
     path.write_bytes(pickle.dumps([FIRST]))
     assert load_answers(path) is None
     assert load_answers(tmp_path) is None
-    with pytest.raises(InputError, match=r"no\.jsonl: No such file"):
-        load_answers(tmp_path / "no.jsonl")
+    assert load_answers(tmp_path / "no.jsonl") is None  # named by the reader of predictions
