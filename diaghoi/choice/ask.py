@@ -221,7 +221,7 @@ class Asker:
             if size is None:
                 continue
             frame = asking.Frame(width=size[0], height=size[1], unit=self.unit)
-            boxes = [self._boxes[place] for place in group.places if self.setting > 1]
+            boxes = [self._boxes[place][0] for place in group.places if self.setting > 1]
             if not all(map(frame.holds, boxes)):
                 outside.append(group.image)
             texts = [self._text(place, frame) for place in group.places]
@@ -311,7 +311,7 @@ class Asker:
             }
             person = None
             if finding:
-                person = found_person(self._boxes[place], people, self.questions.protocol())
+                person = found_person(self._boxes[place][0], people, self.questions.protocol())
                 line["box"] = None if person is None else [round(side, 2) for side in person]
             if finding and person is None:
                 line["chosen"] = []
@@ -337,18 +337,16 @@ class Asker:
     def _text(self, place: int, frame: asking.Frame, person: Box | None = None) -> str:
         """Word a question; about the box in the file where no other is given."""
         if person is None and self.setting > 1:
-            person = self._boxes[place]
+            person = self._boxes[place][0]
         options = prompts.shown_order(self.asked[place], self.seed)
-        thing = self._object_boxes[place] if self.object_box else None
+        thing = self._boxes[place][1] if self.object_box else None
         return prompts.question_text(options, frame, person, thing, self.instruction)
 
     @cached_property
-    def _boxes(self) -> tuple[Box, ...]:
-        return as_boxes(self.questions.boxes("human").tolist())
-
-    @cached_property
-    def _object_boxes(self) -> tuple[Box, ...]:
-        return as_boxes(self.questions.boxes("object").tolist())
+    def _boxes(self) -> list[tuple[Box, ...]]:
+        """The zero-based boxes of person and object of each question."""
+        humans, objects = self.questions.boxes("human"), self.questions.boxes("object")
+        return [as_boxes(pair) for pair in zip(humans.tolist(), objects.tolist(), strict=True)]
 
 
 def _same(options: Any, question: Question) -> bool:

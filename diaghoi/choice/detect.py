@@ -35,6 +35,8 @@ from diaghoi.language.open_vocabulary import verb_names
 
 Match = Literal["scene", "person", "pair"]
 MATCHES: tuple[Match, ...] = get_args(Match)
+# Boxes that triplets have to lie on: none of them, the first, or both.
+ROLES: tuple[Literal["human", "object"], ...] = ("human", "object")
 WHERE: dict[Match, str] = {
     "scene": "anywhere in the image",
     "person": "on the person asked about",
@@ -145,12 +147,12 @@ def match_of(questions: Questions, match: str | None) -> Match:
         raise InputError(
             f"--match {match}{close_matches(match, MATCHES)}: give one of {', '.join(MATCHES)}"
         )
-    give = "give questions with them, or --match"
-    if match == "person":
-        questions.check_boxes(["human"], "box of the person", f"{give} scene")
-    if match == "pair":
-        questions.check_boxes(["human", "object"], "boxes of person and object", f"{give} person")
-    return MATCHES[MATCHES.index(match)]
+    boxes = MATCHES.index(match)
+    if boxes:
+        what = "box of the person" if boxes == 1 else "boxes of person and object"
+        give = f"give questions with them, or --match {MATCHES[boxes - 1]}"
+        questions.check_boxes(ROLES[:boxes], what, give)
+    return MATCHES[boxes]
 
 
 def _reached(
@@ -160,11 +162,8 @@ def _reached(
     on = np.ones(len(question), dtype=bool)
     protocol = questions.protocol(predictions.vocabulary)
     pair = predictions.triplet_pair[triplet]
-    roles: tuple[tuple[Literal["human", "object"], IntArray], ...] = (
-        ("human", predictions.pair_human[pair]),
-        ("object", predictions.pair_object[pair]),
-    )
-    for role, box in roles[: MATCHES.index(match)]:
+    for role in ROLES[: MATCHES.index(match)]:
+        box = (predictions.pair_human if role == "human" else predictions.pair_object)[pair]
         asked = questions.boxes(role)[question]
         with np.errstate(invalid="ignore"):
             reached = reaches(protocol, box_iou(predictions.box_xyxy[box], asked, protocol.margin))

@@ -38,6 +38,8 @@ if TYPE_CHECKING:
 
 METRICS = ("instance_f1", "macro_f1", "micro_f1", "exact_match")
 SUBSETS = ("single", "multi")
+OF_CLASSES = ("class", "verb", "object", "right", "picked", "hit", "f1")
+"""Names and counts of a class behind Macro-F1, and its F1."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -147,19 +149,12 @@ class Tally:
             np.bincount(label[mask > 0], minlength=len(self.classes)).tolist()
             for mask in (right, picked, right & picked)
         ]
-        return [
-            {
-                "class": named.name,
-                "verb": named.verb,
-                "object": named.object,
-                "right": right,
-                "picked": picked,
-                "hit": hit,
-                "f1": 2 * hit / (right + picked),
-            }
+        rows = (
+            (named.name, *named, right, picked, hit, 2 * hit / (right + picked))
             for named, right, picked, hit in zip(self.classes, *counts, strict=True)
             if right + picked
-        ]
+        )
+        return [dict(zip(OF_CLASSES, row, strict=True)) for row in rows]
 
 
 def tally(answers: Answers) -> Tally:

@@ -17,6 +17,7 @@ from diaghoi.choice.comparison import compare_choices, compare_choices_table
 from diaghoi.choice.detect import TOP, WAYS, Selection, detected_answers, match_of
 from diaghoi.choice.evaluation import (
     METRICS,
+    OF_CLASSES,
     ChoiceEvaluation,
     choice_bootstrap,
     evaluate_answers,
@@ -57,7 +58,6 @@ ALSO = {
     "positions": Key("whether the position of an option matters", alone=True, metavar=""),
 }
 """Keys of ``--also``, and of a result."""
-OF_CLASSES = ("class", "verb", "object", "right", "picked", "hit", "f1")
 TABLES = ("choice", "selection")
 """Tables of a comparison."""
 KINDS = (".json", *outputs.TABLES, "classes.csv", "classes.json")
