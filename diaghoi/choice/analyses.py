@@ -21,8 +21,7 @@ import numpy as np
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.evaluation import Tally
 from diaghoi.choice.questions import LETTERS, Question, Questions
-from diaghoi.data.arrays.division import ratio
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratio
 from diaghoi.statistics.significance import holm, shown_p
 
 LEVEL = 0.05

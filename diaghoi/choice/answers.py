@@ -25,7 +25,7 @@ from diaghoi.choice.questions import (
 )
 from diaghoi.choice.replies import UNREAD, read_reply, same_text
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.content import Content, load
 
 # Options that evaluators add to questions with fewer than four; picking one picks nothing.

@@ -26,7 +26,7 @@ from diaghoi.choice.people import Detections, found_person
 from diaghoi.choice.questions import Box, Question, Questions, as_boxes
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.pictures import asking
 from diaghoi.language.answer_file import AnswerFile, check_settings
 from diaghoi.language.asking import Client

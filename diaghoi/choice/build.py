@@ -24,7 +24,7 @@ from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
 from diaghoi.choice.classes import Interaction, option_text
 from diaghoi.choice.judges import Judge
 from diaghoi.choice.questions import FIRST, NAMES, Question, check_named, origin_of, shifted
-from diaghoi.data.arrays.seeding import seeded
+from diaghoi.data.arrays import seeded
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, v_coco_images
 from diaghoi.exceptions import InputError

@@ -29,8 +29,7 @@ import numpy as np
 from diaghoi._version import __version__
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.classes import Interaction
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratios
 from diaghoi.statistics.bootstrap import Bootstrap, bootstrap_of
 
 if TYPE_CHECKING:

@@ -40,11 +40,11 @@ from diaghoi.choice.classes import (
 )
 from diaghoi.choice.people import SAME_PERSON
 from diaghoi.choice.questions import json_rows, load_if_json, origin_of
-from diaghoi.data.csv_rows import read_rows
-from diaghoi.data.iou import box_iou
+from diaghoi.data.boxes import box_iou
+from diaghoi.data.files import read_rows
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.language.endpoint import Endpoint, read_endpoints
 from diaghoi.semantic.tables.similarity import Similarity, fit, read_similarity
 

@@ -24,14 +24,14 @@ from diaghoi.choice.questions import (
     check_named,
     load_if_json,
 )
-from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.arrays import BoolArray, FloatArray
+from diaghoi.data.boxes import box_iou, reaches
 from diaghoi.data.files import ordinary
-from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_annotations, read_predictions
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.locations import content_hash
 
 WORDS = {"single": 1, "multi": 2}

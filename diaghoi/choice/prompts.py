@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from diaghoi.choice.answers import FILLERS
 from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, option_text, parse_option
 from diaghoi.choice.questions import LETTERS, Box, Question
-from diaghoi.data.arrays.seeding import hashed
+from diaghoi.data.arrays import hashed
 from diaghoi.formats.pictures.asking import Frame
 from diaghoi.language.asking import strip_reasoning
 

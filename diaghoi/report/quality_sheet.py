@@ -16,7 +16,7 @@ from diaghoi.choice.build import ChoiceBenchmark
 from diaghoi.choice.candidates import ImageTargets
 from diaghoi.choice.prompts import question_words
 from diaghoi.choice.questions import Box, Question, origin_of, shifted
-from diaghoi.data.arrays.seeding import seeded
+from diaghoi.data.arrays import seeded
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import some_of
 from diaghoi.formats.output import replacing

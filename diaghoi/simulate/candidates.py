@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, place_in_group
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, expand, place_in_group
 from diaghoi.data.scenes import Scenes
 from diaghoi.simulate.detector import Detector
 from diaghoi.simulate.sightings import Sightings

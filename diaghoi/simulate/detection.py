@@ -8,9 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, place_in_group
-from diaghoi.data.arrays.types import FloatArray, IntArray
-from diaghoi.data.instances import instances
+from diaghoi.data.arrays import FloatArray, IntArray, expand, place_in_group
+from diaghoi.data.boxes import instances
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.candidates import CandidatePairs, candidates, queries
