@@ -10,15 +10,20 @@ where the image has one. Also the layout of the published scorer,
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, NamedTuple
 
-from diaghoi.choice.option_texts import same_text
-from diaghoi.choice.questions import FIRST, MOST_OPTIONS, Question, Questions
-from diaghoi.choice.replies import UNREAD, read_reply
-from diaghoi.data.files import ordinary
+from diaghoi.choice.questions import (
+    FIRST,
+    MOST_OPTIONS,
+    Question,
+    Questions,
+    json_rows,
+    load_if_json,
+)
+from diaghoi.choice.replies import UNREAD, read_reply, same_text
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import shown
 from diaghoi.formats.content import Content, load
@@ -26,6 +31,8 @@ from diaghoi.formats.content import Content, load
 # Options that evaluators add to questions with fewer than four; picking one picks nothing.
 FILLERS = ("None", "None of the above", "None of these")
 MISSING, CHOSEN = "missing", "chosen"
+REPLIES = "replies"
+"""The origin of answers that a model gave itself."""
 # Keys of a line.
 KEYS = {"image", "question", "options", "reply", "chosen"}
 
@@ -35,16 +42,14 @@ class Answer(NamedTuple):
 
     Parameters
     ----------
-    picked : tuple of str
-        The picked options, each once, in the order of the question.
-    shown : tuple of str
-        The options in the order in which they were shown, fillers empty; empty where not known.
+    picked, shown : tuple of str
+        The picked options, each once, in the order of the question; and the options in the order in
+        which they were shown, fillers empty, where that is known.
     places : tuple of int
         Positions of the picked ones among those shown.
-    how : str
-        As in :class:`diaghoi.choice.replies.ParsedReply`, or ``chosen``, or ``missing``.
-    reply : str
-        As the model wrote it.
+    how, reply : str
+        As in :class:`diaghoi.choice.replies.ParsedReply`, or ``chosen``, ``detected`` or
+        ``missing``; and what the model wrote.
     """
 
     picked: tuple[str, ...] = ()
@@ -62,20 +67,20 @@ class Answers:
     ----------
     label : str
         Name of the model.
-    questions : Questions
-        The questions.
-    answers : tuple of Answer
-        One for each question, in their order.
+    questions, answers : Questions, tuple of Answer
+        The questions, and an answer for each, in their order.
     notes : tuple of str
         Remarks on the numbers for their reader.
-    where : str
-        Where triplets of a detector count, for display; empty for replies.
+    how, where : str
+        Origin of the answers: :data:`REPLIES`, or how triplets of a detector were selected, and
+        where they count.
     """
 
     label: str
     questions: Questions
     answers: tuple[Answer, ...]
     notes: tuple[str, ...] = ()
+    how: str = REPLIES
     where: str = ""
 
     @property
@@ -88,7 +93,7 @@ class Answers:
                 "reason": answer.how,
                 "reply": answer.reply,
             }
-            for question, answer in zip(self.questions.questions, self.answers, strict=True)
+            for question, answer in self.pairs
             if answer.how in UNREAD
         ]
 
@@ -97,37 +102,25 @@ class Answers:
         """How many questions were answered in each way."""
         return dict(Counter(answer.how for answer in self.answers).most_common())
 
+    @property
+    def pairs(self) -> Iterator[tuple[Question, Answer]]:
+        """Each question with its answer."""
+        return zip(self.questions.questions, self.answers, strict=True)
+
 
 def load_answers(path: str | PathLike[str]) -> Content | None:
-    """Load a file of answers; None for one that holds something else, such as predictions.
-
-    Raises
-    ------
-    InputError
-        Where the file cannot be opened, or is damaged JSON.
-    """
-    try:
-        with ordinary(path).open("rb") as stream:
-            # Pickles and archives can be large, and are never answers.
-            text = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in (b"[", b"{")
-    except IsADirectoryError:
+    """Load a file of answers; None for one that holds something else, such as predictions."""
+    content = load_if_json(path)
+    if content is None:
         return None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
-    content = load(path) if text else None
-    return content if content is not None and is_answers(content) else None
-
-
-def is_answers(content: Content) -> bool:
-    """Whether a file holds answers, by its first entry."""
-    if content.container != "json":
-        return False
     value = content.value
     if isinstance(value, dict) and not _is_line(value):
-        value = next(iter(value.values()), None)
-        return isinstance(value, dict) and isinstance(next(iter(value.values()), None), list)
-    line = value if isinstance(value, dict) else content.first
-    return "image" in line and not {"options", "reply", "chosen"}.isdisjoint(line)
+        named = next(iter(value.values()), None)
+        answers = isinstance(named, dict) and isinstance(next(iter(named.values()), None), list)
+    else:
+        line = value if isinstance(value, dict) else content.first
+        answers = "image" in line and not {"options", "reply", "chosen"}.isdisjoint(line)
+    return content if answers else None
 
 
 def _is_line(value: Mapping[str, Any]) -> bool:
@@ -136,14 +129,14 @@ def _is_line(value: Mapping[str, Any]) -> bool:
 
 
 def read_answers(
-    path: str | PathLike[str], questions: Questions, *, label: str | None = None
+    source: str | PathLike[str] | Content, questions: Questions, *, label: str | None = None
 ) -> Answers:
     """Read the answers of a model.
 
     Parameters
     ----------
-    path : path
-        As described above.
+    source : path or Content
+        A file as described above, or one that is loaded.
     questions : Questions
         The questions.
     label : str, optional
@@ -160,30 +153,25 @@ def read_answers(
         For a file that holds no answers or none to these questions, a question that is answered
         twice, and options that are not those of the question.
     """
-    return answers_of(load(path), questions, label=label)
-
-
-def answers_of(content: Content, questions: Questions, *, label: str | None = None) -> Answers:
-    """Read the answers of a model from a file that is loaded; see :func:`read_answers`."""
-    lines = _lines(content)
-    found: dict[int, Answer] = {}
+    content = source if isinstance(source, Content) else load(source)
+    answers: dict[int, Answer] = {}
     first_line: dict[int, str] = {}
     unasked: list[str] = []
     unknown: list[str] = []
-    for where, line in lines:
+    for where, line in _lines(content):
         image, name = _asked(where, line, questions)
         place = questions.index_of.get((image, name))
         if place is None:
             unasked.append(f"{image} {name}")
             continue
-        if place in found:
+        if place in answers:
             raise InputError(
                 f"{where}: image {image!r}: {name} is answered already, at {first_line[place]}; "
                 "keep one of the two"
             )
         first_line[place] = where.removeprefix(f"{content.file}: ")
-        found[place] = _answer(where, line, questions.questions[place], unknown)
-    if not found:
+        answers[place] = _answer(where, line, questions.questions[place], unknown)
+    if not answers:
         raise InputError(
             f"{content.file}: answers none of the {len(questions)} questions of {questions.file}"
             + (f"; the first here is of {unasked[0]}" if unasked else "")
@@ -192,8 +180,8 @@ def answers_of(content: Content, questions: Questions, *, label: str | None = No
     return Answers(
         label=content.path.stem if label is None else label,
         questions=questions,
-        answers=tuple(found.get(place, Answer()) for place in range(len(questions))),
-        notes=tuple(_notes(content.file, questions, found, unasked, unknown)),
+        answers=tuple(answers.get(place, Answer()) for place in range(len(questions))),
+        notes=tuple(_notes(content.file, questions, answers, unasked, unknown)),
     )
 
 
@@ -203,34 +191,25 @@ def _lines(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
     if content.container != "json":
         raise InputError(f"{file}: holds no answers; give JSON lines with image and reply")
     if isinstance(value, dict) and not _is_line(value):
-        yield from _published(file, value)
-        return
-    lines, numbers = ([value], (1,)) if isinstance(value, dict) else (value, content.lines)
-    for place, line in enumerate(lines):
-        where = f"{file}: line {numbers[place]}" if numbers else f"{file}: entry {place + 1}"
-        if not isinstance(line, dict):
-            raise InputError(f"{where}: {shown(line)} is not an answer; give a JSON object")
-        yield where, line
-
-
-def _published(file: str, value: Mapping[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the answers in the layout of the published scorer; its reasons are skipped."""
-    for image, named in value.items():
-        where = f"{file}: image {image!r}"
-        if not isinstance(named, dict):
-            raise InputError(f"{where}: {shown(named)}; give {{{FIRST!r}: [chosen options]}}")
-        for name, chosen in named.items():
-            if not name.endswith("_reasoning"):
-                yield f"{where}: {name}", {"image": image, "question": name, "chosen": chosen}
+        # The layout of the published scorer, whose reasons are skipped.
+        for image, named in value.items():
+            where = f"{file}: image {image!r}"
+            if not isinstance(named, dict):
+                raise InputError(f"{where}: {shown(named)}; give {{{FIRST!r}: [chosen options]}}")
+            for name, chosen in named.items():
+                if not name.endswith("_reasoning"):
+                    yield f"{where}: {name}", {"image": image, "question": name, "chosen": chosen}
+    else:
+        yield from json_rows(content, "an answer; give a JSON object")
 
 
 def _asked(where: str, line: Mapping[str, Any], questions: Questions) -> tuple[str, str]:
     """Find the question that a line answers: image and name."""
     image = line.get("image")
     if not isinstance(image, str) or not image:
-        what = shown(image) if "image" in line else "missing"
-        hint = "" if "image" in line else close_matches("image", map(str, line))
-        raise InputError(f"{where}: image: {what}{hint}; give the name of the image")
+        missing = f"missing{close_matches('image', map(str, line))}"
+        what = shown(image) if "image" in line else missing
+        raise InputError(f"{where}: image: {what}; give the name of the image")
     name = line.get("question")
     if name is None:
         if (image, FIRST) in questions.index_of and (image, "QA_1") in questions.index_of:
@@ -245,22 +224,24 @@ def _asked(where: str, line: Mapping[str, Any], questions: Questions) -> tuple[s
 
 
 def _answer(where: str, line: Mapping[str, Any], question: Question, unknown: list[str]) -> Answer:
-    """Read one answer; chosen texts that are not options are added to ``unknown``."""
+    """Read one answer; chosen texts that are no options are added to ``unknown``."""
     if "chosen" in line:
-        return _chosen(where, line["chosen"], question, unknown)
+        texts = _texts(where, line, "chosen", "give a list of option texts")
+        chosen = {text: _option(text, question) for text in texts}
+        unknown += [shown(text) for text, option in chosen.items() if option is None]
+        return Answer(picked=in_order(question, chosen.values()), how=CHOSEN)
     if "reply" not in line:
         raise InputError(
             f"{where}: the key 'reply' is missing{close_matches('reply', map(str, line))}; a line "
             "holds image, options and reply, or image and chosen"
         )
-    options = _shown(where, line.get("options"), question)
+    options = _shown(where, line, question)
     reply = line["reply"]
     if reply is not None and not isinstance(reply, str):
         raise InputError(f"{where}: reply: {shown(reply)} is not a text; give what the model wrote")
     reading = read_reply(reply or "", [option or FILLERS[0] for option in options])
-    picked = {options[place] for place in reading.picked}
     return Answer(
-        picked=in_order(question, picked),
+        picked=in_order(question, [options[place] for place in reading.picked]),
         shown=options,
         places=reading.picked,
         how=reading.how,
@@ -268,90 +249,79 @@ def _answer(where: str, line: Mapping[str, Any], question: Question, unknown: li
     )
 
 
-def in_order(question: Question, picked: set[str]) -> tuple[str, ...]:
+def in_order(question: Question, picked: Collection[str | None]) -> tuple[str, ...]:
     """Return the picked options of a question, each once, in its order."""
     return tuple(option for option in dict.fromkeys(question.options) if option in picked)
 
 
-def _chosen(where: str, value: Any, question: Question, unknown: list[str]) -> Answer:
+def _texts(where: str, line: Mapping[str, Any], key: str, advice: str) -> list[str]:
+    value = line.get(key)
     if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        raise InputError(f"{where}: chosen: {shown(value)}; give a list of option texts")
-    texts = {text: _known(text, question) for text in value}
-    unknown += [text for text, option in texts.items() if option is None and not _is_filler(text)]
-    picked = {option for option in texts.values() if option is not None}
-    return Answer(picked=in_order(question, picked), how=CHOSEN)
+        what = "missing" if value is None else shown(value)
+        raise InputError(f"{where}: {key}: {what}; {advice}")
+    return value
 
 
-def _shown(where: str, value: Any, question: Question) -> tuple[str, ...]:
+def _shown(where: str, line: Mapping[str, Any], question: Question) -> tuple[str, ...]:
     """Return the options in the order shown, as the question spells them; fillers become empty."""
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+    advice = "give the options in the order in which the model saw them"
+    texts = _texts(where, line, "options", advice)
+    if len(texts) > MOST_OPTIONS:
         raise InputError(
-            f"{where}: options: {shown(value) if value is not None else 'missing'}; give the "
-            "options in the order in which the model saw them"
-        )
-    if len(value) > MOST_OPTIONS:
-        raise InputError(
-            f"{where}: options: {len(value)} of them; give at most {MOST_OPTIONS}, one for each "
+            f"{where}: options: {len(texts)} of them; give at most {MOST_OPTIONS}, one for each "
             "letter"
         )
     # The common case, without comparing spellings.
-    if Counter(value) == Counter(question.options):
-        return tuple(value)
-    known = [_known(text, question) for text in value]
-    for text, option in zip(value, known, strict=True):
-        if option is None and not _is_filler(text):
-            raise InputError(
-                f"{where}: options: {shown(text)} is not an option of {question.where}"
-                f"{close_matches(text, question.options)}; these are {some_of(question.options)}"
-            )
-    missing = [option for option in question.options if option not in known]
+    if Counter(texts) == Counter(question.options):
+        return tuple(texts)
+    options = [_option(text, question) for text in texts]
+    if None in options:
+        text = texts[options.index(None)]
+        raise InputError(
+            f"{where}: options: {shown(text)} is not an option of {question.where}"
+            f"{close_matches(text, question.options)}; these are {some_of(question.options)}"
+        )
+    missing = [option for option in question.options if option not in options]
     if missing:
         raise InputError(
             f"{where}: options: {shown(missing[0])} of {question.where} is not among those shown; "
             "give all options that the model saw"
         )
-    return tuple(option or "" for option in known)
+    return tuple(option or "" for option in options)
 
 
-def _known(text: str, question: Question) -> str | None:
+def _option(text: str, question: Question) -> str | None:
+    """Find the option that a text is; an empty one for a filler, and None for any other text."""
     if text in question.options:
         return text
-    return next((option for option in question.options if same_text(text, option)), None)
-
-
-def _is_filler(text: str) -> bool:
-    return any(same_text(text, filler) for filler in FILLERS)
+    same = (option for option in question.options if same_text(text, option))
+    return next(same, "" if any(same_text(text, filler) for filler in FILLERS) else None)
 
 
 def _notes(
     file: str,
     questions: Questions,
-    found: Mapping[int, Answer],
+    answers: Mapping[int, Answer],
     unasked: Sequence[str],
     unknown: Sequence[str],
 ) -> Iterator[str]:
     """State in one sentence each what is missing and what is skipped."""
-    missing = [each for place, each in enumerate(questions.questions) if place not in found]
-    if missing:
-        names = [f"{each.image} {each.name}" for each in missing]
-        yield (
-            f"{file}: {len(missing)} of {len(questions)} questions have no answer and count as "
-            f"empty: {some_of(names)}"
-        )
-    if unasked:
-        yield (
-            f"{file}: {len(unasked)} answers are to other questions and are left out: "
-            f"{some_of(unasked)}"
-        )
-    if unknown:
-        yield (
-            f"{file}: {len(unknown)} chosen texts are no options of their question and count "
-            f"neither way: {some_of([shown(text) for text in unknown])}"
-        )
-    unread = Counter(answer.how for answer in found.values() if answer.how in UNREAD)
+    missing = [
+        f"{each.image} {each.name}"
+        for place, each in enumerate(questions.questions)
+        if place not in answers
+    ]
+    for names, what in (
+        (missing, f"of {len(questions)} questions have no answer and count as empty"),
+        (unasked, "answers are to other questions and are left out"),
+        (unknown, "chosen texts are no options of their question and count neither way"),
+    ):
+        if names:
+            yield f"{file}: {len(names)} {what}: {some_of(names)}"
+    unread = Counter(answer.how for answer in answers.values() if answer.how in UNREAD)
     if unread:
         kinds = ", ".join(f"{number} {how}" for how, number in unread.most_common())
         yield (
-            f"{file}: {sum(unread.values())} of {len(found)} replies pick nothing that can be read "
-            f"and count as empty ({kinds}); they are listed in the JSON"
+            f"{file}: {sum(unread.values())} of {len(answers)} replies pick nothing that can be "
+            f"read and count as empty ({kinds}); they are listed in the JSON"
         )

@@ -11,11 +11,10 @@ laptotp``), which count in the other figures.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import NamedTuple
 
-from diaghoi.data.vocabulary import Vocabulary, hico_det, swig_hoi, v_coco
+from diaghoi.data.vocabulary import Vocabulary, facts, hico_det, swig_hoi, v_coco
 from diaghoi.language.open_vocabulary import verb_names
 
 ARTICLE = " a/an "
@@ -36,15 +35,7 @@ class Interaction(NamedTuple):
 
 
 def parse_option(option: str, *, alone: str = PERSON) -> Interaction:
-    """Parse the text of an option.
-
-    Parameters
-    ----------
-    option : str
-        As the questions write it.
-    alone : str
-        The object of an option that names none.
-    """
+    """Parse the text of an option; one that names no object is given the object ``alone``."""
     verb_text, article, object_text = option.partition(ARTICLE)
     verb = verb_text.replace(" ", "_")
     if not article:
@@ -55,47 +46,33 @@ def parse_option(option: str, *, alone: str = PERSON) -> Interaction:
     return Interaction(verb, object_text.replace(" ", "_"))
 
 
+def option_text(interaction: Interaction) -> str:
+    """Write an interaction as the published questions do: ``ride a/an bicycle``."""
+    verb, thing = interaction
+    return f"{verb} with{ARTICLE}{thing}" if verb == NO_INTERACTION else f"{verb}{ARTICLE}{thing}"
+
+
 @lru_cache(maxsize=1 << 16)
-def normalised(found: Interaction) -> Interaction:
+def normalised(interaction: Interaction) -> Interaction:
     """Return an interaction in lower case and without surplus underscores, so that typos match."""
-    verb, object_name = ("_".join(filter(None, part.lower().split("_"))) for part in found)
-    return Interaction(verb, object_name)
+    verb, thing = ("_".join(filter(None, part.lower().split("_"))) for part in interaction)
+    return Interaction(verb, thing)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Classes:
-    """The classes over which Macro-F1 runs.
-
-    Parameters
-    ----------
-    dataset : str
-        Name of the data set that the questions are about.
-    known : frozenset of Interaction or None
-        The classes; None where every option names one.
-    """
-
-    dataset: str
-    known: frozenset[Interaction] | None
-
-    def __contains__(self, found: object) -> bool:
-        return self.known is None or found in self.known
-
-
-def classes_of(vocabulary: Vocabulary) -> Classes:
-    """Return the classes of a data set; of an unknown data set, all that the options name."""
-    if not vocabulary.known:
-        return Classes(dataset=vocabulary.name, known=None)
+def classes_of(vocabulary: Vocabulary | None) -> frozenset[Interaction] | None:
+    """Return the classes over which Macro-F1 runs; None where every option names one."""
+    if vocabulary is None or not vocabulary.known:
+        return None
     if vocabulary.name == "swig-hoi":
-        verbs = frozenset(Interaction(verb, PERSON) for verb in swig_hoi().verbs)
-        return Classes(dataset=vocabulary.name, known=verbs)
-    known = frozenset(filter(None, interactions_of(hico_det())))
+        return frozenset(Interaction(verb, PERSON) for verb in swig_hoi().verbs)
+    classes = frozenset(interactions_of(hico_det()))
     if vocabulary.name == "v-coco":
-        known |= {
+        classes |= {
             Interaction(verb, name)
             for verb in filter(None, verb_names(v_coco()))
             for name in object_names(v_coco())
         }
-    return Classes(dataset=vocabulary.name, known=known)
+    return classes
 
 
 def interactions_of(vocabulary: Vocabulary) -> Iterable[Interaction]:
@@ -109,3 +86,37 @@ def interactions_of(vocabulary: Vocabulary) -> Iterable[Interaction]:
 def object_names(vocabulary: Vocabulary) -> list[str]:
     """Return the names of objects as questions write them."""
     return [name.replace(" ", "_") for name in vocabulary.objects]
+
+
+def time_sensitive_classes() -> frozenset[Interaction]:
+    """Return the 68 classes of HICO-DET in appendix A of the paper (002), table 5.
+
+    A still picture does not show their direction in time. They are compared by names, so that the
+    list holds for any data set with the same verbs and objects.
+    """
+    return frozenset(_counterparts()[0])
+
+
+def indistinct_from(annotated: Iterable[Interaction]) -> set[Interaction]:
+    """Find what a still picture cannot distinguish from interactions, as :func:`normalised` spells.
+
+    The relation is symmetric, whichever of two counterparts the list has: ``throw frisbee`` is
+    found for ``catch frisbee``, and ``hop_on bicycle`` for ``ride bicycle``.
+    """
+    table = _counterparts()[1]
+    return {other for each in annotated for other in table.get(normalised(each), ())}
+
+
+@cache
+def _counterparts() -> tuple[list[Interaction], dict[Interaction, set[Interaction]]]:
+    """List the time-sensitive classes, and the counterparts of these and of their counterparts."""
+    listed: list[Interaction] = []
+    table: dict[Interaction, set[Interaction]] = {}
+    for row in facts("hico_det_time_sensitive.csv"):
+        verbs = (row["verb"], *row["counterparts"].split())
+        first, *others = (normalised(Interaction(verb, row["object"])) for verb in verbs)
+        listed.append(first)
+        for other in others:
+            table.setdefault(first, set()).add(other)
+            table.setdefault(other, set()).add(first)
+    return listed, table

@@ -16,7 +16,7 @@ are about.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from math import isfinite
 from typing import Literal, get_args
@@ -25,7 +25,6 @@ import numpy as np
 
 from diaghoi.choice.answers import MISSING, Answer, Answers, in_order
 from diaghoi.choice.classes import Interaction, normalised, object_names
-from diaghoi.choice.joining import by_name, check_named, no_common_image
 from diaghoi.choice.questions import Questions
 from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, expand, place_in_group, runs
 from diaghoi.data.boxes import box_iou, reaches
@@ -34,7 +33,9 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.language.open_vocabulary import verb_names
 
 Match = Literal["scene", "person", "pair"]
-MATCHES: tuple[str, ...] = get_args(Match)
+MATCHES: tuple[Match, ...] = get_args(Match)
+# Boxes that triplets have to lie on: none of them, the first, or both.
+ROLES: tuple[Literal["human", "object"], ...] = ("human", "object")
 WHERE: dict[Match, str] = {
     "scene": "anywhere in the image",
     "person": "on the person asked about",
@@ -42,53 +43,38 @@ WHERE: dict[Match, str] = {
 }
 TOP = 5
 DETECTED = "detected"
+Way = Literal["top", "top_question", "threshold", "top_all"]
+WAYS: dict[Way, str] = {
+    "top": "top {} triplets of each image",
+    "top_question": "top {} triplets of each question",
+    "threshold": "triplets with a score >= {:g}",
+    "top_all": "top {:,} triplets of the test set",
+}
+"""Ways to select triplets, with their descriptions."""
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True)
 class Selection:
-    """Which triplets of a detector count as answers: exactly one of four ways.
+    """Which triplets of a detector count as answers, by default as in the published script.
 
-    What ties with the last of the best ones counts, too.
-
-    Parameters
-    ----------
-    top : int or None
-        The best ones of the image, wherever they are; 5 as in the published script.
-    top_question : int or None
-        The best ones of those on the boxes of the question.
-    threshold : float or None
-        All with at least this score.
-    top_all : int or None
-        The best ones of the whole prediction file.
+    The best ``number`` of the image, wherever they are (``top``), of those on the boxes of the
+    question (``top_question``), or of the whole prediction file (``top_all``), and what ties with
+    the last of them; or all with at least the score ``number`` (``threshold``).
     """
 
-    top: int | None = TOP
-    top_question: int | None = None
-    threshold: float | None = None
-    top_all: int | None = None
+    way: Way = "top"
+    number: float = TOP
 
     def __post_init__(self) -> None:
-        ways = (self.top, self.top_question, self.threshold, self.top_all)
-        given = [each for each in ways if each is not None]
-        if len(given) != 1:
-            raise InputError(
-                "give one of top, top_question, threshold and top_all: they are ways to choose"
-            )
-        if self.threshold is None and given[0] < 1:
-            raise InputError(f"{given[0]} triplets: give at least 1")
-        if self.threshold is not None and not isfinite(self.threshold):
-            raise InputError(f"threshold {self.threshold}: not a score; give a finite number")
+        if self.way != "threshold" and self.number < 1:
+            raise InputError(f"{self.number} triplets: give at least 1")
+        if not isfinite(self.number):
+            raise InputError(f"threshold {self.number}: not a score; give a finite number")
 
     @property
     def description(self) -> str:
         """The choice for display: ``top 5 triplets of each image``."""
-        if self.threshold is not None:
-            return f"triplets with a score >= {self.threshold:g}"
-        if self.top_all is not None:
-            return f"top {self.top_all:,} triplets of the test set"
-        if self.top_question is not None:
-            return f"top {self.top_question} triplets of each question"
-        return f"top {self.top} triplets of each image"
+        return WAYS[self.way].format(self.number)
 
 
 def detected_answers(
@@ -126,9 +112,10 @@ def detected_answers(
             f"{predictions.source or 'predictions'}: the detector gives no scores, so that none of "
             "its triplets is better than another; give one with scores"
         )
-    selection = selection or Selection()
-    match = match_of(questions, match)
-    row = _rows(predictions, questions)
+    selection, match = selection or Selection(), match_of(questions, match)
+    # The row of the predicted image that each question is about, -1 for none.
+    rows = questions.rows_of(predictions)
+    row = np.array([rows.get(each.image, -1) for each in questions.questions], dtype=np.int64)
     start, count = runs(predictions.triplet_image, row)
     question, triplet = expand(start, count)
     on = _reached(predictions, questions, match, question, triplet)
@@ -136,51 +123,35 @@ def detected_answers(
     question, triplet = question[on], triplet[on]
     taken = _selected(predictions, selection, question, triplet)
     picked = _picked(predictions, questions, question[taken], triplet[taken])
-    found = np.bincount(question, minlength=len(questions)) > 0
     answers = tuple(
-        Answer(picked=in_order(each, mine), how=MISSING if image < 0 else DETECTED)
-        for each, mine, image in zip(questions.questions, picked, row.tolist(), strict=True)
+        Answer(picked=in_order(each, options), how=MISSING if image < 0 else DETECTED)
+        for each, options, image in zip(questions.questions, picked, row.tolist(), strict=True)
     )
+    met = len(np.unique(question))
     return Answers(
         label=label,
         questions=questions,
         answers=answers,
-        notes=tuple(_notes(predictions, questions, match, row, found)),
+        notes=tuple(_notes(predictions, questions, match, row, met)),
+        how=selection.description,
         where=WHERE[match],
     )
 
 
 def match_of(questions: Questions, match: str | None) -> Match:
     """Choose where triplets count, and check that the questions have the boxes for it."""
-    without = {
-        "person": [each for each in questions.questions if each.human is None],
-        "pair": [each for each in questions.questions if each.human is None or each.object is None],
-    }
     if match is None:
-        return "scene" if len(without["person"]) == len(questions) else "person"
-    if match == "scene":
-        return "scene"
+        return "person" if any(each.human for each in questions.questions) else "scene"
     if match not in MATCHES:
         raise InputError(
             f"--match {match}{close_matches(match, MATCHES)}: give one of {', '.join(MATCHES)}"
         )
-    if without[match]:
-        boxes = "box of the person" if match == "person" else "boxes of person and object"
-        raise InputError(
-            f"{questions.file}: {without[match][0].where} has no {boxes}; give questions with "
-            f"them, or --match {'scene' if match == 'person' else 'person'}"
-        )
-    return "person" if match == "person" else "pair"
-
-
-def _rows(predictions: Scenes, questions: Questions) -> IntArray:
-    """(Q,) row of the predicted image that each question is about, -1 for none."""
-    check_named(predictions)
-    place = {name: number for number, name in enumerate(predictions.names.tolist())}
-    found = [by_name(each.image, place) for each in questions.questions]
-    if all(number is None for number in found):
-        raise no_common_image(predictions.source, list(place), questions)
-    return np.array([-1 if number is None else number for number in found], dtype=np.int64)
+    boxes = MATCHES.index(match)
+    if boxes:
+        what = "box of the person" if boxes == 1 else "boxes of person and object"
+        give = f"give questions with them, or --match {MATCHES[boxes - 1]}"
+        questions.check_boxes(ROLES[:boxes], what, give)
+    return MATCHES[boxes]
 
 
 def _reached(
@@ -188,15 +159,10 @@ def _reached(
 ) -> BoolArray:
     """Mask of the triplets that lie on the boxes of the question."""
     on = np.ones(len(question), dtype=bool)
-    if match == "scene":
-        return on
     protocol = questions.protocol(predictions.vocabulary)
     pair = predictions.triplet_pair[triplet]
-    roles: tuple[tuple[Literal["human", "object"], IntArray], ...] = (
-        ("human", predictions.pair_human[pair]),
-        ("object", predictions.pair_object[pair]),
-    )
-    for role, box in roles[: 1 if match == "person" else 2]:
+    for role in ROLES[: MATCHES.index(match)]:
+        box = (predictions.pair_human if role == "human" else predictions.pair_object)[pair]
         asked = questions.boxes(role)[question]
         with np.errstate(invalid="ignore"):
             reached = reaches(protocol, box_iou(predictions.box_xyxy[box], asked, protocol.margin))
@@ -208,19 +174,17 @@ def _selected(
     predictions: Scenes, selection: Selection, question: IntArray, triplet: IntArray
 ) -> BoolArray:
     """Mask of the triplets that count as answers."""
-    scores = predictions.scores
-    if selection.threshold is not None:
-        return np.asarray(scores[triplet] >= selection.threshold)
-    if selection.top_question is not None:
-        return _best(question, scores[triplet], selection.top_question)
-    if selection.top is not None:
-        return _best(predictions.triplet_image, scores, selection.top)[triplet]
-    return _best(np.zeros_like(predictions.triplet_image), scores, selection.top_all or TOP)[
-        triplet
-    ]
+    scores, number = predictions.scores, selection.number
+    if selection.way == "threshold":
+        return np.asarray(scores[triplet] >= number)
+    if selection.way == "top_question":
+        return _best(question, scores[triplet], number)
+    image = predictions.triplet_image
+    group = image if selection.way == "top" else np.zeros_like(image)
+    return _best(group, scores, number)[triplet]
 
 
-def _best(group: IntArray, score: FloatArray, top: int) -> BoolArray:
+def _best(group: IntArray, score: FloatArray, top: float) -> BoolArray:
     """Mask of the ``top`` highest scores of each group, and of what ties with the last of them."""
     # Scores that are not numbers come last.
     order = np.lexsort((-score, group))
@@ -234,6 +198,12 @@ def _picked(
     predictions: Scenes, questions: Questions, question: IntArray, triplet: IntArray
 ) -> list[set[str]]:
     """Return the options of each question whose class a triplet has."""
+    vocabulary, label = predictions.vocabulary, predictions.pair_label
+    if len(label) and (label < 0).all():
+        raise InputError(
+            f"{predictions.source}: the predictions do not say what the objects are, and options "
+            "name them; give predictions in a format that has object categories"
+        )
     # Question and class are joined to one number, so that options are looked up all at once.
     codes: dict[Interaction, int] = {}
     rows: list[tuple[int, int, str]] = []
@@ -241,10 +211,13 @@ def _picked(
         for option in each.options:
             name = normalised(questions.interaction_of(option))
             rows.append((place, codes.setdefault(name, len(codes)), option))
-    code = _code_table(predictions, codes)[
-        predictions.pair_label[predictions.triplet_pair[triplet]],
-        predictions.triplet_verb[triplet],
-    ]
+    # The last row is for unknown objects, which have the index -1.
+    objects = object_names(vocabulary)
+    table = np.full((len(objects) + 1, len(vocabulary.verbs)), -1, dtype=np.int64)
+    for number, verb in enumerate(verb_names(vocabulary)):
+        for place, thing in enumerate(objects if verb else ()):
+            table[place, number] = codes.get(normalised(Interaction(verb or "", thing)), -1)
+    code = table[label[predictions.triplet_pair[triplet]], predictions.triplet_verb[triplet]]
     detected = np.unique(question[code >= 0] * len(codes) + code[code >= 0])
     asked = np.array([place * len(codes) + number for place, number, _ in rows], dtype=np.int64)
     picked: list[set[str]] = [set() for _ in questions.questions]
@@ -254,36 +227,11 @@ def _picked(
     return picked
 
 
-def _code_table(predictions: Scenes, codes: Mapping[Interaction, int]) -> IntArray:
-    """(objects + 1, verbs) code of each combination, -1 where no option names it.
-
-    The last row is for unknown objects, which have the index -1.
-    """
-    vocabulary = predictions.vocabulary
-    if len(predictions.pair_label) and (predictions.pair_label < 0).all():
-        raise InputError(
-            f"{predictions.source}: the predictions do not say what the objects are, and options "
-            "name them; give predictions in a format that has object categories"
-        )
-    objects = object_names(vocabulary)
-    table = np.full((len(objects) + 1, len(vocabulary.verbs)), -1, dtype=np.int64)
-    for number, verb in enumerate(verb_names(vocabulary)):
-        if verb is None:
-            continue
-        for place, name in enumerate(objects):
-            table[place, number] = codes.get(normalised(Interaction(verb, name)), -1)
-    return table
-
-
 def _notes(
-    predictions: Scenes, questions: Questions, match: Match, row: IntArray, found: BoolArray
+    predictions: Scenes, questions: Questions, match: Match, row: IntArray, met: int
 ) -> Iterator[str]:
     """State in one sentence each which questions have no predictions."""
-    missing = [
-        each.image
-        for each, place in zip(questions.questions, row.tolist(), strict=True)
-        if place < 0
-    ]
+    missing = [questions.questions[place].image for place in np.flatnonzero(row < 0).tolist()]
     if missing:
         yield (
             f"{predictions.source}: {len(missing)} of {len(questions)} questions are on images "
@@ -292,8 +240,8 @@ def _notes(
     if match != "scene":
         what = "the person" if match == "person" else "person and object"
         yield (
-            f"{predictions.source}: finds {what} in {int(found.sum()):,} of {len(questions):,} "
-            "questions; in the others it picks nothing"
+            f"{predictions.source}: finds {what} in {met:,} of {len(questions):,} questions; in "
+            "the others it picks nothing"
         )
     if match == "person" and all(each.object is not None for each in questions.questions):
         yield (

@@ -1,48 +1,215 @@
-"""The evaluation of one model: metrics, unread replies and notes."""
+"""Instance-F1, Macro-F1, Micro-F1 and exact match of answers (paper 002, section 2.3).
+
+A question is a set of right options and an answer a set of picked ones: an option that a question
+lists twice is one. As in the published scorer (equations 1 to 4):
+
+- Instance-F1 is the mean over questions of the F1 of picked and right options; where nothing is
+  right it is 1 for an empty answer and 0 for any other.
+- An option in both lists of a question counts as right.
+- Macro-F1 is the mean over the classes (:mod:`diaghoi.choice.classes`) that are right in some
+  question or were picked.
+- An exact match needs at least one picked option: a question without right options has none. The
+  published script divides the exact matches by images, which is more than their share where images
+  have several questions; ``exact_match`` divides by questions, as equation 4 does, and
+  ``exact_match_published`` by images.
+
+Everything is a sum over images, so that resamples of the images do not read the answers again.
+Images are resampled, as for detectors, because questions on one image are not independent.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from diaghoi._version import __version__
 from diaghoi.choice.answers import Answers
-from diaghoi.choice.score import SUBSETS, Tally, scores, subsets, tally
+from diaghoi.choice.classes import Interaction
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratios
+from diaghoi.statistics.bootstrap import Bootstrap, bootstrap_of
 
-REPLIES = "replies"
-"""The origin of answers that a model gave itself."""
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
+
+METRICS = ("instance_f1", "macro_f1", "micro_f1", "exact_match")
+SUBSETS = ("single", "multi")
+OF_CLASSES = ("class", "verb", "object", "right", "picked", "hit", "f1")
+"""Names and counts of a class behind Macro-F1, and its F1."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Tally:
+    """Counts of answers, from which all metrics follow.
+
+    Parameters
+    ----------
+    images : int
+        Number of images N.
+    image : (Q,) int array
+        Image of each question.
+    options : (3, Q) int array
+        Number of options of each question that are right, that are picked, and that are both.
+    classes : tuple of Interaction
+        The K classes of Macro-F1 that any option names.
+    rows : (4, R) int array
+        For each option that is right or picked and counts for Macro-F1, its question, its class,
+        and whether it is right and whether it is picked.
+    """
+
+    images: int
+    image: IntArray
+    options: IntArray
+    classes: tuple[Interaction, ...]
+    rows: IntArray
+
+    @cached_property
+    def instance(self) -> FloatArray:
+        """(Q,) F1 of each question."""
+        right, picked, hit = self.options
+        return ratios(2.0 * hit, right + picked, undefined=1.0)
+
+    @cached_property
+    def exact(self) -> BoolArray:
+        """(Q,) whether exactly the right options are picked, and at least one."""
+        right, picked, hit = self.options
+        return np.asarray((hit == right) & (hit == picked) & (picked > 0))
+
+    def with_images_of(self, other: Tally) -> Tally:
+        """Join the counts of two models on the same questions; the other's images come last."""
+        rows = other.rows.copy()
+        rows[0] += len(self.image)
+        return replace(
+            self,
+            images=self.images + other.images,
+            image=np.concatenate([self.image, other.image + self.images]),
+            options=np.hstack([self.options, other.options]),
+            rows=np.hstack([self.rows, rows]),
+        )
+
+    def metrics(self, weights: IntArray) -> dict[str, FloatArray]:
+        """Compute all metrics under B weightings of the images.
+
+        Parameters
+        ----------
+        weights : (N, B) int array
+            How often each image counts.
+
+        Returns
+        -------
+        dict of (B,) float64 array
+            By name; NaN where a metric is undefined.
+        """
+        sums = self._by_image @ weights
+        questions, instance, exact, right, picked, hit = sums
+        # Images without questions are not in the denominator of the published script.
+        present = weights[np.unique(self.image)].sum(axis=0)
+        hits, either = self._by_class
+        f1 = ratios(2.0 * (hits @ weights), either @ weights)
+        counted = ~np.isnan(f1)
+        classes = counted.sum(axis=0)
+        return {
+            "instance_f1": ratios(instance, questions),
+            "macro_f1": ratios(np.where(counted, f1, 0.0).sum(axis=0), classes),
+            "macro_classes": classes.astype(np.float64),
+            "micro_f1": ratios(2 * hit, right + picked),
+            "micro_precision": ratios(hit, picked),
+            "micro_recall": ratios(hit, right),
+            "exact_match": ratios(exact, questions),
+            "exact_match_published": ratios(exact, present),
+        }
+
+    @cached_property
+    def _by_image(self) -> csr_array:
+        """(6, N) sums of the questions of each image."""
+        from scipy.sparse import csr_array
+
+        rows = np.stack([np.ones(len(self.image)), self.instance, self.exact, *self.options])
+        sums = [np.bincount(self.image, weights=row, minlength=self.images) for row in rows]
+        return csr_array(np.stack(sums))
+
+    @cached_property
+    def _by_class(self) -> tuple[csr_array, csr_array]:
+        """(K, N) how often classes are picked where right, and right plus how often picked."""
+        from scipy.sparse import csr_array
+
+        question, label, right, picked = self.rows
+        shape, place = (len(self.classes), self.images), (label, self.image[question])
+        hits, either = (right & picked).astype(np.float64), (right + picked).astype(np.float64)
+        return csr_array((hits, place), shape=shape), csr_array((either, place), shape=shape)
+
+    def class_rows(self) -> list[dict[str, Any]]:
+        """List the classes behind Macro-F1 with their counts and F1."""
+        _, label, right, picked = self.rows
+        counts = [
+            np.bincount(label[mask > 0], minlength=len(self.classes)).tolist()
+            for mask in (right, picked, right & picked)
+        ]
+        rows = (
+            (named.name, *named, right, picked, hit, 2 * hit / (right + picked))
+            for named, right, picked, hit in zip(self.classes, *counts, strict=True)
+            if right + picked
+        )
+        return [dict(zip(OF_CLASSES, row, strict=True)) for row in rows]
+
+
+def tally(answers: Answers) -> Tally:
+    """Count the answers of a model."""
+    questions = answers.questions
+    classes: dict[Interaction, int] = {}
+    rows: list[tuple[int, int, bool, bool]] = []
+    counts: list[tuple[int, int, int]] = []
+    for place, (question, answer) in enumerate(answers.pairs):
+        right, picked = set(question.right), set(answer.picked)
+        counts.append((len(right), len(picked), len(right & picked)))
+        # An option that is listed twice counts once.
+        for option in dict.fromkeys(question.options):
+            named = questions.interaction_of(option)
+            if questions.classes is None or named in questions.classes:
+                label = classes.setdefault(named, len(classes))
+                if option in right or option in picked:
+                    rows.append((place, label, option in right, option in picked))
+    return Tally(
+        images=len(questions.images),
+        image=questions.image_of,
+        options=np.array(counts, dtype=np.int64).reshape(-1, 3).T,
+        classes=tuple(classes),
+        rows=np.array(rows, dtype=np.int64).reshape(-1, 4).T,
+    )
+
+
+def scores(counts: Tally, images: BoolArray | None = None) -> dict[str, Any]:
+    """Compute the metrics on some (N,) images as plain Python values, None where undefined."""
+    mask = np.ones(counts.images, dtype=bool) if images is None else images
+    values = counts.metrics(mask.astype(np.int32)[:, None])
+    asked = counts.image[mask[counts.image]]
+    metrics: dict[str, Any] = {
+        name: None if np.isnan(value[0]) else float(value[0]) for name, value in values.items()
+    }
+    metrics["macro_classes"] = int(metrics["macro_classes"])
+    return {"questions": len(asked), "images": len(np.unique(asked)), **metrics}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ChoiceEvaluation:
-    """The metrics of one model.
+    """The metrics of one model, with remarks on the numbers for their reader.
 
-    Parameters
-    ----------
-    answers : Answers
-        Of the model.
-    tallies : dict of Tally
-        ``""`` for all questions; ``single`` and ``multi`` where that is known.
-    how : str
-        Origin of the answers: :data:`REPLIES`, or how triplets of a detector were selected.
-    notes : tuple of str
-        Remarks on the numbers for their reader.
+    Parts are (N,) masks of the images that are ``single`` and ``multi``, where that is known.
     """
 
     answers: Answers
-    tallies: dict[str, Tally]
-    how: str
+    counts: Tally
+    parts: dict[str, BoolArray]
     notes: tuple[str, ...]
 
     @cached_property
-    def figures(self) -> dict[str, Any]:
+    def metrics(self) -> dict[str, Any]:
         """All metrics: fractions, None where undefined; ``single`` and ``multi`` nested."""
-        found = scores(self.tallies[""])
-        return found | {
-            name: scores(self.tallies[name]) if name in self.tallies else None for name in SUBSETS
-        }
+        parts = {part: scores(self.counts, images) for part, images in self.parts.items()}
+        return scores(self.counts) | dict.fromkeys(SUBSETS) | parts
 
     def to_dict(self) -> dict[str, Any]:
         """All values as plain Python."""
@@ -50,9 +217,9 @@ class ChoiceEvaluation:
             "diaghoi": __version__,
             "label": self.answers.label,
             "dataset": self.answers.questions.dataset,
-            "how": self.how,
-            **self.figures,
-            "classes": self.tallies[""].class_rows(),
+            "how": self.answers.how,
+            **self.metrics,
+            "classes": self.counts.class_rows(),
             "answers": self.answers.ways,
             "unread": self.answers.unread,
             "notes": list(self.notes),
@@ -63,7 +230,6 @@ def evaluate_answers(
     answers: Answers,
     *,
     people: Mapping[str, bool] | None = None,
-    how: str = REPLIES,
     notes: tuple[str, ...] = (),
 ) -> ChoiceEvaluation:
     """Score the answers of a model.
@@ -74,28 +240,41 @@ def evaluate_answers(
         From :func:`diaghoi.choice.read_answers` or :func:`diaghoi.choice.detected_answers`.
     people : mapping of bool, optional
         Whether an image is multi-person; by default single and multi-person are not reported.
-    how : str
-        Origin of the answers.
     notes : tuple of str
-        Further notes.
+        Further remarks.
     """
-    whole = tally(answers)
-    parts = subsets(answers, people)
-    return ChoiceEvaluation(
-        answers=answers,
-        tallies={"": whole} | {name: whole.subset(mask) for name, mask in parts.items()},
-        how=how,
-        notes=(*notes, *answers.notes, *_published_notes(answers, whole)),
-    )
+    counts, asked = tally(answers), answers.questions
+    parts = {}
+    if people is not None:
+        multi = [people.get(name) for name in asked.images]
+        for part, wanted in zip(SUBSETS, (False, True), strict=True):
+            parts[part] = np.array([each is wanted for each in multi])
+    notes = (*notes, *answers.notes)
+    if (images := len(asked.images)) != len(asked):
+        notes += (
+            f"{len(asked):,} questions on {images:,} images: exact match is their share of the "
+            f"questions; the published script divides by images, "
+            f"{100 * int(counts.exact.sum()) / images:.2f}",
+        )
+    return ChoiceEvaluation(answers=answers, counts=counts, parts=parts, notes=notes)
 
 
-def _published_notes(answers: Answers, counts: Tally) -> list[str]:
-    """Say where the published scorer prints another number: it divides exact matches by images."""
-    questions, images = len(answers.questions), len(answers.questions.images)
-    if questions == images:
-        return []
-    exact = int(counts.exact.sum())
-    return [
-        f"{questions:,} questions on {images:,} images: exact match is their share of the "
-        f"questions; the published script divides by images, {100 * exact / images:.2f}"
-    ]
+def choice_bootstrap(
+    evaluation: ChoiceEvaluation, resamples: int = 1000, **settings: Any
+) -> Bootstrap:
+    """Compute intervals of all metrics of a model: centred quantiles over resampled images.
+
+    They are by the path of each metric in the JSON: ``instance_f1``, ``single.instance_f1``.
+    Settings and errors are those of :func:`diaghoi.statistics.bootstrap.bootstrap_of`.
+    """
+
+    def metrics(weights: IntArray) -> dict[str, FloatArray]:
+        whole = evaluation.counts.metrics(weights)
+        values = {name: whole[name] for name in names}
+        for part, images in evaluation.parts.items():
+            of_part = evaluation.counts.metrics(weights * images[:, None])
+            values |= {f"{part}.{name}": of_part[name] for name in names}
+        return values
+
+    names = (*METRICS, "micro_precision", "micro_recall")
+    return bootstrap_of(metrics, evaluation.counts.images, resamples, **settings)

@@ -1,4 +1,4 @@
-"""Which images are single-person, and which multi-person.
+"""People in images: whether there are several, and where a detector finds them.
 
 The paper (002, section 2.3) counts images with several annotated people as multi-person, and asks a
 model about the others, because annotations do not mark everybody. Its findings are not published:
@@ -8,30 +8,39 @@ those who are acted upon.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from diaghoi.choice.joining import by_name, check_named
-from diaghoi.choice.questions import Questions
+from diaghoi.choice.questions import (
+    Box,
+    Questions,
+    as_boxes,
+    box_numbers,
+    check_named,
+    load_if_json,
+)
 from diaghoi.data.arrays import BoolArray, FloatArray
-from diaghoi.data.boxes import box_iou
+from diaghoi.data.boxes import box_iou, reaches
 from diaghoi.data.files import ordinary
+from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats import read_annotations
+from diaghoi.formats import read_annotations, read_predictions
 from diaghoi.formats.checks import shown
+from diaghoi.formats.locations import content_hash
 
-WORDS = {"single": False, "multi": True}
+WORDS = {"single": 1, "multi": 2}
 # Of a number of people: longer ones are mistakes.
 DIGITS = 9
 SAME_PERSON = 0.5
 """IoU from which two boxes are one person: people are boxed again for each interaction."""
+SURE = 0.5
+"""Boxes of a detector count from this score, as in the published scripts."""
 
 
 def read_people(
@@ -59,25 +68,20 @@ def read_people(
     InputError
         For a file that is none of these, or lists none of the images.
     """
-    path = Path(path)
-    listed = _listed(path)
+    listed = _listed(Path(path))
     notes: list[str] = []
     if listed is None:
-        multi_person = _annotated(
-            read_annotations(path, dataset=_known_vocabulary(questions)), questions
-        )
+        words = questions.vocabulary
+        scenes = read_annotations(path, dataset=words if words and words.known else None)
         notes.append(
             f"{path}: images with several annotated people are multi-person; people who are not "
             "annotated are not seen"
         )
+        rows = questions.rows_of(scenes)
+        multi_person = {name: shows_several_people(scenes, row) for name, row in rows.items()}
     else:
-        multi_person = {name: listed[name] for name in questions.images if name in listed}
+        multi_person = questions.of_images(path, _multi_person(path, listed))
     unknown = [name for name in questions.images if name not in multi_person]
-    if len(unknown) == len(questions.images):
-        raise InputError(
-            f"{path}: lists none of the {len(unknown)} images of {questions.file}; the first is "
-            f"{unknown[0]!r} there; give a file on these images"
-        )
     if unknown:
         notes.append(
             f"{path}: does not tell of {len(unknown)} images, which count overall alone: "
@@ -86,94 +90,58 @@ def read_people(
     return multi_person, tuple(notes)
 
 
-def _known_vocabulary(questions: Questions) -> Vocabulary | None:
-    vocabulary = questions.vocabulary
-    return vocabulary if vocabulary is not None and vocabulary.known else None
-
-
-def _listed(path: Path) -> dict[str, bool] | None:
-    """Read a list of images; None for a file that may be annotations."""
+def _listed(path: Path) -> list[tuple[str, Any]] | None:
+    """Read what a file says of each image; None for a file that may be annotations."""
+    content = load_if_json(path)
+    if content is not None:
+        value = content.value
+        if isinstance(value, dict) and value and value.keys() <= WORDS.keys():
+            lists = [(word, of if isinstance(of, list) else [of]) for word, of in value.items()]
+            return [(str(name), word) for word, of in lists for name in of]
+        words = isinstance(value, dict) and not any(
+            isinstance(each, dict | list) for each in value.values()
+        )
+        return list(value.items()) if words else None
     try:
-        text = ordinary(path).read_text(encoding="utf-8-sig")
-    except UnicodeDecodeError:
-        return None
-    except OSError as error:
-        raise InputError(f"{path}: {error.strerror or error}; check the path") from None
-    if text.lstrip()[:1] in ("{", "["):
-        try:
-            value = json.loads(text)
-        except (ValueError, RecursionError):
-            return None
-        return _mapped(path, value) if isinstance(value, dict) else None
-    lines = [line for line in text.splitlines() if line.strip()]
-    rows = [[cell.strip() for cell in line.replace("\t", ",").split(",")] for line in lines]
+        lines = ordinary(path).read_text(encoding="utf-8-sig").splitlines()
+    except (OSError, UnicodeDecodeError):
+        return None  # reported by the reader of annotations, which also knows folders
+    cells = (line.replace("\t", ",").split(",") for line in lines if line.strip())
+    rows = [[cell.strip() for cell in row] for row in cells]
     if not rows or any(len(row) != 2 for row in rows):
         return None
-    if not _is_answer(rows[0][1]):
-        rows = rows[1:]
-    return _consistent(path, ((name, _several(f"{path}: {name}", value)) for name, value in rows))
+    headed = rows[0][1] not in WORDS and not rows[0][1].isdecimal()
+    return [(name, value) for name, value in rows[headed:]]
 
 
-def _mapped(path: Path, value: Mapping[str, Any]) -> dict[str, bool] | None:
-    if value and value.keys() <= WORDS.keys():
-        pairs = (
-            (str(name), WORDS[word])
-            for word, names in value.items()
-            for name in (names if isinstance(names, list) else [names])
-        )
-        return _consistent(path, pairs)
-    if any(isinstance(each, dict | list) for each in value.values()):
-        return None
-    return {name: _several(f"{path}: {name}", each) for name, each in value.items()}
-
-
-def _consistent(path: Path, pairs: Iterable[tuple[str, bool]]) -> dict[str, bool]:
-    """Collect the value of each image; refuse a file that contradicts itself."""
+def _multi_person(path: object, values: Sequence[tuple[str, Any]]) -> dict[str, bool]:
+    """Read the value of each image; refuse a file that contradicts itself."""
     multi_person: dict[str, bool] = {}
-    for name, value in pairs:
-        if multi_person.setdefault(name, value) != value:
+    for name, value in values:
+        several = _several(f"{path}: {name}", value)
+        if multi_person.setdefault(name, several) != several:
             raise InputError(
                 f"{path}: {name}: one person in one place, several in another; keep one of them"
             )
     return multi_person
 
 
-def _is_answer(value: Any) -> bool:
-    return value in WORDS or (isinstance(value, str) and value.isdecimal())
-
-
 def _several(where: str, value: Any) -> bool:
-    if isinstance(value, str) and value in WORDS:
-        return WORDS[value]
-    short = isinstance(value, str) and value.isdecimal() and len(value) <= DIGITS
-    number = int(value) if short else value
+    number = value
+    if isinstance(value, str):
+        short = value.isdecimal() and len(value) <= DIGITS
+        number = WORDS.get(value, int(value) if short else value)
     if isinstance(number, bool) or not isinstance(number, int) or number < 1:
         raise InputError(f"{where}: {shown(value)}; give single, multi or the number of people")
     return number > 1
 
 
-def _annotated(scenes: Scenes, questions: Questions) -> dict[str, bool]:
-    """Whether several people are annotated, by image."""
-    check_named(scenes)
-    row = {name: place for place, name in enumerate(scenes.names.tolist())}
-    person = scenes.vocabulary.person
-    margin = scenes.vocabulary.protocol.margin
-    found = {}
-    for name in questions.images:
-        place = by_name(name, row)
-        if place is not None:
-            image = scenes.between(place, place + 1)
-            found[name] = shows_several_people(image.box_xyxy[image.box_label == person], margin)
-    return found
-
-
-def shows_several_people(people: FloatArray, margin: float) -> bool:
-    """Whether the (N, 4) boxes of the people annotated in an image show more than one person.
-
-    All people count, those who act and those who are acted upon.
-    """
-    boxes = np.unique(people, axis=0)
-    return not same_person(boxes, boxes, margin).all()
+def shows_several_people(annotations: Scenes, image: int) -> bool:
+    """Whether more than one person is annotated in an image, those acted upon included."""
+    rows = slice(*annotations.bounds["box"][image : image + 2].tolist())
+    people = annotations.box_label[rows] == annotations.vocabulary.person
+    boxes = np.unique(annotations.box_xyxy[rows][people], axis=0)
+    return not same_person(boxes, boxes, annotations.vocabulary.protocol.margin).all()
 
 
 def distinct_people(boxes: FloatArray, margin: float) -> FloatArray:
@@ -192,3 +160,87 @@ def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> BoolArr
     first, second = np.repeat(people, len(boxes), axis=0), np.tile(boxes, (len(people), 1))
     same = (box_iou(first, second, margin) >= SAME_PERSON) | (first == second).all(axis=1)
     return np.asarray(same.reshape(len(people), len(boxes)))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Detections:
+    """The people whom a detector found: boxes xyxy in pixels counted from zero, by image.
+
+    The name is that of the file, with the beginning of the hash of its content.
+    """
+
+    name: str
+    people: Mapping[str, tuple[Box, ...]]
+    notes: tuple[str, ...] = ()
+
+
+def read_detections(path: str | PathLike[str], questions: Questions) -> Detections:
+    """Read the people whom a detector found.
+
+    Parameters
+    ----------
+    path : path
+        JSON of the form ``{"IMAGE.jpg": [[x1, y1, x2, y2], ...]}``, in pixels counted from zero,
+        each box with or without its score behind it; or predictions in any format that is read,
+        whose boxes of people are taken. Boxes with a score below 0.5 are left out.
+    questions : Questions
+        Whose images they are.
+
+    Raises
+    ------
+    InputError
+        For a file that is neither, or mentions none of the images.
+    """
+    notes: tuple[str, ...] = ()
+    content = load_if_json(path, (b"{",))
+    plain = None if content is None else content.value
+    if isinstance(plain, dict) and all(map(_is_plain, plain.values())):
+        people = {name: _boxes(f"{path}: image {name!r}", rows) for name, rows in plain.items()}
+    else:
+        scenes = read_predictions(path, dataset=questions.vocabulary)
+        people, notes = _predicted(scenes), scenes.notes
+    people = questions.of_images(path, people)
+    missing = [name for name in questions.images if name not in people]
+    if missing:
+        notes += (
+            f"{path}: does not mention {len(missing)} of {len(questions.images)} images, in which "
+            f"nobody is found: {some_of(missing)}",
+        )
+    name = f"{Path(path).name} {content_hash(str(path))[:12]}"
+    return Detections(name=name, people=people, notes=notes)
+
+
+def _is_plain(value: Any) -> bool:
+    return isinstance(value, list) and (
+        not value or (isinstance(value[0], list) and len(value[0]) in (4, 5))
+    )
+
+
+def _boxes(where: str, rows: list[Any]) -> tuple[Box, ...]:
+    numbers = [
+        box_numbers(f"{where}: boxes[{number}]", row, scored=True)
+        for number, row in enumerate(rows)
+    ]
+    return as_boxes(row[:4] for row in numbers if len(row) == 4 or row[4] >= SURE)
+
+
+def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
+    """Take the boxes of people, by image."""
+    check_named(scenes)
+    taken = scenes.box_label == scenes.vocabulary.person
+    taken[scenes.pair_human] = True
+    if scenes.box_score is not None:
+        taken &= ~(scenes.box_score < SURE)
+    first = np.searchsorted(scenes.box_image[taken], np.arange(1, len(scenes)))
+    parts = np.split(scenes.box_xyxy[taken], first)
+    return {name: as_boxes(part) for name, part in zip(scenes.names.tolist(), parts, strict=True)}
+
+
+def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box | None:
+    """Find the box that overlaps most with that of a person, if it reaches the threshold."""
+    if not boxes:
+        return None
+    asked = np.full((len(boxes), 4), person, dtype=np.float64)
+    overlap = box_iou(asked, np.array(boxes, dtype=np.float64), protocol.margin)
+    best = int(np.argmax(overlap))
+    return boxes[best] if reaches(protocol, float(overlap[best])) else None

@@ -8,24 +8,27 @@ object of the interaction.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
 from string import ascii_uppercase
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.choice.classes import ARTICLE, PERSON, Classes, Interaction, classes_of, parse_option
+from diaghoi.choice.classes import ARTICLE, PERSON, Interaction, classes_of, parse_option
 from diaghoi.data.arrays import FloatArray
+from diaghoi.data.files import ordinary
 from diaghoi.data.protocol import HICO_DET, Protocol
+from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import shown
-from diaghoi.formats.content import load
+from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.v_coco import image_number
 
 FIRST = "QA_0"
 RIGHT, WRONG = "gt_choices", "wrong_choices"
@@ -37,6 +40,7 @@ FARTHEST = 1e300
 Box = tuple[float, float, float, float]
 # How the names of images of known data sets begin.
 NAMES = {"HICO_": "hico-det", "COCO_": "v-coco"}
+Value = TypeVar("Value")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -81,15 +85,12 @@ class Questions:
         Where they come from.
     questions : tuple of Question
         At least one.
-    classes : Classes
-        The classes over which Macro-F1 runs.
     vocabulary : Vocabulary or None
         The data set that they are about; None where it is not known.
     """
 
     file: str
     questions: tuple[Question, ...]
-    classes: Classes
     vocabulary: Vocabulary | None = None
 
     def __len__(self) -> int:
@@ -103,13 +104,18 @@ class Questions:
         other : Vocabulary, optional
             Where the data set of the questions is not known; that of HICO-DET where neither is.
         """
-        asked = self.vocabulary or other
-        return asked.protocol if asked is not None and asked.known else HICO_DET
+        words = self.vocabulary or other
+        return words.protocol if words is not None and words.known else HICO_DET
 
     @property
     def dataset(self) -> str:
         """Name of the data set."""
-        return self.classes.dataset
+        return "questions" if self.vocabulary is None else self.vocabulary.name
+
+    @cached_property
+    def classes(self) -> frozenset[Interaction] | None:
+        """The classes over which Macro-F1 runs; None where every option names one."""
+        return classes_of(self.vocabulary)
 
     @cached_property
     def images(self) -> tuple[str, ...]:
@@ -130,13 +136,96 @@ class Questions:
     def boxes(self, name: Literal["human", "object"]) -> FloatArray:
         """(Q, 4) zero-based boxes of the questions, NaN where there is none."""
         boxes = [getattr(each, name) or (np.nan,) * 4 for each in self.questions]
-        # The questions on HICO-DET copy its annotations, whose pixels are counted from one.
-        return np.array(boxes, dtype=np.float64) - (1.0 if self.dataset == "hico-det" else 0.0)
+        return np.array(boxes, dtype=np.float64) - origin_of(self.dataset)
 
     def interaction_of(self, option: str) -> Interaction:
         """Parse the text of an option of these questions."""
         # In a user's own data set an option may name a verb without an object.
-        return parse_option(option, alone=PERSON if self.classes.known is not None else "")
+        return parse_option(option, alone=PERSON if self.classes is not None else "")
+
+    def check_boxes(self, roles: Sequence[str], what: str, remedy: str) -> None:
+        """Refuse questions one of which lacks a box that is needed."""
+        for each in self.questions:
+            if any(getattr(each, role) is None for role in roles):
+                raise InputError(f"{self.file}: {each.where} has no {what}; {remedy}")
+
+    def rows_of(self, scenes: Scenes) -> dict[str, int]:
+        """Return the rows of images in predictions or annotations, by their names here."""
+        check_named(scenes)
+        rows = {name: row for row, name in enumerate(scenes.names.tolist())}
+        return self.of_images(scenes.source, rows)
+
+    def of_images(self, file: object, values: Mapping[str, Value]) -> dict[str, Value]:
+        """Return the values that a file has of the images of the questions, by name.
+
+        Images of V-COCO may be listed there by their number alone.
+
+        Raises
+        ------
+        InputError
+            Where there is none.
+        """
+        keys = {name: name if name in values else image_number(name) for name in self.images}
+        joined = {name: values[key] for name, key in keys.items() if key in values}
+        if not joined:
+            first = shown(next(iter(values))) if values else "missing"
+            raise InputError(
+                f"{file}: none of the {len(values)} images is asked about in {self.file}; the "
+                f"first is {first} here and {self.images[0]!r} there; give a file on the images of "
+                "the questions"
+            )
+        return joined
+
+
+def origin_of(dataset: str) -> int:
+    """Return the number of the first pixel in questions: 1 on HICO-DET, as annotated, else 0."""
+    return 1 if dataset == "hico-det" else 0
+
+
+def shifted(box: Box, shift: float) -> Box:
+    """Move a box to pixels that are counted from another number."""
+    x1, y1, x2, y2 = (side + shift for side in box)
+    return x1, y1, x2, y2
+
+
+def check_named(scenes: Scenes) -> None:
+    """Refuse predictions or annotations whose images have no names to join them to questions by."""
+    if not scenes.named:
+        raise InputError(
+            f"{scenes.source}: the images have no names, so questions cannot be joined to them; "
+            "add a 'filename' to each image"
+        )
+
+
+def load_if_json(
+    path: str | PathLike[str], starts: tuple[bytes, ...] = (b"[", b"{")
+) -> Content | None:
+    """Load a file that starts as JSON; None for what another reader takes, or refuses."""
+    try:
+        with ordinary(path).open("rb") as stream:
+            start = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    except OSError:
+        return None
+    return load(path) if start in starts else None
+
+
+def json_rows(content: Content, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of JSON lines, of a list or of a single line, each with its place.
+
+    Parameters
+    ----------
+    content : Content
+        Of a JSON file.
+    what : str
+        What each object is, and what to give, for the error that is raised for other values.
+    """
+    value = content.value
+    rows, lines = ([value], (1,)) if isinstance(value, dict) else (value, content.lines)
+    for number, row in enumerate(rows):
+        where = f"line {lines[number]}" if lines else f"entry {number + 1}"
+        if not isinstance(row, dict):
+            raise InputError(f"{content.file}: {where}: {shown(row)} is not {what}")
+        yield f"{content.file}: {where}", row
 
 
 def read_questions(
@@ -165,35 +254,27 @@ def read_questions(
             f'{{"IMAGE.jpg": {{"{RIGHT}": [...], "{WRONG}": [...]}}}}, or with such objects by '
             f'name, "{FIRST}" and so on'
         )
-    found = [
-        _question(f"{path}: image {image!r}", image, name, each)
-        for image, value in content.value.items()
-        for name, each in _by_name(f"{path}: image {image!r}", value).items()
-    ]
-    given = _recognised(found) if dataset is None else vocabulary(dataset)
-    classes = Classes(dataset="questions", known=None) if given is None else classes_of(given)
-    return Questions(file=str(path), questions=tuple(found), classes=classes, vocabulary=given)
-
-
-def _by_name(where: str, value: Any) -> dict[str, Any]:
-    """Return the questions of an image by name."""
-    if not isinstance(value, dict) or not value:
-        raise InputError(
-            f"{where}: {shown(value)} is not a question; give an object with {RIGHT!r}"
-        )
-    if RIGHT in value or WRONG in value:
-        return {FIRST: value}
-    return value
+    questions = []
+    for image, named in content.value.items():
+        where = f"{path}: image {image!r}"
+        if not isinstance(named, dict) or not named:
+            raise InputError(
+                f"{where}: {shown(named)} is not a question; give an object with {RIGHT!r}"
+            )
+        if RIGHT in named or WRONG in named:
+            named = {FIRST: named}
+        questions += [_question(f"{where}: {name}", image, name, named[name]) for name in named]
+    words = _recognised(questions) if dataset is None else vocabulary(dataset)
+    return Questions(file=str(path), questions=tuple(questions), vocabulary=words)
 
 
 def _question(where: str, image: str, name: str, value: Any) -> Question:
-    where = f"{where}: {name}"
     if not isinstance(value, dict) or not {RIGHT, WRONG} <= value.keys():
-        found = list(value) if isinstance(value, dict) else []
-        missing = next((key for key in (RIGHT, WRONG) if key not in found), RIGHT)
+        keys = list(value) if isinstance(value, dict) else []
+        missing = next((key for key in (RIGHT, WRONG) if key not in keys), RIGHT)
         raise InputError(
-            f"{where}: the key {missing!r} is missing{close_matches(missing, map(str, found))}; "
-            f"has: {some_of(found) if found else shown(value)}"
+            f"{where}: the key {missing!r} is missing{close_matches(missing, map(str, keys))}; "
+            f"has: {some_of(keys) if keys else shown(value)}"
         )
     right, wrong = (_options(f"{where}: {key}", value[key]) for key in (RIGHT, WRONG))
     if not 1 <= len(right) + len(wrong) <= MOST_OPTIONS:
@@ -204,11 +285,12 @@ def _question(where: str, image: str, name: str, value: Any) -> Question:
     boxes = value.get("boxes") or {}
     if not isinstance(boxes, Mapping):
         raise InputError(f"{where}: boxes: {shown(boxes)} is not an object; give human and object")
-    human, object_ = (
-        None if boxes.get(key) is None else _box(f"{where}: boxes.{key}", boxes[key])
+    named = {
+        key: as_boxes([box_numbers(f"{where}: boxes.{key}", boxes[key])])[0]
         for key in ("human", "object")
-    )
-    return Question(image=image, name=name, right=right, wrong=wrong, human=human, object=object_)
+        if boxes.get(key) is not None
+    }
+    return Question(image=image, name=name, right=right, wrong=wrong, **named)
 
 
 def _options(where: str, value: Any) -> tuple[str, ...]:
@@ -220,16 +302,27 @@ def _options(where: str, value: Any) -> tuple[str, ...]:
     return tuple(value)
 
 
-def _box(where: str, value: Any) -> Box:
+def box_numbers(where: str, value: Any, *, scored: bool = False) -> list[float]:
+    """Read the four numbers of a box in JSON; or five, where it may have a score."""
     numbers = value if isinstance(value, list) else []
-    right = len(numbers) == 4 and all(
+    right = all(
         isinstance(each, int | float) and not isinstance(each, bool) and abs(each) <= FARTHEST
         for each in numbers
     )
-    if not right or numbers[2] < numbers[0] or numbers[3] < numbers[1]:
-        raise InputError(f"{where}: {shown(value)} is not a box; give x1, y1, x2, y2 in pixels")
-    x1, y1, x2, y2 = map(float, numbers)
-    return x1, y1, x2, y2
+    if not right or len(numbers) not in (4, 4 + scored):
+        more = ", and possibly a score" if scored else ""
+        raise InputError(f"{where}: {shown(value)} is not a box; give x1, y1, x2, y2{more}")
+    if numbers[2] < numbers[0] or numbers[3] < numbers[1]:
+        raise InputError(
+            f"{where}: {shown(value)}: the box ends before it begins; boxes are left, top, right, "
+            "bottom"
+        )
+    return [float(each) for each in numbers]
+
+
+def as_boxes(rows: Iterable[Iterable[float]]) -> tuple[Box, ...]:
+    """Make tuples of the rows of an array or list of boxes."""
+    return tuple((float(x1), float(y1), float(x2), float(y2)) for x1, y1, x2, y2 in rows)
 
 
 def _recognised(questions: list[Question]) -> Vocabulary | None:

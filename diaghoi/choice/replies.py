@@ -20,12 +20,13 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Literal, NamedTuple
 
 from diaghoi.choice import reply_patterns as patterns
-from diaghoi.choice.option_texts import mentioned, same_text
+from diaghoi.choice.classes import ARTICLE
 from diaghoi.choice.questions import MOST_OPTIONS
 from diaghoi.language.asking import strip_reasoning
 
@@ -36,18 +37,23 @@ BEGINNING, ENDING = 2_000, 18_000
 # Kinds of replies without a readable choice: they count as empty, and are listed.
 UNREAD = ("refusal", "empty", "unreadable")
 
+_TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
+_CLAUSE = re.compile(r"[.;!?\n]|\bbut\b")
+_SKIPPED = patterns.word_set("a an the his her their its this that some one person's")
+_NEGATIONS = patterns.word_set(
+    "not no never without isn't aren't wasn't doesn't don't neither nor cannot can't"
+)
+ENDINGS = ("ing", "ed", "es", "s")
+# Words allowed between the verb and its object: adjectives, mostly.
+BETWEEN = 2
+
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedReply:
-    """The options that a reply picks, and how it says so.
+    """The ascending positions, from 0, of the options that a reply picks, and how it says so.
 
-    Parameters
-    ----------
-    picked : tuple of int
-        Positions of the picked options, from 0, ascending.
-    how : {"letters", "text", "none", "refusal", "empty", "unreadable"}
-        By letters (or numbers), by texts of options, or by words for "none of them"; the others are
-        replies without a readable choice, which count as empty.
+    By letters (or numbers), by texts of options, or by words for "none of them"; the others are
+    replies without a readable choice, which count as empty.
     """
 
     picked: tuple[int, ...] = ()
@@ -55,7 +61,7 @@ class ParsedReply:
 
 
 def read_reply(reply: str, options: Sequence[str]) -> ParsedReply:
-    """Read which options a reply picks.
+    """Read which options a reply picks; letters beyond the options are skipped.
 
     Parameters
     ----------
@@ -63,18 +69,11 @@ def read_reply(reply: str, options: Sequence[str]) -> ParsedReply:
         Any text, as the model wrote it.
     options : sequence of str
         The options in the order shown, at most 26.
-
-    Returns
-    -------
-    ParsedReply
-        Letters beyond the options are skipped.
     """
     # NFKC can lengthen a text, so it is shortened again afterwards.
     plain = _shortened(unicodedata.normalize("NFKC", _shortened(reply)))
     text = patterns.COMMANDS.sub(" ", _concluding(plain.translate(patterns.PLAINER)))
-    return next(
-        (found for found in _readings(text, options) if found), ParsedReply(how="unreadable")
-    )
+    return next(filter(None, _readings(text, options)), ParsedReply(how="unreadable"))
 
 
 def _shortened(text: str) -> str:
@@ -90,8 +89,7 @@ def _readings(text: str, options: Sequence[str]) -> Iterator[ParsedReply | None]
         signs = text.strip(" \t\r\n.,;:!-–—")
         yield ParsedReply(how="none" if signs in patterns.NOTHING_SIGNS else "empty")
     if not patterns.MARKED.match(text):
-        same = [place for place, option in enumerate(options) if same_text(text, option)]
-        yield ParsedReply(picked=tuple(same), how="text") if same else None
+        yield _picks((n for n, option in enumerate(options) if same_text(text, option)), "text")
     if patterns.NOT_APPLICABLE.fullmatch(text):
         yield ParsedReply(how="none")
     yield _bare(text, count, whole=True)
@@ -100,22 +98,21 @@ def _readings(text: str, options: Sequence[str]) -> Iterator[ParsedReply | None]
     runs = list(_runs(text, options))
     announced = [run for run in runs if run.announced and not run.denied]
     # Models that think aloud announce several times; the last announcement is the answer.
-    yield _letters(announced[-1].places) if announced else None
+    yield _picks(announced[-1].places) if announced else None
     yield _bare(lines[0], count) if lines else None
     # "None of the above" loses against a letter that is affirmed in the same reply.
     if not any(not run.denied for run in runs):
         yield ParsedReply(how="none") if patterns.NONE.search(text) else None
     if patterns.ALL.search(text):
-        yield _letters(range(count))
+        yield _picks(range(count))
     yield ParsedReply(how="refusal") if patterns.REFUSAL.search(text) else None
-    yield _letters(place for run in runs if not run.denied for place in run.places)
-    said = mentioned(text, options)
-    yield ParsedReply(picked=said, how="text") if said else None
+    yield _picks(place for run in runs if not run.denied for place in run.places)
+    yield _picks(mentioned(text, options), "text")
 
 
-def _letters(places: Iterator[int] | Sequence[int]) -> ParsedReply | None:
+def _picks(places: Iterable[int], how: How = "letters") -> ParsedReply | None:
     picked = tuple(sorted(set(places)))
-    return ParsedReply(picked=picked, how="letters") if picked else None
+    return ParsedReply(picked=picked, how=how) if picked else None
 
 
 def _concluding(text: str) -> str:
@@ -144,14 +141,7 @@ def _braced(text: str) -> str:
 def _bare(text: str, count: int, *, whole: bool = False) -> ParsedReply | None:
     """Read a text of letters and filler words alone; None for any other.
 
-    Parameters
-    ----------
-    text : str
-        A reply or a line of it.
-    count : int
-        How many options there are.
-    whole : bool
-        Whether it is the whole reply, so that numbers count as options.
+    Numbers count as options where the text is the whole reply.
     """
     if patterns.VERDICT_SIGNS.search(text):
         return None
@@ -186,17 +176,17 @@ def _bare(text: str, count: int, *, whole: bool = False) -> ParsedReply | None:
     if (every or nothing) and (upper or lower):
         return None if nothing else _all_but(text, picked, count)
     if every:
-        return None if nothing else _letters(range(count))
+        return None if nothing else _picks(range(count))
     if nothing or numbers == [-1]:
         return ParsedReply(how="none")
     if not picked:
         return ParsedReply(how="unreadable") if upper or numbers else None
-    return _letters(sorted(picked))
+    return _picks(picked)
 
 
 def _all_but(text: str, picked: set[int], count: int) -> ParsedReply | None:
     but = re.search(r"\b(?:except|but)\b", text, re.IGNORECASE)
-    return _letters([place for place in range(count) if not but or place not in picked])
+    return _picks(place for place in range(count) if not but or place not in picked)
 
 
 def _together(token: str, count: int) -> list[int]:
@@ -264,3 +254,63 @@ def _is_letter(match: re.Match[str], text: str, options: Sequence[str]) -> bool:
     if following is None or following[1].lower() in patterns.AFTER_LETTER:
         return True
     return 0 in mentioned(after, [options[place]], at_start=True)
+
+
+def same_text(text: str, option: str) -> bool:
+    """Whether a text is an option and nothing else, up to case, articles and underscores."""
+    # Most replies are letters: a cheap test of length rules them out.
+    return len(text) >= len(option) // 2 and _spelled(text) == _option(option)
+
+
+def mentioned(text: str, options: Sequence[str], *, at_start: bool = False) -> Iterator[int]:
+    """Find the options whose text is mentioned and not denied, or those a text starts with."""
+    clauses = [_stems(clause) for clause in _CLAUSE.split(text.lower().replace("_", " "))]
+    for place, option in enumerate(options):
+        pattern = _pattern(option)
+        for stems in clauses[:1] if at_start else clauses:
+            match = (pattern.match if at_start else pattern.search)(stems)
+            # Four words reach back over an auxiliary: "is not shown to be riding".
+            if match and _NEGATIONS.isdisjoint(stems[: match.start()].split()[-4:]):
+                yield place
+                break
+
+
+@lru_cache(maxsize=4096)
+def _option(option: str) -> tuple[str, ...]:
+    return _spelled(option.replace(ARTICLE.strip(), " "))
+
+
+def _spelled(text: str) -> tuple[str, ...]:
+    """Words of a text in lower case, without articles."""
+    return tuple(
+        word for word in _TOKEN.findall(text.lower().replace("_", " ")) if word not in _SKIPPED
+    )
+
+
+def _stems(text: str) -> str:
+    return " ".join(map(_stem, _spelled(text)))
+
+
+def _stem(word: str) -> str:
+    """Cut off the ending of a word: ``riding`` and ``ride`` give ``rid``."""
+    if word in _NEGATIONS:
+        return word
+    for ending in ENDINGS:
+        if word.endswith(ending) and len(word) > len(ending) + 2:
+            word = word.removesuffix(ending)
+            break
+    # "sitting" gives "sitt", and has to match "sit"; "ll" and "ss" belong to the stem.
+    if len(word) > 3 and word[-1] == word[-2] and word[-1] not in "aeiouls":
+        word = word[:-1]
+    if len(word) > 2 and word.endswith("e"):
+        word = word[:-1]
+    return f"{word[:-1]}i" if len(word) > 2 and word.endswith("y") else word
+
+
+@lru_cache(maxsize=4096)
+def _pattern(option: str) -> re.Pattern[str]:
+    """Compile the pattern that finds an option in a text of stems."""
+    verb, _, object_text = option.partition(ARTICLE)
+    between = rf" (?:\S+ ){{0,{BETWEEN}}}"
+    said = between.join(filter(None, (re.escape(_stems(part)) for part in (verb, object_text))))
+    return re.compile(rf"(?<!\S){said}(?!\S)" if said else r"(?!)")

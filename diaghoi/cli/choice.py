@@ -11,17 +11,19 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import typer
 
-from diaghoi.choice.answers import Answers, answers_of, load_answers, read_answers
-from diaghoi.choice.detect import TOP, Selection, detected_answers, match_of
-from diaghoi.choice.distractors import count_distractors
-from diaghoi.choice.evaluation import REPLIES, ChoiceEvaluation, evaluate_answers
-from diaghoi.choice.intervals import choice_bootstrap, compare_choices
+from diaghoi.choice.analyses import count_distractors, position_bias, selection_rates
+from diaghoi.choice.answers import REPLIES, Answers, load_answers, read_answers
+from diaghoi.choice.comparison import compare_choices, compare_choices_table
+from diaghoi.choice.detect import TOP, WAYS, Selection, detected_answers, match_of
+from diaghoi.choice.evaluation import (
+    METRICS,
+    OF_CLASSES,
+    ChoiceEvaluation,
+    choice_bootstrap,
+    evaluate_answers,
+)
 from diaghoi.choice.people import read_people
-from diaghoi.choice.positions import position_bias
 from diaghoi.choice.questions import Questions, read_questions
-from diaghoi.choice.score import METRICS
-from diaghoi.choice.selection import selection_rates
-from diaghoi.choice.tables import compare_choices_table
 from diaghoi.cli import options, outputs
 from diaghoi.cli.analyses import IntervalOptions, SignificanceOptions, with_tests
 from diaghoi.cli.compare import TableOptions
@@ -56,7 +58,6 @@ ALSO = {
     "positions": Key("whether the position of an option matters", alone=True, metavar=""),
 }
 """Keys of ``--also``, and of a result."""
-OF_CLASSES = ("class", "verb", "object", "right", "picked", "hit", "f1")
 TABLES = ("choice", "selection")
 """Tables of a comparison."""
 KINDS = (".json", *outputs.TABLES, "classes.csv", "classes.json")
@@ -131,12 +132,11 @@ class DetectorOptions:
         InputError
             Where several options say it.
         """
-        names = ("top", "top_question", "threshold", "top_all")
-        ways = {name: getattr(self, name) for name in names if getattr(self, name) is not None}
+        ways = {name: getattr(self, name) for name in WAYS if getattr(self, name) is not None}
         if len(ways) > 1:
             given = " and ".join(f"--{name.replace('_', '-')}" for name in ways)
             raise InputError(f"{given}: choose triplets in different ways; give only one of them")
-        return Selection(**({"top": None} | ways if ways else {}))
+        return Selection(*next(iter(ways.items()), ()))
 
     @property
     def words(self) -> dict[str, Any]:
@@ -196,12 +196,11 @@ class ScoredOptions(outputs.OutputOptions):
             result |= intervals.to_dict()
         names = {*self.wanted, *more}
         if "selection" in names:
-            result["selection"] = selection_rates(answers, evaluation.tallies[""])
+            result["selection"] = selection_rates(answers, evaluation.counts)
         if "distractors" in names:
             result["distractors"] = count_distractors(answers)
         if "positions" in names:
-            bias = position_bias(answers)
-            result["positions"] = None if bias is None else bias.to_dict()
+            result["positions"] = position_bias(answers)
         return result
 
     def finish(
@@ -291,8 +290,7 @@ def detect(choices: DetectOptions) -> None:
         asked, several, notes = choices.asked.read(detector.reading.dataset, bar)
         bar.start("reading predictions")
         found = detector.answers(choices.predictions, asked, stem)
-        how = detector.selection.description
-        evaluation = evaluate_answers(found, people=several, how=how, notes=notes)
+        evaluation = evaluate_answers(found, people=several, notes=notes)
         result = choices.result(evaluation, bar)
     choices.finish(result, evaluation, stem)
 
@@ -364,11 +362,10 @@ def compare(choices: CompareOptions) -> None:
             bar.start(f"reading {label or file.stem}")
             content = load_answers(file)
             if content is not None:
-                found, how = answers_of(content, asked, label=label or None), REPLIES
+                found = read_answers(content, asked, label=label or None)
             else:
                 found = detector.answers(file, asked, label or file.stem)
-                how = detector.selection.description
-            evaluations.append(evaluate_answers(found, people=several, how=how, notes=notes))
+            evaluations.append(evaluate_answers(found, people=several, notes=notes))
         comparison = compare_choices_table(evaluations, _headings(evaluations, headings))
         if tests.significance:
             first, *others = evaluations
@@ -390,7 +387,7 @@ def compare(choices: CompareOptions) -> None:
 def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> list[str]:
     """Group models as the user says, else by how they answered; no groups where there is one."""
     groups = [
-        heading or (VLM if each.how == REPLIES else DETECTOR)
+        heading or (VLM if each.answers.how == REPLIES else DETECTOR)
         for heading, each in zip(given, evaluations, strict=True)
     ]
     return groups if len(set(groups)) > 1 or any(given) else []

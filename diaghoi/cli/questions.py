@@ -2,22 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import typer
 
-from diaghoi.choice.ask.ask import Asker
-from diaghoi.choice.ask.boxes_first import Detections, read_detections
-from diaghoi.choice.ask.settings import BY_MODEL, Settings, read_instruction, setting_of
-from diaghoi.choice.build.build import build_benchmark, drawn_targets, origin_of
-from diaghoi.choice.build.candidates import targets_in_images
-from diaghoi.choice.build.judge_options import judge_files, read_judges, read_models
-from diaghoi.choice.build.judges import JudgeRequest
-from diaghoi.choice.build.model_judge import ModelJudge
-from diaghoi.choice.build.people_check import PeopleCheck
-from diaghoi.choice.build.screening import check_judges
+from diaghoi.choice.ask import Asker, read_instruction, setting_of
+from diaghoi.choice.build import build_benchmark, drawn_targets
+from diaghoi.choice.candidates import targets_in_images
+from diaghoi.choice.judges import judge_files, read_judges, read_models
+from diaghoi.choice.model_judge import ModelJudge
+from diaghoi.choice.people import Detections, read_detections
 from diaghoi.choice.questions import Questions, read_questions
 from diaghoi.cli import options, outputs
 from diaghoi.cli.asking import AskingOptions, PictureOptions
@@ -77,7 +74,7 @@ def ask(choices: AskOptions) -> None:
 
     Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
-    out, object_box, unit = choices.out, choices.object_box, choices.coordinates
+    out = choices.out
     found_in = out.with_name(f"{out.stem}.people.jsonl")
     inputs = [choices.questions, choices.detections, choices.instruction]
     how = choices.settings(inputs, found_in)
@@ -87,19 +84,20 @@ def ask(choices: AskOptions) -> None:
         asked = read_questions(choices.questions, dataset=choices.dataset)
         people = choices.people(asked)
         setting = 3 if people is not None else choices.setting
-        setting = setting_of(asked, setting, object_box=object_box)
-        finder = "" if setting != 3 else BY_MODEL if people is None else people.name
-        more: dict[str, Any] = {"seed": choices.seed, "object_box": object_box, "unit": unit}
+        setting = setting_of(asked, setting, object_box=choices.object_box)
+        how["unit"] = choices.coordinates
         if choices.instruction is not None:
-            more["instruction"] = read_instruction(choices.instruction)
-        settings = Settings(model=model, setting=setting, people=finder, **more)
+            how["instruction"] = read_instruction(choices.instruction)
     with ExitStack() as stack:
+        finds = setting == 3 and people is None
         asker = Asker(
             questions=asked,
-            settings=settings,
             answers=stack.enter_context(AnswerFile(out)),
-            people=stack.enter_context(AnswerFile(found_in)) if settings.finds else None,
+            setting=setting,
+            people=stack.enter_context(AnswerFile(found_in)) if finds else None,
             detections=people,
+            seed=choices.seed,
+            object_box=choices.object_box,
             **how,
         )
         run = choices.run(
@@ -109,13 +107,15 @@ def ask(choices: AskOptions) -> None:
         if run is None:
             return
     done, cost, price = run
-    result = {"answers": str(out), **settings.recorded, **done.to_dict()}
-    result["estimate"] = cost.to_dict() | {"price": price}
+    counts, notes = asker.result()
+    result = {"answers": str(out), **asker.recorded, **counts}
+    estimate = {key: value for key, value in cost._asdict().items() if key != "outside"}
+    result["estimate"] = estimate | {"price": price}
     told = (
-        f"{out}: {result['answered']:,} of {done.questions:,} questions answered, "
-        f"{done.answered:,} now; {model}, setting {setting}, seed {choices.seed}"
+        f"{out}: {result['answered']:,} of {result['questions']:,} questions answered, "
+        f"{asker.answers.kept:,} now; {model}, setting {setting}, seed {choices.seed}"
     )
-    choices.deliver(done, result, told, done.notes)
+    choices.deliver(done, result, told, notes)
 
 
 @options_class
@@ -171,13 +171,13 @@ class BuildOptions:
         """Whom questions are about: keyword arguments."""
         return {"seed": self.seed, "all_people": self.all_people}
 
-    def check(self, *, asks: bool) -> None:
+    def check(self, models: Collection[str], *, asks: bool) -> None:
         """Refuse paths that cannot be used, but those of judges to read, which are read at once."""
         outputs.check_folder(self.out)
         names = (*FILES, SHEET) if self.out.is_dir() else ()
         written = [*(self.out / name for name in names), self.results.json]
         written += [self.answers] if asks else []
-        outputs.check_outputs(written, [self.annotations, *judge_files(self.judge or ())])
+        outputs.check_outputs(written, [self.annotations, *judge_files(self.judge or (), models)])
         check_readable([self.annotations])
         if self.quality_sheet is not None:
             outputs.check_page()
@@ -195,10 +195,10 @@ def build(choices: BuildOptions) -> None:
     endpoints = read_models(texts)
     checking = choices.check_people
     asked = None if checking is None else read_endpoint(checking, "--check-people")
-    choices.check(asks=bool(endpoints) or asked is not None)
+    choices.check(endpoints, asks=bool(endpoints) or asked is not None)
     pictures = None if choices.images is None else Pictures(choices.images)
     models: dict[str, ModelJudge] = {}
-    people: PeopleCheck | None = None
+    people: ModelJudge | None = None
     with ExitStack() as stack:
         with progress(results.quiet) as bar:
             bar.start("reading annotations")
@@ -216,19 +216,15 @@ def build(choices: BuildOptions) -> None:
                     models[text] = ModelJudge(client=client, asks=choices.asking.asks, **how)
                 if asked is not None:
                     client = choices.asking.client(asked, single=PICTURE_REFUSED)
-                    people = PeopleCheck(client=client, **how)
-            judges = read_judges(
-                texts, image_targets, scenes.vocabulary, models, origin=origin_of(scenes.vocabulary)
-            )
-            check_judges(judges)
+                    people = ModelJudge(client=client, **how)
+            judges = read_judges(texts, image_targets, scenes.vocabulary, models)
         requests: dict[str, int] = {}
         if models:
             drawn = drawn_targets(image_targets, **choices.drawn).values()
-            targets = (target for of_setting in drawn for target in of_setting)
-            judged = [JudgeRequest(target, target.candidates) for target in targets]
-            requests = {model.name: model.requests(judged) for model in models.values()}
+            targets = [target for of_image in drawn for target in of_image]
+            requests = {model.name: len(model.left(targets)) for model in models.values()}
         if people is not None:
-            left = len(people.left(image_targets))
+            left = len(people.images_left(image_targets))
             requests[people.name] = requests.get(people.name, 0) + left
         said = [
             f"{name}: at most {n:,} requests, each with a picture" for name, n in requests.items()
@@ -245,9 +241,9 @@ def build(choices: BuildOptions) -> None:
             )
             if people is not None:
                 people.progress = bar.advance
-                left = len(people.left(benchmark.image_targets))
+                left = len(people.images_left(benchmark.image_targets))
                 bar.start(f"asking {people.name} about people", total=left)
-                benchmark = people.check(benchmark)
+                benchmark = people.check_people(benchmark)
             bar.start("writing")
             files, notes = write_benchmark(choices.out, benchmark), []
             if choices.quality_sheet is not None:

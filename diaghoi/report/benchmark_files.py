@@ -7,8 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from diaghoi.choice.build.build import REASONS, SETTINGS, ChoiceBenchmark
-from diaghoi.choice.build.screening import Screened
+from diaghoi.choice.build import REASONS, SETTINGS, ChoiceBenchmark
 from diaghoi.choice.questions import FIRST, RIGHT, WRONG, Question
 from diaghoi.exceptions import InputError
 from diaghoi.formats.output import replacing
@@ -57,7 +56,7 @@ def write_benchmark(folder: Path, benchmark: ChoiceBenchmark) -> list[Path]:
         replacing(folder / VERDICTS) as temporary,
         temporary.open("w", encoding="utf-8", errors="replace", newline="") as stream,
     ):
-        csv.writer(stream, lineterminator="\n").writerows(_verdicts(benchmark.screened))
+        csv.writer(stream, lineterminator="\n").writerows(_verdicts(benchmark))
     write_json(folder / SUMMARY, benchmark.to_dict())
     return [folder / name for name in FILES]
 
@@ -111,17 +110,17 @@ def _by_image(questions: Sequence[Question]) -> dict[str, Any]:
     }
 
 
-def _verdicts(screened: Screened) -> Iterator[list[object]]:
+def _verdicts(benchmark: ChoiceBenchmark) -> Iterator[list[object]]:
     """Give the rows of the table of verdicts, a head first."""
-    names = [record.judge for record in screened.records]
+    names = [record.judge for record in benchmark.records]
     yield ["image", "person", "verb", "object", "verdict", "box", *names]
     for place, (target, negatives) in enumerate(
-        zip(screened.targets, screened.negatives, strict=True)
+        zip(benchmark.targets, benchmark.negatives, strict=True)
     ):
         box = "" if target.box is None else " ".join(f"{side:g}" for side in target.box)
         person = "" if target.person is None else target.person
         for each in target.candidates:
-            said = [record.verdicts[place].get(each) for record in screened.records]
+            said = [record.verdicts[place].get(each) for record in benchmark.records]
             verdict = False if each in negatives else True if True in said else None
             words = [WORDS[one] for one in said]
             yield [target.image, person, each.verb, each.object, WORDS[verdict], box, *words]

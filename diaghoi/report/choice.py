@@ -8,8 +8,8 @@ from typing import Any
 from rich.console import Console
 from rich.text import Text
 
-from diaghoi.choice.score import METRICS
-from diaghoi.choice.tables import PEOPLE
+from diaghoi.choice.comparison import PEOPLE
+from diaghoi.choice.evaluation import METRICS
 from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import number_of

@@ -12,11 +12,10 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi._version import __version__
-from diaghoi.choice.ask.prompts import question_words
-from diaghoi.choice.build.build import ChoiceBenchmark
-from diaghoi.choice.build.candidates import ImageTargets
-from diaghoi.choice.classes import ARTICLE
-from diaghoi.choice.questions import Box, Question
+from diaghoi.choice.build import ChoiceBenchmark
+from diaghoi.choice.candidates import ImageTargets
+from diaghoi.choice.prompts import question_words
+from diaghoi.choice.questions import Box, Question, origin_of, shifted
 from diaghoi.data.arrays import seeded
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import some_of
@@ -110,8 +109,7 @@ def write_quality_sheet(
 
 def _asked(question: Question) -> str:
     """Word a question as a model is asked it."""
-    things = any(ARTICLE in option for option in question.options)
-    return question_words(things, about_person=question.human is not None)
+    return question_words(question.options, "scene" if question.human is None else "person")
 
 
 def _drawn(
@@ -121,16 +119,12 @@ def _drawn(
     subject = dict(
         zip((each.image for each in benchmark.scenes), benchmark.image_targets, strict=True)
     )
-    shift = benchmark.origin
     everything = [*benchmark.scenes, *benchmark.people]
     rng = seeded(benchmark.seed, "quality sheet")
     found = []
     for place in sorted(rng.permutation(len(everything))[:number].tolist()):
         each = everything[place]
-        box = each.human
-        if box is not None:
-            x1, y1, x2, y2 = (side - shift for side in box)
-            box = x1, y1, x2, y2
+        box = None if each.human is None else shifted(each.human, -origin_of(benchmark.dataset))
         found.append((subject[each.image], each, box))
     return found
 

@@ -40,7 +40,7 @@ def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
     Parameters
     ----------
     result : mapping
-        With the key ``positions``: see :meth:`diaghoi.choice.positions.PositionBias.to_dict`.
+        With the key ``positions``: see :func:`diaghoi.choice.analyses.position_bias`.
 
     Raises
     ------

@@ -31,7 +31,7 @@ def test_sums_and_loops_agree(rows: list[Row], data: st.DataObject) -> None:
     answers = answered(rows)
     images = [question.image for question in answers.questions.questions]
     people = {name: one for name, one in zip(images, several, strict=True) if one is not None}
-    figures = evaluate_answers(answers, people=people).figures
+    figures = evaluate_answers(answers, people=people).metrics
     for part, kinds in (
         (figures, (True, False, None)),
         (figures["single"], (False,)),

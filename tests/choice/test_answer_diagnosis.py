@@ -12,11 +12,9 @@ from support.choice import HOLD, NOTHING, OPTIONS, RIDE, WASH, answered, asked
 
 from diaghoi import InputError
 from diaghoi.choice import Answer, Answers, evaluate_answers
-from diaghoi.choice.distractors import count_distractors
-from diaghoi.choice.intervals import choice_bootstrap, compare_choices
-from diaghoi.choice.positions import PositionBias, position_bias
-from diaghoi.choice.score import tally
-from diaghoi.choice.selection import selection_rates
+from diaghoi.choice.analyses import count_distractors, position_bias, selection_rates
+from diaghoi.choice.comparison import compare_choices
+from diaghoi.choice.evaluation import choice_bootstrap, tally
 
 
 def test_wrong_options_are_counted_where_they_fool() -> None:
@@ -131,7 +129,7 @@ def ordered(rows: Sequence[tuple[Sequence[str], Sequence[int]]], right: Sequence
     )
 
 
-def simulated(rng: np.random.Generator, pick: Callable[[Any], Any], number: int) -> PositionBias:
+def simulated(rng: np.random.Generator, pick: Callable[[Any], Any], number: int) -> dict[str, Any]:
     rows = []
     for _ in range(number):
         shown = rng.permutation(OPTIONS).tolist()
@@ -144,33 +142,41 @@ def simulated(rng: np.random.Generator, pick: Callable[[Any], Any], number: int)
 def test_the_first_option_that_always_wins_is_found() -> None:
     rng = np.random.default_rng(0)
     found = simulated(rng, lambda shown: np.arange(4) == 0, 200)
-    assert found.degrees == 3
-    assert found.p is not None
-    assert found.p < 1e-6
-    first = found.positions[0]
-    assert (first.letter, first.shown, first.picked) == ("A", 200, 200)
-    assert first.expected == pytest.approx(100)
-    assert found.sentence.startswith("the order of the options matters (chi-square ")
-    assert "A is picked more often than chance, 200 times for 100.0 (p < 0.001)" in found.sentence
+    assert found["degrees"] == 3
+    assert found["p"] < 1e-6
+    first = found["positions"][0]
+    assert (first["position"], first["shown"], first["picked"]) == ("A", 200, 200)
+    assert (first["expected"], first["excess"]) == pytest.approx((100, 0.5))
+    sentence = found["sentence"]
+    assert sentence.startswith("the order of the options matters (chi-square ")
+    assert "A is picked more often than chance, 200 times for 100.0 (p < 0.001)" in sentence
+
+
+def test_a_p_value_too_small_for_a_float_is_named_too() -> None:
+    rows = [((RIDE, HOLD, WASH, NOTHING), (0,))] * 1600
+    found = position_bias(ordered(rows, [RIDE, HOLD]))
+    assert found is not None
+    assert found["positions"][0]["p_holm"] == 0
+    assert "A is picked more often than chance, 1,600 times for 800.0" in found["sentence"]
 
 
 def test_a_model_that_knows_the_answer_has_no_bias_wherever_it_stands() -> None:
     # The right options are always shown first, and always picked: nothing is due to the order.
     found = position_bias(ordered([((RIDE, HOLD, WASH, NOTHING), (0, 1))] * 50, [RIDE, HOLD]))
     assert found is not None
-    assert (found.degrees, found.p) == (0, None)
-    assert [each.picked - each.expected for each in found.positions] == [0, 0, 0, 0]
-    assert "do not show whether the order" in found.sentence
+    assert (found["degrees"], found["p"]) == (0, None)
+    assert [row["picked"] - row["expected"] for row in found["positions"]] == [0, 0, 0, 0]
+    assert "do not show whether the order" in found["sentence"]
 
 
 def test_of_two_alike_options_the_test_is_that_of_a_coin() -> None:
     rows = [((RIDE, HOLD, WASH, NOTHING), (place,)) for place in [0] * 33 + [1] * 17]
     found = position_bias(ordered(rows, [RIDE, HOLD]))
     assert found is not None
-    assert found.statistic == pytest.approx((33 - 25) ** 2 / (50 / 4))
-    assert found.degrees == 1
-    assert found.positions[0].p == pytest.approx(found.p)
-    assert found.p == pytest.approx(binomtest(33, 50).pvalue, abs=0.01)
+    assert found["statistic"] == pytest.approx((33 - 25) ** 2 / (50 / 4))
+    assert found["degrees"] == 1
+    assert found["positions"][0]["p"] == pytest.approx(found["p"])
+    assert found["p"] == pytest.approx(binomtest(33, 50).pvalue, abs=0.01)
 
 
 @pytest.mark.slow
@@ -180,10 +186,10 @@ def test_without_bias_p_values_are_spread_evenly() -> None:
     def pick(shown: list[str]) -> Any:
         return rng.random(4) < np.where(np.isin(shown, [RIDE, HOLD]), 0.8, 0.2)
 
-    p = [simulated(rng, pick, 60).p or 1.0 for _ in range(200)]
+    p = [simulated(rng, pick, 60)["p"] or 1.0 for _ in range(200)]
     assert 0.01 <= np.mean(np.array(p) < 0.05) <= 0.1
     assert 0.4 <= np.mean(p) <= 0.6
-    assert "no sign that the order" in simulated(np.random.default_rng(2), pick, 60).sentence
+    assert "no sign that the order" in simulated(np.random.default_rng(2), pick, 60)["sentence"]
 
 
 def test_answers_without_an_order_have_no_positions() -> None:
@@ -209,7 +215,7 @@ def test_intervals_hold_the_figures_and_follow_the_seed() -> None:
         )
     }
     low, high = found.intervals["exact_match"] or (1, 0)
-    assert low < evaluation.figures["exact_match"] < high
+    assert low < evaluation.metrics["exact_match"] < high
     assert choice_bootstrap(evaluation, 200, seed=3) == found
     assert choice_bootstrap(evaluation, 200, seed=4) != found
     spread = np.sqrt(0.7 * 0.3 / 80)
@@ -230,7 +236,7 @@ def test_a_better_model_differs_and_an_equal_one_does_not() -> None:
     ]
     assert found[0].path == "choice.instance_f1.overall"
     assert all(each.difference < 0 and each.p_holm < 0.05 for each in found)
-    assert found[0].second == bad.figures["instance_f1"]
+    assert found[0].second == bad.metrics["instance_f1"]
     for each in compare_choices(good, good, 50):
         assert (each.difference, each.p, each.p_holm) == (0, 1, 1)
 
@@ -238,5 +244,5 @@ def test_a_better_model_differs_and_an_equal_one_does_not() -> None:
 def test_answers_to_other_questions_are_not_compared() -> None:
     one = evaluate_answers(answered([([RIDE], [HOLD], [RIDE])] * 2))
     other = evaluate_answers(answered([([HOLD], [RIDE], [RIDE])] * 2))
-    with pytest.raises(InputError, match="answered different questions"):
+    with pytest.raises(InputError, match="compare answers to the same questions"):
         compare_choices(one, other, 10)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -10,9 +12,9 @@ from support.figures import complaints
 
 from diaghoi import InputError
 from diaghoi.choice import ChoiceEvaluation, evaluate_answers
-from diaghoi.choice.intervals import choice_bootstrap, compare_choices
-from diaghoi.choice.positions import position_bias
-from diaghoi.choice.tables import compare_choices_table
+from diaghoi.choice.analyses import position_bias
+from diaghoi.choice.comparison import compare_choices, compare_choices_table
+from diaghoi.choice.evaluation import choice_bootstrap
 from diaghoi.plots.figures.choice_positions import choice_positions, choice_positions_table
 from diaghoi.plots.figures.choice_scores import choice_scores, choice_scores_table
 from diaghoi.report.comparison import to_text
@@ -26,12 +28,9 @@ PEOPLE = {"HICO_0.jpg": False, "HICO_1.jpg": True, "HICO_2.jpg": True}
 def evaluation(label: str, *picked: list[str], people: bool = True) -> ChoiceEvaluation:
     rows = [([RIDE], [HOLD, WASH], each) for each in picked]
     answers = answered(rows)
-    object.__setattr__(answers, "label", label)
-    return evaluate_answers(
-        answers,
-        people=PEOPLE if people else None,
-        how="replies" if label.startswith("V") else "top 5 triplets of each image",
-    )
+    how = "replies" if label.startswith("V") else "top 5 triplets of each image"
+    answers = replace(answers, label=label, how=how)
+    return evaluate_answers(answers, people=PEOPLE if people else None)
 
 
 @pytest.fixture
@@ -156,16 +155,12 @@ def test_scores_that_are_undefined_are_not_drawn() -> None:
 
 
 def test_bars_are_picks_beyond_chance() -> None:
-    from dataclasses import replace
-
     answers = answered([([RIDE], [HOLD, WASH], [HOLD])] * 40)
     shown = tuple(
         each._replace(shown=(HOLD, RIDE, WASH), places=(0,), how="letters")
         for each in answers.answers
     )
-    bias = position_bias(replace(answers, answers=shown))
-    assert bias is not None
-    result = {"label": "V", "positions": bias.to_dict()}
+    result = {"label": "V", "positions": position_bias(replace(answers, answers=shown))}
     bars = choice_positions_table(result)
     assert [(bar.letter, bar.excess, bar.certain) for bar in bars] == [
         ("A", 50, True),

@@ -74,25 +74,25 @@ def test_the_five_best_of_the_image_answer_where_they_are_on_the_person() -> Non
     others = [(1, 2, WASH, 0.99 - number / 100) for number in range(4)]
     triplets = [*others, (0, 2, RIDE, 0.9), (0, 2, HOLD, 0.8)]
     assert picked(triplets) == (choice.RIDE,)
-    assert picked(triplets, selection=Selection(top=4)) == ()
-    assert picked(triplets, selection=Selection(top=6)) == (choice.RIDE, choice.HOLD)
+    assert picked(triplets, selection=Selection("top", 4)) == ()
+    assert picked(triplets, selection=Selection("top", 6)) == (choice.RIDE, choice.HOLD)
 
 
 def test_the_best_on_the_person_answer_where_those_are_asked_for() -> None:
     others = [(0, 3, RIDE, 0.5 + number / 100) for number in range(4)]
     triplets = [(0, 2, RIDE, 0.9), (1, 2, WASH, 0.99), *others, (0, 2, HOLD, 0.1)]
     for top, expected in ((5, (choice.RIDE,)), (6, (choice.RIDE, choice.HOLD))):
-        selection = Selection(top=None, top_question=top)
+        selection = Selection("top_question", top)
         assert picked(triplets, selection=selection) == expected
 
 
 @pytest.mark.parametrize("way", ["top", "top_question", "top_all"])
 def test_what_ties_with_the_last_of_the_best_answers_too(way: str) -> None:
     triplets = [(0, 2, HOLD, 0.5), (0, 2, RIDE, 0.5), (0, 2, NO_INTERACTION, 0.4)]
-    selection = Selection(**{"top": None, way: 1})
+    selection = Selection(way, 1)
     for order in (triplets, triplets[::-1]):
         assert picked(order, selection=selection) == (choice.RIDE, choice.HOLD)
-    selection = Selection(**{"top": None, way: 9})
+    selection = Selection(way, 9)
     assert picked([*triplets, (0, 2, WASH, np.nan)], selection=selection) == (
         choice.RIDE,
         choice.HOLD,
@@ -102,7 +102,7 @@ def test_what_ties_with_the_last_of_the_best_answers_too(way: str) -> None:
 
 def test_a_threshold_takes_all_of_at_least_its_score() -> None:
     triplets = [(0, 2, RIDE, 0.3), (0, 2, HOLD, 0.29)]
-    assert picked(triplets, selection=Selection(top=None, threshold=0.3)) == (choice.RIDE,)
+    assert picked(triplets, selection=Selection("threshold", 0.3)) == (choice.RIDE,)
 
 
 def test_the_best_of_the_test_set_are_ranked_over_all_images() -> None:
@@ -110,7 +110,7 @@ def test_the_best_of_the_test_set_are_ranked_over_all_images() -> None:
     other = image("elsewhere.jpg", BOXES, [(0, 2, WASH, 0.9), (0, 2, WASH, 0.8)])
     found = scenes([image("HICO_0.jpg", BOXES, triplets), other], scored=True)
     for top, expected in ((2, ()), (3, (choice.RIDE,))):
-        selection = Selection(top=None, top_all=top)
+        selection = Selection("top_all", top)
         answers = detected_answers(found, question(), selection=selection)
         assert answers.answers[0].picked == expected
 
@@ -186,16 +186,15 @@ def test_predictions_that_cannot_answer_are_refused() -> None:
         detected_answers(found, question(), match="persn")  # type: ignore[arg-type]
 
 
-def test_there_is_one_way_to_choose() -> None:
-    with pytest.raises(InputError, match="give one of top, top_question, threshold and top_all"):
-        Selection(top=5, threshold=0.5)
+def test_ways_to_choose_are_described() -> None:
     with pytest.raises(InputError, match="0 triplets: give at least 1"):
-        Selection(top=0)
+        Selection("top", 0)
+    with pytest.raises(InputError, match="threshold nan: not a score; give a finite number"):
+        Selection("threshold", float("nan"))
     assert Selection().description == "top 5 triplets of each image"
-    of_question = Selection(top=None, top_question=5)
-    assert of_question.description == "top 5 triplets of each question"
-    assert Selection(top=None, threshold=0.25).description == "triplets with a score >= 0.25"
-    assert Selection(top=None, top_all=1000).description == "top 1,000 triplets of the test set"
+    assert Selection("top_question", 5).description == "top 5 triplets of each question"
+    assert Selection("threshold", 0.25).description == "triplets with a score >= 0.25"
+    assert Selection("top_all", 1000).description == "top 1,000 triplets of the test set"
 
 
 @pytest.mark.parametrize(("file", "match"), [("allscene", "scene"), ("hum_box", "person")])

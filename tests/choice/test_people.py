@@ -7,7 +7,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
 from support.choice import HOLD, RIDE, asked
 from support.scenes import BICYCLE, HUG, PERSON, image, scenes
@@ -15,7 +14,7 @@ from support.scenes import RIDE as RIDE_VERB
 
 from diaghoi import InputError, read_annotations
 from diaghoi.choice import read_people
-from diaghoi.choice.build.candidates import targets_in_images
+from diaghoi.choice.candidates import targets_in_images
 from diaghoi.choice.people import shows_several_people
 from diaghoi.formats import write, write_triplet_lists
 
@@ -75,9 +74,10 @@ def test_people_that_something_is_done_to_are_counted(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("people", [[], [0], [0, 30], [0, 3, 6]])
 def test_several_people_are_two_boxes_that_are_not_of_one(people: list[int]) -> None:
-    boxes = np.array([(left, 0, left + 9, 9) for left in people * 2], dtype=float).reshape(-1, 4)
+    boxes = [(PERSON, (left, 0, left + 9, 9)) for left in people * 2]
     # The first and the last of three in a row do not overlap enough, though both do the second.
-    assert shows_several_people(boxes, 1.0) is (len(people) > 1)
+    annotations = scenes([image("HICO_0.jpg", boxes, [])], scored=False)
+    assert shows_several_people(annotations, 0) is (len(people) > 1)
 
 
 def test_annotations_and_the_file_of_a_benchmark_tell_the_same(
@@ -119,7 +119,7 @@ def test_annotations_without_names_tell_nothing(tmp_path: Path) -> None:
             '{"single": ["HICO_0.jpg"], "multi": ["HICO_0.jpg"]}',
             "HICO_0.jpg: one person in one place",
         ),
-        ('{"a.jpg": "single"}', "lists none of the 3 images of questions.json"),
+        ('{"a.jpg": "single"}', "none of the 1 images is asked about in questions.json"),
     ],
 )
 def test_bad_people_are_named(tmp_path: Path, text: str, message: str) -> None:

@@ -81,7 +81,10 @@ BAD = [
     ),
     ({"a.jpg": ONE | {"boxes": [1]}}, r"QA_0: boxes: \[1\] is not an object"),
     ({"a.jpg": ONE | {"boxes": {"human": [1, 2, 3]}}}, r"boxes.human: \[1, 2, 3\] is not a box"),
-    ({"a.jpg": ONE | {"boxes": {"human": [9, 2, 3, 4]}}}, r"boxes.human: \[9, 2, 3, 4\] is no"),
+    (
+        {"a.jpg": ONE | {"boxes": {"human": [9, 2, 3, 4]}}},
+        r"boxes.human: \[9, 2, 3, 4\]: the box ends before it begins",
+    ),
     ({"a.jpg": ONE | {"boxes": {"object": [1, 2, 3, "4"]}}}, "boxes.object: .* is not a box"),
     ({"a.jpg": ONE | {"boxes": {"object": [1, 2, 3, True]}}}, "boxes.object: .* is not a box"),
 ]

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from support.choice import HOLD, NOTHING, OPTIONS, RIDE, WASH, Row, answered, by_loops
 
 from diaghoi.choice import evaluate_answers, read_answers, read_questions
-from diaghoi.choice.score import Tally, scores, tally
+from diaghoi.choice.evaluation import Tally, scores, tally
 
 
 def test_the_f1_of_a_question_is_of_picked_and_right_options() -> None:
@@ -40,7 +40,7 @@ def test_a_toy_of_two_questions_by_hand() -> None:
     evaluation = evaluate_answers(
         answered([([RIDE, HOLD], [WASH, NOTHING], [RIDE, WASH]), ([HOLD], [RIDE], [HOLD])])
     )
-    figures = evaluation.figures
+    figures = evaluation.metrics
     assert figures["instance_f1"] == (0.5 + 1) / 2
     assert figures["exact_match"] == 0.5
     assert figures["micro_f1"] == pytest.approx(2 / 3)  # two hits of three right, three picked
@@ -84,7 +84,7 @@ def test_figures_of_nothing_are_undefined() -> None:
 
 def test_exact_match_is_of_questions_and_the_published_one_of_images() -> None:
     evaluation = evaluate_answers(answered([([RIDE], [HOLD], [RIDE])] * 3, images=["a", "a", "b"]))
-    figures = evaluation.figures
+    figures = evaluation.metrics
     assert (figures["exact_match"], figures["exact_match_published"]) == (1.0, 1.5)
     assert (figures["questions"], figures["images"]) == (3, 2)
     assert "the published script divides by images, 150.00" in evaluation.notes[0]
@@ -104,7 +104,7 @@ def test_the_example_of_appendix_b() -> None:
     answers = answered(single + multi)
     images = [question.image for question in answers.questions.questions]
     people = {name: place >= len(single) for place, name in enumerate(images)}
-    figures = evaluate_answers(answers, people=people).figures
+    figures = evaluate_answers(answers, people=people).metrics
     found = [part["macro_f1"] for part in (figures["single"], figures["multi"], figures)]
     assert found == pytest.approx([0.35, 0.35, 11 / 30])
     assert [round(each + 1e-9, 2) for each in found] == [0.35, 0.35, 0.37]
@@ -113,13 +113,13 @@ def test_the_example_of_appendix_b() -> None:
 
 
 def test_single_and_multi_are_undefined_without_people() -> None:
-    figures = evaluate_answers(answered([([RIDE], [HOLD], [RIDE])])).figures
+    figures = evaluate_answers(answered([([RIDE], [HOLD], [RIDE])])).metrics
     assert figures["single"] is figures["multi"] is None
 
 
 def test_images_of_unknown_number_of_people_count_overall_alone() -> None:
     answers = answered([([RIDE], [HOLD], [RIDE])] * 3)
-    figures = evaluate_answers(answers, people={"HICO_0.jpg": True}).figures
+    figures = evaluate_answers(answers, people={"HICO_0.jpg": True}).metrics
     assert (figures["questions"], figures["multi"]["questions"]) == (3, 1)
     assert figures["single"]["questions"] == 0
     assert figures["single"]["instance_f1"] is None
@@ -148,7 +148,7 @@ def test_weights_are_copies_of_images(rows: list[Row], random: object) -> None:
         for copy in range(times[list(dict.fromkeys(images)).index(name)]):
             copied.append(row)
             names.append(f"{name} {copy}")
-    weighted = counts.figures(np.array(times, dtype=np.int32)[:, None])
+    weighted = counts.metrics(np.array(times, dtype=np.int32)[:, None])
     if not copied:
         assert np.isnan(weighted["instance_f1"][0])
         return
@@ -164,8 +164,8 @@ def test_two_models_stand_beside_one_another() -> None:
     other = tally(answered([(*row[:2], []) for row in rows]))
     both: Tally = one.with_images_of(other)
     for counts, weights in ((one, [1, 1, 0, 0]), (other, [0, 0, 1, 1])):
-        mine = counts.figures(np.ones((2, 1), dtype=np.int32))
-        for name, value in both.figures(np.array(weights, dtype=np.int32)[:, None]).items():
+        mine = counts.metrics(np.ones((2, 1), dtype=np.int32))
+        for name, value in both.metrics(np.array(weights, dtype=np.int32)[:, None]).items():
             assert value[0] == pytest.approx(mine[name][0], nan_ok=True)
 
 
@@ -185,10 +185,11 @@ def test_other_data_sets_are_scored_alike(shared: Path, tmp_path: Path, data: st
         rows.append((list(each.right), list(each.wrong), [options[place] for place in places]))
     path = tmp_path / "answers.jsonl"
     path.write_text("\n".join(map(json.dumps, lines)))
-    figures = evaluate_answers(read_answers(path, questions)).figures
+    figures = evaluate_answers(read_answers(path, questions)).metrics
     known = {option for row in rows for option in row[0] + row[1]}
     named = {option: questions.interaction_of(option) for option in known}
-    counted = {option for option, found in named.items() if found in questions.classes}
+    classes = questions.classes or frozenset()
+    counted = {option for option, found in named.items() if found in classes}
     expected = by_loops(rows)
     for name in ("instance_f1", "exact_match", "micro_f1"):
         assert figures[name] == pytest.approx(expected[name], abs=1e-9)

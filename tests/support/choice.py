@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from diaghoi.choice import Answer, Answers, Question, Questions
-from diaghoi.choice.classes import Classes, classes_of
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 
 RIDE, HOLD, WASH, NOTHING = (
@@ -43,7 +42,6 @@ def asked(
     return Questions(
         file="questions.json",
         questions=tuple(questions),
-        classes=classes_of(words),
         vocabulary=words,
     )
 
@@ -56,9 +54,6 @@ def answered(rows: Sequence[Row], images: Sequence[str] | None = None) -> Answer
         questions=questions,
         answers=tuple(Answer(picked=tuple(row[2]), how="chosen") for row in rows),
     )
-
-
-ANY_CLASS = Classes(dataset="questions", known=None)
 
 
 def by_loops(rows: list[Row]) -> dict[str, float]:

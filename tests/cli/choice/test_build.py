@@ -16,7 +16,7 @@ from PIL import Image
 from support.rater_server import Model, Reply, error, serving, text
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, WASH, image, scenes
 
-from diaghoi.choice.build.candidates import targets_in_images
+from diaghoi.choice.candidates import targets_in_images
 from diaghoi.formats import read_annotations, write
 
 Run = Callable[..., Any]

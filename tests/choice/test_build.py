@@ -21,13 +21,12 @@ from support.scenes import (
 )
 
 from diaghoi.choice.answers import Answer, Answers
-from diaghoi.choice.build.build import ChoiceBenchmark, build_benchmark, published_name
-from diaghoi.choice.build.candidates import targets_in_images
-from diaghoi.choice.build.judges import JudgeRequest, TimeSensitiveJudge, Verdicts
-from diaghoi.choice.build.time_sensitive import indistinct_from
-from diaghoi.choice.classes import parse_option
+from diaghoi.choice.build import ChoiceBenchmark, build_benchmark, published_name
+from diaghoi.choice.candidates import Target, Verdicts, targets_in_images
+from diaghoi.choice.classes import indistinct_from, parse_option
 from diaghoi.choice.detect import detected_answers
 from diaghoi.choice.evaluation import evaluate_answers
+from diaghoi.choice.judges import time_sensitive_judge
 from diaghoi.choice.people import read_people
 from diaghoi.choice.questions import Questions, read_questions
 from diaghoi.data.scenes import Scenes
@@ -48,17 +47,16 @@ class AllNegative:
 
     name, sees_pictures, notes = "all negative", True, ()
 
-    def judge(self, asked: list[JudgeRequest]) -> list[Verdicts]:
+    def judge(self, asked: list[Target]) -> list[Verdicts]:
         return [dict.fromkeys(one.candidates, False) for one in asked]
 
 
 class Sparing(AllNegative):
     """Confirms two negatives of each target, and all of the person at the left."""
 
-    def judge(self, asked: list[JudgeRequest]) -> list[Verdicts]:
+    def judge(self, asked: list[Target]) -> list[Verdicts]:
         return [
-            dict.fromkeys(one.candidates[: None if one.target.person == 0 else 2], False)
-            for one in asked
+            dict.fromkeys(one.candidates[: None if one.person == 0 else 2], False) for one in asked
         ]
 
 
@@ -213,7 +211,7 @@ def test_targets_that_need_no_negative_are_not_judged() -> None:
     verbs = (RIDE, HOLD, WASH, VOCABULARY.verbs.index("push"), VOCABULARY.verbs.index("walk"))
     full = scenes([image("HICO_a.jpg", BOXES, [(0, 2, v) for v in verbs])], scored=False)
     made = built(full)
-    assert made.screened.records[0].to_dict()["asked"] == 0
+    assert made.records[0].to_dict()["asked"] == 0
     assert [len(each.right) for each in made.scenes] == [4]
     assert made.scenes[0].wrong == ()
 
@@ -228,7 +226,7 @@ def test_the_summary_counts_what_was_made(tmp_path: Path) -> None:
     alone = image("HICO_z.jpg", [BOXES[0], BOXES[2]], [(0, 1, RIDE)])
     together = image("HICO_y.jpg", BOXES[:2], [(0, 1, HUG)])
     two = scenes([alone, together], scored=False)
-    found = built(two, TimeSensitiveJudge(), seed=3).to_dict()
+    found = built(two, time_sensitive_judge(), seed=3).to_dict()
     assert (found["images"], found["single"], found["multi"]) == (2, 1, 1)
     assert found["questions"] == {"setting_1": 2, "setting_2": 2, "setting_3": 2}
     assert found["right_options"]["setting_1"] == {"1": 2, "2": 0, "3": 0, "4": 0}

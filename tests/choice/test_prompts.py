@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from pathlib import Path
 
@@ -11,9 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.choice import HOLD, RIDE, WASH, asked
 
-from diaghoi.choice import read_questions, read_reply
-from diaghoi.choice.answers import _shown
-from diaghoi.choice.ask.prompts import question_text, shown_order
+from diaghoi.choice import Questions, read_answers, read_questions
+from diaghoi.choice.prompts import question_text, shown_order
 from diaghoi.choice.questions import Question
 from diaghoi.formats.pictures import Frame, message
 
@@ -48,11 +48,17 @@ def test_every_option_comes_to_every_place_equally_often() -> None:
 
 
 @pytest.mark.parametrize(("count", "fillers"), [(1, 3), (3, 1), (4, 0), (7, 0)])
-def test_missing_options_are_filled_up_behind_the_others(count: int, fillers: int) -> None:
+def test_missing_options_are_filled_up_behind_the_others(
+    count: int, fillers: int, tmp_path: Path
+) -> None:
     shown = shown_order(question(count=count), 5)
     assert len(shown) == count + fillers
     assert shown[count:] == ("None",) * fillers
-    assert _shown("here", list(shown), question(count=count))[:count] == shown[:count]
+    line = {"image": "a.jpg", "options": shown, "reply": "none"}
+    (tmp_path / "a.jsonl").write_text(json.dumps(line))
+    questions = Questions(file="q.json", questions=(question(count=count),))
+    (answer,) = read_answers(tmp_path / "a.jsonl", questions).answers
+    assert answer.shown == shown[:count] + ("",) * fillers
 
 
 def test_setting_1_asks_about_the_picture_in_the_published_words() -> None:
@@ -169,14 +175,17 @@ def test_what_is_told_is_read_to_half_a_unit(
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", ["hicodet", "vcoco", "swighoi"])
 def test_all_published_questions_can_be_put_and_their_letters_read(
-    shared: Path, folder: str
+    shared: Path, tmp_path: Path, folder: str
 ) -> None:
     for path in sorted((shared / "data" / "choice" / folder).glob("*.json")):
-        for each in read_questions(path).questions:
+        questions, lines = read_questions(path), []
+        for each in questions.questions:
             options = shown_order(each, 3)
             text = question_text(options, FRAME, person=each.human)
             assert text.count("\n(") == len(options)
-            kept = _shown("line 1", list(options), each)
-            letters = ",".join("ABCDEFG"[place] for place, o in enumerate(kept) if o in each.right)
-            read = read_reply(letters or "none", [option or "None" for option in kept])
-            assert {kept[place] for place in read.picked} == set(each.right)
+            right = ["ABCDEFG"[place] for place, o in enumerate(options) if o in each.right]
+            line = {"image": each.image, "question": each.name, "options": options}
+            lines.append(json.dumps(line | {"reply": ",".join(right) or "none"}))
+        (tmp_path / "a.jsonl").write_text("\n".join(lines))
+        for each, answer in read_answers(tmp_path / "a.jsonl", questions).pairs:
+            assert set(answer.picked) == set(each.right)

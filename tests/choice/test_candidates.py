@@ -23,10 +23,17 @@ from support.scenes import (
     scenes,
 )
 
-from diaghoi.choice.build.candidates import ImageTargets, Target, targets_in_images
-from diaghoi.choice.build.options import OPTIONS, option_text, options_of
-from diaghoi.choice.build.time_sensitive import indistinct_from, time_sensitive_classes
-from diaghoi.choice.classes import Interaction, interactions_of, normalised, parse_option
+from diaghoi.choice.build import OPTIONS, options_of
+from diaghoi.choice.candidates import ImageTargets, Target, targets_in_images
+from diaghoi.choice.classes import (
+    Interaction,
+    indistinct_from,
+    interactions_of,
+    normalised,
+    option_text,
+    parse_option,
+    time_sensitive_classes,
+)
 from diaghoi.data.vocabulary import hico_det, swig_hoi
 
 FRISBEE = VOCABULARY.objects.index("frisbee")

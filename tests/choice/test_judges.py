@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
 import pytest
 from support.scenes import BICYCLE, PERSON, RIDE, VOCABULARY, WASH, image, scenes
 
-from diaghoi.choice.build.candidates import ImageTargets, Target, targets_in_images
-from diaghoi.choice.build.judge_options import judge_files, read_judges, read_models
-from diaghoi.choice.build.judges import JudgeRequest, SimilarityJudge, TimeSensitiveJudge, Verdicts
-from diaghoi.choice.build.model_judge import judge_text, read_judgement
-from diaghoi.choice.build.screening import screen
-from diaghoi.choice.build.verdict_files import FileJudge
+from diaghoi.choice.build import screen
+from diaghoi.choice.candidates import ImageTargets, Target, Verdicts, targets_in_images
 from diaghoi.choice.classes import Interaction
+from diaghoi.choice.judges import (
+    RuleJudge,
+    file_judge,
+    judge_files,
+    read_judges,
+    read_models,
+    similarity_judge,
+    time_sensitive_judge,
+)
+from diaghoi.choice.model_judge import judge_text, read_judgement
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pictures import Frame
 from diaghoi.semantic.tables.similarity import Similarity
@@ -43,7 +50,7 @@ class Says:
         )
         self.asked: list[tuple[Interaction, ...]] = []
 
-    def judge(self, asked: Sequence[JudgeRequest]) -> list[Verdicts]:
+    def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
         self.asked += [each.candidates for each in asked]
         return [
             {each: self.verdicts[each] for each in one.candidates if each in self.verdicts}
@@ -52,7 +59,7 @@ class Says:
 
 
 def left(*judges: Says) -> str:
-    (negatives,) = screen([CUP], judges).negatives
+    ((negatives,), _) = screen([CUP], judges)
     return "".join(each.verb for each in negatives)
 
 
@@ -88,7 +95,7 @@ def test_judges_of_words_rule_out_wherever_they_stand() -> None:
 
 
 def test_what_judges_said_is_counted() -> None:
-    found = screen([CUP], [Says({A: NO, B: YES})]).records[0].to_dict()
+    found = screen([CUP], [Says({A: NO, B: YES})])[1][0].to_dict()
     assert found == {
         "judge": "says",
         "part": "groups",
@@ -102,9 +109,9 @@ def test_what_judges_said_is_counted() -> None:
 def test_targets_without_candidates_are_not_asked_about() -> None:
     judge = Says({})
     bare = Target(image="b.jpg", right=CUP.right, annotated=CUP.annotated, candidates=())
-    screened = screen([bare, CUP], [judge])
+    negatives, _ = screen([bare, CUP], [judge])
     assert judge.asked == [CUP.candidates]
-    assert screened.negatives == ((), ())
+    assert negatives == [(), ()]
 
 
 def test_no_judge_is_refused() -> None:
@@ -119,7 +126,7 @@ def test_a_fourth_judge_of_pictures_is_refused() -> None:
 
 def test_time_sensitive_classes_are_ruled_out() -> None:
     open_, clean = (Interaction(verb, "refrigerator") for verb in ("open", "clean"))
-    (said,) = TimeSensitiveJudge().judge([JudgeRequest(CUP, (open_, clean))])
+    (said,) = time_sensitive_judge().judge([replace(CUP, candidates=(open_, clean))])
     assert said == {open_: YES, clean: NO}
 
 
@@ -138,23 +145,24 @@ def test_similar_actions_are_consistent_from_the_threshold_on() -> None:
     values = np.eye(5)
     values[0, 2] = values[2, 0] = 0.5
     values[0, 3] = values[3, 0] = 0.49
-    judge = SimilarityJudge(Similarity(names=names, values=values, name="t"), bicycles())
+    judge = similarity_judge(Similarity(names=names, values=values, name="t"), bicycles())
     rider = bicycles()[0].people[0]
-    (said,) = judge.judge([JudgeRequest(rider, bicycle("push", "walk", "no_interaction", "jump"))])
+    candidates = bicycle("push", "walk", "no_interaction", "jump")
+    (said,) = judge.judge([replace(rider, candidates=candidates)])
     assert said == dict(zip(bicycle("push", "walk", "no_interaction"), (YES, NO, NO), strict=True))
     assert judge.notes[-1].startswith("t: does not have")
     assert "jump" in judge.notes[-1]
 
 
-def verdicts(path: Path, text: str) -> FileJudge:
+def verdicts(path: Path, text: str) -> RuleJudge:
     path.write_text(text)
-    return FileJudge(path, bicycles(), VOCABULARY, 1)
+    return file_judge(path, bicycles(), VOCABULARY)
 
 
-def said(judge: FileJudge, person: int | None, *verbs: str) -> dict[str, bool]:
+def said(judge: RuleJudge, person: int | None, *verbs: str) -> dict[str, bool]:
     subject = bicycles()[0]
     about = subject.scene if person is None else subject.people[person]
-    (found,) = judge.judge([JudgeRequest(about, bicycle(*verbs))])
+    (found,) = judge.judge([replace(about, candidates=bicycle(*verbs))])
     return {each.verb: verdict for each, verdict in found.items()}
 
 
@@ -166,6 +174,7 @@ def test_a_csv_of_verdicts_is_read(tmp_path: Path) -> None:
         "a.jpg,1,push,bicycle,Positive,\n"
         "a.jpg,,walk,bicycle,no,\n"
         "a.jpg,1,walk,bicycle,,\n"
+        "a.jpg,1,hold,bicycle\n"
         "b.jpg,0,hold,bicycle,negative,\n"
         "z.jpg,0,hold,bicycle,negative,\n",
     )
@@ -197,8 +206,12 @@ HEAD = "image,person,verb,object,verdict\n"
 @pytest.mark.parametrize(
     ("text", "problem"),
     [
-        ("", "'image' is missing"),
-        ("image,person,verb,object,veredict\n", "'verdict' is missing .did you mean 'veredict'"),
+        ("", "no verdict on any of the 2 images.*none here"),
+        (
+            "image,person,verb,object,veredict\na.jpg,0,push,bicycle,no\n",
+            "'verdict' is missing .did you mean 'veredict'",
+        ),
+        ("picture,verdict\na.jpg,no\n", "line 2: 'image' is missing"),
         (f"{HEAD}a.jpg,0,push,bicycle,maybe\n", "line 2: verdict 'maybe'.*positive or negative"),
         (
             f"{HEAD}a.jpg,0,push,bycicle,no\n",
@@ -217,7 +230,7 @@ HEAD = "image,person,verb,object,verdict\n"
         ),
         (f"{HEAD}z.jpg,0,push,bicycle,no\n", "no verdict on any of the 2 images.*a.jpg.*z.jpg"),
         (HEAD, "no verdict on any of the 2 images.*none here"),
-        ('{"image": "a.jpg"', "line 1: .* is not JSON"),
+        ('{"image": "a.jpg"', "v.txt: cut off or damaged JSON"),
         ('{"image": "a.jpg"}\n[1]', "line 1: 'verdict' is missing"),
         (
             '{"image": "a.jpg", "class": "push bicycle", "verdict": "no"}\n[1]',
@@ -238,19 +251,21 @@ def test_bad_files_of_verdicts_are_refused(tmp_path: Path, text: str, problem: s
 
 def test_a_table_that_csv_cannot_hold_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v").write_text(f"{HEAD}{'a' * 200_000},0,push,bicycle,no\n")
-    with pytest.raises(InputError, match=r"v: line \d: is not CSV \(field larger than"):
-        FileJudge(tmp_path / "v", bicycles(), VOCABULARY)
+    with pytest.raises(InputError, match=r"v: not a CSV file \(field larger than"):
+        file_judge(tmp_path / "v", bicycles(), VOCABULARY)
 
 
 def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"{tmp_path}: Is a directory; check the path"):
-        FileJudge(tmp_path, bicycles(), VOCABULARY)
+        file_judge(tmp_path, bicycles(), VOCABULARY)
 
 
 def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(InputError, match="is not text; give verdicts as CSV or JSON lines"):
-        FileJudge(tmp_path / "v", bicycles(), VOCABULARY)
+    with pytest.raises(
+        InputError, match=r"v: not a CSV file \(.*\); give verdicts as CSV or JSON lines"
+    ):
+        file_judge(tmp_path / "v", bicycles(), VOCABULARY)
 
 
 @pytest.mark.parametrize(
@@ -288,8 +303,9 @@ def test_a_model_is_told_the_person_the_annotations_and_the_candidates() -> None
 def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     Path("v.csv").write_text(f"{HEAD}a.jpg,0,push,bicycle,no\n")
-    Path("t,1.csv").write_text("a,b,score\nride,push,1\n")
+    Path("t,1.csv").write_text("a,b,score\nride,push,0.75\n")
     model = Says({})
+    models, rider = {"http://x/v1,m": model}, bicycles()[0].people[0]
     texts = [
         "http://x/v1,m",
         "v.csv",
@@ -297,11 +313,14 @@ def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> Non
         "similarity:t,1.csv",
         "similarity:t,1.csv,1",
     ]
-    found = read_judges(texts, bicycles(), VOCABULARY, {"http://x/v1,m": model})
-    kinds = [type(each) for each in found]
-    assert kinds == [Says, FileJudge, TimeSensitiveJudge, SimilarityJudge, SimilarityJudge]
-    assert found[-1].threshold == 1
-    assert judge_files(texts) == [Path("v.csv"), Path("t,1.csv"), Path("t,1.csv")]
+    found = read_judges(texts, bicycles(), VOCABULARY, models)
+    names = ["says", "v.csv", "time-sensitive", "similarity:t,1", "similarity:t,1"]
+    assert [each.name for each in found] == names
+    for judge, verdict in zip(found[3:], (YES, NO), strict=True):
+        assert judge.judge([replace(rider, candidates=bicycle("push"))]) == [
+            dict.fromkeys(bicycle("push"), verdict)
+        ]
+    assert judge_files(texts, models) == [Path("v.csv"), Path("t,1.csv"), Path("t,1.csv")]
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,8 @@ from support.choice import HOLD, RIDE, asked
 from support.scenes import BICYCLE, PERSON, image, scenes
 from support.scenes import RIDE as RIDE_VERB
 
-from diaghoi.choice.ask.boxes_first import found_person, people_text, read_boxes, read_detections
+from diaghoi.choice.people import found_person, read_detections
+from diaghoi.choice.prompts import people_text, read_boxes
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.vocabulary import swig_hoi
 from diaghoi.exceptions import InputError
@@ -106,14 +107,14 @@ def save(folder: Path, value: object) -> Path:
 def test_a_plain_file_of_boxes_with_and_without_scores(tmp_path: Path) -> None:
     boxes = [[1, 2, 30, 40], [1, 2, 3, 4, 0.49], [5, 6, 70, 80.5, 0.5]]
     found = read_detections(save(tmp_path, {"HICO_0.jpg": boxes, "HICO_1.jpg": []}), QUESTIONS)
-    assert found.of("HICO_0.jpg") == (ONE, TWO)
-    assert found.of("HICO_1.jpg") == ()
+    assert found.people["HICO_0.jpg"] == (ONE, TWO)
+    assert found.people["HICO_1.jpg"] == ()
     assert found.notes == ()
 
 
 def test_images_that_are_not_mentioned_are_named(tmp_path: Path) -> None:
     found = read_detections(save(tmp_path, {"HICO_0.jpg": []}), QUESTIONS)
-    assert found.of("HICO_1.jpg") == ()
+    assert "HICO_1.jpg" not in found.people
     assert "does not mention 1 of 2 images, in which nobody is found: HICO_1.jpg" in found.notes[0]
 
 
@@ -131,8 +132,8 @@ def test_people_of_a_prediction_file_stand_in(tmp_path: Path) -> None:
     found = [image(f"HICO_{n}.jpg", boxes, [(0, 1, RIDE_VERB, 0.9)]) for n in range(2)]
     write(tmp_path / "det.npz", scenes(found, scored=True))
     people = read_detections(tmp_path / "det.npz", QUESTIONS)
-    assert (0.0, 0.0, 19.0, 19.0) in people.of("HICO_1.jpg")
-    assert (30.0, 30.0, 49.0, 49.0) not in people.of("HICO_1.jpg")
+    assert (0.0, 0.0, 19.0, 19.0) in people.people["HICO_1.jpg"]
+    assert (30.0, 30.0, 49.0, 49.0) not in people.people["HICO_1.jpg"]
 
 
 def test_people_of_a_prediction_file_count_from_a_score_of_one_half(tmp_path: Path) -> None:
@@ -141,28 +142,28 @@ def test_people_of_a_prediction_file_count_from_a_score_of_one_half(tmp_path: Pa
     scores = np.where(found.box_xyxy[:, 0] == 2, 0.49, 0.5)
     write(tmp_path / "det.npz", replace(found, box_score=scores))
     people = read_detections(tmp_path / "det.npz", QUESTIONS)
-    assert people.of("HICO_0.jpg") == ((0.0, 0.0, 19.0, 19.0),)
+    assert people.people["HICO_0.jpg"] == ((0.0, 0.0, 19.0, 19.0),)
 
 
 def test_v_coco_images_may_go_by_number(tmp_path: Path) -> None:
     name = "COCO_val2014_000000000764.jpg"
     questions = asked([(["hold a/an frisbee"], ["kick a/an frisbee"])], images=[name])
     found = read_detections(save(tmp_path, {"764": [[1, 2, 30, 40]]}), questions)
-    assert found.of(name) == (ONE,)
+    assert found.people[name] == (ONE,)
 
 
 BAD = [
     (
         {"HICO_0.jpg": [[1, 2, 3, "x"]]},
-        r"image 'HICO_0.jpg': boxes\[0\]: .*give boxes x1",
+        r"image 'HICO_0.jpg': boxes\[0\]: .*give x1",
     ),
     (
         {"HICO_0.jpg": [[1, 2, 3, 4], [1, 2]]},
-        r"boxes\[1\]: \[1, 2\] is not a box; give boxes",
+        r"boxes\[1\]: \[1, 2\] is not a box; give x1",
     ),
-    ({"HICO_0.jpg": [[1, 2, 3, 4], 5]}, "give boxes x1, y1, x2, y2"),
-    ({"HICO_0.jpg": [[1, 2, 3, 1e999]]}, "all numbers"),
-    ({"HICO_0.jpg": [[1, 2, 3, 10**400]]}, "all numbers"),
+    ({"HICO_0.jpg": [[1, 2, 3, 4], 5]}, "give x1, y1, x2, y2, and possibly a score"),
+    ({"HICO_0.jpg": [[1, 2, 3, 1e999]]}, "is not a box"),
+    ({"HICO_0.jpg": [[1, 2, 3, 10**400]]}, "is not a box"),
     ({"HICO_0.jpg": [[9, 2, 3, 4]]}, "ends before it begins"),
     ({"x.jpg": [[1, 2, 3, 4]]}, "none of the 1 images is asked about .*'x.jpg' here and 'HICO_0"),
     ({}, "none of the 0 images"),

@@ -1,0 +1,262 @@
+"""What the answers of a model depend on: the number of right options, wrong ones, and their order.
+
+Position bias: if the order had no influence, the right options of a question could be exchanged
+with each other, and so could the wrong ones, and every position among them would be picked equally
+often. So each question gives two strata, its right and its wrong options: with m of s picked, a
+position of the stratum is picked with probability m / s. Over all strata the difference between
+picks and their expectation has a known covariance, and the statistic is that of Cochran, Mantel and
+Haenszel (Agresti, Categorical Data Analysis, 2002, section 7.5.3), approximately chi-square
+distributed. It is valid also where the right options are at some positions more often than at
+others.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from diaghoi.choice.answers import Answers
+from diaghoi.choice.evaluation import Tally
+from diaghoi.choice.questions import LETTERS, Question, Questions
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratio
+from diaghoi.statistics.significance import holm, shown_p
+
+LEVEL = 0.05
+ROUNDING = 1e-9
+# What the rows of each table of distractors are about.
+DISTRACTORS = {
+    "classes": ("class", "verb", "object"),
+    "verbs": ("verb",),
+    "objects": ("object",),
+    "confused_verbs": ("picked_for", "right"),
+    "confused_objects": ("picked_for", "right"),
+}
+
+
+def selection_rates(answers: Answers, counts: Tally) -> dict[str, Any]:
+    """Compare the number of picked options with the number of right ones.
+
+    Parameters
+    ----------
+    answers : Answers
+        Answers of a model.
+    counts : Tally
+        Counts of these answers, over all questions.
+
+    Returns
+    -------
+    dict
+        ``right`` and ``picked`` (mean number per question), ``right_picked`` and ``wrong_picked``
+        (shares of the right and of the wrong options that are picked), ``under``, ``over`` and
+        ``equal`` (shares of the questions with fewer picked than right, more, or equally many),
+        ``empty`` (share with nothing picked), and ``by_right``: the same for each number of right
+        options. Shares are fractions, None where undefined.
+    """
+    options = np.array([len(set(each.options)) for each in answers.questions.questions])
+    by_right = [
+        {"right_options": int(number), **_rates(counts, options, counts.options[0] == number)}
+        for number in np.unique(counts.options[0])
+    ]
+    everything = np.ones(len(options), dtype=bool)
+    return {**_rates(counts, options, everything), "by_right": by_right}
+
+
+def _rates(counts: Tally, options: IntArray, which: BoolArray) -> dict[str, Any]:
+    """Compare the numbers over the questions in a (Q,) mask."""
+    right, picked, hit = counts.options[:, which]
+    wrong = (options[which] - right).sum()
+    return {
+        "questions": int(which.sum()),
+        "right": float(right.mean()),
+        "picked": float(picked.mean()),
+        "right_picked": ratio(int(hit.sum()), int(right.sum())),
+        "wrong_picked": ratio(int((picked - hit).sum()), int(wrong)),
+        "under": float((picked < right).mean()),
+        "over": float((picked > right).mean()),
+        "equal": float((picked == right).mean()),
+        "empty": float((picked == 0).mean()),
+    }
+
+
+def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
+    """Count how often wrong options are picked.
+
+    Parameters
+    ----------
+    answers : Answers
+        Answers of a model.
+
+    Returns
+    -------
+    dict of list
+        By ``classes``, ``verbs`` and ``objects`` of the wrong option; and the confusions: a wrong
+        option next to a right one with the same object counts in ``confused_verbs``, one with an
+        object that no right option has in ``confused_objects``, once for each right verb or object
+        of the question. Each row has its names, ``shown`` (how often a model could be misled),
+        ``picked`` (how often it was), ``rate`` (their ratio) and, for confusions, ``instead`` (how
+        often no right option of that verb or object was picked). The most picked come first, then
+        the highest rates.
+    """
+    counts: dict[str, dict[tuple[str, ...], list[int]]] = {
+        name: defaultdict(lambda: [0, 0, 0]) for name in DISTRACTORS
+    }
+    for question, answer in answers.pairs:
+        picked = set(answer.picked)
+        for option in dict.fromkeys(question.wrong):
+            if option in question.right:
+                continue
+            misled = option in picked
+            for table, key, right in _replaced(answers.questions, question, option):
+                row = counts[table][key]
+                row[0] += 1
+                row[1] += misled
+                row[2] += misled and picked.isdisjoint(right)
+    tables: dict[str, list[dict[str, Any]]] = {}
+    for table, names in DISTRACTORS.items():
+        rows = [
+            {
+                **dict(zip(names, key, strict=True)),
+                "shown": shown,
+                "picked": misled,
+                "rate": misled / shown,
+                **({"instead": instead} if table.startswith("confused") else {}),
+            }
+            for key, (shown, misled, instead) in counts[table].items()
+        ]
+        tables[table] = sorted(rows, key=lambda row: (-row["picked"], -row["rate"]))
+    return tables
+
+
+def _replaced(
+    questions: Questions, question: Question, option: str
+) -> Iterator[tuple[str, tuple[str, ...], set[str]]]:
+    """Yield the tables and rows in which a wrong option counts, and the right options it replaces.
+
+    A right option that names the same class as the wrong one, in another spelling, is skipped.
+    """
+    wrong = questions.interaction_of(option)
+    yield "classes", (wrong.name, wrong.verb, wrong.object), set()
+    yield "verbs", (wrong.verb,), set()
+    yield "objects", (wrong.object,), set()
+    right = {each: questions.interaction_of(each) for each in question.right}
+    same = {each: named for each, named in right.items() if named.object == wrong.object}
+    # Only where no right option shares the object is it the mistake: else the verb is.
+    part = "verb" if same else "object"
+    # Several right options may share a verb or object: the mistake is still one.
+    replaced: dict[str, set[str]] = defaultdict(set)
+    for each, named in (same or right).items():
+        replaced[getattr(named, part)].add(each)
+    mistaken = getattr(wrong, part)
+    for name, options in replaced.items():
+        if name != mistaken:
+            yield f"confused_{part}s", (mistaken, name), options
+
+
+def position_bias(answers: Answers) -> dict[str, Any] | None:
+    """Test whether options are picked because of the position at which they are shown.
+
+    Parameters
+    ----------
+    answers : Answers
+        Answers of a model.
+
+    Returns
+    -------
+    dict or None
+        ``questions`` (number of answers whose order of options is known); ``statistic``,
+        ``degrees`` (of freedom: 0 where every stratum is picked completely or not at all) and ``p``
+        of the test, None with 0 degrees; ``positions``, in the order shown, each with its letter
+        ``position``, ``shown`` and ``picked`` (how often an option was there, and was picked),
+        ``expected`` (picks if the order did not matter), ``excess`` (picks beyond these, as a share
+        of ``shown``), the two-sided ``p``, None where nothing can differ, and ``p_holm``, corrected
+        for the number of positions; and the outcome in a ``sentence``. None where the order is not
+        known for any answer.
+    """
+    from scipy.stats import chi2
+
+    ordered = [answer for answer in answers.answers if answer.shown]
+    if not ordered:
+        return None
+    places = max(len(answer.shown) for answer in ordered)
+    shown, picked, expected = np.zeros((3, places))
+    spread = np.zeros((places, places))
+    for stratum, hits in _strata(answers):
+        size, taken = len(stratum), len(hits)
+        shown[stratum] += 1
+        picked[hits] += 1
+        expected[stratum] += taken / size
+        # Covariance of draws without replacement: taken out of size (hypergeometric).
+        if 0 < taken < size:
+            scale = taken * (size - taken) / (size * (size - 1))
+            spread[np.ix_(stratum, stratum)] += scale * (np.eye(size) - 1 / size)
+    difference = picked - expected
+    variance, directions = np.linalg.eigh(spread)
+    # Picks and expectations have the same sum, so one direction has no variance but for rounding.
+    free = variance > ROUNDING * max(float(variance.max()), ROUNDING)
+    degrees = int(free.sum())
+    statistic = float((((difference @ directions)[free]) ** 2 / variance[free]).sum())
+    bias: dict[str, Any] = {
+        "questions": len(ordered),
+        "statistic": statistic,
+        "degrees": degrees,
+        "p": float(chi2.sf(statistic, degrees)) if degrees else None,
+        "positions": _positions(shown, picked, expected, np.diag(spread)),
+    }
+    return bias | {"sentence": _sentence(bias)}
+
+
+def _strata(answers: Answers) -> Iterator[tuple[list[int], list[int]]]:
+    """Yield the positions of the right and of the wrong options of each question, and the picks."""
+    for question, answer in answers.pairs:
+        right, picked = set(question.right), set(answer.places)
+        for wanted in (True, False):
+            places = [
+                place
+                for place, option in enumerate(answer.shown)
+                if option and (option in right) is wanted
+            ]
+            if places:
+                yield places, [place for place in places if place in picked]
+
+
+def _positions(
+    shown: FloatArray, picked: FloatArray, expected: FloatArray, variance: FloatArray
+) -> list[dict[str, Any]]:
+    from scipy.stats import norm
+
+    possible = np.flatnonzero(variance > 0).tolist()
+    deviation = (picked - expected)[possible] / np.sqrt(variance[possible])
+    p = [float(value) for value in 2 * norm.sf(np.abs(deviation))]
+    single, corrected = (dict(zip(possible, values, strict=True)) for values in (p, holm(p)))
+    columns = zip(LETTERS, shown.tolist(), picked.tolist(), expected.tolist(), strict=False)
+    return [
+        {
+            "position": letter,
+            "shown": int(often),
+            "picked": int(picks),
+            "expected": chance,
+            "excess": (picks - chance) / often if often else 0.0,
+            "p": single.get(place),
+            "p_holm": corrected.get(place),
+        }
+        for place, (letter, often, picks, chance) in enumerate(columns)
+    ]
+
+
+def _sentence(bias: Mapping[str, Any]) -> str:
+    """Write the outcome of the test in one sentence."""
+    if bias["p"] is None:
+        return "the answers do not show whether the order of the options matters"
+    test = f"chi-square {bias['statistic']:.1f}, {bias['degrees']} df, {shown_p(bias['p'])}"
+    if bias["p"] >= LEVEL:
+        return f"no sign that the order of the options matters ({test})"
+    details = " and ".join(
+        f"{row['position']} is picked {'more' if row['excess'] > 0 else 'less'} often than chance, "
+        f"{row['picked']:,} times for {row['expected']:,.1f} ({shown_p(row['p_holm'])})"
+        for row in bias["positions"]
+        if row["p_holm"] is not None and row["p_holm"] < LEVEL
+    )
+    return f"the order of the options matters ({test})" + (f": {details}" if details else "")

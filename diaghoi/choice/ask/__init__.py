@@ -1,1 +1,0 @@
-"""Ask a vision-language model the questions, with the picture and resumably."""

@@ -1,0 +1,398 @@
+"""Multiple-choice questions from any annotated HOI data set.
+
+The construction of section 2.2 and the settings of section 2.3 of the paper (002). As there,
+there is one question per image: on the whole scene (setting 1), and on one of its annotated people,
+drawn by the seed (settings 2 and 3). All settings use the same images. An image is left out, and
+counted, where one of its questions has fewer than four options; the paper leaves out 320 of the
+9,658 images of HICO-DET and does not say why.
+
+Every question has four options, of which the annotated interactions are right. As in the published
+questions, four are drawn of more than four annotated ones, and then no option is wrong. The
+evaluation shuffles the options, so their order does not matter here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
+from diaghoi.choice.classes import Interaction, option_text
+from diaghoi.choice.judges import Judge
+from diaghoi.choice.questions import FIRST, NAMES, Question, check_named, origin_of, shifted
+from diaghoi.data.arrays import seeded
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary, v_coco_images
+from diaghoi.exceptions import InputError
+
+OPTIONS = 4
+STAGES = 3
+"""Maximum number of judges that see pictures."""
+Candidates = tuple[Interaction, ...]
+SETTINGS = ("setting_1", "setting_2", "setting_3")
+"""The scene; a person whose box is given; a person who has to be found first."""
+NOTHING, POOL, FEW = "not_annotated", "few_actions", "few_negatives"
+REASONS = {
+    NOTHING: "no annotated interaction with an object",
+    POOL: "too few other actions of the objects",
+    FEW: "too few negatives by the judges",
+}
+"""Why images are left out."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class JudgeRecord:
+    """The verdicts of a judge on each target, its part in the filter, and how much it was asked.
+
+    The part is that it "rules out", "groups", "confirms" or "decides".
+    """
+
+    judge: str
+    part: str
+    asked: int
+    verdicts: tuple[Verdicts, ...]
+
+    def to_dict(self) -> dict[str, Any]:
+        """Count candidates: ``asked``, ``consistent``, ``inconsistent`` and ``silent``."""
+        said = [verdict for verdicts in self.verdicts for verdict in verdicts.values()]
+        return {
+            "judge": self.judge,
+            "part": self.part,
+            "asked": self.asked,
+            "consistent": said.count(True),
+            "inconsistent": said.count(False),
+            "silent": self.asked - len(said),
+        }
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ChoiceBenchmark:
+    """Questions made of annotations, and the images that were left out.
+
+    Parameters
+    ----------
+    dataset, seed : str, int
+        Name of the data set, and the seed by which people and options were drawn.
+    image_targets : tuple of ImageTargets
+        The images with questions.
+    scenes, people : tuple of Question
+        The question on the whole of each of them, and those on people.
+    targets, negatives : tuple of Target, tuple of tuple of Interaction
+        What judges were asked about, including images that were left out later, and the candidates
+        of each that are negatives.
+    records : tuple of JudgeRecord
+        The verdicts of each judge on these targets.
+    left_out, people_left_out : dict of str to tuple of str, int
+        Images without questions, by the reasons of :data:`REASONS`, and the number of people with
+        too few negatives in other images.
+    notes : tuple of str
+        Remarks for readers of the benchmark.
+    people_by : str
+        What says which images are multi-person.
+    """
+
+    dataset: str
+    seed: int
+    image_targets: tuple[ImageTargets, ...]
+    scenes: tuple[Question, ...]
+    people: tuple[Question, ...]
+    targets: tuple[Target, ...]
+    negatives: tuple[Candidates, ...]
+    records: tuple[JudgeRecord, ...]
+    left_out: dict[str, tuple[str, ...]]
+    people_left_out: int
+    notes: tuple[str, ...]
+    people_by: str = "annotations"
+
+    @property
+    def people_by_image(self) -> dict[str, str]:
+        """``single`` or ``multi`` by image, as ``choice score --people`` reads it."""
+        return {
+            question.image: "multi" if each.multi_person else "single"
+            for question, each in zip(self.scenes, self.image_targets, strict=True)
+        }
+
+    def of_setting(self, setting: str) -> tuple[Question, ...]:
+        """Return the questions of a setting.
+
+        Settings 2 and 3 share their questions: in setting 3 the box is not shown, but is what a
+        detected person has to overlap.
+        """
+        return self.scenes if setting == SETTINGS[0] else self.people
+
+    def to_dict(self) -> dict[str, Any]:
+        """Count questions, right options, verdicts and what was left out."""
+        people = Counter(self.people_by_image.values())
+        right = {
+            setting: Counter(len(each.right) for each in self.of_setting(setting))
+            for setting in SETTINGS
+        }
+        return {
+            "dataset": self.dataset,
+            "seed": self.seed,
+            "images": len(self.image_targets),
+            "single": people["single"],
+            "multi": people["multi"],
+            "people_by": self.people_by,
+            "questions": {setting: len(self.of_setting(setting)) for setting in SETTINGS},
+            "right_options": {
+                setting: {str(number): counts[number] for number in range(1, OPTIONS + 1)}
+                for setting, counts in right.items()
+            },
+            "left_out": {
+                reason: {"images": len(names), "first": list(names[:5])}
+                for reason, names in self.left_out.items()
+            },
+            "people_left_out": self.people_left_out,
+            "judges": [record.to_dict() for record in self.records],
+            "notes": list(self.notes),
+        }
+
+
+def build_benchmark(
+    annotations: Scenes,
+    image_targets: Sequence[ImageTargets],
+    judges: Sequence[Judge],
+    *,
+    seed: int = 0,
+    all_people: bool = False,
+    progress: Callable[[str, int], Any] = lambda judge, candidates: None,
+) -> ChoiceBenchmark:
+    """Make questions from annotations.
+
+    Parameters
+    ----------
+    annotations, image_targets : Scenes, sequence of ImageTargets
+        Annotations of any data set, and what
+        :func:`diaghoi.choice.candidates.targets_in_images` finds in them.
+    judges, progress
+        As in :func:`screen`.
+    seed : int
+        Decides, independently for each image, which person is asked about and which options are
+        shown.
+    all_people : bool
+        Whether to ask about every annotated person, as the published questions on V-COCO do.
+
+    Raises
+    ------
+    InputError
+        For images without names, unsuitable judges, and where no question can be made.
+    """
+    check_named(annotations)
+    vocabulary = annotations.vocabulary
+    asked = drawn_targets(image_targets, seed=seed, all_people=all_people)
+    targets = [target for of_image in asked.values() for target in of_image]
+    negatives, records = screen(targets, judges, progress=progress)
+    made: dict[str, list[Question | None]] = defaultdict(list)
+    for target, wrong in zip(targets, negatives, strict=True):
+        made[target.image].append(_question(target, wrong, seed, vocabulary))
+    kept, scenes, people, lost = [], [], [], 0
+    left_out = {
+        NOTHING: [name for name in annotations.names.tolist() if name not in asked],
+        POOL: [image for image, of_image in asked.items() if not of_image],
+        FEW: [],
+    }
+    for image_target in image_targets:
+        # The first question is that on the scene: an image needs it and one on a person.
+        scene, *others = made.get(image_target.image, [None])
+        answerable = [each for each in others if each is not None]
+        if scene is not None and answerable:
+            kept.append(image_target)
+            scenes.append(scene)
+            people += [replace(each, name=f"QA_{number}") for number, each in enumerate(answerable)]
+            lost += others.count(None)
+        elif others:
+            left_out[FEW].append(image_target.image)
+    if not kept:
+        why = "; ".join(
+            f"{len(names)} images have {REASONS[reason]}"
+            for reason, names in left_out.items()
+            if names
+        )
+        raise InputError(
+            f"{annotations.source}: no question with {OPTIONS} options can be made: {why}"
+        )
+    return ChoiceBenchmark(
+        dataset=vocabulary.name,
+        seed=seed,
+        image_targets=tuple(kept),
+        scenes=tuple(scenes),
+        people=tuple(people),
+        targets=tuple(targets),
+        negatives=tuple(negatives),
+        records=tuple(records),
+        left_out={reason: tuple(names) for reason, names in left_out.items()},
+        people_left_out=lost,
+        notes=tuple(_notes(annotations, scenes, judges)),
+    )
+
+
+def screen(
+    targets: Sequence[Target],
+    judges: Sequence[Judge],
+    *,
+    progress: Callable[[str, int], Any] = lambda judge, candidates: None,
+) -> tuple[list[Candidates], list[JudgeRecord]]:
+    """Let judges decide which candidates are negatives.
+
+    The first judge that sees pictures groups the candidates: those that it calls inconsistent with
+    the picture are retained. The second confirms them: what it calls negative is accepted. What it
+    calls positive may just be hard for it; leaving that out would make the benchmark easy for this
+    model, so a third judge decides on these. Judges that see words alone rule out before what they
+    call consistent. A candidate becomes a negative only where judges say so, never because they say
+    nothing.
+
+    Parameters
+    ----------
+    targets : sequence of Target
+        Targets with their candidates.
+    judges : sequence of Judge
+        In the order of the stages.
+    progress : callable
+        Called with the name of each judge and the number of candidates before it is asked.
+
+    Returns
+    -------
+    negatives : list of tuple of Interaction
+        The candidates of each target that are negatives, in the order of the candidates.
+    records : list of JudgeRecord
+        One for each judge, in the order in which they were asked.
+
+    Raises
+    ------
+    InputError
+        Where there is no judge, or more than three see pictures, or as a judge.
+    """
+    if not judges:
+        raise InputError(
+            "annotations do not mark all that people do; give at least one --judge to say which "
+            "other actions are not there"
+        )
+    seeing = [judge for judge in judges if judge.sees_pictures]
+    if len(seeing) > STAGES:
+        raise InputError(
+            f"{len(seeing)} judges that go by pictures; give at most {STAGES}: one that groups "
+            "the candidates, one that confirms the negatives, and one for those it does not"
+        )
+    records: list[JudgeRecord] = []
+
+    def refuted(judge: Judge, part: str, asked: Sequence[Candidates]) -> list[Candidates]:
+        """Return the candidates that a judge calls inconsistent."""
+        number = sum(map(len, asked))
+        progress(judge.name, number)
+        pairs = zip(targets, asked, strict=True)
+        said = iter(judge.judge([replace(one, candidates=of) for one, of in pairs if of]))
+        verdicts = tuple(next(said) if candidates else {} for candidates in asked)
+        records.append(JudgeRecord(judge=judge.name, part=part, asked=number, verdicts=verdicts))
+        return [
+            tuple(each for each in candidates if of_target.get(each) is False)
+            for candidates, of_target in zip(asked, verdicts, strict=True)
+        ]
+
+    left = [each.candidates for each in targets]
+    for judge in judges:
+        if not judge.sees_pictures:
+            left = refuted(judge, "rules out", left)
+    if seeing:
+        left = refuted(seeing[0], "groups", left)
+    if len(seeing) > 1:
+        confirmed = refuted(seeing[1], "confirms", left)
+        if len(seeing) > 2:
+            # The third judge is asked only about what the second did not confirm.
+            pairs = list(zip(left, confirmed, strict=True))
+            doubted = [tuple(each for each in of if each not in sure) for of, sure in pairs]
+            decided = refuted(seeing[2], "decides", doubted)
+            confirmed = [
+                tuple(each for each in of if each in sure or each in more)
+                for (of, sure), more in zip(pairs, decided, strict=True)
+            ]
+        left = confirmed
+    return left, records
+
+
+def drawn_targets(
+    image_targets: Sequence[ImageTargets], *, seed: int = 0, all_people: bool = False
+) -> dict[str, list[Target]]:
+    """Choose what is asked about in each image, the scene first.
+
+    The list is empty where the objects have too few other actions. Targets that need no negatives
+    get no candidates, so that judges are not asked about them. The seed
+    draws the person of each image.
+    """
+    drawn = {}
+    for each in image_targets:
+        people = each.people
+        if not all_people:
+            rng = seeded(seed, "person", each.image)
+            people = (people[int(rng.integers(len(people)))],)
+        possible = [
+            target if len(target.right) < OPTIONS else replace(target, candidates=())
+            for target in (each.scene, *people)
+            if len(target.right) + len(target.candidates) >= OPTIONS
+        ]
+        complete = len(possible) > 1 and possible[0].person is None
+        drawn[each.image] = possible if complete else []
+    return drawn
+
+
+def _question(
+    target: Target, negatives: Sequence[Interaction], seed: int, vocabulary: Vocabulary
+) -> Question | None:
+    """Make the question about a target; None where there are too few negatives."""
+    options = options_of(target, negatives, seed=seed)
+    if options is None:
+        return None
+    origin, (right, wrong) = origin_of(vocabulary.name), options
+    human = None if target.box is None else shifted(target.box, origin)
+    image = published_name(target.image, vocabulary)
+    return Question(image=image, name=FIRST, right=right, wrong=wrong, human=human)
+
+
+def options_of(
+    target: Target, negatives: Sequence[Interaction], *, seed: int
+) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
+    """Draw the texts of the four options, right and wrong ones; None where there are fewer."""
+    rng = seeded(seed, "options", target.image, target.person)
+    right = _texts(target.right, OPTIONS, rng)
+    missing = OPTIONS - len(right)
+    return None if len(negatives) < missing else (right, _texts(negatives, missing, rng))
+
+
+def _texts(
+    interactions: Sequence[Interaction], number: int, rng: np.random.Generator
+) -> tuple[str, ...]:
+    """Draw at most so many, and write them in their original order."""
+    if len(interactions) > number:
+        places = rng.permutation(len(interactions))[:number].tolist()
+        interactions = [interactions[place] for place in sorted(places)]
+    return tuple(map(option_text, interactions))
+
+
+def published_name(image: str, vocabulary: Vocabulary) -> str:
+    """Name an image as questions do: images of V-COCO, numbers here, have the names of COCO."""
+    if vocabulary.name != "v-coco" or not image.isdecimal():
+        return image
+    split = "val2014" if image in v_coco_images()["test"] else "train2014"
+    return f"COCO_{split}_{image.zfill(12)}.jpg"
+
+
+def _notes(
+    annotations: Scenes, scenes: Sequence[Question], judges: Sequence[Judge]
+) -> Iterator[str]:
+    yield from annotations.notes
+    for judge in judges:
+        yield from judge.notes
+    vocabulary = annotations.vocabulary
+    named = {name for start, name in NAMES.items() if scenes[0].image.startswith(start)}
+    if vocabulary.name not in named and vocabulary.name != "swig-hoi":
+        what = (
+            f"--dataset {vocabulary.name}" if vocabulary.known else "--dataset and its description"
+        )
+        yield (
+            f"images like {scenes[0].image} do not tell the data set; give {what} where these "
+            "questions are scored"
+        )

@@ -1,1 +1,0 @@
-"""Build multiple-choice questions from annotations."""

@@ -1,0 +1,364 @@
+"""Judges of candidates, which say whether they are consistent with a picture.
+
+Section 2.2 of the paper (002), where all judges are language models that see the picture
+(:mod:`diaghoi.choice.model_judge`). A judge can also be a file of verdicts, of people or of a model
+that was asked elsewhere, or look at no picture.
+
+The file is CSV with a header, or JSON lines, one verdict each::
+
+    image,person,verb,object,verdict
+    HICO_test2015_00000001.jpg,0,ride,bicycle,negative
+
+``class`` (``ride bicycle``, or the text of an option) may replace ``verb`` and ``object``. The
+person is a number, people being counted from 0 from the left as in the ``verdicts.csv`` of a
+benchmark, or a box x1, y1, x2, y2 (in CSV with spaces between) as the annotations write it.
+Without a person a verdict holds for the image, and for those of its people of whom the file says
+nothing. An empty verdict says nothing, and further columns are passed over.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import zip_longest
+from pathlib import Path
+from typing import Any, Protocol
+
+import numpy as np
+
+from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
+from diaghoi.choice.classes import (
+    ARTICLE,
+    NO_INTERACTION,
+    Interaction,
+    interactions_of,
+    normalised,
+    parse_option,
+    time_sensitive_classes,
+)
+from diaghoi.choice.people import SAME_PERSON
+from diaghoi.choice.questions import json_rows, load_if_json, origin_of
+from diaghoi.data.boxes import box_iou
+from diaghoi.data.files import read_rows
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats.checks import shown
+from diaghoi.language.endpoint import Endpoint, read_endpoints
+from diaghoi.semantic.tables.similarity import Similarity, fit, read_similarity
+
+THRESHOLD = 0.5
+POSITIVE = ("positive", "consistent", "yes", "true", "1")
+NEGATIVE = ("negative", "inconsistent", "no", "false", "0")
+TIME_SENSITIVE, SIMILARITY, OPTION = "time-sensitive", "similarity:", "--judge"
+
+
+class Judge(Protocol):
+    """Separates candidates that are consistent with a picture from those that are not."""
+
+    @property
+    def name(self) -> str:
+        """Name for tables and files."""
+
+    @property
+    def sees_pictures(self) -> bool:
+        """Whether it sees the picture, and not words alone."""
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Remarks for readers of the benchmark, complete when it is done."""
+
+    def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
+        """Return the verdicts on the candidates of each target."""
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class RuleJudge:
+    """Gives the verdicts of a rule.
+
+    The rule is a function of target and candidate, and returns None where it cannot say.
+    """
+
+    name: str
+    rule: Callable[[Target, Interaction], bool | None]
+    sees_pictures: bool = False
+    notes: tuple[str, ...] = ()
+
+    def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
+        """Return the verdicts on the candidates of each target."""
+        return [
+            {
+                each: verdict
+                for each in target.candidates
+                if (verdict := self.rule(target, each)) is not None
+            }
+            for target in asked
+        ]
+
+
+def time_sensitive_judge() -> RuleJudge:
+    """Make a judge that calls all 68 classes of appendix A consistent with any picture.
+
+    Counterparts of annotated classes are never candidates; this judge also rules out the classes
+    whose counterpart is not annotated, or not a class: ``open`` of a refrigerator.
+    """
+    listed = time_sensitive_classes()
+    return RuleJudge(name=TIME_SENSITIVE, rule=lambda target, each: normalised(each) in listed)
+
+
+def similarity_judge(
+    table: Similarity, image_targets: Iterable[ImageTargets], threshold: float = THRESHOLD
+) -> RuleJudge:
+    """Make a judge that calls candidates consistent that mean nearly the same as an annotated one.
+
+    The table is one of verbs, and fitted to those of the images; the threshold is the similarity in
+    [0, 1] from which two actions on the same object can be the same.
+    """
+    targets = [each for image in image_targets for each in (image.scene, *image.people)]
+    named = {each.verb for one in targets for each in (*one.candidates, *one.annotated)}
+    verbs = sorted(named - {NO_INTERACTION})
+    fitted = fit(table, [verb.replace("_", " ") for verb in verbs])
+    missing = [verb.replace(" ", "_") for verb in fitted.missing]
+    row = {verb: number for number, verb in enumerate(verbs)}
+    notes = table.notes
+    if missing:
+        notes += (
+            f"{table.source or table.name}: does not have {len(missing)} of {len(verbs)} "
+            f"verbs, which then are no negatives: {some_of(missing)}",
+        )
+
+    def near(target: Target, candidate: Interaction) -> bool | None:
+        """Whether a candidate is near something annotated; "no interaction" never is."""
+        if candidate.verb in missing:
+            return None
+        done = [
+            row[each.verb]
+            for each in target.annotated
+            if each.object == candidate.object and each.verb != NO_INTERACTION
+        ]
+        if candidate.verb == NO_INTERACTION or not done:
+            return False
+        verb = np.full(len(done), row[candidate.verb], dtype=np.int64)
+        values = fitted.similarity.at(verb, np.array(done, dtype=np.int64))
+        return bool(values.max() >= threshold)
+
+    return RuleJudge(name=f"similarity:{table.name}", rule=near, notes=notes)
+
+
+def file_judge(
+    path: Path, image_targets: Sequence[ImageTargets], vocabulary: Vocabulary
+) -> RuleJudge:
+    """Make a judge that gives the verdicts of a file, and none on the rest.
+
+    Parameters are those of :func:`read_judges`.
+
+    Raises
+    ------
+    InputError
+        For a file of another kind, a row that cannot be understood, and two rows that contradict
+        each other; the message names file and line.
+    """
+    annotated = {each for image in image_targets for each in image.scene.annotated}
+    classes = {
+        _plain(each): normalised(each)
+        for each in (*interactions_of(vocabulary), *sorted(annotated))
+    }
+    verdicts: dict[tuple[str, int | None, Interaction], bool] = {}
+    places: dict[tuple[str, int | None, Interaction], str] = {}
+    targets = {each.image: each for each in image_targets}
+    others: dict[str, None] = {}
+    for where, row in _rows(path):
+        image, verdict = str(_cell(where, row, "image")), _verdict(where, row)
+        if image not in targets:
+            others[image] = None
+        elif verdict is not None:
+            person = _person(where, targets[image], row, vocabulary)
+            key = (image, person, _class(where, row, classes))
+            if verdicts.setdefault(key, verdict) != verdict:
+                raise InputError(
+                    f"{where}: contradicts {places[key]} about {key[2].name!r}; keep one of them"
+                )
+            places.setdefault(key, where.removeprefix(f"{path}: "))
+    if not verdicts:
+        raise InputError(
+            f"{path}: has no verdict on any of the {len(targets)} images that are asked about; "
+            f"the first is {some_of(list(targets), 1)} there and "
+            f"{some_of(list(others), 1) or 'none'} here"
+        )
+    note = f"{path}: {len(others)} images in it are not asked about: {some_of(list(others))}"
+
+    def stored(target: Target, candidate: Interaction) -> bool | None:
+        name = normalised(candidate)
+        # A verdict on the person comes before one on the image.
+        on_image = verdicts.get((target.image, None, name))
+        return verdicts.get((target.image, target.person, name), on_image)
+
+    notes = (note,) if others else ()
+    return RuleJudge(name=str(path), rule=stored, sees_pictures=True, notes=notes)
+
+
+def _class(where: str, row: Mapping[str, Any], classes: Mapping[str, Interaction]) -> Interaction:
+    """Find the normalised interaction of a row."""
+    if row.get("class") in (None, ""):
+        verb, thing = (str(_cell(where, row, key)) for key in ("verb", "object"))
+        name = _plain(Interaction(verb, thing))
+    else:
+        text = str(row["class"])
+        name = _plain(parse_option(text) if ARTICLE in text else Interaction(text, ""))
+    if name not in classes:
+        raise InputError(
+            f"{where}: {name!r} is not a class of the data set{close_matches(name, classes)}; give "
+            "verb and object, or class, by name"
+        )
+    return classes[name]
+
+
+def _person(
+    where: str, image: ImageTargets, row: Mapping[str, Any], vocabulary: Vocabulary
+) -> int | None:
+    """Find the person of a row by number or box."""
+    value = row.get("person")
+    if value is None or value == "":
+        return None
+    numbers = _numbers(value)
+    if len(numbers) == 1 and numbers[0] in range(len(image.people)):
+        return int(numbers[0])
+    if len(numbers) == 4:
+        boxes = np.array([each.box for each in image.people], dtype=np.float64)
+        box = np.broadcast_to(np.array(numbers) - origin_of(vocabulary.name), boxes.shape)
+        overlap = box_iou(boxes, box, vocabulary.protocol.margin)
+        if overlap.max() >= SAME_PERSON:
+            return int(overlap.argmax())
+    raise InputError(
+        f"{where}: {shown(value)} is none of the {len(image.people)} annotated people of "
+        f"{image.image}; give a number from 0, from the left, or the box x1 y1 x2 y2"
+    )
+
+
+@lru_cache(maxsize=1 << 16)
+def _plain(interaction: Interaction) -> str:
+    return " ".join(interaction.name.lower().split())
+
+
+def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the rows, each with its place."""
+    content = load_if_json(path)
+    if content is not None:
+        yield from json_rows(content, "an object; give image, class and verdict")
+        return
+    (_, heads), *rows = read_rows(path, "verdicts as CSV or JSON lines") or [(1, [])]
+    for line, cells in rows:
+        yield f"{path}: line {line}", dict(zip_longest(heads, cells))
+
+
+def _cell(where: str, row: Mapping[str, Any], key: str) -> Any:
+    value = row.get(key)
+    if value is None or value == "":
+        raise InputError(
+            f"{where}: {key!r} is missing{close_matches(key, map(str, row))}; give image, person, "
+            "verb and object or class, verdict"
+        )
+    return value
+
+
+def _verdict(where: str, row: Mapping[str, Any]) -> bool | None:
+    """Read a verdict; None where its cell is empty."""
+    value = row["verdict"] if "verdict" in row else _cell(where, row, "verdict")
+    word = "" if value is None else str(value).strip().lower()
+    if not word:
+        return None
+    if word not in POSITIVE + NEGATIVE:
+        raise InputError(
+            f"{where}: verdict {shown(value)}{close_matches(word, POSITIVE + NEGATIVE)}: give "
+            "positive or negative"
+        )
+    return word in POSITIVE
+
+
+def _numbers(value: Any) -> list[float]:
+    """Read a number or a box; nothing where it is neither."""
+    parts = value if isinstance(value, list) else str(value).split()
+    try:
+        numbers = [float(part) for part in parts]
+    except (TypeError, ValueError, OverflowError):
+        return []
+    return numbers if all(map(math.isfinite, numbers)) else []
+
+
+def read_models(texts: Sequence[str]) -> dict[str, Endpoint]:
+    """Read the judges that are models, ``URL,MODEL`` or ``URL,MODEL,VARIABLE``, by their text."""
+    models = [text for text in texts if "://" in text.split(",")[0]]
+    return dict(zip(models, read_endpoints(models, OPTION), strict=True))
+
+
+def judge_files(texts: Sequence[str], models: Collection[str]) -> list[Path]:
+    """List the files that judges are read from, beside the models."""
+    return [
+        _similarity(text)[0] if text.startswith(SIMILARITY) else Path(text)
+        for text in texts
+        if text != TIME_SENSITIVE and text not in models
+    ]
+
+
+def read_judges(
+    texts: Sequence[str],
+    image_targets: Sequence[ImageTargets],
+    vocabulary: Vocabulary,
+    models: Mapping[str, Judge],
+) -> list[Judge]:
+    """Make judges from their names on the command line.
+
+    Parameters
+    ----------
+    texts : sequence of str
+        ``time-sensitive``, ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``, the address of a
+        model, or a file of verdicts.
+    image_targets : sequence of ImageTargets
+        The images that they judge.
+    vocabulary : Vocabulary
+        The data set.
+    models : mapping of str to Judge
+        The judges that are models, by their text.
+
+    Raises
+    ------
+    InputError
+        For an unknown name, a judge that is named twice, and a file that cannot be used.
+    """
+    twice = next((text for text in texts if list(texts).count(text) > 1), None)
+    if twice is not None:
+        raise InputError(f"{OPTION} {twice}: is named twice; judges have to be independent")
+    judges: list[Judge] = []
+    for text in texts:
+        if text == TIME_SENSITIVE:
+            judges.append(time_sensitive_judge())
+        elif text.startswith(SIMILARITY):
+            path, threshold = _similarity(text)
+            judges.append(similarity_judge(read_similarity(path), image_targets, threshold))
+        elif text in models:
+            judges.append(models[text])
+        elif Path(text).exists():
+            judges.append(file_judge(Path(text), image_targets, vocabulary))
+        else:
+            raise InputError(
+                f"{OPTION} {text!r:.100}: there is no such file"
+                f"{close_matches(text, (TIME_SENSITIVE,))}; give a file of verdicts, URL,MODEL "
+                f"of a model, {SIMILARITY}TABLE or {TIME_SENSITIVE}"
+            )
+    return judges
+
+
+def _similarity(text: str) -> tuple[Path, float]:
+    """Read ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``."""
+    # The name of a file may hold a comma itself: only a number after the last one is a threshold.
+    name, comma, number = text.removeprefix(SIMILARITY).rpartition(",")
+    if not comma:
+        return Path(number), THRESHOLD
+    try:
+        threshold = float(number)
+    except ValueError:
+        return Path(text.removeprefix(SIMILARITY)), THRESHOLD
+    if not 0 < threshold <= 1:
+        raise InputError(f"{OPTION} {text!r:.100}: the threshold must be above 0 and at most 1")
+    return Path(name), threshold

@@ -1,0 +1,270 @@
+"""A vision-language model that sees the pictures: a judge of candidates, and of people.
+
+Section 2.2 of the paper (002), which does not publish its prompts. Here a model gets the picture,
+the box of the person where the question is about one, and what is annotated, and says of each
+candidate whether it is consistent with the picture. In section 2.3, images with several annotated
+people are multi-person, and a model is asked about those with one; the paper does not print its
+question. Answers are saved one by one as they arrive, so that an interrupted run continues where it
+stopped.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from diaghoi.choice.build import ChoiceBenchmark
+from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
+from diaghoi.choice.classes import Interaction, option_text
+from diaghoi.exceptions import some_of
+from diaghoi.formats import pictures
+from diaghoi.language.answer_store import AnswerStore
+from diaghoi.language.asking import Client, strip_reasoning
+
+JUDGE_VERSION, PEOPLE_VERSION = 1, 1
+"""To be increased with the wording, so that saved answers to another wording are not reused."""
+JUDGED, COUNTED = "interaction", "people"
+"""Kinds of questions in the store."""
+
+_TASK = (
+    "The picture shows people and objects. Their interactions were annotated, but not all of "
+    "them, and a still picture leaves some open. Below is a numbered list of further "
+    "interactions. Say of each whether it is consistent with the picture: yes if {who} does it, "
+    "may be doing it, or did it or will do it a moment before or after; no if the picture speaks "
+    "against it."
+)
+_REPLY = (
+    "Reply with one line for each number, the number and yes or no, such as 1: no, and nothing "
+    "else."
+)
+_AGAIN = "Your last reply could not be read. "
+_LINE = re.compile(r"[\W_]*(\d{1,4})[\W_]+(yes|no)\b[\W_]*.*", re.IGNORECASE)
+_PEOPLE = (
+    "Does the picture show more than one person? People in the background and people who are "
+    "partly hidden count. Reply with yes or no, and nothing else."
+)
+_YES_OR_NO = re.compile(r"[\W_]*(yes|no)\b", re.IGNORECASE)
+
+
+def judge_text(
+    target: Target, candidates: Sequence[Interaction], frame: pictures.Frame, *, again: bool = False
+) -> str:
+    """Write the question about some candidates, which are numbered from 1.
+
+    If so asked, it says that the last reply could not be read.
+    """
+    who = "anybody in the picture" if target.box is None else "this person"
+    lines = [_TASK.format(who=who)]
+    if target.box is not None:
+        lines.append(
+            f"All is about the person in the box {frame.written(target.box)}; boxes are "
+            f"{frame.words}."
+        )
+    lines.append(f"Annotated: {', '.join(map(_display, sorted(target.annotated)))}.")
+    lines += [f"{number}. {_display(each)}" for number, each in enumerate(candidates, 1)]
+    lines.append(f"{_AGAIN if again else ''}{_REPLY}")
+    return "\n".join(lines)
+
+
+def _display(interaction: Interaction) -> str:
+    return option_text(interaction).replace("_", " ")
+
+
+def read_judgement(reply: str, candidates: int) -> list[bool | None]:
+    """Parse which of so many candidates a reply calls consistent.
+
+    None where it says neither, or both; reasoning in tags is skipped.
+    """
+    answers: dict[int, set[bool]] = {}
+    for line in strip_reasoning(reply).splitlines():
+        match = _LINE.fullmatch(line)
+        if match:
+            answers.setdefault(int(match[1]), set()).add(match[2].lower() == "yes")
+    of_number = [answers.get(number, set()) for number in range(1, candidates + 1)]
+    # A model that repeats itself is read, one that contradicts itself is not.
+    return [next(iter(each)) if len(each) == 1 else None for each in of_number]
+
+
+@dataclass(kw_only=True)
+class ModelJudge:
+    """Asks a model about candidates, or about people, what is not in the store.
+
+    Parameters
+    ----------
+    client, store : Client, AnswerStore
+        The model, and where its answers are saved.
+    find : callable
+        Returns the file of an image by its name, None where there is none.
+    workers, asks : int
+        Number of parallel requests, and how often to ask about candidates while replies cannot be
+        read.
+    progress : callable
+        Called with the number of candidates, or of images, that are done.
+    notes : tuple of str
+        Pictures that could not be sent, and candidates without a verdict; filled in by a run.
+    """
+
+    client: Client
+    find: pictures.Find
+    store: AnswerStore
+    workers: int = 8
+    asks: int = 3
+    progress: Callable[[int], Any] = field(default=lambda done: None)
+    notes: tuple[str, ...] = ()
+
+    sees_pictures = True
+
+    @property
+    def name(self) -> str:
+        """Name of the model."""
+        return self.client.endpoint.model
+
+    def left(self, asked: Sequence[Target]) -> list[Target]:
+        """Return the targets with candidates beyond the saved answers, and these alone."""
+        known = self.store.answers(self.name)
+        left = []
+        for target in asked:
+            open_ = tuple(each for each in target.candidates if _judged(target, each) not in known)
+            left += [replace(target, candidates=open_)] if open_ else []
+        return left
+
+    def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
+        """Return the verdicts on the candidates of each target; answers so far stay saved."""
+        left = self.left(asked)
+        before, after = (sum(len(each.candidates) for each in of) for of in (asked, left))
+        self.progress(before - after)
+        # The questions of a target are about its candidates, and all have its place.
+        groups = [
+            pictures.ImageQuestions(image=target.image, places=(place,) * len(target.candidates))
+            for place, target in enumerate(left)
+        ]
+        done = self._ask(
+            lambda place, picture: self._converse(left[place], picture),
+            groups,
+            f"that {self.name} is to judge",
+        )
+        for pairs, what in (
+            (done.problems, "pictures cannot be shown"),
+            (done.unanswered, "images had no reply; the same command asks again"),
+        ):
+            if images := dict(pairs):
+                first = f"{pairs[0][0]}: {pairs[0][1]}"
+                named = f"{len(images)} {what}: {some_of(list(images))} ({first})"
+                self.notes += (f"{self.name}: {named}",)
+        known, unread = self.store.answers(self.name), 0
+        verdicts: list[Verdicts] = []
+        for target in asked:
+            keys = {each: _judged(target, each) for each in target.candidates}
+            scores = {each: known[key] for each, key in keys.items() if key in known}
+            unread += sum(score is None for score in scores.values())
+            verdicts.append({e: bool(score) for e, score in scores.items() if score is not None})
+        if unread:
+            self.notes += (
+                f"{self.name}: has no valid reply on {unread} candidates, which are no negatives "
+                "by it; --ask-again asks again",
+            )
+        return verdicts
+
+    def images_left(self, image_targets: Sequence[ImageTargets]) -> list[str]:
+        """List the images with one annotated person that the model has to be asked about."""
+        known = self.store.answers(self.name)
+        names = (each.image for each in image_targets if not each.multi_person)
+        return [name for name in names if _counted(name) not in known]
+
+    def check_people(self, benchmark: ChoiceBenchmark) -> ChoiceBenchmark:
+        """Return a benchmark in which images that show more people are multi-person.
+
+        Images without a valid answer remain as annotated, and are named in the notes.
+        """
+        images = self.images_left(benchmark.image_targets)
+        self._ask(
+            lambda place, picture: self._count(images[place], picture),
+            pictures.open_questions(images, ()),
+            f"that {self.name} is to look at",
+        )
+        known = self.store.answers(self.name)
+        asked = [each.image for each in benchmark.image_targets if not each.multi_person]
+        several = {name for name in asked if known.get(_counted(name))}
+        notes = [
+            f"{self.name}: {len(several):,} of {len(asked):,} images with one annotated person "
+            "show more"
+        ]
+        if unknown := [name for name in asked if known.get(_counted(name)) is None]:
+            notes.append(
+                f"{self.name}: says nothing valid about the people in {len(unknown):,} images, "
+                f"which count as annotated: {some_of(unknown)}"
+            )
+        return replace(
+            benchmark,
+            image_targets=tuple(
+                replace(each, multi_person=each.multi_person or each.image in several)
+                for each in benchmark.image_targets
+            ),
+            people_by=f"annotations and {self.name}",
+            notes=(*benchmark.notes, *notes),
+        )
+
+    def _ask(
+        self,
+        ask: Callable[[int, pictures.SentPicture], Any],
+        groups: Sequence[pictures.ImageQuestions],
+        which: str,
+    ) -> pictures.Unasked:
+        """Ask about the first place of each group, in threads."""
+        pictures.check_pictures(self.find, [group.image for group in groups], which)
+        return pictures.ask_images(
+            lambda group, picture: ask(group.places[0], picture),
+            groups,
+            self.client,
+            self.find,
+            workers=self.workers,
+            proven=False,
+            progress=self.progress,
+        )
+
+    def _converse(self, target: Target, picture: pictures.SentPicture) -> None:
+        """Ask about one target until all replies can be read; save each answer as it arrives."""
+        frame = pictures.Frame(width=picture.width, height=picture.height)
+        # Each round asks only about the candidates whose verdict could not be read yet.
+        left, reply = target.candidates, ""
+        for attempt in range(self.asks):
+            text = judge_text(target, left, frame, again=attempt > 0)
+            reply = self.client.ask(pictures.message(picture.url, text))
+            said = dict(zip(left, read_judgement(reply, len(left)), strict=True))
+            self._keep(target, {each: yes for each, yes in said.items() if yes is not None}, reply)
+            left = tuple(each for each in left if said[each] is None)
+            if not left:
+                return
+        self._keep(target, dict.fromkeys(left), reply)
+
+    def _keep(self, target: Target, said: dict[Interaction, bool | None], reply: str) -> None:
+        scores = {each: None if yes is None else int(yes) for each, yes in said.items()}
+        rows = (
+            (_judged(target, each), JUDGED, target.image, each.name, score, reply)
+            for each, score in scores.items()
+        )
+        self.store.keep(self.name, rows)
+
+    def _count(self, image: str, picture: pictures.SentPicture) -> None:
+        """Ask whether a picture shows several people."""
+        reply = self.client.ask(pictures.message(picture.url, _PEOPLE))
+        said = _YES_OR_NO.match(strip_reasoning(reply))
+        score = None if said is None else int(said[1].lower() == "yes")
+        self.store.keep(self.name, [(_counted(image), COUNTED, image, "", score, reply)])
+
+
+def _judged(target: Target, candidate: Interaction) -> str:
+    return _key(JUDGE_VERSION, target.image, target.box, sorted(target.annotated), candidate)
+
+
+def _counted(image: str) -> str:
+    return _key(COUNTED, PEOPLE_VERSION, image)
+
+
+def _key(*identity: object) -> str:
+    """Identify a question by all that its answer depends on: 32 hexadecimal digits."""
+    return hashlib.sha256(json.dumps(identity).encode()).hexdigest()[:32]

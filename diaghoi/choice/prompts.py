@@ -1,0 +1,146 @@
+"""How multiple-choice questions are put to a vision-language model.
+
+The picture, the question in the words of the published scripts (CrossHOI-Bench, paper 002), the
+options behind letters, and the instruction on the format of the answer, in the words of the paper
+(section 3.1); the scripts word that instruction in a slightly different way. Their placeholder
+``<image>`` is left out: the picture is sent beside the text. Questions with fewer than four options
+are filled up with "None", as there. A person is given by the numbers of its box, and not drawn into
+the picture, which is the default there; here they are whole numbers, and what they count is said.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Sequence
+
+from diaghoi.choice.answers import FILLERS
+from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, option_text, parse_option
+from diaghoi.choice.questions import LETTERS, Box, Question
+from diaghoi.data.arrays import hashed
+from diaghoi.formats.pictures import Frame
+from diaghoi.language.asking import strip_reasoning
+
+VERSION = 3
+"""Changes with the wording, so that answers to another wording are not taken for these."""
+FEWEST = 4
+ASKED = {
+    "pair": (
+        "properly describes the interaction between the person and the object",
+        "best describes the human-human interaction between the subject and the object",
+    ),
+    "person": (
+        "describes the interactions between the target person and any object in the image",
+        "best describes the interactions between the target person and any other persons in the "
+        "image",
+    ),
+    "scene": (
+        "properly describes the interactions in the image",
+        "best describes the human-human interactions in the image",
+    ),
+}
+"""What is asked about what, where options name objects and where they are verbs alone, of what
+people do to one another: the words of the published scripts."""
+
+INSTRUCTION = (
+    "IMPORTANT: Reply with the letter(s) ONLY, separated by commas if multiple. For example, if "
+    "the correct answers are (A) and (B), your output must be: A,B. Do NOT include any brackets "
+    "or other symbols."
+)
+"""The instruction on the format of the answer, word for word as section 3.1 of the paper prints it:
+a model that gets another one gives other numbers."""
+_NUMBER = r"\s*(-?\d{1,7}(?:\.\d{0,20})?)\s*"
+_BOX = re.compile(rf"[\[(]{_NUMBER},{_NUMBER},{_NUMBER},{_NUMBER}[\])]")
+# Two corners, as the first models wrote them that were trained to give boxes.
+_CORNERS = re.compile(rf"[\[(]{_NUMBER},{_NUMBER}[\])]\s*,?\s*[\[(]{_NUMBER},{_NUMBER}[\])]")
+_NOBODY = re.compile(r"\[\s*\]")
+
+
+def shown_order(question: Question, seed: int) -> tuple[str, ...]:
+    """Shuffle the options of a question, and put "None" behind them up to four.
+
+    The order depends on the seed of the run, the image and the name of the question alone, and so
+    not on what was asked before.
+    """
+    rng = hashed(json.dumps([seed, question.image, question.name]))
+    options = [question.options[place] for place in rng.permutation(len(question.options))]
+    return (*options, *FILLERS[:1] * (FEWEST - len(options)))
+
+
+def question_text(
+    options: Sequence[str],
+    frame: Frame,
+    person: Box | None = None,
+    object_box: Box | None = None,
+    instruction: str = INSTRUCTION,
+) -> str:
+    """Word a question.
+
+    Parameters
+    ----------
+    options : sequence of str
+        In the order in which they are shown, at most 26.
+    frame : Frame
+        Of the picture.
+    person, object_box : tuple of float, optional
+        Boxes in pixels of the person and the object that the question is about; by default it is
+        about everybody in the picture.
+    instruction : str
+        What follows the options: how to answer; by default as the paper prints it.
+    """
+    about = "scene" if person is None else "person" if object_box is None else "pair"
+    lines = [question_words(options, about), "Choices:"]
+    lines += (f"({letter}) {_worded(text)}" for letter, text in zip(LETTERS, options, strict=False))
+    if person is None:
+        return "\n".join((*lines, instruction))
+    given = f"an image and a target person with a bounding box {frame.written(person)}."
+    if object_box is not None:
+        things = _name_objects(options)
+        boxes, subject = ("", "Person") if things else ("human ", "Subject")
+        given = (
+            f"an image and two {boxes}bounding boxes:\n- {subject} bbox: {frame.written(person)}\n"
+            f"- Object bbox: {frame.written(object_box)}"
+        )
+    # The published scripts do not say so: they ask one family of models, which reads pixels.
+    given += f"\nBoxes are {frame.words}."
+    return "\n".join((f"Context: You are given {given}", *lines, instruction))
+
+
+def question_words(options: Sequence[str], about: str) -> str:
+    """Word what is asked about a "scene", a "person" or a "pair", as the published scripts do."""
+    return f"Question: Which of the following {ASKED[about][not _name_objects(options)]}?"
+
+
+def _name_objects(options: Sequence[str]) -> bool:
+    return any(ARTICLE in option for option in options)
+
+
+def _worded(option: str) -> str:
+    """Write the options that say "no interaction" all in one way; the files have three."""
+    if NO_INTERACTION not in option or ARTICLE not in option:
+        return option
+    named = parse_option(option)
+    return option_text(named._replace(object=named.object.replace("_", " ")))
+
+
+def people_text(frame: Frame) -> str:
+    """Word the question for the boxes of all people."""
+    return (
+        "Find every person in the picture, also those in the background or partly hidden. Give the "
+        f"box of each as {frame.words}. Reply with JSON alone, of the form "
+        '{"boxes": [[12, 40, 85, 230], [101, 33, 160, 228]]}; if there is nobody, {"boxes": []}.'
+    )
+
+
+def read_boxes(reply: str, frame: Frame) -> tuple[Box, ...] | None:
+    """Read the boxes with an area in a reply, in pixels.
+
+    Four numbers in brackets are a box, or two pairs of them; reasoning before them is passed over.
+    None where the reply holds no box, and does not say that there is nobody.
+    """
+    said = strip_reasoning(reply)
+    numbers = _BOX.findall(said) or _CORNERS.findall(said)
+    if not numbers:
+        return () if _NOBODY.search(said) else None
+    boxes = (frame.read([float(each) for each in four]) for four in numbers)
+    return tuple(box for box in boxes if box[0] < box[2] and box[1] < box[3])
