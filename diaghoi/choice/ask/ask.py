@@ -35,7 +35,7 @@ from diaghoi.formats.pictures.asking import (
     picture_size,
     tokens_in,
 )
-from diaghoi.language.answer_file import AnswerFile, check_settings
+from diaghoi.language.answers import AnswerFile, check_settings
 from diaghoi.language.asking import Client
 
 TOKENS_PER_REPLY = 4

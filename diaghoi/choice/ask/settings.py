@@ -14,7 +14,7 @@ from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.columns.checks import shown
 from diaghoi.formats.pictures.asking import Unit
-from diaghoi.language.answer_file import AnswerFile, check_settings
+from diaghoi.language.answers import AnswerFile, check_settings
 
 SETTINGS = (1, 2, 3)
 # The people are found by the model that is asked.

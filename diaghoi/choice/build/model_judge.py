@@ -21,7 +21,7 @@ from diaghoi.choice.build.options import option_text
 from diaghoi.choice.classes import Interaction
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.pictures.asking import Find, Frame, check_pictures, message, sent_picture
-from diaghoi.language.answer_store import AnswerStore
+from diaghoi.language.answers import AnswerStore
 from diaghoi.language.asking import Client, ask_all, strip_reasoning
 
 VERSION = 1

@@ -17,7 +17,7 @@ from diaghoi.choice.build.build import ChoiceBenchmark
 from diaghoi.choice.build.candidates import ImageTargets
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.pictures.asking import Find, check_pictures, message, sent_picture
-from diaghoi.language.answer_store import AnswerStore
+from diaghoi.language.answers import AnswerStore
 from diaghoi.language.asking import Client, ask_all, strip_reasoning
 
 VERSION = 1

@@ -595,7 +595,7 @@ def test_a_torn_last_line_is_repaired(run: Run, model: Vision) -> None:
 
 
 def test_a_file_that_another_run_writes(run: Run, model: Vision) -> None:
-    from diaghoi.language.answer_file import AnswerFile
+    from diaghoi.language.answers import AnswerFile
 
     questions()
     run(*words(model, "--limit", 1))

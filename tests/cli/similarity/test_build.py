@@ -378,7 +378,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(verbs: Path) -> None:
 
 
 def test_a_store_that_another_run_uses(run, verbs: Path) -> None:
-    from diaghoi.language.answer_store import AnswerStore
+    from diaghoi.language.answers import AnswerStore
 
     with AnswerStore(Path("t.answers.jsonl")), serving(Model(rate)) as model:
         done = run("similarity", "build", "--verbs", verbs, "--rater", f"{model.url},m",
