@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 
 from diaghoi.formats.output import replacing
-from diaghoi.language.wordnet import EXTRACT, GLOSSES, pack, read_dict
+from diaghoi.language.lexicon import EXTRACT, GLOSSES, pack, read_dict
 
 LICENSE = "WORDNET_LICENSE"
 

@@ -1,46 +1,66 @@
-"""Words and their senses: lemmas, synsets, hypernyms, definitions."""
+"""Words and their senses: lemmas, synsets, hypernyms and definitions of WordNet.
+
+They come from WordNet's own ``dict`` folder, or from the extract in the package, which holds all
+noun and verb synsets of WordNet 3.0 except named individuals (people, places, works), with their
+words, hypernyms, definitions and irregular forms; ``formats.wordnet_extract.py`` makes it,
+``WORDNET_LICENSE`` is its licence.
+"""
 
 from __future__ import annotations
 
+import lzma
 import re
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, cached_property
+from importlib import resources
 from pathlib import Path
 from typing import Literal
 
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.language.wordnet import Records, read_dict, read_extract, read_glosses
 
 Pos = Literal["n", "v"]
 
-NAME = re.compile(r"(.+)\.([nv])\.0*([0-9]{1,9})")
+EXTRACT = "wordnet30.txt.xz"
+GLOSSES = "wordnet30_glosses.txt.xz"
 # WordNet's rules of detachment: an ending, and its replacement in the base form.
 ENDINGS: dict[str, tuple[tuple[str, str], ...]] = {
     "n": (
-        ("s", ""),
-        ("ses", "s"),
-        ("ves", "f"),
-        ("xes", "x"),
-        ("zes", "z"),
-        ("ches", "ch"),
-        ("shes", "sh"),
-        ("men", "man"),
-        ("ies", "y"),
+        ("s", ""), ("ses", "s"), ("ves", "f"), ("xes", "x"), ("zes", "z"), ("ches", "ch"),
+        ("shes", "sh"), ("men", "man"), ("ies", "y"),
     ),
     "v": (
-        ("s", ""),
-        ("ies", "y"),
-        ("es", "e"),
-        ("es", ""),
-        ("ed", "e"),
-        ("ed", ""),
-        ("ing", "e"),
+        ("s", ""), ("ies", "y"), ("es", "e"), ("es", ""), ("ed", "e"), ("ed", ""), ("ing", "e"),
         ("ing", ""),
     ),
-}
+}  # fmt: skip
+
+_NAME = re.compile(r"(.+)\.([nv])\.0*([0-9]{1,9})")
+_EXAMPLE = re.compile(r'[;:,] *"')
+_Synset = tuple[list[str], list[str], bool, str]
+_CHOSEN: ContextVar[Path | None] = ContextVar("wordnet", default=None)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Records:
+    """The synsets of one part of speech, in the order of WordNet's files.
+
+    Parameters
+    ----------
+    words : list of list of (str, int)
+        Words of each synset, as WordNet writes them, each with its sense number.
+    hypernyms : list of tuple of int
+        Positions of the synsets above.
+    exceptions : dict of str to tuple of str
+        Base forms of irregular forms.
+    """
+
+    words: list[list[tuple[str, int]]]
+    hypernyms: list[tuple[int, ...]]
+    exceptions: dict[str, tuple[str, ...]]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -65,13 +85,14 @@ class Lexicon:
     definitions: Sequence[str] | None = None
 
     @cached_property
+    def _synsets(self) -> list[tuple[str, list[tuple[str, int]]]]:
+        """Part of speech and words of each synset."""
+        return [(pos, words) for pos, part in self.records.items() for words in part.words]
+
+    @cached_property
     def names(self) -> tuple[str, ...]:
         """Name of each synset."""
-        return tuple(
-            f"{words[0][0].lower()}.{pos}.{words[0][1]:02d}"
-            for pos, part in self.records.items()
-            for words in part.words
-        )
+        return tuple(f"{w[0][0].lower()}.{pos}.{w[0][1]:02d}" for pos, w in self._synsets)
 
     @cached_property
     def hypernyms(self) -> tuple[tuple[int, ...], ...]:
@@ -85,15 +106,11 @@ class Lexicon:
     @cached_property
     def _senses(self) -> dict[str, dict[str, dict[int, int]]]:
         """Synset of each word and sense number, by part of speech."""
-        found: dict[str, dict[str, dict[int, int]]] = {}
-        first = 0
-        for pos, part in self.records.items():
-            table = found.setdefault(pos, {})
-            for number, words in enumerate(part.words, first):
-                for word, sense in words:
-                    table.setdefault(word.lower(), {})[sense] = number
-            first += len(part.words)
-        return found
+        senses: dict[str, dict[str, dict[int, int]]] = {"n": {}, "v": {}}
+        for number, (pos, words) in enumerate(self._synsets):
+            for word, sense in words:
+                senses[pos].setdefault(word.lower(), {})[sense] = number
+        return senses
 
     def has(self, lemma: str, pos: Pos) -> bool:
         """Whether a base form, with underscores for spaces, has senses."""
@@ -105,7 +122,7 @@ class Lexicon:
 
     def find(self, name: str) -> int | None:
         """Find the number of the synset of a name like ``sit.v.01``; None if there is none."""
-        parts = NAME.fullmatch(name.lower())
+        parts = _NAME.fullmatch(name.lower())
         if parts is None:
             return None
         lemma, pos, sense = parts.groups()
@@ -122,16 +139,16 @@ class Lexicon:
         found = self.find(name)
         if found is None:
             lemma = name.split(".")[0].lower()
-            known = [self.names[each] for pos in ("n", "v") for each in self.senses(lemma, pos)]
+            names = [self.names[each] for pos in ("n", "v") for each in self.senses(lemma, pos)]
             raise InputError(
-                f"{self.source} has no synset '{name}'{close_matches(name, known)}; synsets are "
+                f"{self.source} has no synset '{name}'{close_matches(name, names)}; synsets are "
                 "named like sit.v.01"
             )
         return found
 
     def definition(self, number: int) -> str:
         """Definition of a synset, without examples."""
-        return (_glosses() if self.definitions is None else self.definitions)[number]
+        return (self.definitions or _glosses())[number]
 
     def lemmas(self, word: str, pos: Pos) -> tuple[str, ...]:
         """Find the base forms of a word in small letters, as WordNet's ``morphy`` finds them.
@@ -151,14 +168,6 @@ class Lexicon:
             )
         forms = dict.fromkeys((word, *irregular))
         return tuple(form for form in forms if self.has(form, pos))
-
-
-@cache
-def _glosses() -> list[str]:
-    return read_glosses()
-
-
-_CHOSEN: ContextVar[Path | None] = ContextVar("wordnet", default=None)
 
 
 @contextmanager
@@ -199,6 +208,146 @@ def load_lexicon(folder: Path | None = None) -> Lexicon:
 @cache
 def _read(folder: Path | None) -> Lexicon:
     if folder is None:
-        return Lexicon(records=read_extract(), source="WordNet 3.0 (without named individuals)")
+        records = unpack(_packed(EXTRACT))
+        return Lexicon(records=records, source="WordNet 3.0 (without named individuals)")
     records, glosses = read_dict(folder)
     return Lexicon(records=records, source=f"WordNet in {folder}", definitions=glosses)
+
+
+def read_dict(folder: Path, *, individuals: bool = True) -> tuple[dict[str, Records], list[str]]:
+    """Read WordNet's ``dict`` folder.
+
+    Parameters
+    ----------
+    folder : pathlib.Path
+        With ``data.noun``, ``index.noun``, ``noun.exc`` and the same of verbs.
+    individuals : bool
+        Whether to keep synsets of named individuals ("instances" in WordNet).
+
+    Returns
+    -------
+    records : dict of str to Records
+        By part of speech, ``n`` and ``v``.
+    glosses : list of str
+        The definitions, without examples: those of nouns, then those of verbs.
+
+    Raises
+    ------
+    InputError
+        If a file is missing or is not one of WordNet's.
+    """
+    records, glosses = {}, []
+    for pos, kind in (("n", "noun"), ("v", "verb")):
+        records[pos], definitions = _read_part(folder, kind, individuals)
+        glosses += definitions
+    return records, glosses
+
+
+def _read_part(folder: Path, kind: str, individuals: bool) -> tuple[Records, list[str]]:
+    data, index = (_lines(folder / f"{part}.{kind}") for part in ("data", "index"))
+    try:
+        order = {}
+        for line in index:
+            fields = line.split()
+            order[fields[0]] = fields[len(fields) - int(fields[2]) :]
+        parsed = {line[:8]: _synset(line) for line in data}
+        if not individuals:
+            parsed = _without_individuals(parsed)
+        place = {offset: row for row, offset in enumerate(parsed)}
+        words = [
+            [(word, order[word.lower()].index(offset) + 1) for word in synset[0]]
+            for offset, synset in parsed.items()
+        ]
+        hypernyms = [tuple(place[above] for above in synset[1]) for synset in parsed.values()]
+    except (KeyError, ValueError, IndexError) as error:
+        raise InputError(
+            f"{folder}: data.{kind} and index.{kind} do not fit WordNet's layout ({error!s:.60}); "
+            "give the dict folder of a WordNet release"
+        ) from None
+    exceptions = {}
+    for line in _lines(folder / f"{kind}.exc"):
+        form, *bases = line.split()
+        if bases := [base for base in bases if base in order]:
+            exceptions[form] = tuple(bases)
+    glosses = [gloss for *_, gloss in parsed.values()]
+    return Records(words=words, hypernyms=hypernyms, exceptions=exceptions), glosses
+
+
+def _without_individuals(parsed: dict[str, _Synset]) -> dict[str, _Synset]:
+    """Drop individuals, and the few synsets below one."""
+    kept = {offset: each for offset, each in parsed.items() if not each[2]}
+    while any(above not in kept for each in kept.values() for above in each[1]):
+        kept = {offset: each for offset, each in kept.items() if kept.keys() >= set(each[1])}
+    return kept
+
+
+def _synset(line: str) -> _Synset:
+    """Parse a data line: words, hypernyms, whether it is an individual, definition."""
+    head, _, gloss = line.partition(" | ")
+    fields = head.split()
+    count = int(fields[3], 16)
+    words = fields[4 : 4 + 2 * count : 2]
+    if not words:
+        raise ValueError(f"a synset without words: {line}")
+    start = 5 + 2 * count
+    pointers = [fields[at : at + 2] for at in range(start, start + 4 * int(fields[start - 1]), 4)]
+    above = [offset for symbol, offset in pointers if symbol in ("@", "@i")]
+    definition = _EXAMPLE.split(gloss, maxsplit=1)[0].strip(" ;:,\n")
+    return words, above, any(symbol == "@i" for symbol, _ in pointers), definition
+
+
+def _lines(path: Path) -> list[str]:
+    """Lines of one of WordNet's files, without the licence at its head."""
+    try:
+        text = ordinary(path).read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        reason = getattr(error, "strerror", None) or "not a text file"
+        raise InputError(
+            f"{path}: {reason}; --wordnet needs WordNet's dict folder, with data.noun, index.noun, "
+            "noun.exc and the same of verbs"
+        ) from None
+    return [line for line in text.split("\n") if line.strip() and not line.startswith(" ")]
+
+
+def pack(records: dict[str, Records]) -> str:
+    """Write records as text: one synset per line, its words and the distance to each hypernym."""
+    lines = []
+    for pos, part in records.items():
+        lines.append(f"# {pos} {len(part.words)} {len(part.exceptions)}")
+        for row, (words, above) in enumerate(zip(part.words, part.hypernyms, strict=True)):
+            entry = " ".join(word if sense == 1 else f"{word}:{sense}" for word, sense in words)
+            lines.append(entry + "".join(f"\t{row - each}" for each in above))
+        lines += [" ".join((form, *bases)) for form, bases in part.exceptions.items()]
+    return "\n".join(lines) + "\n"
+
+
+def unpack(text: str) -> dict[str, Records]:
+    """Read what :func:`pack` wrote."""
+    lines = iter(text.splitlines())
+    records = {}
+    for header in lines:
+        _, pos, synsets, exceptions = header.split()
+        words, hypernyms = [], []
+        for row in range(int(synsets)):
+            entry, *above = next(lines).split("\t")
+            pairs = (word.partition(":") for word in entry.split(" "))
+            words.append([(word, int(sense) if sense else 1) for word, _, sense in pairs])
+            hypernyms.append(tuple(row - int(each) for each in above))
+        irregular = (next(lines).split() for _ in range(int(exceptions)))
+        records[pos] = Records(
+            words=words,
+            hypernyms=hypernyms,
+            exceptions={form: tuple(bases) for form, *bases in irregular},
+        )
+    return records
+
+
+@cache
+def _glosses() -> list[str]:
+    """Read the definitions of the extract: those of nouns, then those of verbs."""
+    return _packed(GLOSSES).splitlines()
+
+
+def _packed(name: str) -> str:
+    data = (resources.files("diaghoi.language") / name).read_bytes()
+    return lzma.decompress(data).decode("utf-8")

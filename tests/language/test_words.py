@@ -9,8 +9,7 @@ import pytest
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.wordnet_extract import build
-from diaghoi.language.lexicon import Lexicon, load_lexicon
-from diaghoi.language.wordnet import pack, read_dict, unpack
+from diaghoi.language.lexicon import Lexicon, load_lexicon, pack, read_dict, unpack
 from diaghoi.language.words import read_object, read_phrase, read_verb
 from diaghoi.semantic.tables.baselines import baseline
 from diaghoi.semantic.tables.prompts import Term, read_reply
