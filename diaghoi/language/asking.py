@@ -20,6 +20,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from threading import Event
 from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 from urllib.parse import urlsplit
@@ -268,11 +269,10 @@ class Client:
             elif response.status_code == http.HTTPStatus.OK:
                 try:
                     text, tokens = _read(response.content)
-                except (ValueError, LookupError, TypeError, RecursionError) as error:
-                    problem = f"the reply is damaged ({type(error).__name__}: {error})"
-                else:
                     hidden = len(self.endpoint.key) >= _SHORTEST_KEY
                     return Reply(self._without_key(text) if hidden else text, tokens)
+                except (ValueError, LookupError, TypeError, RecursionError) as error:
+                    problem = f"the reply is damaged ({type(error).__name__}: {error})"
             else:
                 problem, pause = self._temporary(response), _pause_asked(response.headers)
             if pause is not None and pause > self.policy.longest_asked:
@@ -402,10 +402,7 @@ def ask_all(
         under_way: dict[Future[Any], Tag] = {}
         try:
             while True:
-                while len(under_way) < workers:
-                    tag = next(tags, None)
-                    if tag is None:
-                        break
+                for tag in islice(tags, workers - len(under_way)):
                     under_way[pool.submit(work, tag)] = tag
                 if not under_way:
                     return
