@@ -16,6 +16,7 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, cached_property
 from importlib import resources
+from itertools import islice
 from pathlib import Path
 from typing import Literal
 
@@ -44,25 +45,6 @@ _Synset = tuple[list[str], list[str], bool, str]
 _CHOSEN: ContextVar[Path | None] = ContextVar("wordnet", default=None)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Records:
-    """The synsets of one part of speech, in the order of WordNet's files.
-
-    Parameters
-    ----------
-    words : list of list of (str, int)
-        Words of each synset, as WordNet writes them, each with its sense number.
-    hypernyms : list of tuple of int
-        Positions of the synsets above.
-    exceptions : dict of str to tuple of str
-        Base forms of irregular forms.
-    """
-
-    words: list[list[tuple[str, int]]]
-    hypernyms: list[tuple[int, ...]]
-    exceptions: dict[str, tuple[str, ...]]
-
-
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Lexicon:
     """The noun and verb synsets of WordNet, numbered: nouns first, then verbs.
@@ -72,42 +54,36 @@ class Lexicon:
 
     Parameters
     ----------
-    records : dict of str to Records
-        By part of speech, ``n`` and ``v``.
+    synsets : list of (str, list of (str, int))
+        The part of speech of each, ``n`` or ``v``, and its words as WordNet writes them, each with
+        its sense number.
+    hypernyms : list of tuple of int
+        Numbers of the synsets directly above each.
+    exceptions : dict of dict of str to tuple of str
+        Base forms of irregular forms, by part of speech.
     source : str
         Their origin, for results.
     definitions : sequence of str or None
-        The definition of each synset; None to read those of the package on demand.
+        The definition of each synset, without examples; None to read those of the package on
+        demand.
     """
 
-    records: dict[str, Records]
+    synsets: list[tuple[str, list[tuple[str, int]]]]
+    hypernyms: list[tuple[int, ...]]
+    exceptions: dict[str, dict[str, tuple[str, ...]]]
     source: str
     definitions: Sequence[str] | None = None
 
     @cached_property
-    def _synsets(self) -> list[tuple[str, list[tuple[str, int]]]]:
-        """Part of speech and words of each synset."""
-        return [(pos, words) for pos, part in self.records.items() for words in part.words]
-
-    @cached_property
     def names(self) -> tuple[str, ...]:
         """Name of each synset."""
-        return tuple(f"{w[0][0].lower()}.{pos}.{w[0][1]:02d}" for pos, w in self._synsets)
-
-    @cached_property
-    def hypernyms(self) -> tuple[tuple[int, ...], ...]:
-        """Numbers of the synsets directly above each."""
-        verbs = len(self.records["n"].words)
-        return (
-            *self.records["n"].hypernyms,
-            *(tuple(verbs + each for each in above) for above in self.records["v"].hypernyms),
-        )
+        return tuple(f"{w[0][0].lower()}.{pos}.{w[0][1]:02d}" for pos, w in self.synsets)
 
     @cached_property
     def _senses(self) -> dict[str, dict[str, dict[int, int]]]:
         """Synset of each word and sense number, by part of speech."""
         senses: dict[str, dict[str, dict[int, int]]] = {"n": {}, "v": {}}
-        for number, (pos, words) in enumerate(self._synsets):
+        for number, (pos, words) in enumerate(self.synsets):
             for word, sense in words:
                 senses[pos].setdefault(word.lower(), {})[sense] = number
         return senses
@@ -159,7 +135,7 @@ class Lexicon:
             The word itself if it is one, then irregular forms, else what the endings give in the
             order of the rules: ``riding`` gives ``ride`` before ``rid``. Empty for unknown words.
         """
-        irregular = self.records[pos].exceptions.get(word)
+        irregular = self.exceptions[pos].get(word)
         if irregular is None:
             irregular = tuple(
                 word.removesuffix(ending) + instead
@@ -207,14 +183,10 @@ def load_lexicon(folder: Path | None = None) -> Lexicon:
 
 @cache
 def _read(folder: Path | None) -> Lexicon:
-    if folder is None:
-        records = unpack(_packed(EXTRACT))
-        return Lexicon(records=records, source="WordNet 3.0 (without named individuals)")
-    records, glosses = read_dict(folder)
-    return Lexicon(records=records, source=f"WordNet in {folder}", definitions=glosses)
+    return unpack(_extract(EXTRACT)) if folder is None else read_dict(folder)
 
 
-def read_dict(folder: Path, *, individuals: bool = True) -> tuple[dict[str, Records], list[str]]:
+def read_dict(folder: Path, *, individuals: bool = True) -> Lexicon:
     """Read WordNet's ``dict`` folder.
 
     Parameters
@@ -224,60 +196,54 @@ def read_dict(folder: Path, *, individuals: bool = True) -> tuple[dict[str, Reco
     individuals : bool
         Whether to keep synsets of named individuals ("instances" in WordNet).
 
-    Returns
-    -------
-    records : dict of str to Records
-        By part of speech, ``n`` and ``v``.
-    glosses : list of str
-        The definitions, without examples: those of nouns, then those of verbs.
-
     Raises
     ------
     InputError
         If a file is missing or is not one of WordNet's.
     """
-    records, glosses = {}, []
+    synsets: list[tuple[str, list[tuple[str, int]]]] = []
+    hypernyms, definitions = [], []
+    exceptions: dict[str, dict[str, tuple[str, ...]]] = {}
     for pos, kind in (("n", "noun"), ("v", "verb")):
-        records[pos], definitions = _read_part(folder, kind, individuals)
-        glosses += definitions
-    return records, glosses
-
-
-def _read_part(folder: Path, kind: str, individuals: bool) -> tuple[Records, list[str]]:
-    data, index = (_lines(folder / f"{part}.{kind}") for part in ("data", "index"))
-    try:
+        names = (f"data.{kind}", f"index.{kind}", f"{kind}.exc")
+        data, index, irregular = (_lines(folder / name) for name in names)
         order = {}
-        for line in index:
-            fields = line.split()
-            order[fields[0]] = fields[len(fields) - int(fields[2]) :]
-        parsed = {line[:8]: _synset(line) for line in data}
-        if not individuals:
-            parsed = _without_individuals(parsed)
-        place = {offset: row for row, offset in enumerate(parsed)}
-        words = [
-            [(word, order[word.lower()].index(offset) + 1) for word in synset[0]]
-            for offset, synset in parsed.items()
-        ]
-        hypernyms = [tuple(place[above] for above in synset[1]) for synset in parsed.values()]
-    except (KeyError, ValueError, IndexError) as error:
-        raise InputError(
-            f"{folder}: data.{kind} and index.{kind} do not fit WordNet's layout ({error!s:.60}); "
-            "give the dict folder of a WordNet release"
-        ) from None
-    exceptions = {}
-    for line in _lines(folder / f"{kind}.exc"):
-        form, *bases = line.split()
-        if bases := [base for base in bases if base in order]:
-            exceptions[form] = tuple(bases)
-    glosses = [gloss for *_, gloss in parsed.values()]
-    return Records(words=words, hypernyms=hypernyms, exceptions=exceptions), glosses
+        try:
+            for line in index:
+                fields = line.split()
+                order[fields[0]] = fields[len(fields) - int(fields[2]) :]
+            parsed = {line[:8]: _synset(line) for line in data}
+            if not individuals:
+                parsed = _without_individuals(parsed)
+            number = {offset: row for row, offset in enumerate(parsed, len(synsets))}
+            for offset, (words, above, _, definition) in parsed.items():
+                senses = [(word, order[word.lower()].index(offset) + 1) for word in words]
+                synsets.append((pos, senses))
+                hypernyms.append(tuple(number[higher] for higher in above))
+                definitions.append(definition)
+        except (KeyError, ValueError, IndexError) as error:
+            raise InputError(
+                f"{folder}: data.{kind} and index.{kind} do not fit WordNet's layout "
+                f"({error!s:.60}); give the dict folder of a WordNet release"
+            ) from None
+        bases = {
+            form: [b for b in bases if b in order] for form, *bases in map(str.split, irregular)
+        }
+        exceptions[pos] = {form: tuple(known) for form, known in bases.items() if known}
+    return Lexicon(
+        synsets=synsets,
+        hypernyms=hypernyms,
+        exceptions=exceptions,
+        source=f"WordNet in {folder}",
+        definitions=definitions,
+    )
 
 
 def _without_individuals(parsed: dict[str, _Synset]) -> dict[str, _Synset]:
     """Drop individuals, and the few synsets below one."""
-    kept = {offset: each for offset, each in parsed.items() if not each[2]}
-    while any(above not in kept for each in kept.values() for above in each[1]):
-        kept = {offset: each for offset, each in kept.items() if kept.keys() >= set(each[1])}
+    kept = {offset: synset for offset, synset in parsed.items() if not synset[2]}
+    while any(above not in kept for synset in kept.values() for above in synset[1]):
+        kept = {offset: synset for offset, synset in kept.items() if kept.keys() >= set(synset[1])}
     return kept
 
 
@@ -309,45 +275,49 @@ def _lines(path: Path) -> list[str]:
     return [line for line in text.split("\n") if line.strip() and not line.startswith(" ")]
 
 
-def pack(records: dict[str, Records]) -> str:
-    """Write records as text: one synset per line, its words and the distance to each hypernym."""
+def pack(lexicon: Lexicon) -> str:
+    """Write a lexicon as text: one synset per line, its words and the distance to each hypernym."""
     lines = []
-    for pos, part in records.items():
-        lines.append(f"# {pos} {len(part.words)} {len(part.exceptions)}")
-        for row, (words, above) in enumerate(zip(part.words, part.hypernyms, strict=True)):
+    for pos, exceptions in lexicon.exceptions.items():
+        numbers = [number for number, (part, _) in enumerate(lexicon.synsets) if part == pos]
+        lines.append(f"# {pos} {len(numbers)} {len(exceptions)}")
+        for number in numbers:
+            words = lexicon.synsets[number][1]
             entry = " ".join(word if sense == 1 else f"{word}:{sense}" for word, sense in words)
-            lines.append(entry + "".join(f"\t{row - each}" for each in above))
-        lines += [" ".join((form, *bases)) for form, bases in part.exceptions.items()]
+            above = (f"\t{number - higher}" for higher in lexicon.hypernyms[number])
+            lines.append(entry + "".join(above))
+        lines += [" ".join((form, *bases)) for form, bases in exceptions.items()]
     return "\n".join(lines) + "\n"
 
 
-def unpack(text: str) -> dict[str, Records]:
+def unpack(text: str) -> Lexicon:
     """Read what :func:`pack` wrote."""
     lines = iter(text.splitlines())
-    records = {}
+    synsets: list[tuple[str, list[tuple[str, int]]]] = []
+    hypernyms, exceptions = [], {}
     for header in lines:
-        _, pos, synsets, exceptions = header.split()
-        words, hypernyms = [], []
-        for row in range(int(synsets)):
-            entry, *above = next(lines).split("\t")
+        _, pos, count, irregular = header.split()
+        for line in islice(lines, int(count)):
+            entry, *above = line.split("\t")
+            hypernyms.append(tuple(len(synsets) - int(distance) for distance in above))
             pairs = (word.partition(":") for word in entry.split(" "))
-            words.append([(word, int(sense) if sense else 1) for word, _, sense in pairs])
-            hypernyms.append(tuple(row - int(each) for each in above))
-        irregular = (next(lines).split() for _ in range(int(exceptions)))
-        records[pos] = Records(
-            words=words,
-            hypernyms=hypernyms,
-            exceptions={form: tuple(bases) for form, *bases in irregular},
-        )
-    return records
+            synsets.append((pos, [(word, int(sense or 1)) for word, _, sense in pairs]))
+        forms = (line.split() for line in islice(lines, int(irregular)))
+        exceptions[pos] = {form: tuple(bases) for form, *bases in forms}
+    return Lexicon(
+        synsets=synsets,
+        hypernyms=hypernyms,
+        exceptions=exceptions,
+        source="WordNet 3.0 (without named individuals)",
+    )
 
 
 @cache
 def _glosses() -> list[str]:
     """Read the definitions of the extract: those of nouns, then those of verbs."""
-    return _packed(GLOSSES).splitlines()
+    return _extract(GLOSSES).splitlines()
 
 
-def _packed(name: str) -> str:
+def _extract(name: str) -> str:
     data = (resources.files("diaghoi.language") / name).read_bytes()
     return lzma.decompress(data).decode("utf-8")
