@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
@@ -22,8 +22,7 @@ BACKGROUND_LOGIT = -1.0
 BACKGROUND_PERSONS, BACKGROUND_FAMILIAR = 0.17, 0.5
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Sightings:
+class Sightings(NamedTuple):
     """Boxes as a detector sees them, ordered by image.
 
     Parameters
@@ -47,13 +46,7 @@ class Sightings:
 
     def take(self, rows: IntArray) -> Sightings:
         """Return the given rows."""
-        return Sightings(
-            image=self.image[rows],
-            label=self.label[rows],
-            instance=self.instance[rows],
-            xyxy=self.xyxy[rows],
-            logit=self.logit[rows],
-        )
+        return Sightings(*(column[rows] for column in self))
 
 
 def sight(
@@ -85,16 +78,16 @@ def sight(
     found = _found(scenes, instance, detector, rng)
     missing = detector.boxes - np.bincount(found.image, minlength=len(scenes))
     hidden = _background(scenes, np.maximum(missing, 0), sizes, rng)
-    both = _join(found, hidden)
+    both = Sightings(*map(np.concatenate, zip(found, hidden, strict=True)))
     logit = both.logit + rng.normal(0, 0.5 * detector.score_noise, len(both.logit))
     xyxy = jitter(both.xyxy, sizes[both.image], detector.localisation, rng)
     order = np.lexsort((-logit, both.image))
-    seen = replace(both, xyxy=xyxy, logit=logit).take(order)
+    seen = both._replace(xyxy=xyxy, logit=logit).take(order)
     return _best_of_each_kind(seen, scenes.vocabulary.person)
 
 
 def jitter(
-    xyxy: FloatArray, sizes: IntArray, amount: FloatArray | float, rng: np.random.Generator
+    xyxy: FloatArray, sizes: IntArray, amount: float, rng: np.random.Generator
 ) -> FloatArray:
     """Move the edges of boxes by normal noise; the boxes stay inside images of the given sizes.
 
@@ -104,11 +97,10 @@ def jitter(
         Boxes in pixels.
     sizes : (N, 2) int array
         Width and height of the image of each box.
-    amount : float or (N,) array
+    amount : float
         Standard deviation, as a share of the box's width and height.
     """
     span = np.maximum(xyxy[:, 2:] - xyxy[:, :2], 1.0)
-    amount = np.broadcast_to(np.asarray(amount, dtype=np.float64), len(xyxy))[:, None]
     edges = xyxy + rng.normal(size=xyxy.shape) * amount * np.tile(span, 2)
     return inside(edges, sizes)
 
@@ -194,16 +186,6 @@ def _background(
         instance=np.full(number, -1),
         xyxy=inside(np.concatenate([centre - span / 2, centre + span / 2], axis=1), sizes[image]),
         logit=np.full(number, BACKGROUND_LOGIT),
-    )
-
-
-def _join(first: Sightings, second: Sightings) -> Sightings:
-    return Sightings(
-        image=np.concatenate([first.image, second.image]),
-        label=np.concatenate([first.label, second.label]),
-        instance=np.concatenate([first.instance, second.instance]),
-        xyxy=np.concatenate([first.xyxy, second.xyxy]),
-        logit=np.concatenate([first.logit, second.logit]),
     )
 
 

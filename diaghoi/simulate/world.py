@@ -83,7 +83,9 @@ def annotations(
     if vocabulary.test_instances is not None:
         frequency = np.maximum(vocabulary.test_instances, 1).astype(np.float64)
     sizes = np.array(SIZES)[rng.choice(len(SIZES), size=images, p=SIZE_SHARES)]
-    theme = vocabulary.class_object[_draw(frequency, images, rng)]
+    theme = vocabulary.class_object[
+        rng.choice(len(frequency), size=images, p=frequency / frequency.sum())
+    ]
     instances = _instances(theme, vocabulary, rng)
     boxes = _boxes(instances, sizes, rng)
     human, object_box = _pairs(instances, images, rng)
@@ -105,10 +107,6 @@ def annotations(
         triplet_verb=verb.astype(np.int32),
         source="simulated annotations",
     )
-
-
-def _draw(weights: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
-    return rng.choice(len(weights), size=count, p=weights / weights.sum())
 
 
 def _instances(theme: IntArray, vocabulary: Vocabulary, rng: np.random.Generator) -> _Instances:
