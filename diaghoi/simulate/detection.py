@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import pairwise
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.arrays.ragged import expand, place_in_group, runs, slices
 from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
 from diaghoi.data.instances import instances
 from diaghoi.data.scenes import Scenes
@@ -59,9 +58,9 @@ def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) ->
         (human score x object score x verb score), of HOI classes only. All scores lie in (0, 1),
         all boxes inside their images.
     """
-    bounds = [*range(0, max(len(annotations), 1), IMAGES_AT_ONCE), len(annotations)]
     return Scenes.concatenate(
-        _detect(annotations.between(first, stop), detector, rng) for first, stop in pairwise(bounds)
+        _detect(annotations.between(part.start, part.stop), detector, rng)
+        for part in slices(len(annotations), IMAGES_AT_ONCE)
     )
 
 
@@ -123,10 +122,8 @@ def _verb_scores(
         Verb score in (0, 1).
     """
     by_object = np.argsort(vocabulary.class_object, kind="stable")
-    in_order = vocabulary.class_object[by_object]
     label = seen.label[pool.object]
-    start = np.searchsorted(in_order, label)
-    count = np.searchsorted(in_order, label, side="right") - start
+    start, count = runs(vocabulary.class_object[by_object], label)
     candidate, row = expand(start, count)
     hoi = by_object[row]
 
@@ -206,9 +203,7 @@ class _Candidates:
 def _candidates(scenes: Scenes, instance_of: IntArray, seen: Sightings) -> _Candidates:
     """Pair every person with everything else in its image, and look the truth up."""
     persons = np.flatnonzero(seen.label == scenes.vocabulary.person)
-    start = np.searchsorted(seen.image, seen.image[persons])
-    count = np.searchsorted(seen.image, seen.image[persons], side="right") - start
-    owner, other = expand(start, count)
+    owner, other = expand(*runs(seen.image, seen.image[persons]))
     human = persons[owner]
     same_instance = (seen.instance[human] == seen.instance[other]) & (seen.instance[other] >= 0)
     different = (human != other) & ~same_instance
@@ -271,9 +266,9 @@ def _spread(
 ) -> IntArray:
     """Draw rows of each image in proportion to their appeal, spread evenly over them."""
     total = np.concatenate([[0.0], np.cumsum(appeal)])
-    first = np.searchsorted(image, np.arange(len(draws)))
-    last = np.searchsorted(image, np.arange(len(draws)), side="right")
-    owner, place = expand(np.zeros(len(draws), dtype=np.int64), np.where(last > first, draws, 0))
+    first, count = runs(image, np.arange(len(draws)))
+    last = first + count
+    owner, place = expand(np.zeros(len(draws), dtype=np.int64), np.where(count > 0, draws, 0))
     share = (place + rng.random(len(place))) / np.maximum(draws[owner], 1)
     point = total[first[owner]] + share * (total[last] - total[first])[owner]
     row = np.searchsorted(total, point, side="right") - 1
@@ -291,6 +286,5 @@ def _sets(key_of_pair: IntArray, scenes: Scenes) -> tuple[IntArray, BoolArray]:
 
 def _look_up(keys: IntArray, wanted: IntArray) -> IntArray:
     """Row of each wanted key among sorted keys; ``len(keys)`` where it is absent."""
-    row = np.searchsorted(keys, wanted)
-    present = np.concatenate([keys, [-2]])[row] == wanted
-    return np.where(present, row, len(keys))
+    row, count = runs(keys, wanted)
+    return np.where(count > 0, row, len(keys))

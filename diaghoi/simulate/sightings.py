@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import place_in_group
+from diaghoi.data.arrays.ragged import place_in_group, runs
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
@@ -163,8 +163,7 @@ def _background(
     # Images without boxes use a row after the last box.
     labels = np.append(scenes.box_label, vocabulary.person)
     boxes = np.concatenate([scenes.box_xyxy, np.zeros((1, 4))])
-    first = np.searchsorted(scenes.box_image, image)
-    count = np.searchsorted(scenes.box_image, image, side="right") - first
+    first, count = runs(scenes.box_image, image)
     some = first + (rng.random(number) * count).astype(np.int64)
 
     choice = rng.random(number)

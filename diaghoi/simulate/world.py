@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, place_in_group
+from diaghoi.data.arrays.ragged import expand, place_in_group, runs
 from diaghoi.data.arrays.types import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
@@ -186,10 +186,7 @@ def _verbs(
 ) -> tuple[IntArray, IntArray]:
     """Draw the verbs of each pair: rows of pairs and verbs, ordered by pair."""
     by_object = np.argsort(vocabulary.class_object, kind="stable")
-    bounds = np.searchsorted(
-        vocabulary.class_object[by_object], np.arange(len(vocabulary.objects) + 1)
-    )
-    pair, row = expand(bounds[label], bounds[label + 1] - bounds[label])
+    pair, row = expand(*runs(vocabulary.class_object[by_object], label))
     verb, weight = vocabulary.class_verb[by_object][row], frequency[by_object][row]
 
     idle = verb == vocabulary.no_interaction
