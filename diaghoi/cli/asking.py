@@ -17,7 +17,8 @@ from diaghoi.formats.pictures.asking import UNITS
 
 if TYPE_CHECKING:
     from diaghoi.language.answers import AnswerStore
-    from diaghoi.language.asking import Client, Endpoint
+    from diaghoi.language.asking import Client
+    from diaghoi.language.endpoint import Endpoint
 
 
 @options_class
@@ -54,13 +55,14 @@ class AskingOptions:
 
     def prices(self, models: int) -> list[tuple[float, float]]:
         """Read the prices of a million tokens in and out; empty if none is given."""
-        from diaghoi.language.asking import read_prices
+        from diaghoi.language.endpoint import read_prices
 
         return read_prices(self.price or [], models)
 
     def client(self, endpoint: Endpoint, **more: Any) -> Client:
         """Make the client of a model."""
-        from diaghoi.language.asking import Client, RetryPolicy
+        from diaghoi.language.asking import Client
+        from diaghoi.language.endpoint import RetryPolicy
 
         limits: dict[str, Any] = {} if self.temperature < 0 else {"temperature": self.temperature}
         return Client(
@@ -118,7 +120,8 @@ class PictureOptions:
     def settings(self, inputs: Sequence[Path | None], *files: Path) -> dict[str, Any]:
         """Check the files, with others to write; return keyword arguments of all that ask."""
         from diaghoi.formats.pictures.folder import Pictures
-        from diaghoi.language.asking import PICTURE_REFUSED, read_endpoint
+        from diaghoi.language.asking import PICTURE_REFUSED
+        from diaghoi.language.endpoint import read_endpoint
 
         endpoint = read_endpoint(self.model, "--model")
         self.asking.prices(1)

@@ -17,7 +17,7 @@ import httpx2
 import openai
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.asking import Endpoint
+from diaghoi.language.endpoint import Endpoint
 
 _LONGEST_REPLY = 1 << 24  # bytes
 _HEADERS = {"accept", "connection", "content-length", "content-type", "host", "user-agent"}

@@ -46,7 +46,7 @@ class Sightings(NamedTuple):
 
     def take(self, rows: IntArray) -> Sightings:
         """Return the given rows."""
-        return Sightings(*(column[rows] for column in self))
+        return Sightings._make(column[rows] for column in self)
 
 
 def sight(
@@ -78,7 +78,7 @@ def sight(
     found = _found(scenes, instance, detector, rng)
     missing = detector.boxes - np.bincount(found.image, minlength=len(scenes))
     hidden = _background(scenes, np.maximum(missing, 0), sizes, rng)
-    both = Sightings(*map(np.concatenate, zip(found, hidden, strict=True)))
+    both = Sightings._make(map(np.concatenate, zip(found, hidden, strict=True)))
     logit = both.logit + rng.normal(0, 0.5 * detector.score_noise, len(both.logit))
     xyxy = jitter(both.xyxy, sizes[both.image], detector.localisation, rng)
     order = np.lexsort((-logit, both.image))

@@ -21,15 +21,12 @@ from diaghoi.exceptions import InputError
 from diaghoi.language.asking import (
     PICTURE_REFUSED,
     Client,
-    Endpoint,
     NoReply,
     Outcome,
     Refused,
-    RetryPolicy,
     ask_all,
-    read_endpoint,
-    read_prices,
 )
+from diaghoi.language.endpoint import Endpoint, RetryPolicy, read_endpoint, read_prices
 
 QUESTION = [
     {"role": "system", "content": "rate"},

@@ -10,7 +10,7 @@ from diaghoi.choice.build.judges import THRESHOLD, Judge, SimilarityJudge, TimeS
 from diaghoi.choice.build.verdict_files import FileJudge
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.language.asking import Endpoint, read_endpoints
+from diaghoi.language.endpoint import Endpoint, read_endpoints
 from diaghoi.semantic.tables.similarity import read_similarity
 
 TIME_SENSITIVE, SIMILARITY, OPTION = "time-sensitive", "similarity:", "--judge"
@@ -27,7 +27,7 @@ def read_models(texts: Sequence[str]) -> dict[str, Endpoint]:
     Raises
     ------
     InputError
-        As :func:`diaghoi.language.asking.read_endpoints`.
+        As :func:`diaghoi.language.endpoint.read_endpoints`.
     """
     models = [text for text in texts if is_address(text)]
     return dict(zip(models, read_endpoints(models, OPTION), strict=True))
