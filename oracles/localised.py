@@ -27,7 +27,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray
 from diaghoi.evaluation.errors import ACTION, ASSOCIATION, BOTH_BOXES
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.action import action

@@ -13,7 +13,7 @@ import matplotlib as mpl
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.output import replacing
 

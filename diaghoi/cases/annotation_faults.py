@@ -11,10 +11,18 @@ from dataclasses import dataclass
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.budget import gathered
-from diaghoi.data.arrays.ragged import expand, expand_in_parts, first_of_run, marked, runs
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.iou import iou_of, reaches
+from diaghoi.data.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    expand,
+    expand_in_parts,
+    first_of_run,
+    marked,
+    runs,
+)
+from diaghoi.data.boxes import iou_of, reaches
+from diaghoi.data.memory import gathered
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import DUPLICATE, TRUE_POSITIVE

@@ -17,8 +17,7 @@ from diaghoi.cases.sentences import (
     shown_score,
 )
 from diaghoi.cases.similarities import COMPARED, KINDS, Similarities
-from diaghoi.data.arrays.ragged import place_in_group
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, place_in_group
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis

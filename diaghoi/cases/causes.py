@@ -41,13 +41,11 @@ from diaghoi.cases.annotation_faults import (
     unlabelled_people,
 )
 from diaghoi.cases.cases import check_single
-from diaghoi.data.arrays.division import ratio
-from diaghoi.data.arrays.ragged import marked
-from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, marked, ratio
+from diaghoi.data.groups import counterparts
 from diaghoi.data.joining import join
+from diaghoi.data.memory import threads
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.time_sensitive import counterparts
 from diaghoi.diagnosis.blocks import block_bounds
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.deciding import deciding_rows

@@ -6,7 +6,7 @@ from dataclasses import asdict
 from typing import Any
 
 from diaghoi.cases.cases import worst_cases
-from diaghoi.data.frame import data_frame
+from diaghoi.data.table import data_frame
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.saved import as_one, scenes_of
 from diaghoi.exceptions import InputError, close_matches

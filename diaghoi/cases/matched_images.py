@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import marked
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.iou import box_iou
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, marked
+from diaghoi.data.boxes import box_iou
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.matching import Match, match

@@ -9,7 +9,7 @@ import numpy as np
 
 from diaghoi.cases.cases import Box, box_of, check_single, size_of
 from diaghoi.cases.sentences import shown_score
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary

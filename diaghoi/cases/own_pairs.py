@@ -13,11 +13,9 @@ import numpy as np
 from diaghoi.cases.annotation_faults import are_one
 from diaghoi.cases.cases import check_single
 from diaghoi.cases.causes import delta_map
-from diaghoi.data.arrays.division import ratio
-from diaghoi.data.arrays.ragged import first_of_run
-from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, first_of_run, ratio
 from diaghoi.data.joining import join
+from diaghoi.data.memory import threads
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.blocks import block_bounds

@@ -9,10 +9,10 @@ import numpy as np
 
 from diaghoi.cases.annotation_faults import are_one
 from diaghoi.cases.matched_images import MatchedImages, NearestBox
-from diaghoi.data.arrays.types import BoolArray, IntArray
-from diaghoi.data.iou import reaches
+from diaghoi.data.arrays import BoolArray, IntArray
+from diaghoi.data.boxes import reaches
+from diaghoi.data.groups import counted_classes
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import counted_classes
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import some_of
 

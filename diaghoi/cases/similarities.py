@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
 
 NEAR, PLAUSIBLE = 0.75, 0.5
 """An error is near from the first similarity on, and plausible above the second. At equal weights a

@@ -15,10 +15,8 @@ import numpy as np
 from diaghoi.cases.annotation_faults import NEAR_DUPLICATE_IOU
 from diaghoi.cases.cases import check_single
 from diaghoi.cases.causes import delta_map
-from diaghoi.data.arrays.division import ratio
-from diaghoi.data.arrays.ragged import expand, marked, runs
-from diaghoi.data.arrays.types import BoolArray, IntArray
-from diaghoi.data.iou import box_iou
+from diaghoi.data.arrays import BoolArray, IntArray, expand, marked, ratio, runs
+from diaghoi.data.boxes import box_iou
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis

@@ -20,7 +20,7 @@ from diaghoi.choice.questions import FIRST, MOST_OPTIONS, Question, Questions
 from diaghoi.choice.replies import UNREAD, read_reply
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.content import Content, load
 
 # Options that evaluators add to questions with fewer than four; picking one picks nothing.

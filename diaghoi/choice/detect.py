@@ -27,9 +27,8 @@ from diaghoi.choice.answers import MISSING, Answer, Answers, in_order
 from diaghoi.choice.classes import Interaction, normalised, object_names
 from diaghoi.choice.joining import by_name, check_named, no_common_image
 from diaghoi.choice.questions import Questions
-from diaghoi.data.arrays.ragged import expand, place_in_group, runs
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.iou import box_iou, reaches
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, expand, place_in_group, runs
+from diaghoi.data.boxes import box_iou, reaches
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.language.open_vocabulary import verb_names

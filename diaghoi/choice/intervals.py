@@ -11,7 +11,7 @@ from typing import Any
 
 from diaghoi.choice.evaluation import ChoiceEvaluation
 from diaghoi.choice.score import METRICS, Tally
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.exceptions import InputError
 from diaghoi.statistics.bootstrap import Bootstrap, bootstrap_of, check_settings
 from diaghoi.statistics.significance import Difference, paired_differences, resampled_alone

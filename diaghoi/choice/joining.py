@@ -8,7 +8,7 @@ from typing import TypeVar
 from diaghoi.choice.questions import Questions
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.v_coco.keys import image_number
 
 Found = TypeVar("Found")

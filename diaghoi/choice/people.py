@@ -18,14 +18,14 @@ import numpy as np
 
 from diaghoi.choice.joining import by_name, check_named
 from diaghoi.choice.questions import Questions
-from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.arrays import BoolArray, FloatArray
+from diaghoi.data.boxes import box_iou
 from diaghoi.data.files import ordinary
-from diaghoi.data.iou import box_iou
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_annotations
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 
 WORDS = {"single": False, "multi": True}
 # Of a number of people: longer ones are mistakes.

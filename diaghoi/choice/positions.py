@@ -19,7 +19,7 @@ import numpy as np
 
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.questions import LETTERS
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray
 from diaghoi.statistics.significance import holm, shown_p
 
 LEVEL = 0.05

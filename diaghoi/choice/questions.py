@@ -19,11 +19,11 @@ import numpy as np
 import numpy.typing as npt
 
 from diaghoi.choice.classes import ARTICLE, PERSON, Classes, Interaction, classes_of, parse_option
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray
 from diaghoi.data.protocol import HICO_DET, Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.content import load
 from diaghoi.formats.datasets import vocabulary
 

@@ -27,8 +27,7 @@ import numpy as np
 
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.classes import Interaction
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratios
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array

@@ -8,8 +8,7 @@ import numpy as np
 
 from diaghoi.choice.answers import Answers
 from diaghoi.choice.score import Tally
-from diaghoi.data.arrays.division import ratio
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, ratio
 
 
 def selection_rates(answers: Answers, counts: Tally) -> dict[str, Any]:

@@ -11,7 +11,7 @@ from contextlib import suppress
 
 from diaghoi.cli.commands import app
 from diaghoi.cli.stopping import WORDS, stoppable
-from diaghoi.data.arrays.allocation import keep_freed_memory
+from diaghoi.data.memory import keep_freed_memory
 from diaghoi.exceptions import InputError, speaking_of_options
 from diaghoi.formats.base import OwnDataError
 from diaghoi.formats.own_data import draft as drafted

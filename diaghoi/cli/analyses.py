@@ -15,9 +15,9 @@ from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import InputFiles, Inputs
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.slices import RESAMPLES, Slices, slices
+from diaghoi.data.attributes import Own, read_tags
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.tags import Own, read_tags
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis import rosetta
 from diaghoi.diagnosis.diagnose import diagnose

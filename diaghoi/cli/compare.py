@@ -24,7 +24,7 @@ from diaghoi.comparison.results import is_semantic, other_protocol, read_result,
 from diaghoi.comparison.selection import check_table_names, has_overview, selected
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import Model, Study, check_models, read_studies
-from diaghoi.data.arrays.types import StrArray
+from diaghoi.data.arrays import StrArray
 from diaghoi.data.joining import alike, shared_images
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from diaghoi.cli import options
 from diaghoi.cli.options import option, options_class
 from diaghoi.cli.progress import Progress
-from diaghoi.data.arrays.threads import cores
+from diaghoi.data.memory import cores
 from diaghoi.exceptions import InputError, close_matches
 
 if TYPE_CHECKING:

@@ -16,9 +16,8 @@ from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import ProtocolOptions, check_annotations, check_choice
 from diaghoi.comparison.results import read_result, read_semantic
 from diaghoi.comparison.study import Study, read_studies
-from diaghoi.data.arrays.allocation import rarely_collected
-from diaghoi.data.arrays.threads import cores
 from diaghoi.data.groups import find_class
+from diaghoi.data.memory import cores, rarely_collected
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, some_of
 

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_
 
 import typer
 
-from diaghoi.data.arrays.budget import DEFAULT, MOST, VARIABLE, allowing
+from diaghoi.data.memory import DEFAULT_MEGABYTES, MEMORY_VARIABLE, MOST_MEGABYTES, allowing
 from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches, number_of
@@ -303,10 +303,10 @@ class _Always:
         None,
         rare=True,
         min=1,
-        max=MOST,
+        max=MOST_MEGABYTES,
         metavar="MB",
-        help=f"What a single image, or compressed arrays, may take of memory [{DEFAULT}; "
-        f"{VARIABLE} of the environment].",
+        help=f"What a single image, or compressed arrays, may take of memory [{DEFAULT_MEGABYTES}; "
+        f"{MEMORY_VARIABLE} of the environment].",
     )
     help_all: bool = option(
         False, callback=_show_all, is_eager=True, help="Show rare options, too, and exit."

@@ -12,11 +12,11 @@ from diaghoi.cli import options
 from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
 from diaghoi.cli.options import Key, keyed, option, options_class
 from diaghoi.cli.progress import Progress
-from diaghoi.data.arrays.types import StrArray
+from diaghoi.data.arrays import StrArray
+from diaghoi.data.boxes import LAYOUTS
 from diaghoi.data.groups import UnclearBaseError, read_groups
 from diaghoi.data.groups import zero_shot as zero_shot_split
 from diaghoi.data.joining import only_images, shared_images
-from diaghoi.data.pixels import LAYOUTS
 from diaghoi.data.protocol import Group, Protocol, spelt
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource, Source

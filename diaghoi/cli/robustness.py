@@ -22,7 +22,7 @@ from diaghoi.cli.options import Key, argument, option, options_class, with_optio
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import ProtocolOptions, ReadingOptions
 from diaghoi.comparison.selection import names_of
-from diaghoi.data.arrays.threads import cores
+from diaghoi.data.memory import cores
 from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
 from diaghoi.robustness.corruptions.registry import (

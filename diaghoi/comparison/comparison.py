@@ -23,9 +23,8 @@ from diaghoi.comparison.slice_tables import slice_tables
 from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.study import StudyModel, check_models
 from diaghoi.comparison.tables import by_stage, means_of
-from diaghoi.data.frame import data_frame
 from diaghoi.data.protocol import title_of
-from diaghoi.data.table import Cell, Row, Table
+from diaghoi.data.table import Cell, Row, Table, data_frame
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.methods import OneScreen

@@ -25,7 +25,7 @@ from diaghoi.comparison.results import (
 )
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
-from diaghoi.data.arrays.division import ratio
+from diaghoi.data.arrays import ratio
 from diaghoi.data.table import Better, Cell, Column, Table, Unit
 from diaghoi.diagnosis.variants import variant_title
 from diaghoi.evaluation.means import TITLES

@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import BoolArray, IntArray
-from diaghoi.data.attributes import FEW, Slice, attribute_slices
-from diaghoi.data.frame import data_frame
+from diaghoi.data.arrays import BoolArray, IntArray
+from diaghoi.data.attributes import FEW, Own, Slice, attribute_slices, tag_slices
+from diaghoi.data.memory import threads
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.tags import Own, tag_slices
+from diaghoi.data.table import data_frame
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.statistics.bootstrap import (

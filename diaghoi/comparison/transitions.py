@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
-from diaghoi.data.frame import data_frame
+from diaghoi.data.arrays import BoolArray, IntArray
+from diaghoi.data.table import data_frame
 from diaghoi.diagnosis.alignment import check_same_annotations, image_numbers
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import (

@@ -1,4 +1,4 @@
-"""Named groups of HOI classes: zero-shot splits, and a user's own."""
+"""Groups of HOI classes: which classes count, the splits of data sets, and a user's own groups."""
 
 from __future__ import annotations
 
@@ -9,10 +9,113 @@ from typing import Any
 
 import numpy as np
 
+from diaghoi.data.arrays import BoolArray, marked
 from diaghoi.data.files import ordinary
-from diaghoi.data.protocol import Group
-from diaghoi.data.vocabulary import Vocabulary, facts
+from diaghoi.data.protocol import PROTOCOLS, Group, Protocol
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, facts
 from diaghoi.exceptions import InputError, close_matches
+
+
+def counted_classes(protocol: Protocol, vocabulary: Vocabulary) -> BoolArray:
+    """(C,) true for the HOI classes that count."""
+    if protocol.classes == "interactions":
+        return vocabulary.interacting
+    if protocol.classes == "roles" and vocabulary.agents is not None:
+        return ~vocabulary.agents
+    if protocol.classes == "evaluated" and vocabulary.evaluated is not None:
+        return vocabulary.evaluated
+    return np.ones(len(vocabulary), dtype=bool)
+
+
+def split_classes(protocol: Protocol, vocabulary: Vocabulary) -> dict[str, BoolArray]:
+    """Return (C,) masks of the groups of classes that are reported.
+
+    They are ``full``, those of the data set (``rare`` and ``non_rare``, for instance) and the
+    groups of the protocol.
+    """
+    counted = counted_classes(protocol, vocabulary)
+    splits = vocabulary.splits
+    if protocol.rare == "test" and vocabulary.test_instances is not None:
+        rare = vocabulary.test_instances < 10
+        splits = {"rare": rare, "non_rare": ~rare}
+    masks = {"full": counted} | {name: counted & members for name, members in splits.items()}
+    for group in protocol.groups:
+        masks[group.name] = counted & marked(np.array(group.classes), len(vocabulary))
+    return masks
+
+
+def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
+    """Refuse a protocol that cannot be used on a data set, with an ``InputError``.
+
+    Roles of people, and verbs as classes, need a protocol for them.
+    """
+
+    def fits(protocol: Protocol) -> bool:
+        by_person = vocabulary.agents is not None
+        by_verb = vocabulary.any_object and not by_person
+        return (protocol.pairing == "person", protocol.classes == "verbs") == (by_person, by_verb)
+
+    if not fits(protocol):
+        fitting = ", ".join(each.name for each in PROTOCOLS.values() if fits(each))
+        other = f"choose {fitting}"
+        if protocol.name in VOCABULARIES and VOCABULARIES[protocol.name]().of == vocabulary.name:
+            other = f"give --dataset {protocol.name}, or choose {fitting}"
+        raise InputError(f"protocol {protocol.name} is not for {vocabulary.name}; {other}")
+    if protocol.rare == "test" and vocabulary.test_instances is None:
+        raise InputError(f"{vocabulary.name} has no rare classes by test instances")
+
+
+def time_sensitive(vocabulary: Vocabulary) -> BoolArray | None:
+    """(C,) mark the time-sensitive classes; None for data sets without a list: all but HICO-DET."""
+    classes = _time_sensitive(vocabulary)
+    if classes is None:
+        return None
+    return marked(np.array([hoi for hoi, *_ in classes]), len(vocabulary))
+
+
+def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
+    """Return the (C, C) table of time-sensitive classes, its rows, and their counterparts.
+
+    None for data sets without a list, which are all but HICO-DET.
+    """
+    classes = _time_sensitive(vocabulary)
+    if classes is None:
+        return None
+    table = np.zeros((len(vocabulary), len(vocabulary)), dtype=bool)
+    for hoi, *others in classes:
+        table[hoi, others] = True
+    return table
+
+
+def _time_sensitive(vocabulary: Vocabulary) -> list[list[int]] | None:
+    """List each time-sensitive class with its counterparts behind it."""
+    if vocabulary.name != "hico-det":
+        return None
+    objects, verbs = vocabulary.objects, vocabulary.verbs
+    return [
+        [
+            int(vocabulary.class_of[objects.index(row["object"]), verbs.index(verb)])
+            for verb in (row["verb"], *row["counterparts"].split())
+        ]
+        for row in facts("hico_det_time_sensitive.csv")
+    ]
+
+
+def annotated_objects(annotations: Scenes) -> BoolArray:
+    """Return (N, objects) true where a box of the category is annotated (Known Object).
+
+    All listed boxes count, also those in no triplet. Every image has people, so the category of
+    people needs a person as the object of a triplet.
+    """
+    vocabulary = annotations.vocabulary
+    objects = np.zeros((len(annotations), len(vocabulary.objects)), dtype=bool)
+    shown = annotations.box_label != vocabulary.person
+    targets = annotations.pair_object[annotations.triplet_pair]
+    shown[targets[targets >= 0]] = True
+    objects[annotations.box_image[shown], annotations.box_label[shown]] = True
+    return objects
+
 
 # How many classes must be all those of some objects, or of some verbs, to be hardly so by chance.
 ENOUGH = 10
@@ -34,21 +137,15 @@ def zero_shot_splits(vocabulary: Vocabulary) -> dict[str, tuple[int, ...]]:
 
 
 def zero_shot(name: str, vocabulary: Vocabulary) -> tuple[Group, ...]:
-    """Return the unseen and the seen classes of a zero-shot split; its case does not matter.
-
-    Raises
-    ------
-    InputError
-        For a name that is not known.
-    """
-    known = zero_shot_splits(vocabulary)
-    for each, unseen in known.items():
-        if each.lower() == name.lower():
-            return seen_and_unseen(unseen, vocabulary)
-    raise InputError(
-        f"unknown zero-shot split '{name}'{close_matches(name, known)}; known for "
-        f"{vocabulary.name}: {', '.join(known) or 'none'}; give others with --groups FILE"
-    )
+    """Return the unseen and the seen classes of a zero-shot split; its case does not matter."""
+    splits = zero_shot_splits(vocabulary)
+    unseen = {split.lower(): classes for split, classes in splits.items()}.get(name.lower())
+    if unseen is None:
+        raise InputError(
+            f"unknown zero-shot split '{name}'{close_matches(name, splits)}; known for "
+            f"{vocabulary.name}: {', '.join(splits) or 'none'}; give others with --groups FILE"
+        )
+    return seen_and_unseen(unseen, vocabulary)
 
 
 def seen_and_unseen(unseen: Sequence[int], vocabulary: Vocabulary) -> tuple[Group, ...]:
@@ -107,8 +204,8 @@ def read_groups(
     groups = []
     for name, members in lists.items():
         where = f"{path}: group '{name}'"
-        classes = sorted({find_class(where, one, vocabulary, base) for one in members})
-        groups.append(Group(name, tuple(classes)))
+        classes = {find_class(where, member, vocabulary, base) for member in members}
+        groups.append(Group(name, tuple(sorted(classes))))
     if [group.name for group in groups] == ["unseen"]:
         return seen_and_unseen(groups[0].classes, vocabulary)
     return tuple(groups)
@@ -119,26 +216,24 @@ def _base_of(
 ) -> tuple[int, list[str]]:
     """Find whether the numbers of groups count from 0 or from 1, and what says that it is 0."""
     numbers = {name: {one for one in each if type(one) is int} for name, each in lists.items()}
-    numbers = {name: each for name, each in numbers.items() if each}
-    every = set().union(*numbers.values())
+    numbers = {name: members for name, members in numbers.items() if members}
+    every, last = set().union(*numbers.values()), len(vocabulary)
     if every <= {0}:
         # Without numbers there is nothing to find; 0 alone is more likely a slip.
         return 1, []
-    last = len(vocabulary)
     if any(not 0 <= number <= last for number in every) or {0, last} <= every:
         return int(0 not in every), []  # finding the classes says what is wrong
     shown: dict[int, str] = {}
     for name, members in numbers.items():
-        sets = [{number - base for number in members} for base in (0, 1)]
-        kinds = [_kind(classes, vocabulary) for classes in sets]
-        kinds = [f"'{name}' is {kind}" if kind else "" for kind in kinds]
-        kinds = [
-            f"'{name}' holds {end}" if end in members else kind
+        kinds = [_kind({number - base for number in members}, vocabulary) for base in (0, 1)]
+        # What says that the numbers count from 0, and from 1.
+        signs = [
+            f"holds {end}" if end in members else kind and f"is {kind}"
             for end, kind in zip((0, last), kinds, strict=True)
         ]
-        if any(kinds) and not all(kinds):
-            base = int(not kinds[0])
-            shown.setdefault(base, kinds[base])
+        if any(signs) and not all(signs):
+            base = int(not signs[0])
+            shown.setdefault(base, f"'{name}' {signs[base]}")
     if len(shown) == 2:
         raise InputError(
             f"{file}: counted from 0, {shown[0]}, but counted from 1, {shown[1]}: count the "
@@ -182,12 +277,8 @@ def _kind(classes: set[int], vocabulary: Vocabulary) -> str:
 def find_class(where: str, given: Any, vocabulary: Vocabulary, base: int = 1) -> int:
     """Find the HOI class that a number, counted from ``base``, or a name means.
 
-    Hyphens and underscores are as good as spaces.
-
-    Raises
-    ------
-    InputError
-        Where there is no such class; ``where`` says where it was asked for.
+    Hyphens and underscores are as good as spaces; ``where`` begins the message about an unknown
+    class.
     """
     numbers = vocabulary.class_named
     # JSON's true would be class 1.
@@ -195,12 +286,11 @@ def find_class(where: str, given: Any, vocabulary: Vocabulary, base: int = 1) ->
     if 0 <= number < len(vocabulary):
         return number
     name = str(given).replace("_", " ")
+    if name not in numbers:
+        plain = name.replace("-", " ")
+        name = next((each for each in numbers if each.replace("-", " ") == plain), name)
     if name in numbers:
         return numbers[name]
-    plain = name.replace("-", " ")
-    for each, hoi in numbers.items():
-        if each.replace("-", " ") == plain:
-            return hoi
     raise InputError(
         f"{where}: unknown class {given!r:.60}{close_matches(name, numbers)}; give a "
         f"number from {base} to {len(vocabulary) - 1 + base} or a name like '{next(iter(numbers))}'"

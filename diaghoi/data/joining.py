@@ -1,16 +1,17 @@
-"""Bringing annotations and predictions to one list of images."""
+"""Bring annotations and predictions to one list of images; compare two annotation files."""
 
 from __future__ import annotations
 
 import re
+from collections import Counter
 from dataclasses import dataclass
 from pathlib import PurePath
-from typing import cast, overload
+from typing import NamedTuple, cast, overload
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, StrArray
-from diaghoi.data.pixels import in_pixels
+from diaghoi.data.arrays import BoolArray, StrArray
+from diaghoi.data.boxes import in_pixels
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes, SceneSource, Source, filled_in
 from diaghoi.exceptions import InputError
@@ -40,16 +41,8 @@ def join(
     scores are ranked in that order. Images that are not annotated follow by name. So nothing
     depends on the order of the images in the prediction file. Images are joined by name, as
     :func:`named_alike` does; where a file has no names, by position. Boxes that are fractions of
-    their image become pixels (:func:`in_pixels`).
-
-    Predictions are those of the ``protocol`` (:func:`under`).
-
-    Returns
-    -------
-    annotations, predictions : Scenes or other source of scenes
-        With the same images.
-    joined : Joined
-        Which side each image comes from.
+    their image become pixels (:func:`in_pixels`). Predictions are those that the ``protocol`` sees
+    (:func:`under`).
 
     Raises
     ------
@@ -57,18 +50,18 @@ def join(
         Where no image is shared, or images without names differ in number.
     """
     predictions = alike(annotations, under(protocol, predictions))
-    if not (annotations.named and predictions.named):
+    by_position = not (annotations.named and predictions.named)
+    if by_position:
         if len(annotations) != len(predictions):
             raise InputError(
                 f"{predictions.source or 'predictions'}: images can only be joined by position, "
                 f"because one of the files has no image names, but there are {len(predictions)} "
                 f"predicted and {len(annotations)} annotated images; add a 'filename' to each image"
             )
-        everywhere = np.ones(len(annotations), dtype=bool)
-        names = annotations.names if annotations.named else predictions.names
-        joined = Joined(annotated=everywhere, predicted=everywhere)
-        return annotations.with_names(names), predictions.with_names(names), joined
-    if np.array_equal(annotations.names, predictions.names):
+        everything = annotations.names if annotations.named else predictions.names
+        annotations = annotations.with_names(everything)
+        predictions = predictions.with_names(everything)
+    if by_position or np.array_equal(annotations.names, predictions.names):
         everywhere = np.ones(len(annotations), dtype=bool)
         return annotations, predictions, Joined(annotated=everywhere, predicted=everywhere)
 
@@ -84,8 +77,7 @@ def join(
             f"'{predictions.names[0]}' here and '{names[0]}' there; are these predictions for "
             "another split or data set?"
         )
-    further = sorted(position)
-    everything = annotations.names
+    everything, further = annotations.names, sorted(position)
     if further:
         everything = np.array([*names, *further], dtype=np.str_)
         annotations = annotations.with_names(everything)
@@ -108,7 +100,7 @@ def under(protocol: Protocol | None, predictions: Source) -> Source:
 def alike(annotations: SceneSource, predictions: Source) -> Source:
     """Give predictions the names and the unit of the annotations.
 
-    See :func:`named_alike` and :func:`~diaghoi.data.pixels.in_pixels`.
+    See :func:`named_alike` and :func:`~diaghoi.data.boxes.in_pixels`.
     """
     return in_pixels(annotations, named_alike(annotations, predictions))
 
@@ -119,16 +111,6 @@ def named_alike(annotations: SceneSource, predictions: Source) -> Source:
     Code bases call ``HICO_test2015_00000683.jpg`` also ``HICO_test2015_00000683`` or 683. Nothing
     is renamed if the files share a name, or if two images would get the same one; numbers count
     only where the names of one file are nothing else, as other splits have the same numbers.
-
-    Parameters
-    ----------
-    annotations, predictions : Scenes or other source of scenes
-        With their own names.
-
-    Returns
-    -------
-    Scenes or other source of scenes
-        The predictions.
     """
     theirs, mine = annotations.names.tolist(), predictions.names.tolist()
     if not (mine and theirs) or not (annotations.named and predictions.named):
@@ -157,10 +139,7 @@ def _number(name: str) -> str | None:
 def shared_images(*names: StrArray) -> StrArray:
     """Return the names of the images that all files hold, sorted.
 
-    Parameters
-    ----------
-    *names : (N,) str array
-        Those of each file; of predictions as :func:`alike` gives them.
+    Names of predictions are as :func:`alike` gives them.
 
     Raises
     ------
@@ -186,13 +165,43 @@ def only_images(scenes: Source, names: StrArray) -> Source | Scenes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Joined:
-    """Where the images of a joined pair of scenes come from.
-
-    Parameters
-    ----------
-    annotated, predicted : (N,) bool array
-        Whether the image is in the annotation file, and in the prediction file.
-    """
+    """Whether each image of joined scenes is in the annotation and in the prediction file."""
 
     annotated: BoolArray
     predicted: BoolArray
+
+
+class Differences(NamedTuple):
+    """Counts of the images and annotated triplets that only one of two annotation files has."""
+
+    images: int
+    other_images: int
+    triplets: int
+    other_triplets: int
+
+
+def differences(annotations: Scenes, others: Scenes) -> Differences:
+    """Count the images and annotated triplets that only one of two files of a data set has.
+
+    Images are joined by name, stem or number. Triplets are the same if they have the same image,
+    HOI class and boxes to the pixel.
+    """
+    others = named_alike(annotations, others)
+    mine, theirs = (set(scenes.names.tolist()) for scenes in (annotations, others))
+    here, there = _triplets(annotations), _triplets(others)
+    return Differences(
+        images=len(mine - theirs),
+        other_images=len(theirs - mine),
+        triplets=(here - there).total(),
+        other_triplets=(there - here).total(),
+    )
+
+
+def _triplets(scenes: Scenes) -> Counter[tuple[object, ...]]:
+    pair = scenes.triplet_pair
+    human, objects = scenes.pair_human[pair], scenes.pair_object[pair]
+    # Boxes to the pixel: code bases clip, and count from zero or one, to less than that.
+    box = np.concatenate([scenes.box_xyxy, np.full((1, 4), -1.0)]).round()
+    rows = np.column_stack([scenes.triplet_class, scenes.triplet_verb, box[human], box[objects]])
+    names = scenes.names[scenes.triplet_image].tolist()
+    return Counter((name, *row) for name, row in zip(names, rows.tolist(), strict=True))

@@ -7,26 +7,18 @@ choices, so that two numbers are only compared when they mean the same.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches
 
 
 class Group(NamedTuple):
-    """A named group of HOI classes that is reported beside the full mean.
-
-    Parameters
-    ----------
-    name : str
-        Key in results and title in tables.
-    classes : tuple of int
-        HOI classes, counted from zero.
-    """
+    """A group of HOI classes, counted from zero, that is reported by name beside the full mean."""
 
     name: str
     classes: tuple[int, ...]
@@ -50,6 +42,15 @@ GROUPS = "groups"
 # The groups in a signature or a line: users name them, but a number of classes ends the list.
 _LISTED = re.compile(rf" ?\| ?{GROUPS}: (.*\(\d+\))(?= ?\||$)", re.DOTALL)
 
+_CLASSES = {
+    "all": "all",
+    "interactions": "no_interaction left out",
+    "roles": "actions with a role",
+    "evaluated": "those marked for evaluation",
+    "verbs": "verbs, whatever the object",
+}
+_CLAIMS = {"first left": "the first annotation left", "all left": "all annotations left"}
+
 # Keys of results, beside which the names of groups are keys too.
 RESERVED = (
     *("full", "zero_shot", "rare", "non_rare", "thesis", "harmonic"),
@@ -71,9 +72,9 @@ class Protocol:
     name : str
         The name that tables, figures and files print.
     classes : {"all", "interactions", "roles", "evaluated", "verbs"}
-        Which HOI classes count: all, those of real interactions (not of the verb
-        `no_interaction`), those with a role for an object, those that the data set marks for
-        evaluation, or all of a data set whose classes are verbs, whatever the object.
+        Which HOI classes count: all, those of real interactions (not of the verb `no_interaction`),
+        those with a role for an object, those that the data set marks for evaluation, or all of a
+        data set whose classes are verbs, whatever the object.
     pairing : {"triplet", "person"}
         How a prediction meets its annotation: by both boxes, categories included (HICO-DET), or by
         the person it overlaps most, and then the role (V-COCO, where categories do not count).
@@ -85,14 +86,12 @@ class Protocol:
         nothing found; None for all.
     duplicates : {"not assigned", "assigned"}
         Whether a duplicate may be assigned to another annotated triplet that nothing found, as in
-        the published Diag-HOI code. Its paper repairs an error to make it a true positive (appendix
-        B), and a duplicate is removed.
+        the published Diag-HOI code. By its paper (appendix B) a duplicate is removed.
     fitting_boxes : {"own", "stored at the rank"}
         By which boxes a wrong prediction fits an annotated triplet that it may be assigned to.
-        "stored at the rank" is a defect of the published Diag-HOI code on V-COCO, which keeps boxes
-        in the order of the file and looks them up in that of the scores: the k-th best prediction
-        of an image and a role is taken for the k-th stored one, so that the order of the file
-        changes the cost of errors. Labels, and mAP before repairs, do not change.
+        "stored at the rank" is a defect of the published Diag-HOI code on V-COCO: the k-th best
+        prediction of an image and a role is taken for the k-th stored one, so that the order of the
+        file changes the cost of errors. Labels, and mAP before repairs, do not change.
     average_precision : {"11-point", "area", "101-point"}
         Mean of the highest precision at recall 0, 0.1 ... 1, area under the envelope of the
         precision-recall curve (equation 1 of the Diag-HOI paper), or the mean at 0, 0.01 ... 1, as
@@ -103,8 +102,7 @@ class Protocol:
         when it has none it counts 0 in the full mean and is left out of rare and non-rare.
     class_without_prediction : {"counted", "left out of groups"}
         Whether an annotated class that no prediction names counts, 0, in the means of groups of
-        classes. "left out of groups" is what HOICLIP's code does: such a class counts in the full
-        mean alone.
+        classes. By HOICLIP's code ("left out of groups") it counts in the full mean alone.
     class_without_annotation : {"left out", "zero", "zero in groups"}
         What a class counts that has no annotations in these images, or is left without any where
         missed triplets are repaired. "zero" is what CMD-SE's code does, which divides by the number
@@ -190,68 +188,48 @@ class Protocol:
     @property
     def choices(self) -> dict[str, str]:
         """All choices in words, by what is chosen; empty where that says it all."""
-        groups = ", ".join(f"{group.name} ({len(group.classes)})" for group in self.groups)
-        counted = {
-            "all": "all",
-            "interactions": "no_interaction left out",
-            "roles": "actions with a role",
-            "evaluated": "those marked for evaluation",
-            "verbs": "verbs, whatever the object",
-        }
+        person, levels = self.pairing == "person", self.levels_from.replace("both", "from both")
         boxes = f"IoU {'>' if self.strict else '>='} {_exact(self.iou)}, {self.boxes} boxes"
         if self.added_to_union:
             boxes += f", union + {_exact(self.added_to_union)}"
-        claims = {"first left": "the first annotation left", "all left": "all annotations left"}
-        taken = {"claims": claims[self.claim]} if self.claim in claims else {}
-        if self.pairing == "triplet" and self.missing_role == "anything":
-            taken["a role without annotated box fits"] = self.missing_role
-        matching = {
-            "triplet": taken,
-            "person": {
-                "matched by the person, then the role": "",
-                "a role without annotated box fits": self.missing_role,
-            },
-        }
+        role = self.missing_role if person else self._unless("missing_role")
+        if self.average_precision == "101-point":
+            levels = levels.replace("tenths", "hundredths")
+        rare = None if self.classes == "roles" or self.rare == "described" else self.rare
+        # Without a value, None, a choice is not said.
         choices = {
-            "classes": counted[self.classes],
-            **matching[self.pairing],
+            "classes": _CLASSES[self.classes],
+            "matched by the person, then the role": "" if person else None,
+            "claims": None if person else _CLAIMS.get(self.claim),
+            "a role without annotated box fits": role,
             "AP": self.average_precision,
             "class without true positive": self.class_without_true_positive,
             boxes: "",
+            "class without prediction": self._unless("class_without_prediction"),
+            "class without annotation": self._unless("class_without_annotation"),
+            "rare": rare and f"< 10 {rare} instances",
+            CUT: AS_GIVEN if self.top is None else f"top {self.top} per image",
+            RANKING: self._unless("ranking", AS_ONE),
+            f"AP by the best {self.top_of_class} of a class": self._unless("top_of_class", ""),
+            "images without predictions": self.images_without_predictions,
+            "images without annotations": self._unless("images_without_annotations"),
+            "assigned": self._unless("considered", f"{self.considered} best per image"),
+            "duplicates": self._unless("duplicates"),
+            "boxes that decide what is assigned": self._unless("fitting_boxes"),
+            GROUPS: ", ".join(f"{name} ({len(members)})" for name, members in self.groups) or None,
+            "recall levels": self._unless("levels_from", levels),
+            "equal scores of repaired images": self._unless("repaired_ties"),
+            "equal action scores": self._unless("action_ties", f"by {self.action_ties}"),
+            "pair recall": self._unless("single_precision_recall", "32 bits"),
         }
-        if self.class_without_prediction != "counted":
-            choices["class without prediction"] = self.class_without_prediction
-        if self.class_without_annotation != "left out":
-            choices["class without annotation"] = self.class_without_annotation
-        if self.classes != "roles" and self.rare != "described":
-            choices["rare"] = f"< 10 {self.rare} instances"
-        choices[CUT] = AS_GIVEN if self.top is None else f"top {self.top} per image"
-        if self.ranking == "as one":
-            choices[RANKING] = AS_ONE
-        if self.top_of_class:
-            choices[f"AP by the best {self.top_of_class} of a class"] = ""
-        choices["images without predictions"] = self.images_without_predictions
-        if self.images_without_annotations == "left out":
-            choices["images without annotations"] = "left out"
-        if self.considered:
-            choices["assigned"] = f"{self.considered} best per image"
-        if self.duplicates != "not assigned":
-            choices["duplicates"] = self.duplicates
-        if self.fitting_boxes != "own":
-            choices["boxes that decide what is assigned"] = self.fitting_boxes
-        if groups:
-            choices[GROUPS] = groups
-        if self.levels_from != "zero":
-            levels = self.levels_from.replace("both", "from both")
-            hundred = self.average_precision == "101-point"
-            choices["recall levels"] = levels.replace("tenths", "hundredths") if hundred else levels
-        if self.repaired_ties != "input":
-            choices["equal scores of repaired images"] = self.repaired_ties
-        if self.action_ties != "input":
-            choices["equal action scores"] = f"by {self.action_ties}"
-        if self.single_precision_recall:
-            choices["pair recall"] = "32 bits"
-        return choices
+        return {choice: value for choice, value in choices.items() if value is not None}
+
+    def _unless(self, field: str, words: str | None = None) -> str | None:
+        """Give the value of a choice, in other words if there are any; None for its default."""
+        value = getattr(self, field)
+        if value == getattr(Protocol, field):
+            return None
+        return str(value) if words is None else words
 
     @property
     def signature(self) -> str:
@@ -296,23 +274,18 @@ class Protocol:
         """Pixels by which a box is wider than the distance of its edges: 1 for inclusive boxes."""
         return 1.0 if self.boxes == "inclusive" else 0.0
 
-    def matches_like(self, other: Protocol) -> bool:
-        """Whether both protocols find the same true positives in every class."""
-        fields = ("missing_role", "claim")
-        same_rule = all(getattr(self, field) == getattr(other, field) for field in fields)
-        return self.overlaps_like(other) and same_rule
+    def agrees(self, other: Protocol, choices: Sequence[str]) -> bool:
+        """Compare some choices, such as :data:`MATCHING`, with those of another protocol."""
+        return all(getattr(self, field) == getattr(other, field) for field in choices)
 
-    def overlaps_like(self, other: Protocol) -> bool:
-        """Whether boxes meet the same boxes under both protocols."""
-        # Which classes count does not matter: all are matched.
-        same_threshold = (self.iou, self.strict) == (other.iou, other.strict)
-        return self.measures_like(other) and same_threshold
 
-    def measures_like(self, other: Protocol) -> bool:
-        """Whether the same boxes are compared, and have the same IoU, under both protocols."""
-        fields = ("pairing", "boxes", "added_to_union")
-        return all(getattr(self, field) == getattr(other, field) for field in fields)
-
+# Which classes count does not matter to these: all are matched.
+MEASURING = ("pairing", "boxes", "added_to_union")
+"""The choices by which boxes are compared and have the same IoU."""
+OVERLAPPING = (*MEASURING, "iou", "strict")
+"""Those by which boxes meet the same boxes."""
+MATCHING = (*OVERLAPPING, "missing_role", "claim")
+"""Those by which true positives are the same in every class."""
 
 HICO_DET = Protocol(name="hico-det", classes="all")
 V_COCO_1 = Protocol(
@@ -407,24 +380,21 @@ PROTOCOLS = {
 }
 
 
+_KINDS = {
+    field: kind
+    for field, kind in get_type_hints(Protocol).items()
+    if field not in ("name", "groups")
+}
+"""The types of the choices that a text can set."""
+
+
 def _exact(number: float) -> str:
     """Print a number so that it is read back as it is."""
     return repr(float(number)).removesuffix(".0")
 
 
 def choices_of(signature: str) -> dict[str, str]:
-    """Read the choices back out of a signature, which is all that saved results hold of them.
-
-    Parameters
-    ----------
-    signature : str
-        As from :attr:`Protocol.signature`.
-
-    Returns
-    -------
-    dict
-        Equal to :attr:`Protocol.choices`.
-    """
+    """Read :attr:`Protocol.choices` back out of a signature, all that saved results hold."""
     listed = _LISTED.search(signature)
     phrases = phrases_of(_LISTED.sub(f"{SEPARATOR}{GROUPS}: ", signature))
     parts = (phrase.partition(": ") for phrase in phrases)
@@ -439,15 +409,8 @@ VERSION = "diaghoi."
 def short_signature(name: str, signature: str) -> str:
     """Shorten a signature to one line for a paper: ``hico-det-520|11pt|zero|iou.5|rare.train``.
 
-    :func:`protocol` reads the line back.
-
-    Parameters
-    ----------
-    name : str
-        The name of the protocol, which stands for the choices that are not spelt out.
-    signature : str
-        As from :attr:`Protocol.signature`; of the other choices only those appear, in full words,
-        that differ from what the name stands for.
+    The name stands for the choices of that protocol. Of others only those appear, in full words,
+    that differ. :func:`protocol` reads the line back.
     """
     return BAR.join((name, *_short_parts(name, choices_of(signature))))
 
@@ -457,22 +420,17 @@ def _short_parts(name: str, choices: Mapping[str, str]) -> list[str]:
     usual = PROTOCOLS.get(name, Protocol(name=name, classes="all")).choices
     parts = []
     for choice, value in choices.items():
-        if choice == "AP":
-            parts.append(value.replace("-point", "pt"))
-        elif choice == "class without true positive":
-            parts.append(value.replace(" ", "-"))
+        if choice in ("AP", "class without true positive") or (choice, value) == (RANKING, AS_ONE):
+            parts.append(value.replace("-point", "pt").replace(" ", "-"))
         elif choice == "rare":
             parts.append(f"rare.{value.split()[2]}")
-        elif choice == RANKING and value == AS_ONE:
-            parts.append(value.replace(" ", "-"))
-        elif choice == CUT and value != AS_GIVEN:
-            parts.append(f"top.{value.split()[1]}")
+        elif choice == CUT:
+            parts += [] if value == AS_GIVEN else [f"top.{value.split()[1]}"]
         elif choice.startswith("IoU "):
             level, _, boxes = choice.removeprefix("IoU ").partition(", ")
             parts.append(f"iou{level.removeprefix('>= ').replace('> ', '>').replace('0.', '.')}")
-            if boxes and not any(each.endswith(boxes) for each in usual):
-                parts.append(boxes)
-        elif choice != CUT and (choice not in usual or usual[choice] != value):
+            parts += [] if any(each.endswith(boxes) for each in usual) else [boxes]
+        elif usual.get(choice) != value:
             parts.append(f"{choice}: {value}" if value else choice)
     gone = usual.keys() - choices.keys() if name in PROTOCOLS else ()
     return parts + sorted(f"not {choice}" for choice in gone if not choice.startswith("IoU "))
@@ -481,19 +439,19 @@ def _short_parts(name: str, choices: Mapping[str, str]) -> list[str]:
 def title_of(name: str, signature: str) -> str:
     """Name a protocol with the choices that the user changed: ``hico-det-520 (iou.75)``.
 
-    Parameters
-    ----------
-    name, signature : str
-        As for :func:`short_signature`. What the files decide is left out.
+    Name and signature are as for :func:`short_signature`. What the files decide is left out.
     """
     if name not in PROTOCOLS:
         return name
     decided = (CUT, RANKING, GROUPS)
     choices = {key: value for key, value in choices_of(signature).items() if key not in decided}
     usual = _short_parts(name, PROTOCOLS[name].choices)
-    changed = [part for part in _short_parts(name, choices) if part not in usual]
-    changed = [part for part in changed if not part.startswith("not ")]
-    return f"{name} ({', '.join(changed)})" if changed else name
+    changed = ", ".join(
+        part
+        for part in _short_parts(name, choices)
+        if part not in usual and not part.startswith("not ")
+    )
+    return f"{name} ({changed})" if changed else name
 
 
 def _of_line(line: str, usual: Protocol | None) -> Protocol:
@@ -522,33 +480,32 @@ def _amiss(protocol: Protocol, parts: list[str]) -> tuple[list[str], list[str]]:
 def _changes(part: str) -> Iterator[dict[str, Any]]:
     """List the changes of a protocol that may set a part of a line right."""
     numbers = [float(text) for text in re.findall(r"\d*\.?\d+(?:e[+-]?\d+)?", part)]
-    for key, kind in get_type_hints(Protocol).items():
-        if kind is bool:
-            yield from ({key: value} for value in (True, False))
-        elif get_origin(kind) is Literal:
-            yield from ({key: value} for value in get_args(kind))
-        elif kind is float:
-            yield from ({key: value} for value in numbers)
-        elif int in get_args(kind):
-            yield from ({key: int(value) or None} for value in ("0", *re.findall(r"\d+", part)))
+    counts = [None, *map(int, re.findall(r"\d+", part))]
+    for field, kind in _KINDS.items():
+        values = _allowed(field) or (numbers if kind is float else counts)
+        yield from ({field: value} for value in values)
     yield from ({"iou": value, "strict": ">" in part} for value in numbers)
-    for boxes in ("inclusive", "continuous"):
+    for boxes in _allowed("boxes"):
         yield from ({"boxes": boxes, "added_to_union": value} for value in (0.0, *numbers))
+
+
+def _allowed(field: str) -> tuple[Any, ...]:
+    """Give the values that a field may have, none if it is a number."""
+    kind = _KINDS[field]
+    return (True, False) if kind is bool else get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def _of_keys(text: str, usual: Protocol | None) -> Protocol:
     """Read ``NAME,key=value,...``; the name may be left out where there is a usual one."""
-    kinds = get_type_hints(Protocol)
-    settable = [key for key in kinds if key not in ("name", "groups")]
     first, *parts = (part.strip() for part in text.split(","))
-    if "=" in first or _field(first) in settable:
+    if "=" in first or _field(first) in _KINDS:
         parts, first = [first, *parts], HICO_DET.name if usual is None else usual.name
     changes: dict[str, Any] = {}
     for part in parts:
         key, equals, value = part.partition("=")
         field = _field(key)
-        if field not in settable:
-            names = [*KEYS, *(name.replace("_", "-") for name in settable)]
+        if field not in _KINDS:
+            names = [*KEYS, *(name.replace("_", "-") for name in _KINDS)]
             raise InputError(
                 f"--protocol {text}: '{key}' is not known{close_matches(key, names)}; give ap, "
                 "iou, rare, top or another choice of a protocol"
@@ -557,7 +514,7 @@ def _of_keys(text: str, usual: Protocol | None) -> Protocol:
             raise InputError(f"--protocol {part}: give a value: {key}=VALUE")
         if field in changes:
             raise InputError(f"--protocol {part}: {key} is given twice; give one value")
-        changes[field] = _value(part, value, kinds[field])
+        changes[field] = _value(part, value, field)
     return protocol(_named(first, usual), **changes)
 
 
@@ -565,21 +522,17 @@ def _field(key: str) -> str:
     return KEYS.get(key, key.replace("-", "_"))
 
 
-def _value(part: str, value: str, kind: Any) -> Any:
+def _value(part: str, value: str, field: str) -> Any:
     """Read the value of a field of :class:`Protocol`."""
-    if get_origin(kind) is Literal or kind is bool:
-        allowed = {
-            str(one).replace(" ", "-").lower(): one for one in get_args(kind) or (True, False)
-        }
-        spelt = value.replace(" ", "-").lower()
-        spelt = spelt.replace("pt", "-point") if spelt.endswith("pt") else spelt
+    if allowed := {str(one).replace(" ", "-").lower(): one for one in _allowed(field)}:
+        spelt = re.sub("pt$", "-point", value.replace(" ", "-").lower())
         if spelt not in allowed:
             raise InputError(f"--protocol {part}: give one of {', '.join(allowed)}")
         return allowed[spelt]
     try:
-        return float(value) if kind is float else int(value)
+        return float(value) if _KINDS[field] is float else int(value)
     except ValueError:
-        number = "a number" if kind is float else "a whole number"
+        number = "a number" if _KINDS[field] is float else "a whole number"
         raise InputError(f"--protocol {part}: give {number}") from None
 
 

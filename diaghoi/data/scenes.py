@@ -7,85 +7,100 @@ overlap is computed box by box and looked up by pair and triplet.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from itertools import chain
-from typing import Any, Protocol, TypeVar, runtime_checkable
+from typing import Any, TypeVar
 
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.ragged import expand
-from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray, StrArray
+from diaghoi.data.arrays import Array, BoolArray, FloatArray, IntArray, StrArray, expand
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 
+Source = TypeVar("Source", bound="SceneSource")
 
-@runtime_checkable
-class SceneSource(Protocol):
-    """Where scenes come from, some images at a time: :class:`Scenes` itself, or a file of them."""
 
-    @property
-    def vocabulary(self) -> Vocabulary:
-        """What labels and verbs mean."""
+@dataclass(frozen=True, kw_only=True, eq=False)
+class SceneSource(ABC):
+    """Where scenes come from, some images at a time: :class:`Scenes` itself, or a file of them.
 
-    @property
-    def names(self) -> StrArray:
-        """(N,) image names."""
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        What labels and verbs mean.
+    names : (N,) str array
+        Image names; images are joined by them. Empty strings where the file has no names: then
+        images are joined by position.
+    top : int or None
+        Where the reader kept only the best triplets of each image, how many.
+    source : str
+        The file, for messages.
+    notes : tuple of str
+        What a reader of the results has to know about how the file was read.
+    """
 
-    @property
-    def top(self) -> int | None:
-        """How many triplets of each image the reader kept."""
+    vocabulary: Vocabulary
+    names: StrArray
+    top: int | None = None
+    source: str = ""
+    notes: tuple[str, ...] = ()
 
-    @property
-    def source(self) -> str:
-        """The file, for messages."""
-
-    @property
-    def notes(self) -> tuple[str, ...]:
-        """How the file was read."""
+    def __len__(self) -> int:
+        return len(self.names)
 
     @property
     def named(self) -> bool:
         """Whether the images have names to be joined by."""
+        return len(self.names) == 0 or bool(self.names[0] != "")
 
     @property
     def lists_pairs(self) -> bool:
         """Whether the detector lists its pairs apart from the triplets."""
+        return self.has("pair_score")
 
     @property
     def scored(self) -> bool:
         """Whether these are predictions."""
+        return self.has("triplet_score")
 
     @property
     def ranked(self) -> bool:
         """Whether these are the predictions of a detector with scores."""
+        return self.scored and not self.has("unread")
+
+    @abstractmethod
+    def has(self, column: str) -> bool:
+        """Whether there is a column."""
 
     @property
-    def bounds(self) -> dict[str, IntArray]:
+    @abstractmethod
+    def bounds(self) -> Mapping[str, IntArray]:
         """(N + 1,) first row of each image in the tables "box", "pair" and "triplet"."""
 
-    def __len__(self) -> int:
-        """Return the number of images."""
-
+    @abstractmethod
     def between(self, first: int, stop: int) -> Scenes:
         """Return the images ``first`` to ``stop - 1``."""
 
+    @abstractmethod
     def take(self, images: npt.ArrayLike) -> Scenes:
         """Return the scenes of the given images, in the given order."""
 
+    @abstractmethod
     def with_names(self: Source, names: StrArray) -> Source:
         """Rename the images; where there are more names, empty images follow."""
 
+    @abstractmethod
     def arranged(self: Source, images: IntArray, names: StrArray) -> Source:
         """Bring all images to another order under new names; -1 gives an empty image."""
 
+    @abstractmethod
     def load(self) -> Scenes:
         """Return all images."""
 
-
-Source = TypeVar("Source", bound=SceneSource)
 
 UNREAD = ("answers", "triplets", "names")
 """The columns of ``unread``: answers that could not be read at all (0 or 1 an image), triplets that
@@ -98,7 +113,7 @@ OF_IMAGES = ("sizes", "unread")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Scenes:
+class Scenes(SceneSource):
     """Images with their boxes, pairs and triplets.
 
     All arrays are read-only. The rows of each table are in the order of the images, and within an
@@ -106,11 +121,8 @@ class Scenes:
 
     Parameters
     ----------
-    vocabulary : Vocabulary
-        What labels and verbs mean.
-    names : (N,) str array
-        Image names; images are joined by them. Empty strings where the file has no names: then
-        images are joined by position.
+    vocabulary, names, top, source, notes
+        As of :class:`SceneSource`.
     sizes : (N, 2) int array or None
         Width and height in pixels where known; 0 for an image of unknown size.
     box_image : (B,) int array
@@ -141,21 +153,13 @@ class Scenes:
     unread : (N, 3) int array or None
         For a detector without scores, such as a language model, what of its answer to each image
         could not be read: see :data:`UNREAD`. None for annotations and detectors with scores.
-    top : int or None
-        Where the reader kept only the best triplets of each image, how many.
-    source : str
-        The file, for messages.
     numbering : str or None
         How the file numbers objects (``hico80``), where its labels were translated by
         :func:`~diaghoi.data.vocabulary.object_numberings`; ``box_label`` is in that of the package.
     numbering_found : bool
         Whether its labels showed that, and neither its format nor the user.
-    notes : tuple of str
-        What a reader of the results has to know about how the file was read.
     """
 
-    vocabulary: Vocabulary
-    names: StrArray
     sizes: IntArray | None = None
     box_image: IntArray
     box_xyxy: FloatArray
@@ -171,11 +175,8 @@ class Scenes:
     triplet_action_score: FloatArray | None = None
     triplet_filled: IntArray | None = None
     unread: IntArray | None = None
-    top: int | None = None
-    source: str = ""
     numbering: str | None = None
     numbering_found: bool = False
-    notes: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         for column in COLUMNS:
@@ -186,34 +187,15 @@ class Scenes:
                 array.flags.writeable = False
                 object.__setattr__(self, column, array)
 
-    def __len__(self) -> int:
-        return len(self.names)
-
     def __repr__(self) -> str:
         return (
             f"<Scenes of {self.vocabulary.name}: {len(self)} images, {len(self.box_label)} boxes, "
             f"{len(self.pair_human)} pairs, {len(self.triplet_pair)} triplets>"
         )
 
-    @property
-    def named(self) -> bool:
-        """Whether the images have names to be joined by."""
-        return len(self.names) == 0 or bool(self.names[0] != "")
-
-    @property
-    def lists_pairs(self) -> bool:
-        """Whether the detector lists its pairs apart from the triplets."""
-        return self.pair_score is not None
-
-    @property
-    def scored(self) -> bool:
-        """Whether these are predictions."""
-        return self.triplet_score is not None
-
-    @property
-    def ranked(self) -> bool:
-        """Whether these are the predictions of a detector with scores."""
-        return self.scored and self.unread is None
+    def has(self, column: str) -> bool:
+        """Whether there is a column."""
+        return getattr(self, column) is not None
 
     @cached_property
     def bounds(self) -> dict[str, IntArray]:
@@ -250,13 +232,7 @@ class Scenes:
 
     @property
     def scores(self) -> FloatArray:
-        """(T,) ranking scores of predictions.
-
-        Raises
-        ------
-        InputError
-            Where the triplets have none.
-        """
+        """(T,) ranking scores of predictions; an ``InputError`` where the triplets have none."""
         if self.triplet_score is None:
             raise InputError(f"{self.source or 'predictions'}: the triplets have no scores")
         return self.triplet_score
@@ -275,10 +251,6 @@ class Scenes:
         ----------
         sizes : (N, 2) int array
             Width and height of each image, 0 where unknown.
-
-        Returns
-        -------
-        (B,) bool array
         """
         size = sizes[self.box_image]
         beyond = (self.box_xyxy[:, 2:] > size + _EDGE).any(axis=1)
@@ -330,12 +302,9 @@ class Scenes:
 
     def with_names(self, names: StrArray) -> Scenes:
         """Rename the images; where there are more names, empty images follow."""
-        more = max(len(names) - len(self), 0)
-        columns: dict[str, Any] = {
-            name: None if column is None else np.pad(column, ((0, more), (0, 0)))
-            for name, column in ((each, getattr(self, each)) for each in OF_IMAGES)
-        }
-        return replace(self, names=names, **columns)
+        images = np.arange(max(len(names), len(self)))
+        images[len(self) :] = -1
+        return replace(self, names=names, **self._of_images(images))
 
     def arranged(self, images: IntArray, names: StrArray) -> Scenes:
         """Bring all images to another order under new names; -1 gives an empty image."""
@@ -343,52 +312,42 @@ class Scenes:
         if not np.array_equal(images[place], np.arange(len(self))):
             return replace(self.take(images), names=names)
         # Images in the same order, with empty ones between them: the rows stay where they are.
-        columns: dict[str, Any] = {
-            name: None if column is None else _rows_or_empty(column, images, 0)
-            for name, column in ((each, getattr(self, each)) for each in OF_IMAGES)
-        }
         box_image = place.astype(self.box_image.dtype)[self.box_image]
-        return replace(self, names=names, box_image=box_image, **columns)
+        return replace(self, names=names, box_image=box_image, **self._of_images(images))
 
     def load(self) -> Scenes:
         """Return these scenes: they are in memory."""
         return self
 
     def keep(self, pairs: BoolArray) -> Scenes:
-        """Return the marked pairs with their triplets, and all images and boxes.
+        """Return the pairs that are marked, (P,), with their triplets, and all images and boxes."""
+        every, triplets = slice(None), pairs[self.triplet_pair]
+        dropped = np.cumsum(~pairs, dtype=self.triplet_pair.dtype)[self.triplet_pair[triplets]]
+        rows = {"box": every, "pair": pairs, "triplet": triplets}
+        return self._select(every, rows, self.box_image, {"box": 0, "pair": dropped})
 
-        Parameters
-        ----------
-        pairs : (P,) bool array
-            The pairs to keep.
-        """
-        rows = {"pair": pairs, "triplet": pairs[self.triplet_pair]}
-        place = np.cumsum(pairs, dtype=self.triplet_pair.dtype) - 1
-        changed: dict[str, Any] = {"triplet_pair": place[self.triplet_pair[rows["triplet"]]]}
-        for column in COLUMNS:
-            table, array = column.split("_")[0], getattr(self, column)
-            if table in rows and column not in changed and array is not None:
-                changed[column] = array[rows[table]]
-        return replace(self, **changed)
+    def _of_images(self, images: Any) -> dict[str, Any]:
+        """Select rows of the columns with a row for every image."""
+        columns = {name: getattr(self, name) for name in OF_IMAGES}
+        return {
+            name: None if column is None else _rows_or_empty(column, images, 0)
+            for name, column in columns.items()
+        }
 
     def _select(self, images: Any, rows: Any, box_image: IntArray, shift: Any) -> Scenes:
         """Cut all columns to ``rows``; references to boxes and pairs are lowered by ``shift``."""
         objects = self.pair_object[rows["pair"]]
         changed: dict[str, Any] = {
             "names": _rows_or_empty(self.names, images, ""),
+            **self._of_images(images),
             "box_image": box_image,
             "pair_human": self.pair_human[rows["pair"]] - shift["box"],
             "pair_object": np.where(objects < 0, -1, objects - shift["box"]),
             "triplet_pair": self.triplet_pair[rows["triplet"]] - shift["pair"],
         }
         for column in COLUMNS:
-            array = getattr(self, column)
-            if column in changed or array is None:
-                continue
-            of_images = column in OF_IMAGES
-            changed[column] = (
-                _rows_or_empty(array, images, 0) if of_images else array[rows[column.split("_")[0]]]
-            )
+            if column not in changed and self.has(column):
+                changed[column] = getattr(self, column)[rows[column.split("_")[0]]]
         return replace(self, **changed)
 
 
@@ -405,11 +364,6 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
     A class that a person lacks gets score 0: an agent without a box, a role with the box (0, 0,
     0.1, 0.1).
 
-    Parameters
-    ----------
-    scenes : Scenes
-        Predictions.
-
     Returns
     -------
     scenes : Scenes
@@ -425,12 +379,12 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
     human = scenes.pair_human[scenes.triplet_pair[first]]
     image, count = scenes.box_image[human], len(first)
     # Each person gets a box for its roles, and a pair without it and one with it.
-    boxes, box = _in_order(np.concatenate([scenes.box_image, image]))
+    boxes = np.argsort(np.concatenate([scenes.box_image, image]), kind="stable")
     humans = np.concatenate([scenes.pair_human, human, human])
     objects = np.concatenate(
         [scenes.pair_object, np.full(count, -1), len(scenes.box_image) + np.arange(count)]
     )
-    pairs, pair = _in_order(np.concatenate([scenes.pair_image, image, image]))
+    pairs = np.argsort(np.concatenate([scenes.pair_image, image, image]), kind="stable")
     owner = np.concatenate([np.cumsum(filled != 0), 1 + person])
     of_image = np.concatenate([scenes.triplet_image, image[person]])
     verbs = np.concatenate([scenes.triplet_verb, verb])
@@ -439,9 +393,9 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
         [scenes.triplet_pair, len(scenes.pair_human) + person + np.where(agents[verb], 0, count)]
     )
     changed = {
-        "pair_human": box[humans][pairs],
-        "pair_object": np.where(objects < 0, -1, box[objects])[pairs],
-        "triplet_pair": pair[of_pair][triplets],
+        "pair_human": _places(boxes)[humans][pairs],
+        "pair_object": np.where(objects < 0, -1, _places(boxes)[objects])[pairs],
+        "triplet_pair": _places(pairs)[of_pair][triplets],
         "triplet_verb": verbs[triplets],
         "triplet_filled": None,
     }
@@ -454,17 +408,14 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
             more = np.empty((len(order[table]) - len(array), *array.shape[1:]), array.dtype)
             more[:] = added.get(column, np.nan)
             changed[column] = np.concatenate([array, more])[order[table]]
-    row = np.empty(len(triplets), dtype=np.int64)
-    row[triplets] = np.arange(len(triplets))
-    return replace(scenes, **changed), row[: len(filled)]
+    return replace(scenes, **changed), _places(triplets)[: len(filled)]
 
 
-def _in_order(image: IntArray) -> tuple[IntArray, IntArray]:
-    """Order rows by image; return which row comes where, and where each row comes."""
-    order = np.argsort(image, kind="stable")
+def _places(order: IntArray) -> IntArray:
+    """Return where each row comes in an order of all rows."""
     place = np.empty(len(order), dtype=np.int64)
     place[order] = np.arange(len(order))
-    return order, place
+    return place
 
 
 def _bounds(reference: IntArray, bounds: IntArray) -> IntArray:

@@ -1,10 +1,12 @@
-"""One table for every presentation: text, Markdown, LaTeX, CSV, pages and notebooks."""
+"""One table for every presentation: text, Markdown, LaTeX, CSV, pages, notebooks and pandas."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
+
+from diaghoi.exceptions import InputError
 
 Better = Literal["higher", "lower"]
 Unit = Literal["percent", "points", "count", "number", "index", "change"]
@@ -27,8 +29,7 @@ class Column:
     Parameters
     ----------
     key : str
-        Its name for machines, for instance ``default.rare``; unique in the table. Empty where
-        the table is only read by people.
+        Its name for machines, such as ``default.rare``; unique in the table, or empty.
     title : str
         Its name for people; may have several lines.
     unit : {"percent", "points", "count", "number", "index", "change"}
@@ -39,8 +40,7 @@ class Column:
     group : str
         Title that neighbouring columns share; empty for none.
     width : int
-        Letters that the column takes at least in text, so that tables line up; 0 for what its
-        cells need.
+        Letters that it takes at least in text, so that tables line up.
     """
 
     key: str = ""
@@ -91,8 +91,8 @@ class Row:
     key : str
         The oracle or error label that the row is about; empty for none.
     kind : {"entry", "mean", "difference"}
-        Whether the figures are those of one entry, for instance of a model, the mean of the entries
-        above, or the difference of two means.
+        Whether the figures are those of an entry, such as a model, the mean of the entries above,
+        or the difference of two means.
     indented : bool
         Whether the row belongs to the one above.
     """
@@ -111,15 +111,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class RowGroup:
-    """Rows that belong together; a rule separates them from others.
-
-    Parameters
-    ----------
-    title : str
-        For instance "One-stage"; empty where the rows need no title.
-    rows : tuple of Row
-        In the order in which they are shown.
-    """
+    """Rows that belong together, under a title such as "One-stage"; a rule separates groups."""
 
     title: str = ""
     rows: tuple[Row, ...]
@@ -131,10 +123,8 @@ class Table:
 
     Parameters
     ----------
-    key : str
-        Its name for machines; empty where it is only read by people.
-    title : str
-        Its name for people; empty where the first head says it.
+    key, title : str
+        Its name for machines and for people; empty where nobody needs it.
     unit : str
         That of all its figures, which stands behind the title; empty for none.
     heads : tuple of str
@@ -193,30 +183,18 @@ class Table:
 
     def with_columns(self, places: Sequence[int]) -> Table:
         """Keep some columns, in the order of their places."""
-        return replace(
-            self,
-            columns=tuple(self.columns[place] for place in places),
-            row_groups=tuple(
-                replace(
-                    group,
-                    rows=tuple(
-                        replace(row, cells=tuple(row.cells[place] for place in places))
-                        for row in group.rows
-                    ),
-                )
-                for group in self.row_groups
-            ),
-        )
+
+        def kept(row: Row) -> Row:
+            return replace(row, cells=tuple(row.cells[place] for place in places))
+
+        columns = tuple(self.columns[place] for place in places)
+        groups = (replace(group, rows=tuple(map(kept, group.rows))) for group in self.row_groups)
+        return replace(self, columns=columns, row_groups=tuple(groups))
 
     def with_group_column(self, place: int, *, repeated: bool = True) -> Table:
-        """Write the titles of the row groups in a column of text, if there are any.
+        """Write the titles of the row groups, if any, in the column of text at ``place``.
 
-        Parameters
-        ----------
-        place : int
-            That of the column among the heads.
-        repeated : bool
-            Whether it stands in all rows of the group, or in the first alone.
+        They stand in all rows of the group if they are ``repeated``, else in the first alone.
         """
         if not any(group.title for group in self.row_groups):
             return self
@@ -226,39 +204,19 @@ class Table:
                 title = group.title if repeated or not number else ""
                 yield replace(row, titles=(*row.titles[:place], title, *row.titles[place:]))
 
-        return replace(
-            self,
-            heads=(*self.heads[:place], self.grouping, *self.heads[place:]),
-            row_groups=tuple(RowGroup(rows=tuple(rows(group))) for group in self.row_groups),
-        )
+        heads = (*self.heads[:place], self.grouping, *self.heads[place:])
+        groups = (RowGroup(rows=tuple(rows(group))) for group in self.row_groups)
+        return replace(self, heads=heads, row_groups=tuple(groups))
 
 
 def footnotes_of(tables: Sequence[Table], mark: str) -> list[str]:
-    """List what is said once under some tables: their footnotes, and what their best figures are.
-
-    Parameters
-    ----------
-    tables : sequence of Table
-        In the order in which they are shown.
-    mark : str
-        How the best figures are marked.
-    """
+    """List what is said once under some tables: their footnotes, and what their ``mark`` means."""
     said = [text for table in tables for text in table.footnotes]
     return list(dict.fromkeys((*said, *(f"{mark}: {t.best}." for t in tables if t.marked))))
 
 
 def text_row(title: str, *texts: str, key: str = "", indented: bool = False) -> Row:
-    """Make a row of a table that only people read.
-
-    Parameters
-    ----------
-    title : str
-        What heads the row.
-    texts : str
-        One for each column.
-    key, indented
-        As of :class:`Row`.
-    """
+    """Make a row of a table that only people read: its title, and a text for each column."""
     cells = tuple(Cell(text=text) for text in texts)
     return Row(titles=(title,), cells=cells, key=key, indented=indented)
 
@@ -270,27 +228,16 @@ def text_table(
     caption: str = "",
     widths: Sequence[int] = (),
 ) -> Table:
-    """Make a table that only people read, of rows from :func:`text_row`.
+    """Make a table that only people read, of groups of rows from :func:`text_row`.
 
-    Parameters
-    ----------
-    head : str
-        Title of the first column, which names the table.
-    titles : sequence of str
-        Those of the other columns.
-    row_groups : sequence of Row
-        The rows, in one group or several.
-    caption : str
-        As of :class:`Table`.
-    widths : sequence of int
-        Letters that each column takes at least in text; by default what the cells need.
+    ``head`` is the title of the first column, which names the table, and ``titles`` are those of
+    the others. ``widths`` are the letters that each takes at least in text; by default what cells
+    need.
     """
-    widths = widths or [0] * len(titles)
+    columns = zip(titles, widths or [0] * len(titles), strict=True)
     return Table(
         heads=(head,),
-        columns=tuple(
-            Column(title=title, width=width) for title, width in zip(titles, widths, strict=True)
-        ),
+        columns=tuple(Column(title=title, width=width) for title, width in columns),
         row_groups=tuple(RowGroup(rows=tuple(rows)) for rows in row_groups),
         caption=caption,
     )
@@ -312,11 +259,10 @@ def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
     if value is None:
         return UNDEFINED
     factor, decimals = SHOWN[unit]
-    text = f"{factor * value:{'+' if signed or unit in ('points', 'change') else ''},.{decimals}f}"
+    sign = "+" if signed or unit in ("points", "change") else ""
+    text = f"{factor * value:{sign},.{decimals}f}"
     # A difference that rounds to nothing has no sign.
-    return (
-        text.replace("-", "−") if any(digit in text for digit in "123456789") else text.lstrip("+-")
-    )
+    return text.replace("-", "−") if any(map(text.__contains__, "123456789")) else text.lstrip("+-")
 
 
 def percent(value: float | None, *, signed: bool = False) -> str:
@@ -328,3 +274,18 @@ def has_width(interval: Sequence[float]) -> bool:
     """Whether the two ends of an interval, fractions, differ as they are shown in percent."""
     low, high = interval
     return percent(low) != percent(high)
+
+
+def data_frame(content: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Any:
+    """Make a pandas.DataFrame of columns by name, or of rows.
+
+    Raises
+    ------
+    InputError
+        Where pandas is not installed, which the package does not need.
+    """
+    try:
+        import pandas
+    except ImportError:
+        raise InputError("to_frame needs pandas; install it with: pip install pandas") from None
+    return pandas.DataFrame(content)

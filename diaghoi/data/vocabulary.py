@@ -1,4 +1,4 @@
-"""What a data set is: objects, verbs, HOI classes, splits, and the protocols it is evaluated by.
+"""Objects, verbs, HOI classes and splits of data sets, and the protocols they are evaluated by.
 
 The facts of known data sets are the CSV files in ``diaghoi/data/vocabularies``; those of any other
 come from a description (:mod:`diaghoi.formats.description`). Inside the package objects, verbs and
@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import csv
 import hashlib
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from importlib import resources
@@ -19,31 +19,15 @@ from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
-from diaghoi.data.protocol import (
-    HICO_DET,
-    HOI_A,
-    HOI_A_VERBS,
-    PROTOCOLS,
-    SWIG_HOI,
-    V_COCO_1,
-    V_COCO_2,
-    V_COCO_THESIS,
-    Protocol,
-)
+from diaghoi.data.arrays import Array, BoolArray, IntArray
+from diaghoi.data.protocol import PROTOCOLS, Protocol
 
 # Ledgers keep the classes of predictions in 16 bits.
 MOST_CLASSES = 2**15 - 2
 
 
 class Numbers(NamedTuple):
-    """How files number objects and verbs.
-
-    Parameters
-    ----------
-    objects, verbs : tuple of int
-        Number of each, in the order of the vocabulary.
-    """
+    """How files number objects and verbs: the number of each, in the order of the vocabulary."""
 
     objects: tuple[int, ...]
     verbs: tuple[int, ...]
@@ -56,8 +40,7 @@ class Conventions:
     Parameters
     ----------
     objects, verbs : tuple of int
-        Number in the files of each object and verb, unless a file shows that it counts from another
-        first one.
+        Number in the files of each, unless a file shows that it counts from another first one.
     predictions : Numbers or None
         The numbers in all files of predictions; None where they are those above.
     origin : {0, 1}
@@ -91,8 +74,8 @@ class Vocabulary:
     objects, verbs : tuple of str
         Names; their positions are the numbers used in the package.
     class_object, class_verb : (C,) int array
-        Object and verb of each HOI class, in the official order of the classes; object -1 where
-        the class holds for every object and for none (V-COCO, and where classes are verbs).
+        Object and verb of each HOI class, in the official order of the classes; object -1 where the
+        class holds for every object and for none (V-COCO, and where classes are verbs).
     person : int
         The object category of human boxes.
     no_interaction : int
@@ -109,11 +92,10 @@ class Vocabulary:
     test_instances : (C,) int array or None
         Visible annotated triplets in the complete test set, where known.
     agents : (C,) bool array or None
-        Classes that say what a person does, without a role for an object; None where there are
+        Classes without a role for an object, which say what a person does; None where there are
         none.
     conventions : Conventions or None
-        How files number and measure, whatever their format; None where each format of the data set
-        has its own way.
+        How files number and measure; None where each format of the data set has its own way.
     annotations : pathlib.Path or None
         The annotation file, where the data set names one.
     """
@@ -204,32 +186,47 @@ class Vocabulary:
 
 def facts(table: str) -> list[dict[str, str]]:
     """Read the rows of one of the CSV files of facts."""
-    with (resources.files("diaghoi.data.vocabularies") / table).open(encoding="utf-8") as lines:
+    with (resources.files("diaghoi.data") / "vocabularies" / table).open(encoding="utf-8") as lines:
         return list(csv.DictReader(lines))
+
+
+def _classes(
+    objects: tuple[str, ...], verbs: tuple[str, ...], classes: Sequence[tuple[int, int]]
+) -> dict[str, Any]:
+    """Give the fields of a vocabulary that say its classes, each an object and a verb."""
+    label, verb = (_frozen(np.array(column, np.int32)) for column in zip(*classes, strict=True))
+    names = {"objects": objects, "verbs": verbs, "person": objects.index("person")}
+    return {**names, "class_object": label, "class_verb": verb}
+
+
+def _names(table: str) -> tuple[str, ...]:
+    return tuple(row["name"] for row in facts(table))
+
+
+def _column(rows: list[dict[str, str]], name: str) -> IntArray:
+    return _frozen(np.array([int(row[name]) for row in rows], dtype=np.int32))
+
+
+def _frozen(array: Array) -> Array:
+    array.flags.writeable = False
+    return array
 
 
 @cache
 def hico_det() -> Vocabulary:
     """HICO-DET: 80 objects in COCO-80 order (person = 0), 117 verbs, 600 HOI classes."""
-    objects = tuple(row["name"] for row in facts("coco_objects.csv"))
-    rows = facts("hico_det.csv")
+    rows, objects = facts("hico_det.csv"), _names("coco_objects.csv")
     verbs = tuple(sorted({row["verb"] for row in rows}))
-    object_number = {name: number for number, name in enumerate(objects)}
-    verb_number = {name: number for number, name in enumerate(verbs)}
+    rare = _column(rows, "rare")
+    classes = [(objects.index(row["object"]), verbs.index(row["verb"])) for row in rows]
     return Vocabulary(
         name="hico-det",
-        objects=objects,
-        verbs=verbs,
-        class_object=_frozen([object_number[row["object"]] for row in rows]),
-        class_verb=_frozen([verb_number[row["verb"]] for row in rows]),
-        person=object_number["person"],
-        no_interaction=verb_number["no_interaction"],
+        **_classes(objects, verbs, classes),
         protocol=PROTOCOLS["hico-det-520"],
-        benchmarks=(HICO_DET,),
-        splits={
-            name: _where(rows, "rare", value) for name, value in (("rare", 1), ("non_rare", 0))
-        },
-        test_instances=_frozen([int(row["test_instances"]) for row in rows]),
+        no_interaction=verbs.index("no_interaction"),
+        benchmarks=(PROTOCOLS["hico-det"],),
+        splits={"rare": _frozen(rare == 1), "non_rare": _frozen(rare == 0)},
+        test_instances=_column(rows, "test_instances"),
     )
 
 
@@ -241,16 +238,13 @@ def v_coco() -> Vocabulary:
     ``instr``). As verbs they are called ``cut agent``, ``cut instr``, ``cut obj``.
     """
     rows = facts("v_coco.csv")
-    objects = tuple(row["name"] for row in facts("coco_objects.csv"))
+    benchmarks = PROTOCOLS["v-coco-s1"], PROTOCOLS["v-coco-s2"]
+    verbs = tuple(f"{row['action']} {row['role']}" for row in rows)
     return Vocabulary(
         name="v-coco",
-        objects=objects,
-        verbs=tuple(f"{row['action']} {row['role']}" for row in rows),
-        class_object=_frozen([-1] * len(rows)),
-        class_verb=_frozen(list(range(len(rows)))),
-        person=objects.index("person"),
-        protocol=V_COCO_1,
-        benchmarks=(V_COCO_1, V_COCO_2),
+        **_classes(_names("coco_objects.csv"), verbs, [(-1, verb) for verb in range(len(rows))]),
+        protocol=benchmarks[0],
+        benchmarks=benchmarks,
         agents=np.array([row["role"] == "agent" for row in rows]),
     )
 
@@ -271,21 +265,19 @@ def swig_hoi() -> Vocabulary:
 
     Objects are distinguished by their number: some have the same name.
     """
-    objects = tuple(row["name"] for row in facts("swig_hoi_objects.csv"))
-    verbs = tuple(row["name"] for row in facts("swig_hoi_actions.csv"))
-    rows = facts("swig_hoi.csv")
-    names = ("zero_shot", "rare", "non_rare")
+    rows, protocol = facts("swig_hoi.csv"), PROTOCOLS["swig-hoi"]
+    objects, verbs = _names("swig_hoi_objects.csv"), _names("swig_hoi_actions.csv")
+    frequency = _column(rows, "frequency")
     return Vocabulary(
         name="swig-hoi",
-        objects=objects,
-        verbs=verbs,
-        class_object=_frozen([int(row["object"]) for row in rows]),
-        class_verb=_frozen([int(row["action"]) for row in rows]),
-        person=objects.index("person"),
-        protocol=SWIG_HOI,
-        benchmarks=(SWIG_HOI,),
-        splits={name: _where(rows, "frequency", n) for n, name in enumerate(names)},
-        evaluated=_where(rows, "evaluation", 1),
+        **_classes(objects, verbs, [(int(row["object"]), int(row["action"])) for row in rows]),
+        protocol=protocol,
+        benchmarks=(protocol,),
+        splits={
+            name: _frozen(frequency == number)
+            for number, name in enumerate(("zero_shot", "rare", "non_rare"))
+        },
+        evaluated=_frozen(_column(rows, "evaluation") == 1),
         conventions=Conventions(objects=tuple(range(len(objects))), verbs=tuple(range(len(verbs)))),
     )
 
@@ -297,18 +289,14 @@ def hoi_a() -> Vocabulary:
     The classes are the combinations that its matrix of verbs and objects allows, verb by verb. The
     official figure is a mean over verbs, not over these classes, so no benchmark is declared.
     """
-    objects = tuple(row["name"] for row in facts("hoi_a_objects.csv"))
-    rows = facts("hoi_a.csv")
+    rows, objects = facts("hoi_a.csv"), _names("hoi_a_objects.csv")
     # The classes of each verb follow one another, in the order of the verbs' numbers.
     verbs = tuple(dict.fromkeys(row["verb"] for row in rows))
+    classes = [(objects.index(row["object"]), verbs.index(row["verb"])) for row in rows]
     return Vocabulary(
         name="hoi-a",
-        objects=objects,
-        verbs=verbs,
-        class_object=_frozen([objects.index(row["object"]) for row in rows]),
-        class_verb=_frozen([verbs.index(row["verb"]) for row in rows]),
-        person=objects.index("person"),
-        protocol=HOI_A,
+        **_classes(objects, verbs, classes),
+        protocol=PROTOCOLS["hoi-a"],
         conventions=Conventions(
             objects=tuple(range(1, len(objects) + 1)), verbs=tuple(range(1, len(verbs) + 1))
         ),
@@ -322,19 +310,21 @@ def v_coco_thesis() -> Vocabulary:
     29 classes: the 25 roles of actions, and the 4 actions that have none. All but these and
     ``point instr`` make up the mean that QPIC's code calls `thesis`.
     """
-    full = v_coco()
-    parts = [verb.rsplit(" ", 1) for verb in full.verbs]
-    alone = {action for action, _ in parts} - {act for act, role in parts if role != "agent"}
-    verbs = [action if action in alone else f"{action} {role}" for action, role in parts]
-    verbs = [verb for verb in verbs if not verb.endswith(" agent")]
-    thesis = np.array([verb not in {*alone, "point instr"} for verb in verbs])
+    actions = [verb.rsplit(" ", 1) for verb in v_coco().verbs]
+    with_role = {action for action, role in actions if role != "agent"}
+    verbs = tuple(
+        action if role == "agent" else f"{action} {role}"
+        for action, role in actions
+        if role != "agent" or action not in with_role
+    )
+    thesis = np.array([" " in verb and verb != "point instr" for verb in verbs])
     return by_verb(
         replace(
-            full,
+            v_coco(),
             name="v-coco-thesis",
             of="v-coco",
-            verbs=tuple(verbs),
-            protocol=V_COCO_THESIS,
+            verbs=verbs,
+            protocol=PROTOCOLS["v-coco-thesis"],
             benchmarks=(),
             splits={"thesis": thesis},
             agents=None,
@@ -345,26 +335,16 @@ def v_coco_thesis() -> Vocabulary:
 @cache
 def hoi_a_verbs() -> Vocabulary:
     """HOI-A with its 10 verbs as classes, over which its official figure is the mean."""
-    return by_verb(replace(hoi_a(), name="hoi-a-verbs", of="hoi-a", protocol=HOI_A_VERBS))
+    changed = replace(hoi_a(), name="hoi-a-verbs", of="hoi-a", protocol=PROTOCOLS["hoi-a-verbs"])
+    return by_verb(changed)
 
 
 def by_verb(vocabulary: Vocabulary) -> Vocabulary:
     """Return a data set with its verbs as classes, whatever the object."""
-    verbs = list(range(len(vocabulary.verbs)))
-    return replace(vocabulary, class_verb=_frozen(verbs), class_object=_frozen([-1] * len(verbs)))
-
-
-def _where(rows: list[dict[str, str]], column: str, value: int) -> BoolArray:
-    """(C,) true for the classes that have the value in a column."""
-    mask = np.array([int(row[column]) == value for row in rows])
-    mask.flags.writeable = False
-    return mask
-
-
-def _frozen(values: list[int]) -> IntArray:
-    array = np.asarray(values, dtype=np.int32)
-    array.flags.writeable = False
-    return array
+    verbs = np.arange(len(vocabulary.verbs), dtype=np.int32)
+    return replace(
+        vocabulary, class_verb=_frozen(verbs), class_object=_frozen(np.full_like(verbs, -1))
+    )
 
 
 VOCABULARIES = {
@@ -391,11 +371,12 @@ def object_numberings() -> dict[str, dict[int, int]]:
     counted from one, ``coco91-0`` is ``coco91`` less one.
     """
     rows = facts("coco_objects.csv")
-    alphabetical = {name: n for n, name in enumerate(sorted(row["name"] for row in rows))}
+    names = sorted(row["name"] for row in rows)
+    coco80, coco91 = ([int(row[key]) for row in rows] for key in ("coco80", "coco91"))
     return {
-        "coco80": {int(row["coco80"]): int(row["coco80"]) for row in rows},
-        "coco91": {int(row["coco91"]): int(row["coco80"]) for row in rows},
-        "hico80": {alphabetical[row["name"]]: int(row["coco80"]) for row in rows},
-        "coco80-1": {int(row["coco80"]) + 1: int(row["coco80"]) for row in rows},
-        "coco91-0": {int(row["coco91"]) - 1: int(row["coco80"]) for row in rows},
+        "coco80": dict(zip(coco80, coco80, strict=True)),
+        "coco91": dict(zip(coco91, coco80, strict=True)),
+        "hico80": {names.index(row["name"]): at for row, at in zip(rows, coco80, strict=True)},
+        "coco80-1": {number + 1: number for number in coco80},
+        "coco91-0": {number - 1: at for number, at in zip(coco91, coco80, strict=True)},
     }

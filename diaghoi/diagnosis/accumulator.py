@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from diaghoi.data.groups import check_protocol
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
-from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError

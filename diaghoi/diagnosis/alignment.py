@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray, StrArray
+from diaghoi.data.arrays import IntArray, StrArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.negatives import Negatives

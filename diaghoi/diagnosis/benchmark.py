@@ -9,10 +9,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray
+from diaghoi.data.groups import split_classes
 from diaghoi.data.protocol import HICO_DET, Group, Protocol
 from diaghoi.data.scenes import SceneSource
-from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
 from diaghoi.evaluation.ledger import Benchmark

@@ -10,15 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.budget import BudgetError, check_budget
-from diaghoi.data.arrays.ragged import batches, marked
-from diaghoi.data.arrays.scratch import Scratch
-from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray
-from diaghoi.data.known_object import annotated_objects
+from diaghoi.data.arrays import Array, BoolArray, FloatArray, IntArray, batches, marked
+from diaghoi.data.groups import annotated_objects, counted_classes, split_classes
+from diaghoi.data.memory import BudgetError, Scratch, check_budget, threads
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes, SceneSource, filled_in
-from diaghoi.data.splits import counted_classes, split_classes
 from diaghoi.diagnosis.evidence import BlockEvidence, Evidence, Sorted, collected
 from diaghoi.evaluation.errors import Errors, explain
 from diaghoi.evaluation.listing import Answers

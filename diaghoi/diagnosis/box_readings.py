@@ -7,10 +7,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand
-from diaghoi.data.arrays.types import FloatArray, IntArray
-from diaghoi.data.iou import box_iou
-from diaghoi.data.pixels import LAYOUTS, corners_of
+from diaghoi.data.arrays import FloatArray, IntArray, expand
+from diaghoi.data.boxes import LAYOUTS, box_iou, corners_of
 from diaghoi.data.scenes import Scenes
 
 CLOSE = 0.75

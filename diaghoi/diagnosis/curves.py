@@ -9,15 +9,21 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratio
-from diaghoi.data.arrays.ragged import marked, place_in_group
-from diaghoi.data.arrays.ranking import descending, ranking
-from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    descending,
+    marked,
+    place_in_group,
+    ranking,
+    ratio,
+)
+from diaghoi.data.groups import counted_classes
 from diaghoi.data.joining import join
+from diaghoi.data.memory import threads
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.blocks import annotated_pairs, block_bounds, counted_images, listed_pairs
 from diaghoi.diagnosis.variants import ClosePairs, detection_scores
 from diaghoi.evaluation.average_precision import ClassScores, envelopes

@@ -8,11 +8,11 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from diaghoi.data.groups import check_protocol
 from diaghoi.data.joining import join, under
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import SceneSource
-from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.benchmark import as_customary, benchmarks
 from diaghoi.diagnosis.blocks import examine
 from diaghoi.diagnosis.diagnosis import Diagnosis

@@ -11,12 +11,11 @@ from typing import Any
 import numpy as np
 
 from diaghoi._version import __version__
-from diaghoi.data.arrays.ragged import batches
-from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray, StrArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, StrArray, batches
+from diaghoi.data.groups import split_classes
+from diaghoi.data.memory import threads
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import SceneSource
-from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.benchmark import (
     KnownObjects,
@@ -225,7 +224,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def splits(self) -> dict[str, BoolArray]:
-        """(C,) masks of the classes of each split: see :mod:`diaghoi.data.splits`."""
+        """(C,) masks of the classes of each split: see :mod:`diaghoi.data.groups`."""
         return split_classes(self.protocol, self.vocabulary)
 
     @cached_property

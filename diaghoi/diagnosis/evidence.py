@@ -9,11 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.merging import merge
-from diaghoi.data.arrays.ragged import batches
-from diaghoi.data.arrays.ranking import descending
-from diaghoi.data.arrays.scratch import Scratch, StoredArray, release
-from diaghoi.data.arrays.types import Array, BoolArray, IntArray
+from diaghoi.data.arrays import Array, BoolArray, IntArray, batches, descending
+from diaghoi.data.memory import Scratch, StoredArray, merge, release
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.ledger import Benchmark, Ledger
 from diaghoi.evaluation.listing import Answers
@@ -46,7 +43,7 @@ class Evidence:
         Those of the annotated pairs that count.
     objects : (N, objects) bool array
         Which categories each image is annotated with: see
-        :func:`~diaghoi.data.known_object.annotated_objects`.
+        :func:`~diaghoi.data.groups.annotated_objects`.
     negatives : Negatives
         The predicted pairs.
     unknown_annotated, unknown_predicted : int

@@ -12,9 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.differences import differences
 from diaghoi.data.files import ordinary
-from diaghoi.data.joining import alike
+from diaghoi.data.joining import alike, differences
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.plausibility import check_plausible

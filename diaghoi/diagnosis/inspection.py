@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
+from diaghoi.data.groups import split_classes
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.box_bias import box_bias
 from diaghoi.diagnosis.omissions import image_warnings, role_box_warnings, split_warnings

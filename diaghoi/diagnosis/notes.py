@@ -6,7 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray, StrArray
+from diaghoi.data.arrays import BoolArray, IntArray, StrArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.ledger import Benchmark

@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
-from diaghoi.formats.columns.numbering import numberings
+from diaghoi.formats.numbering import numberings
 
 # Boxes close to annotated ones; fewer say nothing.
 ENOUGH = 20

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray, StrArray
+from diaghoi.data.arrays import BoolArray, IntArray, StrArray
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary, v_coco_images
 from diaghoi.evaluation.ledger import Ledger

@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import first_of_run
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, first_of_run
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.diagnosis.box_bias import box_bias, pixel_shift, without_crowds

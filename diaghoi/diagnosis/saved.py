@@ -18,12 +18,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.types import Array, BoolArray
+from diaghoi.data.arrays import Array, BoolArray
+from diaghoi.data.groups import check_protocol
 from diaghoi.data.joining import join
 from diaghoi.data.protocol import Group, Protocol, choice_problem
 from diaghoi.data.protocol import protocol as checked_protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import check_protocol
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis

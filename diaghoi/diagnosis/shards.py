@@ -15,11 +15,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from diaghoi.data.groups import check_protocol
 from diaghoi.data.joining import alike, only_images
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.alignment import arranged
 from diaghoi.diagnosis.diagnose import check_choices, diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis

@@ -34,13 +34,20 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.ragged import batches, expand, first_of_run, place_in_group
-from diaghoi.data.arrays.ranking import ranking
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    batches,
+    expand,
+    first_of_run,
+    place_in_group,
+    ranking,
+    ratios,
+)
+from diaghoi.data.groups import counted_classes
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.saved import scenes_of

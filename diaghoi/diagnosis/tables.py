@@ -6,8 +6,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import Array, BoolArray, FloatArray, IntArray, StrArray
+from diaghoi.data.arrays import Array, BoolArray, FloatArray, IntArray, StrArray, ratios
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.average_precision import ClassScores

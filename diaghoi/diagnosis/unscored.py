@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray
+from diaghoi.data.groups import split_classes
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import SceneSource
-from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.benchmark import settings
 from diaghoi.evaluation.average_precision import Evaluated, class_scores

@@ -16,9 +16,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, first_of_run, runs
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.iou import iou_of
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, expand, first_of_run, runs
+from diaghoi.data.boxes import iou_of
 from diaghoi.data.protocol import protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError

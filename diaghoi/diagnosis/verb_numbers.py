@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, first_of_run, runs
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, expand, first_of_run, runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.matching import match

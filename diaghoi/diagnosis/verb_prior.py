@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratios
 from diaghoi.data.scenes import Scenes
 
 

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from multiprocessing.pool import ThreadPool
 from typing import Any
 
-from diaghoi.data.arrays.threads import share
+from diaghoi.data.memory import share
 from diaghoi.engines.engine import LOST, MOST_LOSSES, Failure, Task, guarded
 from diaghoi.exceptions import InputError
 

@@ -16,8 +16,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from typing import Any, NamedTuple, Protocol
 
-from diaghoi.data.arrays.allocation import keep_freed_memory
-from diaghoi.data.arrays.threads import share
+from diaghoi.data.memory import keep_freed_memory, share
 from diaghoi.exceptions import InputError
 
 # How often a task may cost a worker its life until it is given up.

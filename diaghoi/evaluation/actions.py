@@ -7,8 +7,7 @@ from typing import Literal
 
 import numpy as np
 
-from diaghoi.data.arrays.ranking import ranking
-from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.arrays import BoolArray, ranking
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.average_precision import Evaluated
 from diaghoi.evaluation.errors import ACTION, DUPLICATE, TRUE_POSITIVE

@@ -12,9 +12,8 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.budget import gathered
-from diaghoi.data.arrays.ragged import expand, expand_in_parts, marked, runs
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, expand, expand_in_parts, marked, runs
+from diaghoi.data.memory import gathered
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.matching import Match
 from diaghoi.evaluation.overlap import CROWDED

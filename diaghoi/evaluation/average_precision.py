@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratios
 from diaghoi.data.protocol import Protocol
 
 

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, first_of_run
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, expand, first_of_run
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.ledger import Ledger
 

@@ -6,8 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratio
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, ratio
 from diaghoi.evaluation.ledger import Ledger
 
 Figures = dict[str, float | int | None]

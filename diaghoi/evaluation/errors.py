@@ -9,10 +9,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct_boxes
-from diaghoi.data.arrays.ragged import marked, place_in_group
-from diaghoi.data.arrays.types import BoolArray, IntArray
-from diaghoi.data.iou import reaches
+from diaghoi.data.arrays import BoolArray, IntArray, distinct_boxes, marked, place_in_group
+from diaghoi.data.boxes import reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.assignment import (

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import first_of_run
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray, first_of_run
 
 
 @dataclass(frozen=True, eq=False)

@@ -15,10 +15,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import batches
-from diaghoi.data.arrays.ranking import ranking
-from diaghoi.data.arrays.scratch import in_parts
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, batches, ranking
+from diaghoi.data.memory import in_parts
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
 from diaghoi.evaluation.errors import TRUE_POSITIVE

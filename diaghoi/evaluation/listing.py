@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.evaluation.average_precision import Evaluated
 
 

@@ -9,10 +9,9 @@ from typing import TypeAlias
 
 import numpy as np
 
-from diaghoi.data.arrays.budget import gathered
-from diaghoi.data.arrays.ragged import expand, expand_in_parts, runs
-from diaghoi.data.arrays.types import FloatArray, IntArray
-from diaghoi.data.iou import reaches
+from diaghoi.data.arrays import FloatArray, IntArray, expand, expand_in_parts, runs
+from diaghoi.data.boxes import reaches
+from diaghoi.data.memory import gathered
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.overlap import CROWDED, Overlap

@@ -13,10 +13,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import marked, place_in_group
-from diaghoi.data.arrays.ranking import ranking
-from diaghoi.data.arrays.types import BoolArray, IntArray
-from diaghoi.data.protocol import Protocol
+from diaghoi.data.arrays import BoolArray, IntArray, marked, place_in_group, ranking
+from diaghoi.data.protocol import MATCHING, MEASURING, OVERLAPPING, Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.candidates import Candidates, by_person, by_triplet
 from diaghoi.evaluation.localisation import PairHits, pair_hits
@@ -93,7 +91,7 @@ def match(
     # Benchmarks mostly differ from the protocol in the classes that count alone, which changes no
     # true positive.
     for other in others:
-        if protocol.matches_like(other.protocol):
+        if protocol.agrees(other.protocol, MATCHING):
             return other
     boxes = _overlap(annotations, predictions, protocol, others)
     # The order depends on the scores alone, not on the protocol.
@@ -117,10 +115,11 @@ def _overlap(
 ) -> Overlap:
     """Take the overlap of boxes from another match, as far as it is the same, or compute it."""
     for other in others:
-        if protocol.overlaps_like(other.protocol):
+        if protocol.agrees(other.protocol, OVERLAPPING):
             return other.overlap
     for other in others:
-        if protocol.measures_like(other.protocol) and protocol.iou >= other.overlap.least:
+        same = protocol.agrees(other.protocol, MEASURING)
+        if same and protocol.iou >= other.overlap.least:
             return other.overlap.under(protocol)
     return box_overlap(annotations, predictions, protocol)
 

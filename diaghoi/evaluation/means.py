@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.arrays import BoolArray, FloatArray, ratios
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.average_precision import ClassScores
 from diaghoi.evaluation.weighted_ap import WeightedScores

@@ -10,10 +10,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import slices
-from diaghoi.data.arrays.ranking import descending
-from diaghoi.data.arrays.scratch import in_parts
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, descending, slices
+from diaghoi.data.memory import in_parts
 from diaghoi.evaluation.average_precision import needed_for
 
 # The published code samples the precision at these 110 recalls, of which nine lie beyond 1, so

@@ -8,10 +8,9 @@ from functools import cached_property
 
 import numpy as np
 
-from diaghoi.data.arrays.budget import gathered
-from diaghoi.data.arrays.ragged import expand_in_parts, marked
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.iou import iou_of, reaches
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, expand_in_parts, marked
+from diaghoi.data.boxes import iou_of, reaches
+from diaghoi.data.memory import gathered
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 

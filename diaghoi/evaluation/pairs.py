@@ -9,10 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratio, ratios
-from diaghoi.data.arrays.ragged import first_of_run, marked, slices
-from diaghoi.data.arrays.scratch import in_parts
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, first_of_run, marked, ratio, ratios, slices
+from diaghoi.data.memory import in_parts
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.localisation import PairHits
 from diaghoi.evaluation.overlap import Overlap

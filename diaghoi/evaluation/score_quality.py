@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, FloatArray
+from diaghoi.data.arrays import BoolArray, FloatArray
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.average_precision import ClassScores, class_scores
 from diaghoi.evaluation.errors import DUPLICATE, LABELS, TRUE_POSITIVE

@@ -13,9 +13,7 @@ from functools import cached_property
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.ragged import runs
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, ratios, runs
 from diaghoi.evaluation.average_precision import Evaluated, needed_for
 from diaghoi.evaluation.image_counts import ImageCounts
 

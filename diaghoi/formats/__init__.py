@@ -6,11 +6,12 @@ the order of the vocabulary, boxes xyxy counted from zero. Everything else is tr
 
 from diaghoi.formats.base import Format, Options, Reading, Recognised
 from diaghoi.formats.columnar import write
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.content import Content
 from diaghoi.formats.dense_arrays import write_dense_arrays
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.pair_lists import write_pair_lists
 from diaghoi.formats.reading import (
+    FORMATS,
     open_annotations,
     open_both,
     open_file,
@@ -18,8 +19,8 @@ from diaghoi.formats.reading import (
     read,
     read_annotations,
     read_predictions,
+    recognise,
 )
-from diaghoi.formats.registry import FORMATS, recognise
 from diaghoi.formats.triplet_lists import write_triplet_lists
 from diaghoi.formats.v_coco.writing import write_v_coco
 
@@ -27,7 +28,6 @@ __all__ = [
     "FORMATS",
     "Content",
     "Format",
-    "Meaning",
     "Options",
     "Reading",
     "Recognised",

@@ -1,6 +1,6 @@
-"""What defines a format: a name, a function that recognises it from the content, a reader.
+"""What defines a format: a name, how it is recognised from the content, how it is read.
 
-:data:`diaghoi.formats.registry.FORMATS` lists all formats, in the order in which they are tried.
+:data:`diaghoi.formats.reading.FORMATS` lists all formats, in the order in which they are tried.
 """
 
 from __future__ import annotations
@@ -10,12 +10,12 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import Literal, TypedDict
+from typing import Any, Literal, TypedDict
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.pixels import LAYOUTS, corners_of
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
+from diaghoi.data.boxes import LAYOUTS, corners_of
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
@@ -88,7 +88,7 @@ class Reading(TypedDict, total=False):
         That triplets are numbered by verb, or by HOI class, and from where; by default determined
         from the format and the triplets.
     boxes : str, optional
-        What the four numbers of a box are, one of :data:`diaghoi.data.pixels.LAYOUTS`: `xyxy`,
+        What the four numbers of a box are, one of :data:`diaghoi.data.boxes.LAYOUTS`: `xyxy`,
         `xywh`, `cxcywh`, `yxyx` and so on; by default `xyxy` or `xywh`, determined from the boxes.
     top : int, optional
         Triplets kept per image of dense arrays and of iCAN's files; in HICO-DET at least 100, the
@@ -143,7 +143,7 @@ class Options:
     top: int | None = None
     instances: str | os.PathLike[str] | None = None
     ids: str | os.PathLike[str] | None = None
-    image_id: str | None = None
+    image_id: str | int | None = None
     stated: bool = False
     annotated: Callable[[], IntArray] = lambda: np.zeros(0, dtype=np.int64)
 
@@ -194,11 +194,10 @@ def _layout(boxes: FloatArray) -> str:
     return "xywh" if many and positive else "xyxy"
 
 
-@dataclass(frozen=True, kw_only=True)
 class Format:
-    """A format on disk.
+    """Read one format on disk: a subclass says what it is called, how it is recognised and read.
 
-    Parameters
+    Attributes
     ----------
     name : str
         As in ``--read format=NAME``.
@@ -208,35 +207,55 @@ class Format:
         What such a file can hold.
     keys : tuple of str
         Names by which it is recognised, for suggestions in messages.
-    recognise : callable
-        ``content -> kind``, or None if the content is not in this format. Considers only the
-        content, never the name of the file.
-    read : callable
-        ``(content, kind, options) -> Scenes``, or a source of scenes that is read on demand.
-    dataset : callable
-        ``content -> data set``, or None if the content does not show it.
-    either : callable
-        ``content -> data sets``: which may have written a file that does not show it; empty where
-        such a file is HICO-DET's.
-    evidence : callable
-        ``content -> notes``: what shows the data set, where neither names nor the format do.
-    misfit : callable
-        ``content -> problem``: what shows that the file is of no known data set; empty if nothing.
     single : bool
-        Whether the format belongs to that data set only; others also hold described data sets.
+        Whether the format belongs to one data set only; others also hold described data sets.
     """
 
     name: str
     title: str
     kinds: tuple[Kind, ...]
-    keys: tuple[str, ...]
-    recognise: Callable[[Content], Kind | None]
-    read: Callable[[Content, Kind, Options], SceneSource]
-    dataset: Callable[[Content], str | None] = lambda content: None
-    either: Callable[[Content], tuple[str, ...]] = lambda content: ()
-    evidence: Callable[[Content], tuple[str, ...]] = lambda content: ()
-    misfit: Callable[[Content], str] = lambda content: ""
-    single: bool = False
+    keys: tuple[str, ...] = ()
+    single = False
+
+    def __init__(self, **attributes: Any) -> None:
+        # Until every format is a subclass.
+        vars(self).update(attributes)
+
+    def recognise(self, content: Content) -> Kind | None:
+        """Say what a file in this format holds, None for any other file.
+
+        The content alone decides, never the name of the file.
+        """
+        raise NotImplementedError
+
+    def read(self, content: Content, kind: Kind, options: Options) -> SceneSource:
+        """Read a file that was recognised: to scenes, or to a source that is read on demand.
+
+        Raises
+        ------
+        InputError
+            For invalid content; the message names file, image, field and value.
+        """
+        raise NotImplementedError
+
+    def dataset(self, content: Content) -> str | None:
+        """Name the data set that the content shows, None where it shows none."""
+        return None
+
+    def either(self, content: Content) -> tuple[str, ...]:
+        """Name the data sets that may have written a file that does not show its own.
+
+        Empty where such a file is HICO-DET's.
+        """
+        return ()
+
+    def evidence(self, content: Content) -> tuple[str, ...]:
+        """Say what shows the data set, where neither names nor the format do."""
+        return ()
+
+    def misfit(self, content: Content) -> str:
+        """Say what shows that a file is of no known data set; empty if nothing does."""
+        return ""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,10 +13,10 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import dense_arrays
 from diaghoi.formats.base import Kind, Options
-from diaghoi.formats.columns.listed import ListLayout, read_listed
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.content import Content
 from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.listed import ListLayout, read_listed
+from diaghoi.formats.numbering import TripletNumbers
 from diaghoi.formats.v_coco.keys import image_number
 
 # Arrays of single triplets are read as lists of them: column of the list, and array of the batch.

@@ -22,17 +22,17 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.scratch import StoredArray
-from diaghoi.data.arrays.types import Array
+from diaghoi.data.arrays import Array
+from diaghoi.data.memory import StoredArray
 from diaghoi.data.scenes import COLUMNS, UNREAD, Scenes, SceneSource
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import check_names
-from diaghoi.formats.columns.stored import StoredScenes
+from diaghoi.formats.checks import check_names
 from diaghoi.formats.content import Content
 from diaghoi.formats.output import replacing
 from diaghoi.formats.parts import in_order, joined
+from diaghoi.formats.stored import StoredScenes
 from diaghoi.formats.zipped import members
 
 VERSION = 1

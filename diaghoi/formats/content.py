@@ -6,13 +6,13 @@ import os
 import re
 import sys
 from dataclasses import dataclass, replace
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any, Literal
 
 import numpy as np
 
-from diaghoi.data.arrays.allocation import give_back_freed_memory
 from diaghoi.data.files import ordinary
+from diaghoi.data.memory import give_back_freed_memory
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.matlab import variables
 from diaghoi.formats.pickle import AHEAD, load_first, load_pickle
@@ -105,6 +105,25 @@ class Content:
         if isinstance(self.value, list | tuple) and self.value and isinstance(self.value[0], dict):
             return self.value[0]
         return {}
+
+    def views(self) -> list[Content]:
+        """Return the content as it is, and where it is a dict by image also as a list of images.
+
+        There the name of an image is its key, or the last part of it that is a path, under
+        ``filename``.
+        """
+        value = self.value
+        if not (self.plain and isinstance(value, dict) and value):
+            return [self]
+        if not all(isinstance(image, dict) for image in value.values()):
+            return [self]
+        if not all(isinstance(key, str | int) for key in value):
+            return [self]
+        names = [PurePath(key).name if isinstance(key, str) else key for key in value]
+        # In several folders pictures may have the same name.
+        names = names if len(set(names)) == len(names) else list(value)
+        images = zip(names, value.values(), strict=True)
+        return [self, replace(self, value=[{"filename": name} | image for name, image in images])]
 
     @property
     def predictions(self) -> Content:

@@ -18,19 +18,12 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import runs
-from diaghoi.data.arrays.types import Array, IntArray
+from diaghoi.data.arrays import Array, IntArray, runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options, UnknownNumberError
-from diaghoi.formats.columns.checks import Rows, check_boxes, check_range
-from diaghoi.formats.columns.numbering import (
-    check_labels,
-    find_numbering,
-    numberings,
-    numbers_of_files,
-)
+from diaghoi.formats.checks import Rows, check_boxes, check_range
 from diaghoi.formats.content import Content
 from diaghoi.formats.dense_best import TOP, best_triplets, check_dense_scores, cut_note
 from diaghoi.formats.dense_columns import (
@@ -41,6 +34,12 @@ from diaghoi.formats.dense_columns import (
     listed,
     only_member,
     shape_of,
+)
+from diaghoi.formats.numbering import (
+    check_labels,
+    find_numbering,
+    numberings,
+    numbers_of_files,
 )
 from diaghoi.formats.output import replacing
 from diaghoi.formats.v_coco.dense import WIDTHS, read_v_coco_arrays

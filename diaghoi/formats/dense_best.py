@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, IntArray
+from diaghoi.data.arrays import Array, IntArray
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.formats.columns.checks import Rows, first_not_finite
+from diaghoi.formats.checks import Rows, first_not_finite
 
 TOP = 100
 

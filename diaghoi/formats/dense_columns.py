@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, IntArray
+from diaghoi.data.arrays import Array, IntArray
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     EXACT,
     Rows,
     check_amount,
@@ -22,8 +22,8 @@ from diaghoi.formats.columns.checks import (
     image_name,
     shown,
 )
-from diaghoi.formats.columns.records import Images
 from diaghoi.formats.content import Content
+from diaghoi.formats.records import Images
 
 _WIDEST = 8  # bytes of a number
 

@@ -15,15 +15,14 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.arrays import BoolArray
 from diaghoi.data.files import ordinary
-from diaghoi.data.groups import find_class
+from diaghoi.data.groups import check_protocol, find_class
 from diaghoi.data.protocol import PROTOCOLS, Protocol, choice_problem
 from diaghoi.data.protocol import protocol as protocol_named
-from diaghoi.data.splits import check_protocol
 from diaghoi.data.vocabulary import MOST_CLASSES, VOCABULARIES, Conventions, Numbers, Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import EXACT, first_repeated
+from diaghoi.formats.checks import EXACT, first_repeated
 from diaghoi.formats.toml import check_keys, read_toml
 
 Pairs = list[tuple[int, int]]

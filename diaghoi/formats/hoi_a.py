@@ -11,13 +11,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.arrays import BoolArray
 from diaghoi.data.vocabulary import hico_det, hoi_a, object_numberings
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import check_scores
-from diaghoi.formats.columns.listed import ListLayout
-from diaghoi.formats.columns.records import Images
-from diaghoi.formats.columns.triplet_numbers import (
+from diaghoi.formats.checks import check_scores
+from diaghoi.formats.content import Content, begins
+from diaghoi.formats.listed import ListLayout
+from diaghoi.formats.numbering import (
     CLEAR,
     ENOUGH,
     FEW,
@@ -27,7 +27,7 @@ from diaghoi.formats.columns.triplet_numbers import (
     most_confident,
     percent,
 )
-from diaghoi.formats.content import Content, begins
+from diaghoi.formats.records import Images
 
 NAME, OTHER = "hoi-a", "hico-det"
 # Names of images by which others are recognised.

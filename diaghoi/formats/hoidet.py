@@ -14,10 +14,10 @@ from typing import Any
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import EXACT, check_amount, shown
-from diaghoi.formats.columns.listed import ListLayout, read_listed
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
+from diaghoi.formats.checks import EXACT, check_amount, shown
 from diaghoi.formats.content import Content
+from diaghoi.formats.listed import ListLayout, read_listed
+from diaghoi.formats.numbering import TripletNumbers
 
 _COLUMNS = {
     "subject_id": "h_idx",

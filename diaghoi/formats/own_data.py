@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import MOST_CLASSES, Conventions, Numbers, Vocabulary
@@ -25,7 +25,7 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.hico_det import instances
 from diaghoi.formats.output import replacing
-from diaghoi.formats.registry import matching
+from diaghoi.formats.reading import matching
 
 # Numbers of objects that are looked up; those of the largest data sets of the field are smaller.
 _OBJECTS = 1 << 13
@@ -112,7 +112,7 @@ def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str
         for each in (content.annotations, content.predictions):
             if each is None:
                 continue
-            chosen, kind = matching(each)
+            each, chosen, kind = matching(each)
             if chosen is instances.FORMAT:
                 return _named(each, folder)
             if kind != "pairs":

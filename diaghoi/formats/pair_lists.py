@@ -6,7 +6,7 @@ and ``hoi_score_inter`` is the highest score of a real verb. Also read as JSON.
 
 For V-COCO the images are named by ``image_id``, a box may be wrapped in a list, ``o_label``
 is ignored, and ``hoi_score_inter`` may be missing: then the score comes from the triplets
-(:mod:`diaghoi.formats.columns.merging`).
+(:mod:`diaghoi.formats.merging`).
 """
 
 from __future__ import annotations
@@ -18,17 +18,16 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import runs
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import check_boxes, check_scores
-from diaghoi.formats.columns.numbering import check_labels, numbers_of_files
-from diaghoi.formats.columns.pairs import PairTables
-from diaghoi.formats.columns.records import Images, RecordTable
+from diaghoi.formats.checks import check_boxes, check_scores
 from diaghoi.formats.content import Content
+from diaghoi.formats.flat import PairTables
+from diaghoi.formats.numbering import check_labels, numbers_of_files
 from diaghoi.formats.output import replacing
+from diaghoi.formats.records import Images, RecordTable
 from diaghoi.formats.v_coco.keys import image_number
 
 

@@ -18,7 +18,7 @@ from zipfile import ZipFile
 
 import numpy as np
 
-from diaghoi.data.arrays.scratch import StoredArray
+from diaghoi.data.memory import StoredArray
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.content import parts_in

@@ -41,7 +41,7 @@ from typing import Any, BinaryIO, NoReturn
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, StrArray
+from diaghoi.data.arrays import Array, StrArray
 from diaghoi.exceptions import InputError
 
 AHEAD = 1 << 20

@@ -12,9 +12,9 @@ from __future__ import annotations
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats import hoi_a
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.listed import ListLayout, read_listed
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.content import Content
+from diaghoi.formats.listed import ListLayout, read_listed
+from diaghoi.formats.numbering import TripletNumbers
 
 _LAYOUT = ListLayout(
     name="file_name",

@@ -1,21 +1,39 @@
-"""Reading files of every format to :class:`~diaghoi.data.scenes.Scenes`."""
+"""Read files of every format to :class:`~diaghoi.data.scenes.Scenes`.
+
+What a file is gets decided once: the first format that recognises it reads it.
+"""
 
 from __future__ import annotations
 
 import os
 from dataclasses import replace
-from functools import partial
+from difflib import get_close_matches
+from functools import cache, partial
+from importlib.metadata import entry_points
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.allocation import give_back_freed_memory
-from diaghoi.data.arrays.types import IntArray
-from diaghoi.data.pixels import LAYOUTS
+from diaghoi.data.arrays import IntArray
+from diaghoi.data.boxes import LAYOUTS
+from diaghoi.data.memory import give_back_freed_memory
 from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary, object_numberings
-from diaghoi.exceptions import InputError, close_matches
+from diaghoi.exceptions import LONGEST_NAME, InputError, close_matches, some_of
+from diaghoi.formats import (
+    by_image,
+    columnar,
+    dense_arrays,
+    gen_vlkt,
+    hoidet,
+    named,
+    pair_lists,
+    ppdm,
+    ten_numbers,
+    triplet_lists,
+    words,
+)
 from diaghoi.formats.base import (
     Format,
     Kind,
@@ -23,21 +41,25 @@ from diaghoi.formats.base import (
     OwnDataError,
     Reading,
     Recognised,
+    UnclearDataSetError,
     UnknownNumberError,
 )
-from diaghoi.formats.columns.merging import merge
-from diaghoi.formats.columns.numbering import check_numbering, numberings
-from diaghoi.formats.columns.triplet_numbers import ENOUGH, FEW, GENUINE, most_confident
 from diaghoi.formats.content import Content, load
 from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.pickle import collector_off
-from diaghoi.formats.registry import (
-    check_format,
-    described,
-    forced,
-    matching,
-    vocabulary_of,
+from diaghoi.formats.hico_det import anno_bbox, anno_list, cdn_json
+from diaghoi.formats.hico_det import detections as hico_detections
+from diaghoi.formats.hico_det import instances as hico_instances
+from diaghoi.formats.ican import results as ican
+from diaghoi.formats.merging import merge
+from diaghoi.formats.numbering import (
+    ENOUGH,
+    FEW,
+    GENUINE,
+    check_numbering,
+    most_confident,
+    numberings,
 )
+from diaghoi.formats.pickle import collector_off
 from diaghoi.formats.v_coco import annotations as vcoco_annotations
 from diaghoi.formats.v_coco import results as vcoco_results
 from diaghoi.formats.v_coco.keys import numbered
@@ -46,6 +68,323 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 _Path = str | os.PathLike[str]
+
+FORMATS: dict[str, Format] = {
+    format.name: format
+    for format in (
+        columnar.FORMAT,
+        gen_vlkt.FORMAT,
+        ppdm.FORMAT,
+        triplet_lists.FORMAT,
+        pair_lists.FORMAT,
+        dense_arrays.FORMAT,
+        ten_numbers.Converted(),
+        hico_detections.FORMAT,
+        hico_instances.FORMAT,
+        cdn_json.FORMAT,
+        anno_bbox.FORMAT,
+        anno_list.FORMAT,
+        vcoco_annotations.FORMAT,
+        vcoco_results.FORMAT,
+        ican.FORMAT,
+        ten_numbers.SwigHoi(),
+        named.HoiTransformer(),
+        hoidet.FORMAT,
+        named.AgentHoi(),
+        words.HoiR1(),
+        ten_numbers.CmdSe(),
+        named.DaHoi(),
+        words.Words(),
+        ten_numbers.VsgNet(),
+        ten_numbers.Idn(),
+        by_image.ByImage(),
+    )
+}
+"""The formats of this package by name, in the order in which they are tried."""
+
+DEFAULT = "hico-det"
+# Entry points under which other packages register their formats.
+GROUP = "diaghoi.formats"
+# Options that belong to one format, and how the command line calls them.
+_BELONGS = {
+    "instances": (vcoco_annotations.FORMAT, "--read instances"),
+    "ids": (vcoco_annotations.FORMAT, "--read ids"),
+    "image_id": (vcoco_results.FORMAT, "--read image-id"),
+}
+_ADVICE = {
+    "annotations": "give it as --annotations",
+    "predictions": "give it as the prediction file",
+    "pairs": "give it with --pairs, beside the file with the triplets",
+}
+
+
+@cache
+def known_formats() -> dict[str, Format]:
+    """All formats by name: those of this package, then those that others have registered.
+
+    A package registers one with an entry point in the group ``diaghoi.formats`` that names a
+    subclass of :class:`~diaghoi.formats.Format`. It is tried after those of this package.
+
+    Raises
+    ------
+    InputError
+        For a registered format that cannot be loaded, or has the name of another.
+    """
+    formats = dict(FORMATS)
+    for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
+        owner = entry.dist.name if entry.dist is not None else "a package"
+        try:
+            loaded = entry.load()
+            if isinstance(loaded, type) and issubclass(loaded, Format):
+                loaded = loaded()
+        except Exception as error:  # whatever the other package does wrong
+            problem = f"cannot be loaded ({type(error).__name__}: {error})"
+        else:
+            problem = "" if isinstance(loaded, Format) else f"is a {type(loaded).__name__}"
+            if not problem and loaded.name in formats:
+                problem = "has the name of another format"
+        if problem:
+            raise InputError(
+                f"the format {entry.name!r} of {owner} {problem}; fix or uninstall {owner}"
+            )
+        formats[loaded.name] = loaded
+    return formats
+
+
+class _File(NamedTuple):
+    """A file whose format is known."""
+
+    content: Content
+    format: Format
+    kind: Kind
+    vocabulary: Vocabulary
+
+    def described(self, options: Options | None = None) -> Recognised:
+        return Recognised(
+            format=self.format.name,
+            kind=self.kind,
+            title=self.format.title,
+            container=self.content.container,
+            dataset=self.vocabulary.name,
+            numbering={} if options is None else dict(options.shown),
+        )
+
+
+def recognise(path: _Path) -> Recognised:
+    """Identify a file from its content.
+
+    Parameters
+    ----------
+    path : path
+        A file, or the folder of the official evaluator's result files.
+
+    Returns
+    -------
+    Recognised
+        Format, data set, and whether it holds annotations, predictions or pairs.
+
+    Raises
+    ------
+    InputError
+        For a damaged file or an unknown format.
+    """
+    with collector_off():
+        return _recognised(load(path).predictions, None, None, fitting=True).described()
+
+
+def _recognised(
+    content: Content, name: str | None, dataset: Vocabulary | None, *, fitting: bool
+) -> _File:
+    """Find the format of what was loaded, and its data set.
+
+    Parameters
+    ----------
+    content : Content
+        The file.
+    name : str or None
+        The format that the user chose.
+    dataset : Vocabulary or None
+        The data set that the user chose.
+    fitting : bool
+        Whether a file must fit a known data set if the user chose none.
+    """
+    if name is None:
+        view, format, kind = matching(content)
+    else:
+        check_format(name)
+        view, format, kind = matching(content, known_formats()[name])
+    return _File(view, format, kind, _data_set(view, format, dataset, fitting=fitting))
+
+
+def matching(content: Content, only: Format | None = None) -> tuple[Content, Format, Kind]:
+    """Find the first format that recognises a file.
+
+    Parameters
+    ----------
+    content : Content
+        The file.
+    only : Format, optional
+        The format that the user chose.
+
+    Returns
+    -------
+    view : Content
+        The file as that format takes it (:meth:`~diaghoi.formats.content.Content.views`).
+    format : Format
+        The format.
+    kind : str
+        What the file holds.
+
+    Raises
+    ------
+    InputError
+        If no format recognises it, or the chosen one does not.
+    """
+    match = _match(content, known_formats() if only is None else {only.name: only})
+    if match is not None:
+        return match
+    if only is None:
+        raise InputError(f"{content.file}: {_unknown(content)}")
+    other = _match(content, known_formats())
+    looks = (
+        f"nor in any other known one: {_outline(content)}"
+        if other is None
+        else f"it looks like {other[1].name} ({other[2]}); leave --read format out"
+    )
+    raise InputError(f"{content.file}: is not in the format {only.name}; {looks}")
+
+
+def _match(content: Content, formats: dict[str, Format]) -> tuple[Content, Format, Kind] | None:
+    for view in content.views():
+        for format in formats.values():
+            kind = format.recognise(view)
+            if kind is not None:
+                return view, format, kind
+    return None
+
+
+def _data_set(
+    content: Content, format: Format, given: Vocabulary | None, *, fitting: bool
+) -> Vocabulary:
+    """Determine the data set from the content of a file and the user's choice."""
+    if given is None and fitting and (problem := format.misfit(content)):
+        raise OwnDataError(
+            f"{content.file}: fits no data set that is known: {problem}", [content.path]
+        )
+    shown = format.dataset(content)
+    names = set() if given is None else {given.name, None if format.single else given.of}
+    either = () if shown else format.either(content)
+    if either and (given is None or (given.known and names.isdisjoint(either))):
+        raise UnclearDataSetError(
+            f"{content.file}: may be for {' or '.join(either)}: both have its numbers; "
+            f"give --dataset {' or --dataset '.join(either)}"
+        )
+    if given is None:
+        if shown is not None and shown not in VOCABULARIES:
+            raise InputError(
+                f"{content.file}: is for the data set {shown!r:.40}, which is not known; known: "
+                f"{', '.join(VOCABULARIES)}; give the description of any other with --dataset "
+                "FILE.toml"
+            )
+        return vocabulary(shown or DEFAULT)
+    if shown is not None and shown not in names and (given.known or format.single):
+        raise InputError(
+            f"{content.file}: is for {shown} ({format.name}), and {given.name} is expected here; "
+            f"give a file for {given.name}, or the --dataset of this one"
+        )
+    return given
+
+
+def _unknown(content: Content) -> str:
+    """Say why no format recognises a file."""
+    if content.container == "mat" and "list_action" in content.value:
+        return (
+            "holds HICO's image labels instead of boxes; give it with --image-labels, and "
+            "anno_bbox.mat or instances_test2015.json with --annotations"
+        )
+    if isinstance(content.value, dict) and {"images", "categories"} <= content.value.keys():
+        return (
+            "holds boxes as COCO lists them, without interactions; if it belongs to V-COCO, give "
+            "it with --read instances=FILE, and vcoco_test.json with --annotations"
+        )
+    formats = some_of(list(known_formats()), 8)
+    return f"not a known format: {_outline(content)}; known formats: {formats}"
+
+
+def _outline(content: Content) -> str:
+    """Describe the content of a file of unknown format, and the format that is nearest to it."""
+    value, keys = content.value, list(content.first)
+    if content.container in ("npz", "mat"):
+        keys = list(value)
+        what = f"{content.container} file with {_keys(keys)}"
+    elif isinstance(value, dict):
+        keys = list(value)
+        what = f"a dict in {content.container} with {_keys(keys)}"
+        inner = next(iter(value.values()), None)
+        if len(content.views()) > 1 and isinstance(inner, dict):
+            keys = list(inner)
+            what += f", each a dict with {_keys(keys)}"
+    elif isinstance(value, list | tuple) and content.first:
+        what = f"a list of {len(value)} dicts in {content.container} with {_keys(keys)}"
+    elif isinstance(value, list | tuple) and value:
+        what = f"a list of {len(value)} {_type_of(value[0])} in {content.container}"
+    else:
+        what = f"{_type_of(value)} in {content.container}"
+    return what + _nearest(keys[:_MOST_KEYS])
+
+
+def _type_of(value: Any) -> str:
+    return "array" if isinstance(value, np.ndarray) else type(value).__name__
+
+
+def _keys(keys: list[Any]) -> str:
+    return f"the keys {some_of([str(key)[:40] for key in keys], 8)}" if keys else "no keys"
+
+
+# Keys of a file that are looked at, how like a misspelt key is to the right one, and how many keys
+# of a format make it worth a mention.
+_MOST_KEYS, _ALIKE, _ENOUGH_KEYS = 100, 0.8, 2
+
+
+def _nearest(keys: list[Any]) -> str:
+    """Name the format that shares most keys with a file, and which others it needs."""
+    names = [key for key in keys if isinstance(key, str) and len(key) <= LONGEST_NAME]
+    shared = {
+        format.name: (
+            sum(key in names for key in format.keys),
+            sum(bool(get_close_matches(key, names, 1, _ALIKE)) for key in format.keys),
+            -len(format.keys),
+        )
+        for format in known_formats().values()
+    }
+    name = max(shared, key=lambda name: shared[name])
+    format = known_formats()[name]
+    if shared[name][1] < min(_ENOUGH_KEYS, max(1, (len(format.keys) + 1) // 2)):
+        return ""
+    missing = [key for key in format.keys if key not in names]
+    others = [key for key in names if key not in format.keys]
+    like = {key: "".join(get_close_matches(key, others, 1, _ALIKE)) for key in missing}
+    told = [f"{key!r} (here {like[key]!r})" if like[key] else repr(key) for key in missing]
+    lacks = f"without {some_of(told)}" if missing else "but not its values"
+    return f"; nearest is {name}, {format.title}, {lacks}"
+
+
+def check_format(name: str) -> None:
+    """Refuse the name of a format that does not exist.
+
+    Raises
+    ------
+    InputError
+        With similar names, and all known ones.
+    """
+    formats = known_formats()
+    if name not in formats:
+        begun = [format for format in formats if name and format.startswith(name)]
+        hint = f" (did you mean {' or '.join(map(repr, begun))}?)" if begun else ""
+        raise InputError(
+            f"unknown format {name!r}{hint or close_matches(name, formats)}; known: "
+            f"{', '.join(formats)}"
+        )
 
 
 def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
@@ -78,45 +417,41 @@ def _open(
     content: Content, reading: Reading, *, fitting: bool = True
 ) -> tuple[Recognised, SceneSource]:
     """Read what was loaded, but leave in the file what can be read on demand."""
-    dataset, format = reading.get("dataset"), reading.get("format")
+    dataset = reading.get("dataset")
     given = None if dataset is None else vocabulary(dataset)
-    chosen, kind = matching(content) if format is None else forced(content, format)
-    chosen_vocabulary = vocabulary_of(content, chosen, given, fitting=fitting)
-    image_id = reading.get("image_id")
+    file = _recognised(content, reading.get("format"), given, fitting=fitting)
+    content, format = file.content, file.format
     options = Options(
-        vocabulary=chosen_vocabulary,
-        origin=reading.get("origin"),
-        objects=reading.get("objects"),
-        verbs=reading.get("verbs"),
-        classes=reading.get("classes"),
-        boxes=reading.get("boxes"),
-        top=reading.get("top"),
-        instances=reading.get("instances"),
-        ids=reading.get("ids"),
-        image_id=None if image_id is None else str(image_id),
-        annotated=partial(_annotated_classes, content.path, chosen_vocabulary),
+        vocabulary=file.vocabulary,
+        annotated=partial(_annotated_classes, content.path, file.vocabulary),
+        **{key: value for key, value in reading.items() if key not in ("dataset", "format")},  # type: ignore[arg-type]
     )
-    _check_options(content, chosen, options)
+    for key, (owner, option) in _BELONGS.items():
+        if getattr(options, key) is not None and format is not owner:
+            raise InputError(
+                f"{content.file}: {option} is for {owner.title}, but this file is in the format "
+                f"{format.name}; leave it out"
+            )
     # Who says how numbers are to be read takes the file as it is.
-    asked = any(value is not None for value in (options.objects, options.verbs, options.classes))
-    fitting = fitting and given is None and not asked
+    stated = any(value is not None for value in (options.objects, options.verbs, options.classes))
+    fitting = fitting and given is None and not stated
     try:
-        scenes = chosen.read(content, kind, options)
+        scenes = format.read(content, file.kind, options)
     except UnknownNumberError as error:
         slip = len(error.unknown) < ENOUGH or error.unknown.sum() < FEW
         if not fitting or slip:
             raise
         raise OwnDataError(str(error), [content.path]) from None
-    if fitting and (kind == "annotations" or scenes.scored):
+    if fitting and (file.kind == "annotations" or scenes.scored):
         check_fit(scenes, named=content.benchmark is not None)
-    if chosen_vocabulary.of == "v-coco":
+    if file.vocabulary.of == "v-coco":
         names = numbered(scenes.names.tolist())
         scenes = scenes.with_names(np.array(names, dtype=np.str_))
-    found = options.notes if given is not None else (*chosen.evidence(content), *options.notes)
-    if found:
-        notes = tuple(f"{content.file}: {note}" for note in found)
+    notes = options.notes if given is not None else (*format.evidence(content), *options.notes)
+    if notes:
+        notes = tuple(f"{content.file}: {note}" for note in notes)
         scenes = replace(scenes.load(), notes=scenes.notes + notes)
-    return described(content, chosen, kind, chosen_vocabulary, options.shown), scenes
+    return file.described(options), scenes
 
 
 def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
@@ -364,32 +699,12 @@ def _with_pairs(scenes: SceneSource, pairs: _Path | None, reading: Reading) -> S
 
 def _expect(kind: Kind, found: Recognised, scenes: SceneSource) -> None:
     """Refuse a file of another kind."""
-    advice = {
-        "annotations": "give it as --annotations",
-        "predictions": "give it as the prediction file",
-        "pairs": "give it with --pairs, beside the file with the triplets",
-    }
     if found.kind != kind and (len(scenes) or kind == "predictions"):
         needed = {"predictions": "predicted triplets", "pairs": "scored pairs"}.get(kind, kind)
         raise InputError(
             f"{scenes.source}: holds {found.kind} ({found.format}), but {needed} are needed here; "
-            f"{advice[found.kind]}"
+            f"{_ADVICE[found.kind]}"
         )
-
-
-def _check_options(content: Content, chosen: Format, options: Options) -> None:
-    """Refuse options that the format does not support."""
-    belongs = {
-        "instances": (vcoco_annotations.FORMAT, "--read instances"),
-        "ids": (vcoco_annotations.FORMAT, "--read ids"),
-        "image_id": (vcoco_results.FORMAT, "--read image-id"),
-    }
-    for key, (owner, option) in belongs.items():
-        if getattr(options, key) is not None and chosen is not owner:
-            raise InputError(
-                f"{content.file}: {option} is for {owner.title}, but this file is in the format "
-                f"{chosen.name}; leave it out"
-            )
 
 
 def check_reading(reading: Reading) -> None:

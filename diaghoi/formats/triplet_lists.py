@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import runs
+from diaghoi.data.arrays import runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.listed import ListLayout, read_listed
-from diaghoi.formats.columns.numbering import numbers_of_files
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.content import Content
+from diaghoi.formats.listed import ListLayout, read_listed
+from diaghoi.formats.numbering import TripletNumbers, numbers_of_files
 from diaghoi.formats.output import replacing
 
 _LAYOUTS = {

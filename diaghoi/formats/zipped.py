@@ -23,10 +23,9 @@ from typing import Any, BinaryIO, cast
 
 import numpy as np
 
-from diaghoi.data.arrays.budget import budget, check_budget
-from diaghoi.data.arrays.scratch import StoredArray
-from diaghoi.data.arrays.types import Array
+from diaghoi.data.arrays import Array
 from diaghoi.data.files import ordinary
+from diaghoi.data.memory import StoredArray, budget, check_budget
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pickle import Storages, check_letters, load_pickle, size_of
 

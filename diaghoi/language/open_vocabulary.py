@@ -14,7 +14,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.lexicon import Lexicon
 from diaghoi.language.words import WordForms, known_names, read_object, read_verb, verb_words

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from diaghoi.comparison.slice_tables import slice_tables
-from diaghoi.data.arrays.division import ratio
+from diaghoi.data.arrays import ratio
 from diaghoi.data.table import (
     UNDEFINED,
     Row,

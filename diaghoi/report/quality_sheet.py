@@ -17,7 +17,7 @@ from diaghoi.choice.build.build import ChoiceBenchmark
 from diaghoi.choice.build.candidates import ImageTargets
 from diaghoi.choice.classes import ARTICLE
 from diaghoi.choice.questions import Box, Question
-from diaghoi.data.arrays.seeding import seeded
+from diaghoi.data.arrays import seeded
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import some_of
 from diaghoi.formats.output import replacing

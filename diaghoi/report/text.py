@@ -22,7 +22,7 @@ from diaghoi.comparison.results import (
     only_interactions,
     publishes_negatives,
 )
-from diaghoi.data.arrays.division import ratio
+from diaghoi.data.arrays import ratio
 from diaghoi.data.protocol import choices_of, phrases_of, short_signature, title_of
 from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
 from diaghoi.data.vocabulary import printed_name

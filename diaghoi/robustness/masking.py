@@ -14,7 +14,7 @@ from typing import Any, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.arrays import BoolArray
 from diaghoi.exceptions import InputError
 from diaghoi.robustness.libraries import opencv
 

@@ -2,7 +2,7 @@
 
 The pairs of boxes are given, in the papers those of DETR. The model names verb and object of each
 interaction in its own words, and the probability of its words is the score. Each answer is a line
-of the format ``words`` (:mod:`diaghoi.formats.open_vocabulary`), with the settings of the run
+of the format ``words`` (:mod:`diaghoi.formats.words`), with the settings of the run
 beside it.
 """
 
@@ -20,7 +20,7 @@ import numpy as np
 
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.pictures.asking import (
     Box,
     Find,

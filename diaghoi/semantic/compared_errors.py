@@ -14,8 +14,7 @@ from functools import cached_property
 import numpy as np
 
 from diaghoi.cases.similarities import NEAR, PLAUSIBLE
-from diaghoi.data.arrays.ragged import first_of_run
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, first_of_run
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS

@@ -23,10 +23,9 @@ from typing import Literal
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import first_of_run, marked
-from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, first_of_run, marked
 from diaghoi.data.joining import join
+from diaghoi.data.memory import threads
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.semantic.partial_oracle import PartialOracle

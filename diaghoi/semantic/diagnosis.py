@@ -13,8 +13,7 @@ from typing import Any, Literal
 import numpy as np
 
 from diaghoi.cases.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similarities
-from diaghoi.data.arrays.division import ratio
-from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.arrays import BoolArray, ratio
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.semantic.compared_errors import ComparedErrors, compare_errors

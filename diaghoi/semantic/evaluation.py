@@ -10,11 +10,10 @@ from typing import Any
 import numpy as np
 
 from diaghoi._version import __version__
-from diaghoi.data.arrays.division import ratio
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratio
+from diaghoi.data.groups import counted_classes, split_classes
 from diaghoi.data.joining import Joined
 from diaghoi.data.protocol import Protocol
-from diaghoi.data.splits import counted_classes, split_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Columns

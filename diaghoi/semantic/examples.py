@@ -6,7 +6,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import marked
+from diaghoi.data.arrays import marked
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.triplets import EvaluatedTriplets, class_names, of_interactions
 

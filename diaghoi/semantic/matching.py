@@ -14,9 +14,8 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, first_of_run, runs
-from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, expand, first_of_run, runs
+from diaghoi.data.memory import threads
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.assignment import choose_in_turn
 from diaghoi.semantic.measure import Measure

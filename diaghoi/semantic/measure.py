@@ -8,7 +8,7 @@ from typing import Literal, get_args
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray
 from diaghoi.data.protocol import SEPARATOR
 from diaghoi.exceptions import InputError, close_matches
 

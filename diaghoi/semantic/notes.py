@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from diaghoi.data.arrays.types import StrArray
+from diaghoi.data.arrays import StrArray
 from diaghoi.data.joining import Joined
 from diaghoi.exceptions import some_of
 from diaghoi.semantic.tables.similarity import FittedSimilarity

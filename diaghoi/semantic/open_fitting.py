@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray
 from diaghoi.exceptions import some_of
 from diaghoi.language.lexicon import Lexicon, Pos
 from diaghoi.language.open_vocabulary import OpenVocabulary

@@ -7,8 +7,7 @@ from functools import cached_property
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import marked
-from diaghoi.data.arrays.types import BoolArray
+from diaghoi.data.arrays import BoolArray, marked
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import ClassScores, class_scores
 from diaghoi.evaluation.errors import BOTH_BOXES, LABELS

@@ -6,13 +6,12 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from diaghoi.data.arrays.budget import gathered
-from diaghoi.data.arrays.ragged import expand, expand_in_parts, runs
-from diaghoi.data.arrays.types import IntArray
-from diaghoi.data.iou import iou_of
+from diaghoi.data.arrays import IntArray, expand, expand_in_parts, runs
+from diaghoi.data.boxes import iou_of
+from diaghoi.data.groups import counted_classes
+from diaghoi.data.memory import gathered
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import counted_classes
 from diaghoi.evaluation.candidates import closest_person
 from diaghoi.evaluation.overlap import CROWDED, box_overlap
 from diaghoi.semantic.triplets import EvaluatedTriplets

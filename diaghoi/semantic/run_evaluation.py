@@ -8,14 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ranking import descending
-from diaghoi.data.arrays.types import FloatArray
-from diaghoi.data.iou import box_iou
+from diaghoi.data.arrays import FloatArray, descending
+from diaghoi.data.boxes import box_iou
+from diaghoi.data.groups import check_protocol
 from diaghoi.data.joining import Joined, join
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import check_protocol
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.language.open_vocabulary import OpenVocabulary

@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.ranking import ranking
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ranking
 from diaghoi.data.protocol import ELEVEN_LEVELS
 from diaghoi.evaluation.average_precision import envelope_of
 from diaghoi.semantic.measure import Integrator

@@ -8,10 +8,10 @@ from functools import cached_property
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray
+from diaghoi.data.groups import counted_classes
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import counted_classes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.matching import among_best, match, score_order
 

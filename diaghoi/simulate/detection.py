@@ -6,9 +6,16 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, place_in_group, runs, slices
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
-from diaghoi.data.instances import instances
+from diaghoi.data.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    expand,
+    place_in_group,
+    runs,
+    slices,
+)
+from diaghoi.data.boxes import instances
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.detector import Detector

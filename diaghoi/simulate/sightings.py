@@ -6,8 +6,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import place_in_group, runs
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, place_in_group, runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.detector import Detector
@@ -63,7 +62,7 @@ def sight(
     scenes : Scenes
         The annotations.
     instance_of : (B,) int array
-        The instance that each annotated box shows, see :func:`diaghoi.data.instances.instances`.
+        The instance that each annotated box shows, see :func:`diaghoi.data.boxes.instances`.
     sizes : (N, 2) int array
         Width and height of every image.
     detector : Detector

@@ -4,9 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct
-from diaghoi.data.arrays.ragged import place_in_group
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, distinct, place_in_group
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import v_coco
 

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import expand, place_in_group, runs
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, expand, place_in_group, runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError

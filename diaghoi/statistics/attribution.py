@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from math import factorial
 from typing import Any
 
-from diaghoi.data.arrays.threads import threads
+from diaghoi.data.memory import threads
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import class_scores
 from diaghoi.evaluation.deciding import deciding

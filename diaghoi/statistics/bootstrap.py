@@ -32,8 +32,8 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from diaghoi.data.arrays.threads import threads
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
+from diaghoi.data.memory import threads
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.statistics.weighted_figures import Figures, Resampler

@@ -21,13 +21,11 @@ from itertools import chain
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratio, ratios
-from diaghoi.data.arrays.ragged import expand, marked
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, expand, marked, ratio, ratios
 from diaghoi.data.attributes import Slice
+from diaghoi.data.groups import counted_classes
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import counted_classes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated, class_scores
 from diaghoi.evaluation.deciding import counts_only_found, up_to_last_true

@@ -30,9 +30,8 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.ragged import slices as runs_of
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratios
+from diaghoi.data.arrays import slices as runs_of
 from diaghoi.data.attributes import Slice
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.table import shown

@@ -11,10 +11,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.ragged import marked
-from diaghoi.data.arrays.ranking import descending
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, descending, marked, ratios
 from diaghoi.data.protocol import Protocol
 from diaghoi.diagnosis.benchmark import BenchmarkSetting, settings
 from diaghoi.diagnosis.diagnosis import Diagnosis

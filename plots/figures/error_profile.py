@@ -13,8 +13,7 @@ from matplotlib.collections import Collection
 from matplotlib.figure import Figure
 from matplotlib.patches import Rectangle
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray, ratios
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import error_title

@@ -12,9 +12,9 @@ from support.cases import cases
 from support.scenes import VOCABULARY, problems
 
 from diaghoi import PROTOCOLS, diagnose
+from diaghoi.data.groups import split_classes
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import split_classes
 from diaghoi.diagnosis import rosetta
 
 EVERY = range(len(VOCABULARY))

@@ -31,9 +31,9 @@ from support.scenes import (
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol
 from diaghoi.cases.causes import CAUSES, Causes, annotation_causes
+from diaghoi.data.groups import counterparts
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.time_sensitive import counterparts
 from diaghoi.data.vocabulary import facts
 from diaghoi.data.vocabulary import v_coco as v_coco_vocabulary
 from diaghoi.diagnosis.diagnose import diagnose_images

@@ -10,7 +10,7 @@ import pytest
 from support.declared import commands
 
 from diaghoi.cli.commands import app
-from diaghoi.data.arrays.budget import VARIABLE
+from diaghoi.data.memory import MEMORY_VARIABLE
 
 ROWS = 200_000
 
@@ -47,14 +47,14 @@ def test_an_image_with_very_many_rows_is_named(run, data, packed: Path) -> None:
     assert "triplets, pairs and boxes: about 61 MB of memory" in done.err
     assert not Path("new.json").exists()
     assert run("report", packed, *given, "--memory", 61).code == 0
-    assert VARIABLE not in os.environ  # as before
+    assert MEMORY_VARIABLE not in os.environ  # as before
 
 
 def test_the_environment_may_say_it(run, data, packed: Path, monkeypatch) -> None:
     given = ["--annotations", data.annotations, "--quiet", "--force"]
-    monkeypatch.setenv(VARIABLE, "10")
+    monkeypatch.setenv(MEMORY_VARIABLE, "10")
     assert "more than the 10 MB" in run("report", packed, *given).err
-    monkeypatch.setenv(VARIABLE, "ten")
+    monkeypatch.setenv(MEMORY_VARIABLE, "ten")
     assert "DIAGHOI_MEMORY=ten: expected megabytes" in run("report", packed, *given).err
 
 

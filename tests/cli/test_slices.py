@@ -10,7 +10,7 @@ import pytest
 
 from diaghoi import diagnose, read_annotations, read_predictions, simulate
 from diaghoi.comparison.slices import slices
-from diaghoi.data.tags import read_tags
+from diaghoi.data.attributes import read_tags
 from diaghoi.formats import write
 
 

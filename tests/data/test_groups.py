@@ -12,10 +12,9 @@ from hypothesis import given
 from support.scenes import problems
 
 from diaghoi import InputError, diagnose, protocol
-from diaghoi.data.groups import read_groups, zero_shot, zero_shot_splits
+from diaghoi.data.groups import read_groups, split_classes, zero_shot, zero_shot_splits
 from diaghoi.data.protocol import Group
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import hico_det, v_coco, v_coco_thesis
 
 WORDS = hico_det()

@@ -9,8 +9,7 @@ import pytest
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError
-from diaghoi.data.differences import differences
-from diaghoi.data.joining import join, named_alike
+from diaghoi.data.joining import differences, join, named_alike
 from diaghoi.data.scenes import Scenes
 
 BOXES = [(PERSON, (0.0, 0.0, 9.0, 9.0)), (BICYCLE, (5.0, 5.0, 19.0, 19.0))]

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from diaghoi import PROTOCOLS, InputError, Protocol, protocol
-from diaghoi.data.iou import reaches
+from diaghoi.data.boxes import reaches
+from diaghoi.data.groups import split_classes
 from diaghoi.data.protocol import Group, choices_of, short_signature
-from diaghoi.data.splits import split_classes
 from diaghoi.data.vocabulary import hico_det
 
 

@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import diagnose, protocol
-from diaghoi.data.arrays import ragged, scratch
-from diaghoi.data.arrays.ragged import batches
-from diaghoi.data.arrays.scratch import Scratch, release
+from diaghoi.data import arrays, memory
+from diaghoi.data.arrays import batches
+from diaghoi.data.memory import Scratch, release
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis import blocks as examine
 from diaghoi.diagnosis import diagnosis, evidence
@@ -39,7 +39,7 @@ def _small() -> Any:
         patch.object(ledger, "PART", 4),
         patch.object(diagnosis, "PART", 4),
         patch.object(negatives, "_SORTED", 3),
-        patch.object(ragged, "EXPANDED", 2),
+        patch.object(arrays, "EXPANDED", 2),
     )
 
 
@@ -57,7 +57,7 @@ def test_figures_do_not_depend_on_where_rows_lie(disk: str, problem: tuple[Scene
     full = {
         "free": nullcontext(),
         "full": patch.object(tempfile, "TemporaryFile", _full),
-        "full later": patch.object(scratch.os, "posix_fallocate", _full, create=True),
+        "full later": patch.object(memory.os, "posix_fallocate", _full, create=True),
     }[disk]
     with ExitStack() as stack:
         for each in (*_small(), full):

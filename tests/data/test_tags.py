@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from diaghoi import InputError
-from diaghoi.data.tags import read_tags, tag_slices
+from diaghoi.data.attributes import read_tags, tag_slices
 
 NAMES = np.array(["a.jpg", "b.jpg", "c.jpg"])
 

@@ -15,7 +15,7 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 import diaghoi
 import diaghoi.data.scenes
 from diaghoi import InputError, diagnose, protocol, simulate
-from diaghoi.data.arrays.budget import allowing
+from diaghoi.data.memory import allowing
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import swig_hoi
 from diaghoi.diagnosis.diagnose import diagnose_images

@@ -11,7 +11,7 @@ from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, VOCABULARY, WASH, i
 from support.scenes import scenes as make
 
 from diaghoi import InputError, diagnose, simulate
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.shortcuts import BEST, DETECTION, NEVER, RATIO

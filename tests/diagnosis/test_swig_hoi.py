@@ -13,8 +13,7 @@ import pytest
 from support.swig import CAR, CLASSES, WORDS
 
 from diaghoi import InputError, Scenes, diagnose, protocol
-from diaghoi.data.groups import find_class
-from diaghoi.data.splits import split_classes
+from diaghoi.data.groups import find_class, split_classes
 from diaghoi.data.vocabulary import swig_hoi
 from diaghoi.formats.datasets import vocabulary
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support import reference
 
 from diaghoi import protocol
-from diaghoi.data.arrays.ranking import descending
+from diaghoi.data.arrays import descending
 from diaghoi.evaluation import negatives
 from diaghoi.evaluation.average_precision import ClassScores, average_precision
 from diaghoi.evaluation.means import split_means

@@ -16,8 +16,8 @@ import pytest
 from support.described import NEEDED, write_description
 
 from diaghoi import InputError, Scenes, diagnose, protocol
+from diaghoi.data.groups import counted_classes, split_classes
 from diaghoi.data.protocol import Protocol
-from diaghoi.data.splits import counted_classes, split_classes
 from diaghoi.data.vocabulary import Conventions, Vocabulary
 from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.description import CHOICES, KEYS, read_description

@@ -12,7 +12,7 @@ from support.scenes import BICYCLE, CAR, HUG, PERSON, RIDE, WASH, image, scenes
 
 import diaghoi
 from diaghoi import InputError, diagnose, read_image_labels
-from diaghoi.data.known_object import annotated_objects
+from diaghoi.data.groups import annotated_objects
 from diaghoi.data.vocabulary import hico_det
 
 BOXES = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9)), (CAR, (30, 0, 39, 9))]

@@ -13,7 +13,7 @@ import pytest
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats import open_file
-from diaghoi.formats.columns.triplet_numbers import ENOUGH, FEW
+from diaghoi.formats.numbering import ENOUGH, FEW
 
 WORDS = hico_det()
 HUMAN, THING = [10.0, 20.0, 50.0, 80.0], [30.0, 40.0, 90.0, 95.0]

@@ -13,7 +13,7 @@ import pytest
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats import recognise
-from diaghoi.formats.registry import FORMATS, known_formats
+from diaghoi.formats.reading import FORMATS, known_formats
 
 PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
 
@@ -83,7 +83,7 @@ def test_a_registered_format_is_tried_after_the_others(installed: Path, here) ->
     [
         ("rows = no_such_module:FORMAT", "cannot be loaded (ModuleNotFoundError: "),
         ("rows = json:dumps", "is a function; fix or uninstall rows-format"),
-        ("x = diaghoi.formats.swig:FORMAT", "has the name of another format"),
+        ("x = diaghoi.formats.ten_numbers:SwigHoi", "has the name of another format"),
     ],
 )
 def test_what_cannot_be_used_is_named(entry: str, problem: str, here, tmp_path: Path) -> None:

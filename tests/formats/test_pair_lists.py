@@ -4,11 +4,11 @@ import pickle
 import numpy as np
 import pytest
 
-from diaghoi.data.arrays.distinct import distinct_boxes
+from diaghoi.data.arrays import distinct_boxes
 from diaghoi.data.vocabulary import object_numberings
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read, read_predictions, recognise, write, write_pair_lists
-from diaghoi.formats.columns.merging import merge
+from diaghoi.formats.merging import merge
 
 
 def pairs_of(scenes, image):
@@ -197,7 +197,7 @@ def test_written_as_published(saved, predictions, pair_file, tmp_path):
 @pytest.mark.parametrize("collide", [False, True])
 def test_equal_boxes_are_found_whatever_the_hash(collide, monkeypatch):
     if collide:
-        monkeypatch.setattr("diaghoi.data.arrays.distinct._MIX", (0, 0, 0, 0))
+        monkeypatch.setattr("diaghoi.data.arrays._MIX", (0, 0, 0, 0))
     random = np.random.default_rng(3)
     image = np.sort(random.integers(0, 20, 2000))
     label = random.integers(0, 3, 2000)
@@ -210,7 +210,7 @@ def test_equal_boxes_are_found_whatever_the_hash(collide, monkeypatch):
 
 
 def test_equal_hashes_do_not_join_boxes(monkeypatch):
-    monkeypatch.setattr("diaghoi.data.arrays.distinct._MIX", (0, 0, 0, 0))
+    monkeypatch.setattr("diaghoi.data.arrays._MIX", (0, 0, 0, 0))
     image, label = np.array([0, 0, 0, 1]), np.array([0, 1, 0, 0])
     first, number = distinct_boxes(image, label, np.ones((4, 4)))
     assert first.tolist() == [0, 1, 3]

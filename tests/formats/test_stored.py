@@ -20,9 +20,8 @@ from diaghoi import (
 )
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.data.vocabulary import hico_det
-from diaghoi.formats import write
-from diaghoi.formats.columns import stored
-from diaghoi.formats.columns.stored import StoredScenes
+from diaghoi.formats import stored, write
+from diaghoi.formats.stored import StoredScenes
 
 
 def _same(mine: Scenes, other: Scenes) -> None:

@@ -171,3 +171,34 @@ HOI_R1: dict[str, Any] = {
     ],
     "gt_paths": [{"file_name": f"HICO_test2015_{n:08d}"} for n in (1, 2, 3)],
 }
+_BOUNDS = np.zeros((600, 2))
+_BOUNDS[156] = 0, 1
+VSGNET: dict[str, Any] = {
+    NAME: {
+        "start_end_ids": _BOUNDS,
+        "human_obj_boxes_scores": np.array([[*HUMAN, *THING, 0.5]]),
+    }
+}
+# Of the 80 objects only the second one, a bicycle, has a pair.
+IDN: dict[str, Any] = {
+    key: [np.array(pair) if place == 1 else np.zeros(0) for place in range(80)]
+    for key, pair in (
+        ("keys", [1]),
+        ("bboxes", [[*HUMAN, *THING]]),
+        ("scores", [[0.5, 0.25, *[0.0] * 12]]),
+        ("hdet", [0.5]),
+        ("odet", [1.0]),
+    )
+} | {"sel": [None] * 600}
+BY_IMAGE: dict[str, Any] = {
+    NAME: [{"hoi_id": 156, "score": 0.5, "sub_bbox": HUMAN, "obj_bbox": THING}]
+}
+BY_IMAGE_AND_COLUMN: dict[str, Any] = {
+    NAME: {
+        "boxes_h": [HUMAN],
+        "boxes_o": [THING],
+        "verbs": ["ride"],
+        "objects": ["bicycle"],
+        "scores": [0.5],
+    }
+}

@@ -43,6 +43,8 @@ from diaghoi.semantic.tables.terms import read_terms
 from fuzz.code_bases import (
     AGENT_HOI,
     ANNO_LIST,
+    BY_IMAGE,
+    BY_IMAGE_AND_COLUMN,
     CMD_SE,
     CONVERTED,
     DA_HOI,
@@ -52,8 +54,10 @@ from fuzz.code_bases import (
     HOI_TRANSFORMER,
     HOIDET,
     ICAN,
+    IDN,
     PPDM,
     THID,
+    VSGNET,
 )
 from fuzz.examples import (
     ANNO_BBOX,
@@ -382,6 +386,13 @@ TARGETS: dict[str, Target] = {
         read=_read_converted,
         beside=_other_converted,
         weight=0.05,
+    ),
+    "vsgnet": Target(file="x.pkl", seeds=(Pickled(VSGNET),), read=check_scenes),
+    "idn": Target(file="x.pkl", seeds=(Pickled(IDN),), read=check_scenes, weight=0.5),
+    "by-image": Target(
+        file="x.json",
+        seeds=(Json(BY_IMAGE), Pickled(BY_IMAGE), Json(BY_IMAGE_AND_COLUMN)),
+        read=check_scenes,
     ),
     "words": Target(
         file="x.jsonl",

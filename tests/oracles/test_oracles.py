@@ -23,7 +23,7 @@ from support.scenes import (
 
 from diaghoi import ORACLES, diagnose
 from diaghoi.comparison.transitions import transitions
-from diaghoi.data.arrays.ranking import ranking
+from diaghoi.data.arrays import ranking
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger

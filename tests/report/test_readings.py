@@ -21,7 +21,7 @@ from diaghoi.comparison.figures import comparison_tables
 from diaghoi.comparison.selection import selected
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.transitions import FATES, MISSED
-from diaghoi.data.iou import box_iou
+from diaghoi.data.boxes import box_iou
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.table import Table, shown

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from diaghoi import simulate
-from diaghoi.data.instances import instances
+from diaghoi.data.boxes import instances
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.diagnosis.diagnose import diagnose

@@ -14,7 +14,7 @@ from support import v_coco
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, WASH, image, problems, scenes
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol
-from diaghoi.data.arrays.ranking import ranking
+from diaghoi.data.arrays import ranking
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnose import diagnose_images

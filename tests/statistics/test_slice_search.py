@@ -15,10 +15,9 @@ from scipy.stats import binom
 from support.scenes import problems
 
 from diaghoi import Diagnosis, Scenes, diagnose, protocol, simulate
-from diaghoi.data.arrays.types import BoolArray
-from diaghoi.data.attributes import Slice, attribute_slices
-from diaghoi.data.tags import tag_slices
-from diaghoi.data.time_sensitive import time_sensitive
+from diaghoi.data.arrays import BoolArray
+from diaghoi.data.attributes import Slice, attribute_slices, tag_slices
+from diaghoi.data.groups import time_sensitive
 from diaghoi.statistics.found_precision import FoundAt
 from diaghoi.statistics.slice_figures import Sliced, image_names
 from diaghoi.statistics.slice_search import Search, search

@@ -14,7 +14,7 @@ from scipy.io import savemat
 
 import diaghoi
 from diaghoi import simulate
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det, hoi_a, swig_hoi
 from diaghoi.formats import write, write_pair_lists, write_triplet_lists

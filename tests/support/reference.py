@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
+from diaghoi.data.groups import split_classes
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.splits import split_classes
 
 CONVERTED = ("human_box", "object_box", "association", "action")
 REMOVED = ("both_boxes", "duplicate")

@@ -19,14 +19,14 @@ import numpy as np
 
 from diaghoi.choice.joining import by_name, check_named, no_common_image
 from diaghoi.choice.questions import Box, Questions
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray
+from diaghoi.data.boxes import box_iou, reaches
 from diaghoi.data.files import ordinary
-from diaghoi.data.iou import box_iou, reaches
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import read_predictions
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.content import load
 from diaghoi.formats.locations import content_hash
 from diaghoi.formats.pictures.asking import Frame

@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from diaghoi.choice.answers import FILLERS
 from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, parse_option
 from diaghoi.choice.questions import LETTERS, Box, Question
-from diaghoi.data.arrays.seeding import hashed
+from diaghoi.data.arrays import hashed
 from diaghoi.formats.pictures.asking import Frame
 
 VERSION = 3

@@ -12,7 +12,7 @@ from diaghoi.choice.ask.prompts import INSTRUCTION, VERSION
 from diaghoi.choice.questions import Question, Questions
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.pictures.asking import Unit
 from diaghoi.language.answers import AnswerFile, check_settings
 

@@ -20,7 +20,7 @@ from diaghoi.choice.build.options import OPTIONS, options_of
 from diaghoi.choice.build.screening import Screened, screen
 from diaghoi.choice.joining import check_named
 from diaghoi.choice.questions import FIRST, NAMES, Box, Question
-from diaghoi.data.arrays.seeding import seeded
+from diaghoi.data.arrays import seeded
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, v_coco_images
 from diaghoi.exceptions import InputError

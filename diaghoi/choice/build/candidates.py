@@ -27,7 +27,7 @@ from diaghoi.choice.classes import (
 )
 from diaghoi.choice.people import distinct_people, same_person, shows_several_people
 from diaghoi.choice.questions import Box
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.open_vocabulary import verb_names

@@ -13,7 +13,7 @@ import numpy as np
 
 from diaghoi.choice.build.candidates import Target
 from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, Interaction
-from diaghoi.data.arrays.seeding import seeded
+from diaghoi.data.arrays import seeded
 
 OPTIONS = 4
 

@@ -14,7 +14,7 @@ from functools import cache
 import numpy as np
 
 from diaghoi.choice.classes import Interaction, interactions_of, normalised
-from diaghoi.data.time_sensitive import counterparts
+from diaghoi.data.groups import counterparts
 from diaghoi.data.vocabulary import facts, hico_det
 
 

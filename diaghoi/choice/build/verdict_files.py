@@ -35,11 +35,11 @@ from diaghoi.choice.classes import (
     parse_option,
 )
 from diaghoi.choice.people import SAME_PERSON
+from diaghoi.data.boxes import box_iou
 from diaghoi.data.files import ordinary
-from diaghoi.data.iou import box_iou
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 
 POSITIVE = ("positive", "consistent", "yes", "true", "1")
 NEGATIVE = ("negative", "inconsistent", "no", "false", "0")

@@ -19,7 +19,7 @@ import numpy as np
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     Rows,
     check_boxes,
     check_names,
@@ -27,8 +27,8 @@ from diaghoi.formats.columns.checks import (
     shown,
     whole_number,
 )
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.content import Content
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.matlab import read_variable
 
 _Number = TypeVar("_Number", int, float)
@@ -66,7 +66,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning.of_classes(vocabulary, hoi),
+        hoi=hoi,
         source=file,
         notes=_notes(file, variable, found.invisible),
     )

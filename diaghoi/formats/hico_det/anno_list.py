@@ -17,15 +17,15 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import check_boxes, image_name, key_names, shown, whole_number
-from diaghoi.formats.columns.numbering import hoi_classes
-from diaghoi.formats.columns.records import Images
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
+from diaghoi.formats.checks import check_boxes, image_name, key_names, shown, whole_number
 from diaghoi.formats.content import Content, begins
+from diaghoi.formats.flat import from_repeated
+from diaghoi.formats.numbering import hoi_classes
+from diaghoi.formats.records import Images
 
 _NAME, _HOIS, _SIZE, _PAIRS = "global_id", "hois", "image_size", "connections"
 _BOXES = ("human_bboxes", "object_bboxes")
@@ -56,7 +56,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=pairs.rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning.of_classes(options.vocabulary, classes),
+        hoi=classes,
         source=content.file,
         notes=notes + read_as,
     )

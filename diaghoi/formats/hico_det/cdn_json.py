@@ -15,9 +15,9 @@ from dataclasses import replace
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats import hoi_a
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.listed import ListLayout, read_listed
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
 from diaghoi.formats.content import Content
+from diaghoi.formats.listed import ListLayout, read_listed
+from diaghoi.formats.numbering import TripletNumbers
 from diaghoi.formats.v_coco.qpic import is_v_coco, misfit, read_qpic
 
 _LAYOUT = ListLayout(

@@ -20,14 +20,14 @@ from pathlib import Path
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, IntArray
+from diaghoi.data.arrays import Array, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, object_numberings
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import Rows, check_boxes, check_scores
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
+from diaghoi.formats.checks import Rows, check_boxes, check_scores
 from diaghoi.formats.content import Content
+from diaghoi.formats.flat import from_repeated
 from diaghoi.formats.matlab import read_variable, variables
 
 _COLUMNS = 9
@@ -72,7 +72,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=image[order],
         human=values[order, :4],
         object_box=values[order, 4:8],
-        meaning=Meaning.of_classes(vocabulary, hoi[order]),
+        hoi=hoi[order],
         score=values[order, 8],
         source=content.file,
         notes=(f"{content.file}: images have no names; they are joined by position",),

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, StrArray
+from diaghoi.data.arrays import BoolArray, StrArray
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError, some_of

@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     Rows,
     check_boxes,
     check_names,
@@ -26,9 +26,9 @@ from diaghoi.formats.columns.checks import (
     shown,
     whole_number,
 )
-from diaghoi.formats.columns.records import Images, RecordTable
-from diaghoi.formats.columns.repeated import Meaning, from_repeated
 from diaghoi.formats.content import Content
+from diaghoi.formats.flat import from_repeated
+from diaghoi.formats.records import Images, RecordTable
 
 _KEYS = ("annotation", "filenames", "objects", "verbs", "correspondence")
 
@@ -75,7 +75,7 @@ def _read(content: Content, kind: Kind, options: Options) -> Scenes:
         image=tables["hoi"].rows.image,
         human=human,
         object_box=object_box,
-        meaning=Meaning.of_classes(options.vocabulary, hoi),
+        hoi=hoi,
         source=file,
     )
 

@@ -11,11 +11,12 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import Rows
-from diaghoi.formats.columns.triplet_numbers import (
+from diaghoi.formats.checks import Rows
+from diaghoi.formats.hico_det.detections import file_orders
+from diaghoi.formats.numbering import (
     CLEAR,
     DOUBTFUL,
     ENOUGH,
@@ -25,7 +26,6 @@ from diaghoi.formats.columns.triplet_numbers import (
     most_confident,
     percent,
 )
-from diaghoi.formats.hico_det.detections import file_orders
 
 _OWN, _OTHER = "coco80", "hico80"
 

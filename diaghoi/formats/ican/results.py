@@ -23,10 +23,10 @@ import numpy as np
 
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import EXACT, check_boxes, check_scores
-from diaghoi.formats.columns.pairs import PairTables
+from diaghoi.formats.checks import EXACT, check_boxes, check_scores
 from diaghoi.formats.content import Content
 from diaghoi.formats.dense_best import TOP, best_triplets, cut_note
+from diaghoi.formats.flat import PairTables
 from diaghoi.formats.ican.objects import check_objects, find_objects
 from diaghoi.formats.ican.pairs import VALUES, ListedPairs, is_list, size
 from diaghoi.formats.ican.scores import PairScores

@@ -14,12 +14,12 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, FloatArray, IntArray
+from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.formats.columns.checks import check_amount, first_not_finite, shown
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
+from diaghoi.formats.checks import check_amount, first_not_finite, shown
 from diaghoi.formats.ican.objects import Clearest
 from diaghoi.formats.ican.pairs import VALUES, ListedPairs, single, size, vector
+from diaghoi.formats.numbering import TripletNumbers
 
 _SCORES = "scores"
 _PLACE = VALUES.index(_SCORES)

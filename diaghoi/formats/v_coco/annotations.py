@@ -15,13 +15,12 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct
-from diaghoi.data.arrays.types import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, distinct
 from diaghoi.data.files import ordinary
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import shown
+from diaghoi.formats.checks import shown
 from diaghoi.formats.content import Content
 from diaghoi.formats.v_coco.boxes import CocoBoxes, read_coco_boxes
 from diaghoi.formats.v_coco.keys import roles

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.data.vocabulary import object_numberings
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import EXACT, LARGEST, shown, whole_number
+from diaghoi.formats.checks import EXACT, LARGEST, shown, whole_number
 from diaghoi.formats.content import load
 
 

@@ -12,12 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import first_of_run
-from diaghoi.data.arrays.types import Array, BoolArray, IntArray
+from diaghoi.data.arrays import Array, BoolArray, IntArray, first_of_run
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import LARGEST, TOO_LARGE, TURNED, image_name
+from diaghoi.formats.checks import LARGEST, TOO_LARGE, TURNED, image_name
 from diaghoi.formats.v_coco.keys import roles
 
 

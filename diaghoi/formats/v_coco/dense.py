@@ -19,20 +19,19 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct
-from diaghoi.data.arrays.types import Array, BoolArray, IntArray
+from diaghoi.data.arrays import Array, BoolArray, IntArray, distinct
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
-from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, image_name
-from diaghoi.formats.columns.numbering import (
+from diaghoi.formats.checks import Rows, check_boxes, check_range, image_name
+from diaghoi.formats.content import Content
+from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images, shape_of
+from diaghoi.formats.numbering import (
     Numbering,
     check_labels,
     find_numbering,
     numberings,
 )
-from diaghoi.formats.content import Content
-from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images, shape_of
 from diaghoi.formats.v_coco.keys import numbered, roles
 
 WIDTHS = (25, 26, 29, 51)

@@ -14,9 +14,9 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.vocabulary import v_coco
-from diaghoi.formats.columns.checks import EXACT
+from diaghoi.formats.checks import EXACT
 
 _NUMBER = re.compile(r"(\d{1,15})(?:\.[A-Za-z]+)?\s*")
 

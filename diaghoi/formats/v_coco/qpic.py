@@ -15,15 +15,15 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct
+from diaghoi.data.arrays import distinct
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
-from diaghoi.formats.columns.checks import check_amount, first_repeated
-from diaghoi.formats.columns.listed import ListLayout, read_listed
-from diaghoi.formats.columns.records import Images
-from diaghoi.formats.columns.triplet_numbers import ENOUGH, GENUINE, TripletNumbers, percent
+from diaghoi.formats.checks import check_amount, first_repeated
 from diaghoi.formats.content import Content, begins
+from diaghoi.formats.listed import ListLayout, read_listed
+from diaghoi.formats.numbering import ENOUGH, GENUINE, TripletNumbers, percent
+from diaghoi.formats.records import Images
 from diaghoi.formats.v_coco.keys import image_number, roles
 
 
@@ -87,7 +87,7 @@ def read_qpic(content: Content, options: Options) -> Scenes:
     Raises
     ------
     InputError
-        As :func:`~diaghoi.formats.columns.listed.read_listed`, and for images without a number.
+        As :func:`~diaghoi.formats.listed.read_listed`, and for images without a number.
     """
     layout = ListLayout(
         name="file_name",

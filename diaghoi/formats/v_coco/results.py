@@ -17,11 +17,11 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.columns.checks import check_amount, key_names, shown
+from diaghoi.formats.checks import check_amount, key_names, shown
 from diaghoi.formats.content import Content
 from diaghoi.formats.pickle import CacheTemplate
 from diaghoi.formats.v_coco.columns import SceneColumns, Values
@@ -87,7 +87,7 @@ def _is_misspelt(key: Any) -> bool:
 
 
 def _images(
-    file: str, dicts: Sequence[dict[str, Any]], given: str | None
+    file: str, dicts: Sequence[dict[str, Any]], given: str | int | None
 ) -> tuple[list[str], IntArray]:
     """Return the image names in the order of first use, and the image of each dict."""
     ids = list(map(methodcaller("get", "image_id"), dicts))

@@ -8,8 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.ragged import place_in_group
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray, place_in_group
 from diaghoi.data.scenes import Scenes, filled_in
 from diaghoi.exceptions import InputError
 from diaghoi.formats.output import replacing

@@ -9,8 +9,7 @@ import numpy as np
 
 from diaghoi.cases.cases import MISSED
 from diaghoi.comparison.transitions import FATES
-from diaghoi.data.arrays.ragged import place_in_group
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, place_in_group
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.report.html.models import AlignedModel, PageModel
 

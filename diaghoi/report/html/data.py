@@ -13,7 +13,7 @@ from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.results import by_person, only_interactions
 from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.transitions import FATES
-from diaghoi.data.arrays.types import Array, FloatArray, IntArray
+from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.diagnosis.diagnosis import Diagnosis

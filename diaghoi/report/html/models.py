@@ -11,9 +11,7 @@ import numpy as np
 from diaghoi.cases.cases import ERRORS, MISSED, cases_at, check_single, worst_rows
 from diaghoi.cases.similarities import Similarities
 from diaghoi.comparison.transitions import Fates, fates
-from diaghoi.data.arrays.ragged import place_in_group
-from diaghoi.data.arrays.ranking import ranking
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, place_in_group, ranking
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.alignment import check_same_annotations, image_numbers

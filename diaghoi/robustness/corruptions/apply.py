@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diaghoi.data.arrays.seeding import seeded
-from diaghoi.data.arrays.types import Array
+from diaghoi.data.arrays import Array, seeded
 from diaghoi.exceptions import InputError
 from diaghoi.robustness.corruptions.arrays import Image
 from diaghoi.robustness.corruptions.registry import SEVERITIES, find

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.types import Array
+from diaghoi.data.arrays import Array
 from diaghoi.robustness.libraries import opencv
 
 Image = npt.NDArray[np.uint8]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from diaghoi.data.arrays.types import Array
+from diaghoi.data.arrays import Array
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.robustness.corruptions import (
     cracks,

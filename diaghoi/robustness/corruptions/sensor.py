@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array
+from diaghoi.data.arrays import Array
 from diaghoi.robustness.corruptions.arrays import Image
 
 

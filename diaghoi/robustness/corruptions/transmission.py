@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array
+from diaghoi.data.arrays import Array
 from diaghoi.robustness.corruptions.arrays import Image, with_channels
 from diaghoi.robustness.libraries import opencv
 

@@ -10,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from diaghoi.data.arrays.types import BoolArray, FloatArray, IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
 from diaghoi.exceptions import InputError
 from diaghoi.semantic.tables.human_ratings import HumanRatings
 

@@ -8,9 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import FloatArray
-from diaghoi.data.csv_rows import (
+from diaghoi.data.arrays import FloatArray, ratios
+from diaghoi.data.files import (
     Rows,
     as_number,
     check_names,

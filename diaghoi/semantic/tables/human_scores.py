@@ -8,8 +8,8 @@ from pathlib import Path
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray
-from diaghoi.data.csv_rows import check_names, check_widths, number_in, read_rows
+from diaghoi.data.arrays import FloatArray
+from diaghoi.data.files import check_names, check_widths, number_in, read_rows
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.language.words import plain
 from diaghoi.semantic.tables.ratings import end_of_scale

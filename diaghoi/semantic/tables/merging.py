@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from diaghoi.data.arrays.types import IntArray
+from diaghoi.data.arrays import IntArray
 from diaghoi.exceptions import InputError
 from diaghoi.semantic.tables.ratings import NAMELESS, Ratings
 from diaghoi.semantic.tables.table_files import write_pairs

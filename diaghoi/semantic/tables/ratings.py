@@ -18,9 +18,8 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import FloatArray, IntArray
-from diaghoi.data.csv_rows import (
+from diaghoi.data.arrays import FloatArray, IntArray, ratios
+from diaghoi.data.files import (
     as_number,
     check_names,
     check_widths,

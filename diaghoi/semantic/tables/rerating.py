@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.semantic.tables.agreement import CONFIDENCE
 from diaghoi.semantic.tables.human_ratings import HumanRatings

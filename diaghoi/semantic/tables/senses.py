@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-from diaghoi.data.csv_rows import read_rows
+from diaghoi.data.files import read_rows
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.language.words import plain
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.language.words import plain
 from diaghoi.semantic.tables.ratings import Ratings, read_ratings

@@ -13,8 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.division import ratios
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray, ratios
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.agreement import closeness

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray
+from diaghoi.data.arrays import FloatArray
 from diaghoi.semantic.tables.ratings import Ratings
 from diaghoi.semantic.tables.similarity import fit, mean_similarity
 

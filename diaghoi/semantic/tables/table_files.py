@@ -9,7 +9,7 @@ from pathlib import Path
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.exceptions import InputError
 from diaghoi.formats.output import harmless, replacing
 

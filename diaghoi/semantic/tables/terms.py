@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from diaghoi.data.csv_rows import check_widths, read_rows
+from diaghoi.data.files import check_widths, read_rows
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.language.lexicon import Lexicon, Pos
 from diaghoi.language.words import plain

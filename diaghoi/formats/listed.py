@@ -10,28 +10,25 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays.distinct import distinct
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray, distinct
 from diaghoi.data.scenes import UNREAD, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.base import Options
-from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
-from diaghoi.formats.columns.numbering import (
+from diaghoi.formats.checks import Rows, check_boxes, check_range, check_scores
+from diaghoi.formats.content import Content
+from diaghoi.formats.numbering import (
     Numbering,
+    TripletNumbers,
     annotated_classes,
     check_labels,
     check_numbers,
+    check_objects,
     find_numbering,
-    usual_triplet_numbers,
-)
-from diaghoi.formats.columns.records import Images, RecordTable
-from diaghoi.formats.columns.repeated import check_objects
-from diaghoi.formats.columns.triplet_numbers import (
-    TripletNumbers,
     find_triplet_numbers,
     readings,
+    usual_triplet_numbers,
 )
-from diaghoi.formats.content import Content
+from diaghoi.formats.records import Images, RecordTable
 
 
 @dataclass(frozen=True, kw_only=True)

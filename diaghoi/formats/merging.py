@@ -7,8 +7,7 @@ from dataclasses import replace
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.distinct import distinct, distinct_boxes
-from diaghoi.data.arrays.types import Array, BoolArray, IntArray
+from diaghoi.data.arrays import Array, BoolArray, IntArray, distinct, distinct_boxes
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 

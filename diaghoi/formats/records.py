@@ -13,9 +13,9 @@ from typing import Any, NoReturn
 
 import numpy as np
 
-from diaghoi.data.arrays.types import FloatArray, IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.columns.checks import (
+from diaghoi.formats.checks import (
     Rows,
     check_amount,
     check_names,

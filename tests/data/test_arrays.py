@@ -1,11 +1,29 @@
-"""Division by nothing: NaN, None or a chosen value, without a warning."""
+"""Index arithmetic and division: in parts as at once, and by nothing without a warning."""
 
 from __future__ import annotations
 
+from unittest.mock import patch
+
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
-from diaghoi.data.arrays.division import ratio, ratios
+from diaghoi.data import arrays
+from diaghoi.data.arrays import expand, expand_in_parts, ratio, ratios
+
+RUNS = st.lists(st.tuples(st.integers(0, 9), st.integers(0, 5)), max_size=12)
+
+
+@given(RUNS, st.integers(1, 8))
+def test_parts_give_what_is_given_at_once(runs: list[tuple[int, int]], size: int) -> None:
+    start, count = np.array(runs, dtype=np.int64).reshape(-1, 2).T
+    with patch.object(arrays, "EXPANDED", size):
+        parts = list(expand_in_parts(start, count))
+    whole = expand(start, count)
+    for column, expected in enumerate(whole):
+        assert np.concatenate([part[column] for part in parts]).tolist() == expected.tolist()
+    assert all(len(owner) < size + max(count) for owner, _ in parts if len(owner))
 
 
 def test_arrays_are_divided_with_nan_where_there_is_nothing_to_divide_by() -> None:

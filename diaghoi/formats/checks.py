@@ -7,14 +7,14 @@ image, the field and the value.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays.types import Array, FloatArray, IntArray, StrArray
+from diaghoi.data.arrays import Array, FloatArray, IntArray, StrArray
 from diaghoi.exceptions import InputError, short
 from diaghoi.formats.content import SMALL
 
@@ -136,13 +136,16 @@ class Rows:
 
 
 def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
-    """Return the image names as an array; all must be different, non-empty strings.
+    """Return the image names as an array; all must be different and not empty.
+
+    Names are strings, or whole numbers from 0: the number at the end of the name of the file.
 
     Raises
     ------
     InputError
-        For a name that is not a string, is empty or appears twice.
+        For anything else, and for a name that appears twice.
     """
+    names = [str(name) if type(name) is int and 0 <= name <= EXACT else name for name in names]
     bad = next((row for row, name in enumerate(names) if not (isinstance(name, str) and name)), -1)
     if bad >= 0:
         raise InputError(
@@ -157,6 +160,29 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
             "distributed sampler, or put all rows of an image together"
         )
     return names_array(file, names)
+
+
+def check_lengths(where: str, columns: Mapping[str, Sized], unit: str) -> None:
+    """Refuse columns of different lengths.
+
+    Parameters
+    ----------
+    where : str
+        The file and the image, for the message.
+    columns : mapping of sized
+        The columns by their keys.
+    unit : str
+        What each has one value of: ``triplet``, ``pair``.
+
+    Raises
+    ------
+    InputError
+        With all lengths.
+    """
+    lengths = {key: len(column) for key, column in columns.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{key} {length}" for key, length in lengths.items())
+        raise InputError(f"{where}: lengths do not fit: {told}; give one value per {unit}")
 
 
 def first_repeated(names: Sequence[Hashable]) -> int:

@@ -14,14 +14,12 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.data.arrays.scratch import StoredArray
-from diaghoi.data.arrays.types import IntArray, StrArray
-from diaghoi.data.scenes import OF_IMAGES, Scenes
-from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.data.arrays import IntArray, StrArray
+from diaghoi.data.memory import StoredArray
+from diaghoi.data.scenes import OF_IMAGES, Scenes, SceneSource
 from diaghoi.exceptions import InputError
-from diaghoi.formats.columns.checks import Rows, check_boxes, check_range, check_scores
-from diaghoi.formats.columns.numbering import check_numbers
-from diaghoi.formats.columns.triplet_numbers import TripletNumbers
+from diaghoi.formats.checks import Rows, check_boxes, check_range, check_scores
+from diaghoi.formats.numbering import TripletNumbers, check_numbers
 
 # Rows per step of the scan for the first rows of each image.
 _ROWS = 1 << 17
@@ -29,13 +27,13 @@ _WIDE = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class StoredScenes:
-    """Scenes whose rows stay in a file; a :class:`~diaghoi.data.scenes.SceneSource`.
+class StoredScenes(SceneSource):
+    """Scenes whose rows stay in a file.
 
     Parameters
     ----------
     vocabulary, names, top, source, notes
-        As those of :class:`~diaghoi.data.scenes.Scenes`.
+        As of :class:`~diaghoi.data.scenes.SceneSource`.
     columns : mapping of StoredArray
         The columns of :class:`~diaghoi.data.scenes.Scenes` but for the names, of the shapes and
         kinds that they should have.
@@ -49,39 +47,15 @@ class StoredScenes:
         By table: the first row of each image of the file, kept for all orders once it is known.
     """
 
-    vocabulary: Vocabulary
-    names: StrArray
-    top: int | None
-    source: str
-    notes: tuple[str, ...]
     columns: Mapping[str, StoredArray]
     origin: int
     stored: int
     order: IntArray
     first_rows: dict[str, IntArray] = field(default_factory=dict)
 
-    def __len__(self) -> int:
-        return len(self.names)
-
-    @property
-    def named(self) -> bool:
-        """Whether the images have names to be joined by."""
-        return len(self.names) == 0 or bool(self.names[0] != "")
-
-    @property
-    def lists_pairs(self) -> bool:
-        """Whether the detector lists its pairs apart from the triplets."""
-        return "pair_score" in self.columns
-
-    @property
-    def scored(self) -> bool:
-        """Whether these are predictions."""
-        return "triplet_score" in self.columns
-
-    @property
-    def ranked(self) -> bool:
-        """Whether these are the predictions of a detector with scores."""
-        return self.scored and "unread" not in self.columns
+    def has(self, column: str) -> bool:
+        """Whether the file has a column."""
+        return column in self.columns
 
     @cached_property
     def bounds(self) -> dict[str, IntArray]:

@@ -1,0 +1,285 @@
+"""Array types, index arithmetic, ranking, division, equal rows and random generators."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator
+from itertools import pairwise, starmap
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Array: TypeAlias = npt.NDArray[Any]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.integer]
+StrArray: TypeAlias = npt.NDArray[np.str_]
+
+
+def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
+    """List every (owner, position) with ``start[owner] <= position < start[owner] + count[owner]``.
+
+    Parameters
+    ----------
+    start, count : (N,) int array
+        The run of consecutive positions that each owner has.
+
+    Returns
+    -------
+    owner, position : (sum(count),) int array
+        Ordered by owner, then by position.
+    """
+    owner = np.repeat(np.arange(len(count)), count)
+    shift = np.asarray(start) - (np.cumsum(count) - count)
+    return owner, np.arange(len(owner)) + shift[owner]
+
+
+# Positions expanded at once: few enough for arrays to stay in the cache.
+EXPANDED = 200_000
+
+
+def expand_in_parts(start: IntArray, count: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
+    """Yield what :func:`expand` returns in parts that end with an owner; a part may be empty.
+
+    What is compared all with all, as the boxes of an image, can be too much for memory. A part has
+    about :data:`EXPANDED` positions; an owner with more has a part of its own, or ends one.
+    """
+    bounds = np.append(0, np.cumsum(count))
+    for part in batches(bounds, EXPANDED) or [range(0)]:
+        some = slice(part.start, part.stop)
+        owner, position = expand(start[some], count[some])
+        yield owner + part.start, position
+
+
+def runs(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
+    """Find the start and the length of the run of each wanted key among sorted keys."""
+    start = np.searchsorted(sorted_keys, wanted, side="left")
+    return start, np.searchsorted(sorted_keys, wanted, side="right") - start
+
+
+def first_of_run(keys: Array) -> BoolArray:
+    """Mark the first row of every run of equal neighbours."""
+    first = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=first[1:])
+    return first
+
+
+def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[range]:
+    """Cut groups of rows into runs of groups with about ``size`` rows each.
+
+    Parameters
+    ----------
+    bounds : (N + 1,) int array
+        First row of each group, and the number of rows.
+    size : int
+        Rows of a run; a group with more is a run of its own, or ends one.
+    groups : range, optional
+        Consecutive groups; all of them by default.
+    """
+    groups = range(len(bounds) - 1) if groups is None else groups
+    # Groups whose first rows lie in the same stretch of `size` rows go together.
+    number = bounds[groups.start : groups.stop] // size
+    first = (np.flatnonzero(first_of_run(number)) + groups.start).tolist()
+    return list(starmap(range, pairwise([*first, groups.stop])))
+
+
+def slices(rows: int, size: int) -> list[slice]:
+    """Cut rows into runs of ``size``, the last of which may be shorter; one empty run of none."""
+    return [slice(first, first + size) for first in range(0, max(rows, 1), size)]
+
+
+def place_in_group(groups: IntArray) -> IntArray:
+    """Count the rows of each group from zero; the rows of a group must be neighbours."""
+    start = np.flatnonzero(first_of_run(groups))
+    return np.arange(len(groups)) - np.repeat(start, np.diff(np.append(start, len(groups))))
+
+
+def marked(positions: IntArray, length: int) -> BoolArray:
+    """Return a (length,) mask that is true at the positions."""
+    marks = np.zeros(length, dtype=bool)
+    marks[positions] = True
+    return marks
+
+
+def ranking(groups: IntArray, scores: FloatArray) -> IntArray:
+    """Sort rows by group and, in a group, by descending score; equal scores keep their order.
+
+    Parameters
+    ----------
+    groups : (R,) int array
+        HOI classes or images, counted from zero.
+    scores : (R,) float64 array
+        Scores.
+    """
+    if len(groups) and groups.max() < 2**16:
+        groups = groups.astype(np.uint16)  # a stable sort of 16-bit numbers is a radix sort
+    order = np.argsort(groups, kind="stable")
+    ranked = scores[order]
+    first = 0
+    for last in np.cumsum(np.bincount(groups)).tolist():
+        if last - first > 1:
+            order[first:last] = order[first:last][descending(ranked[first:last])]
+        first = last
+    return order
+
+
+def descending(scores: FloatArray) -> IntArray:
+    """Order scores from high to low; equal scores keep their order.
+
+    The same as a stable ``argsort(-scores)``, by the faster unstable sort and a second one among
+    the equal scores alone.
+    """
+    order = np.argsort(-scores)
+    ranked = scores[order]
+    tied = np.zeros(len(order) + 1, dtype=bool)
+    tied[1:-1] = ranked[1:] == ranked[:-1]
+    in_run = np.flatnonzero(tied[1:] | tied[:-1])
+    if len(in_run):
+        order[in_run] = order[in_run][np.lexsort((order[in_run], -ranked[in_run]))]
+    return order
+
+
+def ratios(part: npt.ArrayLike, whole: npt.ArrayLike, *, undefined: float = np.nan) -> FloatArray:
+    """Divide arrays that broadcast; ``undefined`` where ``whole``, never negative, is 0."""
+    part, whole = np.asarray(part), np.asarray(whole)
+    quotient = np.full(np.broadcast_shapes(part.shape, whole.shape), undefined, dtype=np.float64)
+    # Without `where`, NumPy would warn of every empty class, and warnings are errors in the tests.
+    np.divide(part, whole, out=quotient, where=whole > 0)
+    return quotient
+
+
+def ratio(part: float | None, whole: float | None) -> float | None:
+    """Return ``part / whole``; None where either is undefined or there is nothing to divide by."""
+    return None if part is None or not whole else part / whole
+
+
+# Boxes that are sorted at a time.
+_ROWS = 1 << 17
+_MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
+
+
+def distinct(keys: Array) -> tuple[IntArray, IntArray]:
+    """Find equal keys and number them in the order in which they first occur.
+
+    Parameters
+    ----------
+    keys : (N,) array
+        Anything that sorts.
+
+    Returns
+    -------
+    first : (K,) int array
+        Row at which each distinct key first occurs; ascending.
+    number : (N,) int array
+        Which of the K keys each row has.
+    """
+    # An unstable sort does: _number takes the first row of each run by its number.
+    order = np.argsort(keys)
+    return _number(order, first_of_run(keys[order]))
+
+
+def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[IntArray, IntArray]:
+    """Find boxes with equal image, label and four coordinates (to the last bit), and number them.
+
+    Rows are sorted by a hash; that equal hashes are equal rows is then verified.
+
+    Parameters
+    ----------
+    image, label : (N,) int array
+        Image and category.
+    xyxy : (N, 4) float64 array
+        Coordinates.
+
+    Returns
+    -------
+    first, number : (K,) and (N,) int array
+        As in :func:`distinct`.
+    """
+    firsts, numbers, boxes = [], [], 0
+    for start, stop in runs_of_images(image):
+        first, number = _distinct_boxes(image[start:stop], label[start:stop], xyxy[start:stop])
+        firsts.append(first + start)
+        numbers.append(number + boxes)
+        boxes += len(first)
+    return np.concatenate(firsts), np.concatenate(numbers)
+
+
+def runs_of_images(image: IntArray) -> Iterator[tuple[int, int]]:
+    """Yield the first row and the one after the last of some images at a time, if these ascend.
+
+    Equal boxes are of one image, so a long table can be cut between images.
+    """
+    total = len(image)
+    if (image[1:] < image[:-1]).any():
+        yield 0, total
+        return
+    start = 0
+    while total - start > _ROWS:
+        stop = int(np.searchsorted(image, image[start + _ROWS]))
+        stop = stop if stop > start else int(np.searchsorted(image, image[start], side="right"))
+        yield start, stop
+        start = stop
+    yield start, total
+
+
+def _distinct_boxes(
+    image: IntArray, label: IntArray, xyxy: FloatArray
+) -> tuple[IntArray, IntArray]:
+    # Bits, not values: -0.0 is not 0.0 and NaN equals itself, so that nothing is merged that a file
+    # wrote in two ways.
+    bits = np.ascontiguousarray(xyxy, dtype=np.float64).view(np.uint64)
+    hashed = image.astype(np.uint64) * np.uint64(_MIX[0])
+    hashed ^= label.astype(np.uint64) * np.uint64(_MIX[1])
+    for column in range(4):
+        hashed ^= bits[:, column]
+        hashed *= np.uint64(_MIX[column])
+        hashed ^= hashed >> np.uint64(29)
+    first, number = distinct(hashed)
+    same = first[number]
+    if (
+        np.array_equal(image, image[same])
+        and np.array_equal(label, label[same])
+        and np.array_equal(bits, bits[same])
+    ):
+        return first, number
+    # Two different boxes with one hash: hardly ever, but then it must not matter.
+    return _distinct_exactly(image, label, bits)
+
+
+def _distinct_exactly(
+    image: IntArray, label: IntArray, bits: IntArray
+) -> tuple[IntArray, IntArray]:
+    columns = [image, label, *bits.T]
+    order = np.lexsort(columns)
+    starts = np.zeros(len(order), dtype=bool)
+    for column in columns:
+        starts |= first_of_run(column[order])
+    return _number(order, starts)
+
+
+def _number(order: IntArray, starts: BoolArray) -> tuple[IntArray, IntArray]:
+    """Turn sorted runs of equal rows into numbers by first occurrence."""
+    if len(order) == 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    first = np.minimum.reduceat(order, np.flatnonzero(starts))
+    rank = np.argsort(first)
+    renumber = np.empty(len(first), dtype=np.int64)
+    renumber[rank] = np.arange(len(first))
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = renumber[np.cumsum(starts) - 1]
+    return first[rank], number
+
+
+def seeded(seed: int, *names: object) -> np.random.Generator:
+    """Return a random generator whose state is the hash of a seed and of some names.
+
+    The names say what is drawn, and for which image: neither order nor number of workers matters.
+    """
+    return hashed("\0".join(map(str, (seed, *names))))
+
+
+def hashed(key: str) -> np.random.Generator:
+    """Return a random generator whose state is the hash of a text (SHA-256)."""
+    digest = hashlib.sha256(key.encode("utf-8", "surrogateescape")).digest()
+    return np.random.default_rng(int.from_bytes(digest[:16], "little"))

@@ -1,1 +1,0 @@
-"""Index arithmetic, ranking, threads and temporary files: NumPy without a word of HOI."""

@@ -1,0 +1,389 @@
+"""Memory, threads and temporary files: what a process may take, and where large tables lie."""
+
+from __future__ import annotations
+
+import gc
+import mmap
+import os
+import sys
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from dataclasses import dataclass
+from itertools import pairwise, starmap
+from typing import Any, BinaryIO, cast
+
+import numpy as np
+
+from diaghoi.data.arrays import Array, FloatArray, IntArray, descending
+from diaghoi.exceptions import InputError, running_a_command
+
+# New objects after which Python looks for unused ones; its own default is 700 to 2000.
+OBJECTS = 50_000
+# Parameters of mallopt in glibc.
+TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
+
+
+def give_back_freed_memory() -> None:
+    """Give what is free to the system once, where the C library can: after millions of objects."""
+    if trim := _of_c_library("malloc_trim"):
+        trim(0)
+
+
+def keep_freed_memory() -> None:
+    """Let this process keep the memory of freed arrays for its next ones.
+
+    The C library of most Linux systems gives large arrays back as soon as they are freed, so that
+    the system clears fresh pages for each new one: a sixth of the time of resamples. A process of
+    somebody else's that only imports the package is not changed.
+    """
+    if mallopt := _of_c_library("mallopt"):
+        # One arena for all threads: another one would hold 64 MB at most, and keep nothing larger.
+        mallopt(ARENA_MAX, 1)
+        mallopt(MMAP_THRESHOLD, 2**30)
+        mallopt(TRIM_THRESHOLD, 2**31 - 1)
+
+
+def _of_c_library(name: str) -> Callable[..., Any] | None:
+    if sys.platform != "linux":
+        return None
+    import ctypes
+
+    return getattr(ctypes.CDLL(None), name, None)
+
+
+@contextmanager
+def rarely_collected() -> Iterator[None]:
+    """Let Python look less often for unused objects that refer to one another.
+
+    That takes a sixth of the time of drawing figures and of cutting fonts down, which make very
+    many small objects.
+    """
+    before = gc.get_threshold()
+    gc.set_threshold(OBJECTS, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
+MEMORY_VARIABLE = "DIAGHOI_MEMORY"
+"""Environment variable: the budget in megabytes; ``--memory`` sets it."""
+
+DEFAULT_MEGABYTES, MOST_MEGABYTES = 512, 1_000_000
+MEGABYTE = 1_000_000
+
+
+class BudgetError(InputError):
+    """Input that takes more memory than it may."""
+
+
+def budget() -> int:
+    """Return how many bytes may be taken by what can grow without bounds, such as one image.
+
+    Everything else is worked through in parts of a few megabytes.
+
+    Raises
+    ------
+    InputError
+        For a variable that is no number of megabytes.
+    """
+    given = os.environ.get(MEMORY_VARIABLE, "")
+    if not given:
+        return DEFAULT_MEGABYTES * MEGABYTE
+    if not (
+        given.isascii()
+        and given.isdecimal()
+        and len(given) <= 7
+        and 0 < int(given) <= MOST_MEGABYTES
+    ):
+        raise InputError(
+            f"{MEMORY_VARIABLE}={given}: expected megabytes, a whole number up to "
+            f"{MOST_MEGABYTES:,}"
+        )
+    return int(given) * MEGABYTE
+
+
+@contextmanager
+def allowing(megabytes: int) -> Iterator[None]:
+    """Set the budget of this process, and of those that it starts, for a while."""
+    before = os.environ.get(MEMORY_VARIABLE)
+    os.environ[MEMORY_VARIABLE] = str(megabytes)
+    try:
+        yield
+    finally:
+        del os.environ[MEMORY_VARIABLE]
+        if before is not None:
+            os.environ[MEMORY_VARIABLE] = before
+
+
+def check_budget(size: int, what: str) -> None:
+    """Refuse a number of bytes beyond the budget; the message begins with ``what`` takes them.
+
+    Raises
+    ------
+    BudgetError
+        With how to raise the budget.
+    """
+    if size > budget():
+        needed = -(-size // MEGABYTE)
+        raise BudgetError(
+            f"{what}: about {needed:,} MB of memory, more than the {budget() // MEGABYTE:,} MB "
+            f"that may be taken; {_option()}{needed} allows it"
+        )
+
+
+def _option() -> str:
+    return "--memory " if running_a_command() else f"{MEMORY_VARIABLE}="
+
+
+def gathered(parts: Iterable[tuple[Array, ...]], what: str) -> tuple[Array, ...]:
+    """Join the columns of the parts, one at least, as long as they fit into the budget.
+
+    Raises
+    ------
+    BudgetError
+        With how to raise the budget; ``what`` names the parts.
+    """
+    kept, size = [], 0
+    for part in parts:
+        kept.append(part)
+        size += sum(column.nbytes for column in part)
+        if size > budget():
+            raise BudgetError(
+                f"{what}: more than the {budget() // MEGABYTE:,} MB of memory that may be taken; "
+                f"raise {_option().strip(' =')}"
+            )
+    return tuple(np.concatenate(column) for column in zip(*kept, strict=True))
+
+
+THREADS_VARIABLE = "DIAGHOI_THREADS"
+"""Environment variable: how many threads a process may use, where not all cores are its own."""
+
+# More threads wait for the interpreter, and each holds a block.
+MOST_THREADS = 8
+
+
+def cores() -> int:
+    """Count the processor cores that this process may use, in ``DIAGHOI_THREADS`` if it is set."""
+    given = os.environ.get(THREADS_VARIABLE, "")
+    if given.isdecimal():
+        return max(1, int(given))
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def share(processes: int) -> dict[str, str]:
+    """Return the environment of each of some processes that share the cores of this one."""
+    return {THREADS_VARIABLE: str(max(1, cores() // processes))}
+
+
+def threads() -> ThreadPoolExecutor:
+    """Open a pool with a thread for each core, but not too many."""
+    return ThreadPoolExecutor(min(cores(), MOST_THREADS))
+
+
+@dataclass(frozen=True, eq=False)
+class StoredArray:
+    """An array of a shape and a type whose rows are read when they are needed.
+
+    ``runs`` takes runs of rows, each as its first row and the one after its last, and returns these
+    rows one run after the other.
+    """
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+    runs: Callable[[Sequence[tuple[int, int]]], Array]
+
+    def rows(self, first: int, stop: int) -> Array:
+        """Return the rows ``first`` to ``stop - 1``."""
+        return self.runs([(first, stop)])
+
+    @classmethod
+    def in_memory(cls, values: Array) -> StoredArray:
+        """Give the rows of an array that is there already."""
+
+        def runs(wanted: Sequence[tuple[int, int]]) -> Array:
+            parts = [values[first:stop] for first, stop in wanted]
+            return parts[0] if len(parts) == 1 else np.concatenate([values[:0], *parts])
+
+        return cls(values.shape, values.dtype, runs)
+
+    @classmethod
+    def in_file(
+        cls,
+        opened: Callable[[], AbstractContextManager[BinaryIO]],
+        offset: int,
+        shape: tuple[int, ...],
+        dtype: np.dtype[Any],
+    ) -> StoredArray:
+        """Give the rows of an array that follows ``offset`` bytes of a file, in C order.
+
+        ``opened`` opens the file for each read.
+        """
+        size = int(np.prod(shape[1:])) * dtype.itemsize
+
+        def runs(wanted: Sequence[tuple[int, int]]) -> Array:
+            rows, end = np.empty((sum(b - a for a, b in wanted), *shape[1:]), dtype=dtype), 0
+            with opened() as file:
+                for first, stop in wanted:
+                    start, end = end, end + stop - first
+                    if start == end or not size:
+                        continue
+                    file.seek(offset + first * size)
+                    if cast(Any, file).readinto(rows[start:end].data) < (end - start) * size:
+                        raise OSError("cut off")
+            return rows
+
+        return cls(shape, dtype, runs)
+
+
+class Scratch:
+    """Keeps arrays in temporary files without a name if they are large, unless the disk is full."""
+
+    def __init__(self, *, on_disk: bool) -> None:
+        self._on_disk = on_disk
+        self._file: BinaryIO | None = None
+
+    def keep(self, table: Mapping[str, Array]) -> dict[str, StoredArray]:
+        """Put the columns of a table away; until :meth:`close`, their rows are read when needed."""
+        return {name: self._kept(values) for name, values in table.items()}
+
+    def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
+        """Return a new array, which outlives this; :func:`release` frees its memory."""
+        size = int(np.prod(shape)) * dtype.itemsize
+        if self._on_disk and size and hasattr(os, "posix_fallocate"):
+            try:
+                with tempfile.TemporaryFile(prefix="diaghoi-") as file:
+                    # Writing to an array without a place on disk would end the process.
+                    os.posix_fallocate(file.fileno(), 0, size)
+                    return np.frombuffer(mmap.mmap(file.fileno(), size), dtype).reshape(shape)
+            except OSError:
+                self._on_disk = False
+        return np.empty(shape, dtype)
+
+    def joined(self, parts: Sequence[StoredArray]) -> Array:
+        """Return a new array of the rows of all parts, of which there is at least one."""
+        rows, first = sum(part.shape[0] for part in parts), 0
+        joined = self.empty((rows, *parts[0].shape[1:]), parts[0].dtype)
+        for part in parts:
+            stop = first + part.shape[0]
+            joined[first:stop] = part.rows(0, part.shape[0])
+            first = stop
+            release(joined)
+        return joined
+
+    def close(self) -> None:
+        """Give up the columns that are kept."""
+        if self._file is not None:
+            self._file.close()
+
+    def _kept(self, values: Array) -> StoredArray:
+        if self._on_disk:
+            try:
+                return self._written(values)
+            except OSError:
+                # What is on disk stays there; this array and all later ones stay in memory.
+                self._on_disk = False
+        return StoredArray.in_memory(values)
+
+    def _written(self, values: Array) -> StoredArray:
+        if self._file is None:
+            # Without a buffer, so that what did not fit is not tried again.
+            self._file = tempfile.TemporaryFile(buffering=0, prefix="diaghoi-")  # noqa: SIM115
+        offset = self._file.seek(0, os.SEEK_END)
+        if values.size and self._file.write(np.ascontiguousarray(values).data) < values.nbytes:
+            raise OSError("the disk is full")
+        # The file stays open until :meth:`close`; what is read leaves it so.
+        file = self._file
+        return StoredArray.in_file(lambda: nullcontext(file), offset, values.shape, values.dtype)
+
+
+def in_parts(columns: Mapping[str, Array], cuts: Iterable[slice]) -> Iterator[dict[str, Any]]:
+    """Yield the columns of a table some rows at a time: views.
+
+    The memory of the whole table is released after each part, so that rows on disk take little.
+    """
+    for rows in cuts:
+        yield {name: values[rows] for name, values in columns.items()}
+        release(*columns.values())
+
+
+def release(*arrays: Array) -> None:
+    """Free the memory of arrays that lie on disk; their values are read again when needed."""
+    for array in arrays:
+        # A view knows only the array it is a view of: the mapped file is at the end of the chain.
+        owner: Any = array
+        while isinstance(owner, np.ndarray):
+            owner = owner.base
+        if isinstance(owner, memoryview):
+            owner = owner.obj
+        if isinstance(owner, mmap.mmap) and hasattr(mmap, "MADV_DONTNEED"):
+            owner.madvise(mmap.MADV_DONTNEED)
+
+
+def merge(table: Mapping[str, Array], bounds: Sequence[int], size: int, scratch: Scratch) -> None:
+    """Rank the rows of a table anew, in place, where runs of them are ranked already.
+
+    The same as a stable sort of all rows, as long as the input order of the runs is that in which
+    they follow each other.
+
+    Parameters
+    ----------
+    table : mapping of (R, ...) array
+        Columns, one of which is ``score``; no score is NaN.
+    bounds : sequence of int
+        The first row of each run, and the number of rows.
+    size : int
+        The number of rows in memory, beside the scores of one run.
+    scratch : Scratch
+        Where the runs lie meanwhile.
+    """
+    runs = list(starmap(slice, pairwise(bounds)))
+    ranked = {name: scratch.empty(values.shape, values.dtype) for name, values in table.items()}
+    for run in runs:
+        for name, values in table.items():
+            ranked[name][run] = values[run]
+            release(values, ranked[name])
+    first = 0
+    for cut in _cuts([ranked["score"][run] for run in runs], size):
+        rows = [slice(*(run.start + some).tolist()) for run, some in zip(runs, cut, strict=True)]
+        order = descending(np.concatenate([ranked["score"][some] for some in rows]))
+        stop = first + len(order)
+        for name, values in table.items():
+            values[first:stop] = np.concatenate([ranked[name][some] for some in rows])[order]
+            release(values, ranked[name])
+        first = stop
+
+
+def _cuts(runs: Sequence[FloatArray], size: int) -> IntArray:
+    """Cut all runs at rows of the whole ranking: (cuts, runs, 2) first row and one after the last.
+
+    Equal scores are cut too, since rows of an earlier run precede those of a later one.
+    """
+    step = max(size // (2 * len(runs)), 1)
+    row = [np.arange(0, len(run), step) for run in runs]
+    owner = np.repeat(np.arange(len(runs)), [len(some) for some in row])
+    score = np.concatenate([run[::step].copy() for run in _one_by_one(runs)])
+    # Between two of these lie as many whole steps as there are runs, and of each run one in part.
+    at = descending(score)[:: len(runs)]
+    ends = np.empty((len(at) + 1, len(runs)), dtype=np.int64)
+    for number, run in enumerate(_one_by_one(runs)):
+        falling = -run
+        above, not_below = (
+            np.searchsorted(falling, -score[at], side) for side in ("left", "right")
+        )
+        ends[:-1, number] = np.where(number < owner[at], not_below, above)
+        mine = owner[at] == number
+        ends[:-1][mine, number] = np.concatenate(row)[at[mine]]
+        ends[-1, number] = len(falling)
+    return np.stack([ends[:-1], ends[1:]], axis=-1)
+
+
+def _one_by_one(runs: Sequence[FloatArray]) -> Iterator[FloatArray]:
+    """Give the runs, the memory of each of which is released before the next."""
+    for run in runs:
+        yield run
+        release(run)

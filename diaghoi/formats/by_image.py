@@ -1,0 +1,193 @@
+"""Triplets by image with both boxes in each, whatever their keys are called."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from diaghoi.data.arrays import IntArray
+from diaghoi.data.scenes import Scenes
+from diaghoi.exceptions import InputError
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.checks import Rows, check_amount, check_lengths, check_names, image_name, shown
+from diaghoi.formats.content import Content
+from diaghoi.formats.flat import Flat
+from diaghoi.formats.named import positions
+from diaghoi.formats.numbering import (
+    TripletNumbers,
+    check_labels,
+    check_numbers,
+    find_triplet_numbers,
+    readings,
+)
+from diaghoi.formats.records import RecordTable
+
+# What the values of a triplet may be called, in small letters, in the singular, "box" for "bbox".
+_CALLED = {
+    "human": ("human_box", "h_box", "sub_box", "subject_box", "person_box", "box_h", "human"),
+    "object": ("object_box", "o_box", "obj_box", "box_o", "box_obj"),
+    "hoi": ("hoi_id", "hoi", "hoi_class", "hoi_label", "hoi_category_id", "hoi_category"),
+    "verb": ("verb", "verb_id", "verb_label", "verb_class", "action", "action_id", "action_label"),
+    "category": (
+        *("object", "object_label", "object_class", "object_category", "object_category_id"),
+        *("obj_label", "obj_class", "obj_category", "o_label", "object_id", "obj_id"),
+    ),
+    "score": ("score", "hoi_score", "confidence", "conf", "prob"),
+    "action_score": ("action_score", "verb_score", "interaction_score"),
+    "human_score": ("human_score", "h_score", "sub_score", "person_score"),
+    "object_score": ("object_score", "o_score", "obj_score"),
+}
+_CALLED_AS = {name: role for role, names in _CALLED.items() for name in names}
+
+
+class ByImage(Format):
+    """Read a dict or a list by image of triplets with two boxes, an HOI class and a score.
+
+    A dict by the name of the image, or a list by image, of lists of dicts: one for each triplet,
+    with both boxes, the HOI class (or verb and object, as numbers or names), and for predictions a
+    score. A dict of lists instead, with one value per triplet in each, is read as well. Keys may
+    have any of the usual names (``sub_bbox``, ``h_box``, ``human_boxes``); boxes are xyxy counted
+    from zero, HOI classes, verbs and objects count from zero unless the triplets show otherwise.
+    Boxes with the same coordinates and category in one image are one box.
+    """
+
+    name = "by-image"
+    title = "triplets by image with both boxes, under any of the usual names"
+    kinds = ("predictions", "annotations")
+    keys = ("hoi_id", "sub_bbox", "obj_bbox", "score")
+
+    def recognise(self, content: Content) -> Kind | None:
+        if not content.plain:
+            return None
+        keys = _keys(_first_row(content.value))
+        if not {"human", "object"} <= keys.keys():
+            return None
+        if "hoi" not in keys and not {"verb", "category"} <= keys.keys():
+            return None
+        return "predictions" if "score" in keys else "annotations"
+
+    def dataset(self, content: Content) -> str | None:
+        first = next(iter(_images(content)), "")
+        return "hico-det" if isinstance(first, str) and first.startswith("HICO_") else None
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        images, keys = _images(content), _keys(_first_row(content.value))
+        named = isinstance(content.value, dict) or bool(content.first)
+        names = check_names(content.file, list(images), "image").tolist()
+        if not named:
+            names = [""] * len(images)
+        lists = []
+        for place, rows in enumerate(images.values()):
+            where = f"{content.file}: {image_name(names, place)}"
+            lists.append(_rows(where, rows))
+        count = np.array([len(rows) for rows in lists], dtype=np.int64)
+        check_amount(content.file, "triplet", int(count.sum()), content.size)
+        table = RecordTable(lists, Rows(content.file, names, "triplet", count))
+        flat = Flat(table.rows, options)
+        if not named:
+            flat.notes.append(f"{content.file}: images have no names; they are joined by position")
+        human, object_box = (
+            flat.boxes(table.boxes(keys[side]), keys[side]) for side in ("human", "object")
+        )
+        scores = {
+            role: flat.scores(table.numbers(keys[role]), keys[role])
+            for role in ("score", "action_score", "human_score", "object_score")
+            if role in keys
+        }
+        both = "human_score" in scores and "object_score" in scores
+        return flat.scenes(
+            human,
+            object_box,
+            score=scores.get("score"),
+            action_score=scores.get("action_score") if kind == "predictions" else None,
+            box_scores=(scores["human_score"], scores["object_score"]) if both else None,
+            **_meaning(flat, table, keys, scores.get("score")),
+        )
+
+
+def _images(content: Content) -> dict[Any, Any]:
+    """Return the triplets by the name of the image, or by its place in a list."""
+    value = content.value
+    if isinstance(value, dict):
+        return value
+    if content.first:
+        return {image.get("filename", n): image for n, image in enumerate(value)}
+    return dict(enumerate(value))
+
+
+def _first_row(value: Any) -> Mapping[Any, Any]:
+    """Return the first triplet of a file, or the columns of its first image; empty if none."""
+    images = value.values() if isinstance(value, dict) else value
+    for image in images if isinstance(value, dict | list | tuple) else ():
+        if isinstance(image, dict):
+            lists = all(
+                isinstance(part, list | tuple | np.ndarray | str) for part in image.values()
+            )
+            return image if lists else {}
+        if not isinstance(image, list | tuple):
+            return {}
+        if image:
+            return image[0] if isinstance(image[0], dict) else {}
+    return {}
+
+
+def _keys(row: Mapping[Any, Any]) -> dict[str, str]:
+    """Find the key of each value of a triplet."""
+    keys: dict[str, str] = {}
+    for key in row:
+        name = key.lower().replace("bbox", "box") if isinstance(key, str) else ""
+        name = name.replace("boxes", "box")
+        role = _CALLED_AS.get(name, _CALLED_AS.get(name.removesuffix("s")))
+        if role is not None:
+            keys.setdefault(role, key)
+    return keys
+
+
+def _rows(where: str, rows: Any) -> list[Any]:
+    """Return the triplets of an image, one dict each."""
+    if isinstance(rows, list | tuple):
+        return list(rows)
+    if not isinstance(rows, dict):
+        raise InputError(f"{where}: is {shown(rows)}; give a list of dicts")
+    columns = {key: list(part) for key, part in rows.items() if not isinstance(part, str)}
+    check_lengths(where, columns, "triplet")
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+def _meaning(flat: Flat, table: RecordTable, keys: dict[str, str], score: Any) -> dict[str, Any]:
+    """Return the HOI class of each triplet, or the category of its object and its verb."""
+    if "hoi" in keys:
+        numbers = table.integers(keys["hoi"])
+        return {"hoi": flat.classes(numbers, score, keys["hoi"])}
+    vocabulary, options = flat.options.vocabulary, flat.options
+    first: dict[str, Any] = next(chain.from_iterable(table.lists), {})
+    if isinstance(first.get(keys["category"]), str):
+        category: IntArray = positions(table, keys["category"], vocabulary.objects)
+    else:
+        numbering = options.objects or "coco80"
+        labels = table.integers(keys["category"])
+        category = check_labels(table.rows, labels, vocabulary, keys["category"], numbering)
+    if isinstance(first.get(keys["verb"]), str):
+        return {
+            "category": category,
+            "verb": positions(table, keys["verb"], vocabulary.verbs),
+        }
+    numbers = table.integers(keys["verb"])
+    reading, notes = find_triplet_numbers(
+        flat.rows.file,
+        numbers,
+        category,
+        score,
+        vocabulary,
+        fixed=TripletNumbers("verb", 0),
+        given=readings(options.verbs, options.classes),
+    )
+    flat.notes += notes
+    options.shown["triplets"] = str(reading)
+    place = check_numbers(table.rows, numbers, reading, vocabulary, keys["verb"])
+    if reading.of == "class":
+        return {"hoi": place}
+    return {"category": category, "verb": place}

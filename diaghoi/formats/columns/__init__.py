@@ -1,1 +1,0 @@
-"""Shared parts of readers: columns of rows, numbering, checks, merging."""

@@ -1,0 +1,287 @@
+"""Tables and scenes from formats that repeat both boxes in every pair or triplet."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+from typing import Any
+
+import numpy as np
+
+from diaghoi.data.arrays import (
+    FloatArray,
+    IntArray,
+    StrArray,
+    distinct,
+    distinct_boxes,
+    runs_of_images,
+)
+from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.formats.base import Options
+from diaghoi.formats.checks import Rows, check_boxes, check_scores, names_array
+from diaghoi.formats.numbering import hoi_classes
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class PairTables:
+    """Boxes, and the pairs that refer to them.
+
+    Parameters
+    ----------
+    box_image, box_label : (B,) int array
+        Image and category of each box.
+    box_xyxy : (B, 4) float64 array
+        Coordinates.
+    box_score : (B,) float64 array or None
+        Detection score.
+    human, object : (P,) int array
+        Boxes of each pair.
+    """
+
+    box_image: IntArray
+    box_xyxy: FloatArray
+    box_label: IntArray
+    box_score: FloatArray | None
+    human: IntArray
+    object: IntArray
+
+    @classmethod
+    def of(
+        cls,
+        vocabulary: Vocabulary,
+        *,
+        image: IntArray,
+        human: FloatArray,
+        object_box: FloatArray,
+        category: IntArray,
+        box_scores: tuple[FloatArray, FloatArray] | None = None,
+        merged: bool = True,
+    ) -> PairTables:
+        """Merge the boxes with equal coordinates and category in one image; pairs stay as listed.
+
+        Parameters
+        ----------
+        vocabulary : Vocabulary
+            The data set.
+        image : (P,) int array
+            Image of each pair, ascending.
+        human, object_box : (P, 4) float64 array
+            Its boxes, counted from zero.
+        category : (P,) int array
+            Category of its object.
+        box_scores : two (P,) float64 arrays or None
+            Scores of the human boxes and of the object boxes; that of a merged box is the first.
+        merged : bool
+            False where each pair has its own two boxes, even if they are equal to others.
+        """
+        # Some images at a time: a table of all boxes, one after the other, would be as large as
+        # the file.
+        columns: dict[str, list[Any]] = {each.name: [] for each in fields(cls)}
+        boxes = 0
+        for start, stop in runs_of_images(image):
+            rows = slice(start, stop)
+            scores = None if box_scores is None else (box_scores[0][rows], box_scores[1][rows])
+            sides = human[rows], object_box[rows]
+            part = _tables(vocabulary, image[rows], sides, category[rows], scores, merged)
+            moved = replace(part, human=part.human + boxes, object=part.object + boxes)
+            for name, column in columns.items():
+                column.append(getattr(moved, name))
+            boxes += len(part.box_image)
+        joined: dict[str, Any] = {}
+        while columns:  # each column is freed as soon as it is joined
+            name, column = columns.popitem()
+            joined[name] = None if column[0] is None else np.concatenate(column)
+        return cls(**joined)
+
+
+def _tables(
+    vocabulary: Vocabulary,
+    image: IntArray,
+    sides: tuple[FloatArray, FloatArray],
+    category: IntArray,
+    box_scores: tuple[FloatArray, FloatArray] | None,
+    merged: bool,
+) -> PairTables:
+    """Make the tables of some images."""
+    # Interleave human and object, so that the boxes keep their order in the file.
+    people = np.full_like(category, vocabulary.person)
+    label = np.stack([people, category], axis=1).reshape(-1)
+    xyxy = np.stack(sides, axis=1).reshape(-1, 4)
+    image_of_box = np.repeat(image, 2)
+    first: IntArray = np.arange(len(label))
+    box = first
+    if merged:
+        first, box = distinct_boxes(image_of_box, label, xyxy)
+    return PairTables(
+        box_image=image_of_box[first],
+        box_xyxy=xyxy[first],
+        box_label=label[first],
+        box_score=None if box_scores is None else np.stack(box_scores, 1).reshape(-1)[first],
+        human=box[0::2],
+        object=box[1::2],
+    )
+
+
+class Flat:
+    """Read what all formats have in common that repeat both boxes in every triplet.
+
+    Parameters
+    ----------
+    rows : Rows
+        The triplets.
+    options : Options
+        The user's options.
+    origin : {0, 1}
+        Where the format counts pixels from.
+    notes : iterable of str
+        What a reader of the results has to know; :meth:`classes` adds to it.
+    """
+
+    def __init__(
+        self, rows: Rows, options: Options, *, origin: int = 0, notes: Iterable[str] = ()
+    ) -> None:
+        self.rows, self.options, self.notes = rows, options, [*notes]
+        self._origin = options.origin_or(origin)
+
+    def boxes(self, values: FloatArray, column: str = "") -> FloatArray:
+        """Return the (rows, 4) boxes as corners counted from zero.
+
+        Raises
+        ------
+        InputError
+            As :func:`~diaghoi.formats.checks.check_boxes`.
+        """
+        corners = self.options.corners(values)
+        return check_boxes(self.rows, corners, column, origin=self._origin)
+
+    def scores(self, values: FloatArray, column: str = "") -> FloatArray:
+        """Return the (rows,) scores, which must be finite.
+
+        Raises
+        ------
+        InputError
+            For NaN and infinity.
+        """
+        return check_scores(self.rows, values, column)
+
+    def classes(
+        self, numbers: IntArray, score: FloatArray | None = None, column: str = "", first: int = 0
+    ) -> IntArray:
+        """Return the HOI class of each row, counted from zero.
+
+        Parameters and errors are those of :func:`~diaghoi.formats.numbering.hoi_classes`.
+        """
+        hoi, notes = hoi_classes(self.rows, numbers, score, self.options, column, first=first)
+        self.notes += notes
+        return hoi
+
+    def scenes(
+        self,
+        human: FloatArray,
+        object_box: FloatArray,
+        vocabulary: Vocabulary | None = None,
+        **columns: Any,
+    ) -> Scenes:
+        """Make scenes of boxes counted from zero; columns are those of :func:`from_repeated`."""
+        return from_repeated(
+            vocabulary or self.options.vocabulary,
+            names=names_array(self.rows.file, self.rows.names),
+            image=self.rows.image,
+            human=human,
+            object_box=object_box,
+            source=self.rows.file,
+            notes=tuple(self.notes),
+            **columns,
+        )
+
+
+def from_repeated(
+    vocabulary: Vocabulary,
+    *,
+    names: StrArray,
+    sizes: IntArray | None = None,
+    image: IntArray,
+    human: FloatArray,
+    object_box: FloatArray,
+    hoi: IntArray | None = None,
+    category: IntArray | None = None,
+    verb: IntArray | None = None,
+    score: FloatArray | None = None,
+    action_score: FloatArray | None = None,
+    box_scores: tuple[FloatArray, FloatArray] | None = None,
+    unread: IntArray | None = None,
+    merged: bool = True,
+    source: str,
+    notes: tuple[str, ...] = (),
+) -> Scenes:
+    """Merge equal boxes of an image, and equal pairs of boxes.
+
+    Parameters
+    ----------
+    vocabulary : Vocabulary
+        The data set.
+    names : (N,) str array
+        Image names.
+    sizes : (N, 2) int array or None
+        Width and height.
+    image : (T,) int array
+        Image of each triplet, ascending.
+    human, object_box : (T, 4) float64 array
+        Its boxes, counted from zero.
+    hoi : (T,) int array or None
+        Its HOI class, in a data set whose classes say the object.
+    category, verb : (T,) int array or None
+        Category of its object, and its verb, where ``hoi`` is not given.
+    score, action_score : (T,) float64 array or None
+        Its score, and that of the verb alone.
+    box_scores : two (T,) float64 arrays or None
+        Scores of the human boxes and of the object boxes; that of a merged box is the first.
+    unread : (N, 3) int array or None
+        For a detector without scores, as in :class:`~diaghoi.data.scenes.Scenes`.
+    merged : bool
+        False where each triplet is the pair of a query of its own, even with equal boxes.
+    source : str
+        The file.
+    notes : tuple of str
+        Notes about how it was read.
+
+    Returns
+    -------
+    Scenes
+        Boxes with the same coordinates and category in one image are one box; pairs are the
+        distinct pairs of distinct boxes, in the order of first use. If not merged, each triplet has
+        its own two boxes.
+    """
+    if hoi is not None:
+        category = vocabulary.class_object[hoi].astype(np.int64)
+        verb = vocabulary.class_verb[hoi].astype(np.int64)
+    tables = PairTables.of(
+        vocabulary,
+        image=image,
+        human=human,
+        object_box=object_box,
+        category=np.asarray(category),
+        box_scores=box_scores,
+        merged=merged,
+    )
+    base = np.int64(max(len(tables.box_image), 1))
+    used, pair = distinct(tables.human * base + tables.object)
+    return Scenes(
+        vocabulary=vocabulary,
+        names=names,
+        sizes=sizes,
+        box_image=tables.box_image,
+        box_xyxy=tables.box_xyxy,
+        box_label=tables.box_label,
+        box_score=tables.box_score,
+        pair_human=tables.human[used],
+        pair_object=tables.object[used],
+        triplet_pair=pair,
+        triplet_verb=np.asarray(verb),
+        triplet_score=score,
+        triplet_action_score=action_score,
+        unread=unread,
+        source=source,
+        notes=notes,
+    )

@@ -1,0 +1,373 @@
+"""Files in free words: answers of language models, open vocabularies, detectors of CrossHOI."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from diaghoi.data.arrays import IntArray
+from diaghoi.data.scenes import UNREAD, Scenes
+from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.checks import Rows, check_amount, check_lengths, check_names, shown
+from diaghoi.formats.content import IMAGES_OF_ANSWERS, Content, begins
+from diaghoi.formats.flat import Flat
+from diaghoi.formats.records import RecordTable
+
+if TYPE_CHECKING:
+    from diaghoi.language.lexicon import Lexicon
+
+_ANSWERS, _REPLIES, _NAME = "preds", "outputs", "file_name"
+_HUMAN, _OBJECT, _CATEGORY, _VERBS = "human", "object", "object class", "verb class"
+# Around names in lists that became strings.
+_MARKS = " \t\n'\"[]"
+_NOTHING_SEEN = re.compile(r"\[\s*\]")
+# Beyond it nothing is a coordinate.
+_FAR = 1e9
+# Columns of what is read: image, number of the triplet in it, category, verb, and two boxes.
+_HUMAN_AT, _THING_AT, _COLUMNS = 4, 8, 12
+_ANSWER, _TRIPLETS, _NAMES = range(len(UNREAD))
+
+
+class HoiR1(Format):
+    """Read the answers of HOI-R1 and other language models: words, with boxes, no scores.
+
+    A dict, in JSON: ``gt_paths``, one ``{file_name}`` per image, mostly without ending; ``preds``,
+    for each image a list of ``{human, object, object class, verb class}``, or null for an answer
+    that was not understood; ``outputs``, the replies themselves, which merged files lack. Boxes are
+    xyxy in pixels counted from zero; ``verb class`` is a list of verbs, or one string with commas.
+    Names have spaces or underscores.
+
+    A model writes what it likes: what of an answer cannot be read is counted (:data:`UNREAD`) and
+    not refused, as in the code base. That also has an empty list where a reply is no JSON, which
+    the reply tells from an image in which nothing was seen.
+    """
+
+    name = "hoi-r1"
+    title = "answers of a language model, without scores (HOI-R1)"
+    kinds = ("predictions",)
+    keys = (_ANSWERS, IMAGES_OF_ANSWERS)
+
+    def recognise(self, content: Content) -> Kind | None:
+        value = content.value
+        if not content.plain or not isinstance(value, dict):
+            return None
+        return "predictions" if {_ANSWERS, IMAGES_OF_ANSWERS} <= value.keys() else None
+
+    def dataset(self, content: Content) -> str | None:
+        first = (_list(content, IMAGES_OF_ANSWERS) or [None])[0]
+        name = first.get(_NAME) if isinstance(first, dict) else None
+        return "hico-det" if begins(name, "HICO_") else None
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        file = content.file
+        names = check_names(file, list(_image_names(content)), f"{IMAGES_OF_ANSWERS}.{_NAME}")
+        answers = _list(content, _ANSWERS)
+        replies = _list(content, _REPLIES) if _REPLIES in content.value else [None] * len(answers)
+        for key, part in ((_ANSWERS, answers), (_REPLIES, replies)):
+            if len(part) != len(names):
+                raise InputError(
+                    f"{file}: {key}: {len(part)} answers for {len(names)} images in "
+                    f"{IMAGES_OF_ANSWERS!r}; give one for each"
+                )
+        unread = np.zeros((len(names), len(UNREAD)), dtype=np.int64)
+        values = _values(answers, replies, options.vocabulary, unread)
+        check_amount(file, _ANSWERS, len(values), content.size)
+        table = np.array(values, dtype=np.float64).reshape(-1, _COLUMNS)
+        right = np.ones(len(table), dtype=bool)
+        for at, _ in _SIDES:
+            corners = options.corners(table[:, at : at + 4])
+            right &= np.asarray((corners[:, 2:] >= corners[:, :2]).all(axis=1))
+        # Once for all verbs of a triplet.
+        turned = np.unique(table[~right, :2], axis=0)[:, 0].astype(np.int64)
+        unread[:, _TRIPLETS] += np.bincount(turned, minlength=len(names))
+        image, _, category, verb = table[right, :_HUMAN_AT].T.astype(np.int64)
+        rows = Rows(file, names.tolist(), _ANSWERS, np.bincount(image, minlength=len(names)))
+        flat = Flat(rows, options)
+        human, object_box = (flat.boxes(table[right, at : at + 4], key) for at, key in _SIDES)
+        return flat.scenes(
+            human,
+            object_box,
+            category=category,
+            verb=verb,
+            score=np.ones(len(rows)),
+            unread=unread,
+        )
+
+
+_SIDES = ((_HUMAN_AT, _HUMAN), (_THING_AT, _OBJECT))
+
+
+def _list(content: Content, key: str) -> list[Any]:
+    value = content.value[key]
+    if not isinstance(value, list):
+        raise InputError(
+            f"{content.file}: {key}: is {shown(value)}; give a list with one per image"
+        )
+    return value
+
+
+def _image_names(content: Content) -> Iterator[Any]:
+    for number, image in enumerate(_list(content, IMAGES_OF_ANSWERS)):
+        if not isinstance(image, dict) or _NAME not in image:
+            raise InputError(
+                f"{content.file}: {IMAGES_OF_ANSWERS}[{number}]: is {shown(image)}; give a dict "
+                f"with {_NAME!r}"
+            )
+        yield image[_NAME]
+
+
+def _values(
+    answers: Sequence[Any], replies: Sequence[Any], vocabulary: Vocabulary, unread: IntArray
+) -> list[list[float]]:
+    """List the verbs of all triplets in columns, and count in ``unread`` what cannot be read."""
+    objects, verbs = (
+        {_plain(name): place for place, name in enumerate(names)}
+        for names in (vocabulary.objects, vocabulary.verbs)
+    )
+    values: list[list[float]] = []
+    for image, (answer, reply) in enumerate(zip(answers, replies, strict=True)):
+        if not isinstance(answer, list) or not (answer or _saw_nothing(reply)):
+            unread[image, _ANSWER] = 1
+            continue
+        for number, triplet in enumerate(answer):
+            human, thing = _box(triplet, _HUMAN), _box(triplet, _OBJECT)
+            categories, actions = _words(triplet, _CATEGORY), _words(triplet, _VERBS)
+            if not (human and thing and categories and actions):
+                unread[image, _TRIPLETS] += 1
+                continue
+            category = objects.get(categories[0])
+            for verb in map(verbs.get, actions):
+                if category is None or verb is None:
+                    unread[image, _NAMES] += 1
+                else:
+                    values.append([image, number, category, verb, *human, *thing])
+    return values
+
+
+def _box(triplet: Any, key: str) -> list[float] | None:
+    box = triplet.get(key) if isinstance(triplet, dict) else None
+    if not isinstance(box, list) or len(box) != 4:
+        return None
+    numbers = all(type(edge) in (int, float) and abs(edge) < _FAR for edge in box)
+    return [float(edge) for edge in box] if numbers else None
+
+
+def _saw_nothing(reply: Any) -> bool:
+    """Whether an empty list is what a model answered; without its reply it is taken to be."""
+    return not isinstance(reply, str) or ("{" not in reply and bool(_NOTHING_SEEN.search(reply)))
+
+
+def _words(triplet: Any, key: str) -> list[str]:
+    """List the names under a key: a list, or a text with commas between them."""
+    value = triplet.get(key) if isinstance(triplet, dict) else None
+    parts = value.split(",") if isinstance(value, str) else value
+    if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
+        return []
+    return [name for name in map(_plain, parts) if name]
+
+
+def _plain(name: str) -> str:
+    return name.replace("_", " ").strip(_MARKS).lower()
+
+
+_LINE_KEYS = ("image", "human_box", "object_box", "verb", "object", "text", "score")
+# Keys with the same meaning in other files; those of this format come first.
+_ALIASES = {
+    "image": ("image", "filename", "file_name"),
+    "human_box": ("human_box", "human"),
+    "object_box": ("object_box",),
+}
+# The lists of an image that has columns, and the keys of a line that their values become.
+_LISTS = {
+    "h_boxes": ("human_box",),
+    "o_boxes": ("object_box",),
+    "ho_scores": ("score",),
+    "ao_names": ("verb", "object"),
+}
+_LIST_OF = {key: column for column, keys in _LISTS.items() for key in keys}
+_ARTICLE, _NOTHING, _PERSON = " a/an ", "no_interaction", "person"
+
+
+class Words(Format):
+    """Read open-vocabulary predictions: JSON lines, one interaction each.
+
+    A line is ``{"image": NAME, "human_box": [x1, y1, x2, y2], "object_box": [x1, y1, x2, y2],
+    "verb": "sit on", "object": "couch", "score": 0.9}``, or has ``text`` instead of verb and
+    object: the reply of a language model, ``"person sitting on a couch"``, or null where it names
+    no interaction. All lines with an interaction have a score, or none. Boxes are counted from
+    zero. A JSON list of such objects is read, too.
+
+    Words of the data set get its numbers, others get the numbers after them; boxes with the same
+    coordinates and category in one image are one box. A reply without a recognised verb and object
+    is kept as a prediction of unknown words, which match nothing.
+
+    The script that scores detectors on CrossHOI-Bench (paper 002) reads the same by image and
+    column: ``{NAME: {"h_boxes": [...], "o_boxes": [...], "ho_scores": [...], "ao_names": ["ride
+    a/an bicycle", ...]}}``, with one value per triplet in each list. A name without " a/an " is a
+    verb of what one person does to another.
+    """
+
+    name = "words"
+    title = "predictions in free words"
+    kinds = ("predictions",)
+    keys = _LINE_KEYS
+
+    def recognise(self, content: Content) -> Kind | None:
+        if content.container != "json":
+            return None
+        if _has_lists(content.value):
+            return "predictions"
+        first = content.value if isinstance(content.value, dict) else content.first
+        image = any(isinstance(first.get(name), str) for name in _ALIASES["image"])
+        words = isinstance(first.get("verb"), str) and isinstance(first.get("object"), str)
+        text = isinstance(first.get("text"), str) or _names_nothing(first)
+        return "predictions" if image and (words or text) else None
+
+    def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
+        from diaghoi.language.lexicon import load_lexicon
+        from diaghoi.language.open_vocabulary import number_words, verb_names
+
+        listed, notes = _has_lists(content.value), []
+        if listed:
+            lines_of = _from_lists(content)
+        else:
+            lines_of = _by_image(content.file, content.value)
+            nothing = sum(_names_nothing(line) for lines in lines_of.values() for line in lines)
+            if nothing:
+                notes = [f"{content.file}: {nothing:,} pairs are said to have no interaction"]
+        images = [
+            [line for line in lines if not _names_nothing(line)] for lines in lines_of.values()
+        ]
+        count = np.array([len(lines) for lines in images])
+        arrays = _LIST_OF if listed else None
+        rows = Rows(content.file, list(lines_of), "predictions", count, arrays)
+        table, flat = RecordTable(images, rows), Flat(rows, options)
+        human, object_box = (
+            flat.boxes(table.boxes(key), key) for key in ("human_box", "object_box")
+        )
+        score = flat.scores(table.numbers("score"), "score") if table.has("score") else None
+        verbs, objects, unread = _phrases(table, load_lexicon(), options.vocabulary)
+        flat.notes += [*unread, *notes]
+        words = number_words(options.vocabulary, verbs, objects, load_lexicon())
+        verb = words.verb
+        if listed:
+            # Among them are roles of V-COCO: "cut_with" is what somebody cuts with.
+            roles = {name: number for number, name in enumerate(verb_names(options.vocabulary))}
+            pairs = zip(verbs, verb.tolist(), strict=True)
+            numbers = [roles.get(text.replace(" ", "_"), number) for text, number in pairs]
+            verb = np.array(numbers, dtype=np.int64)
+        return flat.scenes(
+            human,
+            object_box,
+            vocabulary=words.vocabulary,
+            category=words.object,
+            verb=verb,
+            score=score,
+        )
+
+
+def _names_nothing(line: Mapping[str, Any]) -> bool:
+    """Whether a line says that there is no interaction between its boxes."""
+    return line.get("text", "") is None and "object_box" in line
+
+
+def _has_lists(value: Any) -> bool:
+    """Whether images are given by name, with a list for each column."""
+    first = next(iter(value.values()), None) if isinstance(value, dict) else None
+    return isinstance(first, dict) and _LISTS.keys() <= first.keys()
+
+
+def _from_lists(content: Content) -> dict[str, list[dict[str, Any]]]:
+    """Bring the lists of each image to lines."""
+    images = {}
+    for name, image in content.value.items():
+        where = f"{content.file}: image {shown(name)}"
+        lists = {key: image.get(key) if isinstance(image, dict) else None for key in _LISTS}
+        for key, column in lists.items():
+            if not isinstance(column, list):
+                raise InputError(f"{where}: {key}: is {shown(column)}; give a list")
+        check_lengths(where, lists, "triplet")  # type: ignore[arg-type]
+        images[name] = [
+            dict(zip(_LIST_OF, (*numbers, *_verb_and_object(text)), strict=True))
+            for *numbers, text in zip(*lists.values(), strict=True)
+        ]
+    return images
+
+
+def _verb_and_object(text: Any) -> tuple[Any, Any]:
+    """Part a name such as "ride a/an bicycle"."""
+    if not isinstance(text, str):
+        return text, text
+    verb, article, thing = text.partition(_ARTICLE)
+    # Written "no_interaction", "no_interaction with" and "no interaction with".
+    nothing = _NOTHING in verb.replace(" ", "_")
+    return _NOTHING if nothing else verb, thing if article else _PERSON
+
+
+def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
+    """Group the lines by image, in order of first use, and rename keys to those of this format."""
+    images: dict[str, list[dict[str, Any]]] = {}
+    for number, line in enumerate([value] if isinstance(value, dict) else value, 1):
+        if not isinstance(line, dict):
+            raise InputError(f"{file}: line {number}: is {shown(line)}; give a JSON object")
+        row = dict(line)
+        for key, aliases in _ALIASES.items():
+            alias = next((alias for alias in aliases if alias in line), None)
+            if alias is None:
+                keys = list(map(str, line))
+                raise InputError(
+                    f"{file}: line {number}: the key {key!r} is missing"
+                    f"{close_matches(key, keys)}; has: {some_of(keys, 8)}"
+                )
+            row[key] = line[alias]
+        name = row["image"]
+        if not (isinstance(name, str) and name):
+            raise InputError(
+                f"{file}: line {number}: image: {shown(name)} is not the name of an image; give "
+                "the file name as a string"
+            )
+        images.setdefault(name, []).append(row)
+    return images
+
+
+def _phrases(
+    table: RecordTable, lexicon: Lexicon, vocabulary: Vocabulary
+) -> tuple[list[str], list[str], Iterable[str]]:
+    """Return verb and object of each line, and a note on replies without them."""
+    from diaghoi.language.words import known_names, read_phrase
+
+    names, rows = known_names(vocabulary), table.rows
+    verbs, objects, unread = [], [], []
+    for number, line in enumerate(table):
+        if "verb" in line or "object" in line or "text" not in line:
+            verbs.append(_text(rows, number, line, "verb"))
+            objects.append(_text(rows, number, line, "object"))
+            continue
+        text = _text(rows, number, line, "text")
+        phrase = read_phrase(text, lexicon, names)
+        if phrase is None:
+            unread.append(text)
+            phrase = text, text
+        verbs.append(phrase[0])
+        objects.append(phrase[1])
+    if not unread:
+        return verbs, objects, ()
+    note = (
+        f"{rows.file}: {len(unread)} of {len(rows)} replies name no verb with an object; they "
+        f"match nothing: {some_of(list(map(shown, unread)))}"
+    )
+    return verbs, objects, (note,)
+
+
+def _text(rows: Rows, number: int, line: Mapping[str, Any], key: str) -> str:
+    value = line.get(key)
+    if not (isinstance(value, str) and value.strip()):
+        if key not in line:
+            raise rows.error(number, "", f"the key {key!r} is missing{close_matches(key, line)}")
+        raise rows.error(number, key, f"{shown(value)} is not a word; give a string")
+    return value

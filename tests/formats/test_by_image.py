@@ -1,0 +1,283 @@
+"""Layouts that are recognised by their shape: by image, by HOI class and by object."""
+
+from __future__ import annotations
+
+import json
+import pickle
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import diaghoi
+from diaghoi.data.vocabulary import hico_det
+from diaghoi.exceptions import InputError
+from diaghoi.formats import recognise
+
+FIRST, SECOND = "HICO_test2015_00000001.jpg", "HICO_test2015_00000002.jpg"
+HUMAN, THING, OTHER = [10.0, 20, 60, 120], [30.0, 60, 90, 130], [5.0, 5, 15, 25]
+WORDS = hico_det()
+BICYCLE = WORDS.objects.index("bicycle")
+RIDE = WORDS.verbs.index("ride")
+CLASS = int(WORDS.class_of[BICYCLE, RIDE])
+HOLD = int(WORDS.class_of[BICYCLE, WORDS.verbs.index("hold")])
+
+
+def written(folder: Path, value: Any, kind: str = "json") -> Path:
+    path = folder / f"predictions.{kind}"
+    path.write_bytes(json.dumps(value).encode() if kind == "json" else pickle.dumps(value))
+    return path
+
+
+def triplets(path: Path, **reading: Any) -> list[tuple[Any, ...]]:
+    """Image, both boxes, HOI class and score of each triplet."""
+    scenes = diaghoi.read_predictions(path, **reading)
+    pair = scenes.triplet_pair
+    label = scenes.box_label[scenes.pair_object[pair]]
+    return list(
+        zip(
+            scenes.names[scenes.triplet_image].tolist(),
+            scenes.box_xyxy[scenes.pair_human[pair]].tolist(),
+            scenes.box_xyxy[scenes.pair_object[pair]].tolist(),
+            scenes.vocabulary.class_of[label, scenes.triplet_verb].tolist(),
+            scenes.scores.tolist(),
+            strict=True,
+        )
+    )
+
+
+RIGHT = [(FIRST, HUMAN, THING, CLASS, 0.5), (FIRST, HUMAN, OTHER, HOLD, 0.25)]
+ROWS = [
+    {"hoi_id": CLASS, "score": 0.5, "sub_bbox": HUMAN, "obj_bbox": THING},
+    {"hoi_id": HOLD, "score": 0.25, "sub_bbox": HUMAN, "obj_bbox": OTHER},
+]
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        pytest.param({FIRST: ROWS, SECOND: []}, id="rows"),
+        pytest.param({SECOND: [], FIRST: ROWS}, id="first image without rows"),
+        pytest.param(
+            {
+                FIRST: [
+                    {"HOI": r["hoi_id"], "scores": r["score"], "h_bbox": r["sub_bbox"],
+                     "o_bbox": r["obj_bbox"]}
+                    for r in ROWS
+                ]
+            },
+            id="other keys",
+        ),
+        pytest.param(
+            {
+                FIRST: {
+                    "human_boxes": [HUMAN, HUMAN],
+                    "object_boxes": [THING, OTHER],
+                    "hois": [CLASS, HOLD],
+                    "scores": [0.5, 0.25],
+                }
+            },
+            id="columns",
+        ),
+        pytest.param(
+            [
+                {
+                    "filename": FIRST,
+                    "boxes_h": [HUMAN, HUMAN],
+                    "boxes_o": [THING, OTHER],
+                    "hoi_class": [CLASS, HOLD],
+                    "score": [0.5, 0.25],
+                }
+            ],
+            id="a list of columns",
+        ),
+        pytest.param(
+            {
+                FIRST: [
+                    {"verb": "ride", "object_class": "bicycle", "score": 0.5,
+                     "human_box": HUMAN, "object_box": THING},
+                    {"verb": "hold", "object_class": "bicycle", "score": 0.25,
+                     "human_box": HUMAN, "object_box": OTHER},
+                ]
+            },
+            id="names",
+        ),
+        pytest.param(
+            {
+                FIRST: [
+                    {"verb_id": RIDE, "obj_label": BICYCLE, "score": 0.5,
+                     "human_box": HUMAN, "object_box": THING},
+                    {"verb_id": WORDS.verbs.index("hold"), "obj_label": BICYCLE, "score": 0.25,
+                     "human_box": HUMAN, "object_box": OTHER},
+                ]
+            },
+            id="numbers",
+        ),
+        pytest.param(
+            {
+                f"pictures/{FIRST}": {
+                    "predictions": [
+                        {"bbox": HUMAN, "category_id": 0},
+                        {"bbox": THING, "category_id": BICYCLE},
+                        {"bbox": OTHER, "category_id": BICYCLE},
+                    ],
+                    "hoi_prediction": [
+                        {"subject_id": 0, "object_id": 1, "category_id": RIDE, "score": 0.5},
+                        {
+                            "subject_id": 0,
+                            "object_id": 2,
+                            "category_id": WORDS.verbs.index("hold"),
+                            "score": 0.25,
+                        },
+                    ],
+                }
+            },
+            id="a known layout by the path of the picture",
+        ),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("kind", ["json", "pkl"])
+def test_triplets_by_image_are_read_whatever_their_keys_are(
+    tmp_path: Path, value: Any, kind: str
+) -> None:
+    assert triplets(written(tmp_path, value, kind)) == RIGHT
+
+
+def test_a_list_by_image_is_joined_by_position(tmp_path: Path) -> None:
+    scenes = diaghoi.read_predictions(written(tmp_path, [[], ROWS]), dataset="hico-det")
+    assert scenes.triplet_image.tolist() == [1, 1]
+    assert not scenes.named
+    assert "they are joined by position" in " ".join(scenes.notes)
+
+
+def test_triplets_without_scores_are_annotations(tmp_path: Path) -> None:
+    rows = [{key: row[key] for key in row if key != "score"} for row in ROWS]
+    path = written(tmp_path, {FIRST: rows})
+    assert recognise(path).kind == "annotations"
+    assert diaghoi.read_annotations(path, dataset="hico-det").triplet_score is None
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        ({FIRST: [*ROWS, {"hoi_id": 1}]}, r"triplet\[2\]: the key 'sub_bbox' is missing"),
+        ({FIRST: [ROWS[0] | {"hoi_id": 600}]}, "unknown HOI class 600"),
+        ({FIRST: [ROWS[0] | {"score": float("nan")}]}, "the score is nan"),
+        ({FIRST: [ROWS[0] | {"obj_bbox": [1, 2, 3]}]}, "is not four numbers"),
+        ({FIRST: ROWS, SECOND: 5}, "is 5; give a list of dicts"),
+        (
+            {FIRST: {"h_box": [HUMAN], "o_box": [THING], "hoi": [1, 2], "score": [1]}},
+            "lengths do not fit: h_box 1, o_box 1, hoi 2, score 1; give one value per triplet",
+        ),
+    ],
+)
+def test_what_cannot_be_read_is_named(tmp_path: Path, value: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        diaghoi.read_predictions(written(tmp_path, value, "pkl"), dataset="hico-det")
+
+
+def sorted_by_class() -> dict[str, Any]:
+    bounds = np.zeros((600, 2))
+    bounds[min(CLASS, HOLD)] = 0, 1
+    bounds[max(CLASS, HOLD)] = 1, 2
+    rows = {CLASS: [*HUMAN, *THING, 0.5], HOLD: [*HUMAN, *OTHER, 0.25]}
+    return {
+        FIRST: {
+            "start_end_ids": bounds,
+            "human_obj_boxes_scores": np.array([rows[hoi] for hoi in sorted(rows)]),
+        },
+        SECOND: {"start_end_ids": np.zeros((600, 2)), "human_obj_boxes_scores": np.zeros((0, 9))},
+    }
+
+
+def test_rows_sorted_by_class(tmp_path: Path) -> None:
+    path = written(tmp_path, sorted_by_class(), "pkl")
+    assert recognise(path).format == "vsgnet"
+    assert triplets(path) == RIGHT
+    assert diaghoi.read_predictions(path).names.tolist() == [FIRST, SECOND]
+
+
+@pytest.mark.parametrize(
+    ("bounds", "message"),
+    [
+        (np.full((600, 2), 7), r"bounds of rows from 0 to 2 are needed"),
+        (np.tile([1, 0], (600, 1)), "bounds of rows"),
+        (np.zeros((599, 2)), "has 599 rows; give one for each of 600 HOI classes"),
+        (None, r"start_end_ids: is None; give rows of 2 numbers"),
+    ],
+)
+def test_bounds_of_classes_that_do_not_fit(tmp_path: Path, bounds: Any, message: str) -> None:
+    value = sorted_by_class()
+    value[FIRST]["start_end_ids"] = bounds
+    with pytest.raises(InputError, match=message):
+        diaghoi.read_predictions(written(tmp_path, value, "pkl"))
+
+
+def by_object() -> dict[str, Any]:
+    """Two pairs with a bicycle; the second does not count for its class "ride"."""
+    value: dict[str, Any] = {key: [np.zeros(0)] * 80 for key in ("keys", "bboxes", "scores")}
+    value |= {key: [np.zeros(0)] * 80 for key in ("hdet", "odet")}
+    value = {key: list(part) for key, part in value.items()}
+    classes = np.flatnonzero(WORDS.class_object == BICYCLE)
+    value["keys"][BICYCLE] = np.array([1, 1])
+    value["bboxes"][BICYCLE] = np.array([[*HUMAN, *THING], [*HUMAN, *OTHER]])
+    value["hdet"][BICYCLE], value["odet"][BICYCLE] = np.array([1.0, 1]), np.array([0.5, 0.25])
+    value["scores"][BICYCLE] = np.zeros((2, len(classes)))
+    value["scores"][BICYCLE][0, classes == CLASS] = 0.5
+    value["scores"][BICYCLE][1, classes == HOLD] = 0.25
+    value["sel"] = [[] if hoi in classes else None for hoi in range(600)]
+    value["sel"][CLASS], value["sel"][HOLD] = np.array([0]), [1]
+    return value
+
+
+def test_pairs_by_object(tmp_path: Path) -> None:
+    path = written(tmp_path, by_object(), "pkl")
+    assert recognise(path).format == "idn"
+    assert triplets(path) == [("1", *row[1:]) for row in RIGHT]
+    scenes = diaghoi.read_predictions(path)
+    assert scenes.triplet_action_score is not None
+    assert scenes.triplet_action_score.tolist() == [1, 1]
+
+
+def test_all_pairs_of_an_object_count_where_none_are_chosen(tmp_path: Path) -> None:
+    value = by_object()
+    del value["sel"]
+    classes = int((WORDS.class_object == BICYCLE).sum())
+    assert len(triplets(written(tmp_path, value, "pkl"))) == 2 * classes
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"keys": []}, r"keys: is \[\]; give a list with one entry for each of 80 objects"),
+        ({"hdet": [np.zeros(3)] * 80}, "object 'person': lengths do not fit: .*hdet 3"),
+        ({"keys": [["x"], *[[]] * 79]}, "lengths do not fit"),
+        ({"sel": [[9]] * 600}, "sel: is .*9.*; give numbers of pairs"),
+    ],
+)
+def test_pairs_by_object_that_do_not_fit(
+    tmp_path: Path, change: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(InputError, match=message):
+        diaghoi.read_predictions(written(tmp_path, by_object() | change, "pkl"))
+
+
+@pytest.mark.parametrize(
+    ("value", "message"),
+    [
+        (
+            [{"filename": FIRST, "predictions": [], "hoi_predictions": []}],
+            r"nearest is .*, without 'hoi_prediction' \(here 'hoi_predictions'\)",
+        ),
+        (
+            {FIRST: {"boxes": [HUMAN], "labels": [0], "sub_ids": [0], "obj_ids": [0]}},
+            "each a dict with the keys boxes, labels, sub_ids, obj_ids; nearest is dense-arrays, "
+            "dense arrays of pairs and verbs, without 'filename', 'verb_scores'",
+        ),
+        ([{"image_size": 3, "pos": 4}], "with the keys image_size, pos; known formats"),
+    ],
+)
+def test_the_nearest_format_is_named(tmp_path: Path, value: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        diaghoi.read_predictions(written(tmp_path, value))
