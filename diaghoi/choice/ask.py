@@ -28,7 +28,7 @@ from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import pictures
 from diaghoi.formats.checks import shown
-from diaghoi.language.answer_file import AnswerFile, check_settings
+from diaghoi.language.answers import AnswerFile, check_settings
 from diaghoi.language.asking import Client
 
 SETTINGS = (1, 2, 3)

@@ -22,7 +22,7 @@ from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
 from diaghoi.choice.classes import Interaction, option_text
 from diaghoi.exceptions import some_of
 from diaghoi.formats import pictures
-from diaghoi.language.answer_store import AnswerStore
+from diaghoi.language.answers import AnswerStore
 from diaghoi.language.asking import Client, strip_reasoning
 
 JUDGE_VERSION, PEOPLE_VERSION = 1, 1

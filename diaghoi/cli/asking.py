@@ -16,7 +16,7 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.pictures import UNITS, Pictures
 
 if TYPE_CHECKING:
-    from diaghoi.language.answer_store import AnswerStore
+    from diaghoi.language.answers import AnswerStore
     from diaghoi.language.asking import Client
     from diaghoi.language.endpoint import Endpoint
 
@@ -75,7 +75,7 @@ class AskingOptions:
 
     def answer_store(self, path: Path) -> AnswerStore:
         """Open the file with the answers so far, if so asked without those not to be read."""
-        from diaghoi.language.answer_store import AnswerStore
+        from diaghoi.language.answers import AnswerStore
 
         store = AnswerStore(path)
         if self.ask_again:

@@ -24,7 +24,7 @@ from diaghoi.diagnosis.inputs import check_readable
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
 from diaghoi.formats.pictures import Pictures
-from diaghoi.language.answer_file import AnswerFile
+from diaghoi.language.answers import AnswerFile
 from diaghoi.language.asking import PICTURE_REFUSED
 from diaghoi.language.endpoint import read_endpoint
 from diaghoi.report.benchmark_files import FILES, benchmark_lines, left_out, write_benchmark

@@ -258,7 +258,7 @@ def ask(choices: AskOptions) -> None:
     as they arrive: an interrupted run resumes where it stopped.
     """
     from diaghoi.formats import read
-    from diaghoi.language.answer_file import AnswerFile
+    from diaghoi.language.answers import AnswerFile
     from diaghoi.semantic.ask import UNSCORED, PairAsker, pairs_of
 
     unit: Any = choices.coordinates

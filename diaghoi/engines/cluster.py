@@ -17,7 +17,7 @@ import importlib
 import logging
 import secrets
 from collections.abc import Iterator, Sequence
-from types import TracebackType
+from multiprocessing.pool import ThreadPool
 from typing import Any
 
 from diaghoi.data.memory import share
@@ -77,11 +77,17 @@ class DaskEngine:
                 silence_logs=logging.CRITICAL,
             )
         try:
-            self._client = library.Client(scheduler or self._cluster, timeout=PATIENCE)
-        except (OSError, ValueError) as error:
-            self.__exit__(None, None, None)
+            # In a thread, because the library waits for ever for a server that says nothing.
+            with ThreadPool(1) as pool:
+                how = {"address": scheduler or self._cluster, "timeout": PATIENCE}
+                self._client = pool.apply_async(library.Client, kwds=how).get(2 * PATIENCE)
+        except Exception as error:  # the library fails in many ways on what no scheduler says
+            self.__exit__()
+            if scheduler is None:
+                raise
+            reason = str(error) or type(error).__name__
             raise InputError(
-                f"--scheduler {scheduler}: cannot be reached ({error!s:.120}); give an address "
+                f"--scheduler {scheduler}: cannot be reached ({reason:.120}); give an address "
                 "like tcp://node:8786"
             ) from None
 
@@ -93,15 +99,10 @@ class DaskEngine:
     def __enter__(self) -> DaskEngine:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for each in (self._client, self._cluster):
-            if each is not None:
-                each.close()
+    def __exit__(self, *error: object) -> None:
+        for opened in (self._client, self._cluster):
+            if opened is not None:
+                opened.close()
         self._settings.__exit__(None, None, None)
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
@@ -117,14 +118,12 @@ class DaskEngine:
                 *(futures[need] for need in task.needs),
                 key=f"diaghoi-{mark}-{task.key}",
             )
-        wanted = {futures[task.key].key: task.key for task in tasks if task.wanted}
-        mine = [future for future in futures.values() if future.key in wanted]
+        key_of = {futures[task.key].key: task.key for task in tasks if task.wanted}
+        queue = self._library.as_completed([futures[key] for key in key_of.values()])
         del futures  # or the workers kept all blocks
-        queue = self._library.as_completed(mine)
-        del mine
         for future in queue:
             try:
                 outcome = future.result()
             except self._library.KilledWorker:
                 outcome = Failure(LOST)
-            yield wanted[future.key], outcome
+            yield key_of[future.key], outcome

@@ -12,8 +12,8 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
-from types import TracebackType
 from typing import Any, NamedTuple, Protocol
 
 from diaghoi.data.memory import keep_freed_memory, share
@@ -60,7 +60,7 @@ class Failure:
     message: str
 
 
-class Engine(Protocol):
+class Engine(AbstractContextManager["Engine"], Protocol):
     """Where work is done; a context manager that ends its workers."""
 
     @property
@@ -73,17 +73,6 @@ class Engine(Protocol):
         The outcome is a :class:`Failure` where the input of the task, or one that it needs, cannot
         be used, or where its workers are lost again and again.
         """
-
-    def __enter__(self) -> Engine:
-        """Begin."""
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        """End all workers."""
 
 
 def guarded(function: Callable[..., Any], arguments: tuple[Any, ...], *needed: Any) -> Any:
@@ -123,14 +112,9 @@ class LocalEngine:
     def __enter__(self) -> LocalEngine:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        for executor in [*self._idle, *(each for _, each in self._working.values())]:
-            executor.shutdown(wait=error is None, cancel_futures=True)
+    def __exit__(self, *error: object) -> None:
+        for executor in [*self._idle, *(executor for _, executor in self._working.values())]:
+            executor.shutdown(wait=not any(error), cancel_futures=True)
         self._idle, self._working = [], {}
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
@@ -149,8 +133,8 @@ class LocalEngine:
                     if not uses[need]:
                         del kept[need]
                 # Finishing what is begun frees the outcomes that it needs.
-                ready.extendleft(each for each in waiting if kept.keys() >= set(each.needs))
-                waiting = [each for each in waiting if not kept.keys() >= set(each.needs)]
+                ready.extendleft(later for later in waiting if kept.keys() >= set(later.needs))
+                waiting = [later for later in waiting if not kept.keys() >= set(later.needs)]
                 if task.wanted:
                     yield task.key, outcome
 

@@ -18,7 +18,7 @@ from importlib import resources
 from pathlib import Path
 
 from diaghoi.formats.output import replacing
-from diaghoi.language.wordnet import EXTRACT, GLOSSES, pack, read_dict
+from diaghoi.language.lexicon import EXTRACT, GLOSSES, pack, read_dict
 
 LICENSE = "WORDNET_LICENSE"
 
@@ -43,8 +43,8 @@ def build(folder: Path, out: Path) -> list[Path]:
     InputError
         If a file is missing or is not one of WordNet's.
     """
-    records, glosses = read_dict(folder, individuals=False)
-    texts = {EXTRACT: pack(records), GLOSSES: "\n".join(glosses) + "\n"}
+    lexicon = read_dict(folder, individuals=False)
+    texts = {EXTRACT: pack(lexicon), GLOSSES: "\n".join(lexicon.definitions or ()) + "\n"}
     contents = {
         name: lzma.compress(text.encode(), preset=9 | lzma.PRESET_EXTREME)
         for name, text in texts.items()

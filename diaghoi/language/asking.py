@@ -7,19 +7,24 @@ never appear in messages, and redirects are not followed, so keys stay with thei
 
 from __future__ import annotations
 
+import email.utils
 import http.client
+import json
 import re
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
+from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from threading import Event
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.endpoint import KEY, Endpoint, RetryPolicy, passing
+from diaghoi.language.endpoint import KEY, Endpoint, RetryPolicy
 
 if TYPE_CHECKING:
-    from diaghoi.language.completions import Completions, Reply
+    import httpx2
 
 Message = Mapping[str, Any]
 Tag = TypeVar("Tag")
@@ -32,6 +37,22 @@ PICTURE_REFUSED = frozenset({400, 413, 415, 422})
 _SOON = 0.5  # seconds
 # Shorter keys, such as "none" or "x" for servers without keys, may be ordinary words of a reply.
 _SHORTEST_KEY = 16
+
+
+class Reply(NamedTuple):
+    """The reply of a model.
+
+    Parameters
+    ----------
+    text : str
+        What it says, or why it refuses to.
+    tokens : tuple of (str, float)
+        The tokens of the text, each with the logarithm of its probability; empty where the server
+        does not give them.
+    """
+
+    text: str
+    tokens: tuple[tuple[str, float], ...] = ()
 
 
 class NoReply(Exception):  # noqa: N818 - it is an outcome of one question, not of the program
@@ -75,18 +96,18 @@ class Client:
     stopped: Event = field(default_factory=Event)
     single: frozenset[int] = frozenset()
     leaving: Callable[[int], Any] = field(default=lambda requests: None)
-    _completions: Completions = field(init=False, repr=False, compare=False)
+    _send: Callable[[bytes], httpx2.Response | str] = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        # Created here, not with the first question, so that problems show before any preparation.
+        # Connected here, not with the first question, so that problems show before any preparation.
         try:
-            from diaghoi.language.completions import Completions
+            from diaghoi.language.completions import connect
         except ModuleNotFoundError:
             raise InputError(
                 "asking a language model needs openai, which is not installed: "
                 "pip install 'diaghoi[ask]'"
             ) from None
-        self._completions = Completions(self.endpoint, self.policy, self.stopped)
+        self._send = connect(self.endpoint, self.policy.timeout)
 
     def ask(self, messages: Sequence[Message]) -> str:
         """Ask and return the text of the reply, which may be that of a refusal by the model.
@@ -115,38 +136,49 @@ class Client:
         InputError
             If no retry would help: the key, the address or the model is wrong.
         """
-        import openai
-
         body = {"model": self.endpoint.model, "messages": list(messages), **self.options}
         if probabilities:
             body["logprobs"] = True
-        # "from None": the errors of the package hold the request, and with it the key.
-        try:
-            reply = self._completions.reply(body)
-        except openai.APIStatusError as error:
-            asked = self._completions.pause_asked(error.response)
-            raise self._refusal(error.status_code, error.response.content, asked) from None
-        except openai.APIConnectionError as error:
-            cause = error.__cause__ or error
-            problem = f"{type(cause).__name__}: {cause}".removesuffix(": ")
-            raise NoReply(self._without_key(problem)) from None
-        if len(self.endpoint.key) < _SHORTEST_KEY:
-            return reply
-        return reply._replace(text=self._without_key(reply.text))
-
-    def _refusal(self, status: int, reply: bytes, asked: float | None) -> Exception:
-        """Describe a refusal of the server: temporary, of this question, or of all."""
-        said = self._without_key(" ".join(reply[:2000].decode("utf-8", "replace").split()))
-        problem = f"HTTP {status} {http.client.responses.get(status, '')}: {said:.200}".rstrip(": ")
-        if passing(status):
-            if not self.policy.retries(status, asked):
+        # ASCII, because names from files may hold characters that UTF-8 cannot encode.
+        data = json.dumps(body).encode("ascii")
+        problem = ""
+        for attempt in range(self.policy.tries):
+            if self.stopped.is_set():
+                raise NoReply("stopped")
+            response, pause = self._send(data), None
+            if isinstance(response, str):
+                problem = response
+            elif response.status_code == http.HTTPStatus.OK:
+                try:
+                    text, tokens = _read(response.content)
+                    hidden = len(self.endpoint.key) >= _SHORTEST_KEY
+                    return Reply(self._without_key(text) if hidden else text, tokens)
+                except (ValueError, LookupError, TypeError, RecursionError) as error:
+                    problem = f"the reply is damaged ({type(error).__name__}: {error})"
+            else:
+                problem, pause = self._temporary(response), _pause_asked(response.headers)
+            if pause is not None and pause > self.policy.longest_asked:
                 problem += (
-                    f" (asks to wait {asked:,.0f} seconds, more than the "
+                    f" (asks to wait {pause:,.0f} seconds, more than the "
                     f"{self.policy.longest_asked:,.0f} that are waited for)"
                 )
-            return NoReply(problem)
+                break
+            if attempt + 1 < self.policy.tries:
+                self.stopped.wait(self.policy.seconds(attempt, pause))
+        raise NoReply(self._without_key(problem))
+
+    def _temporary(self, response: httpx2.Response) -> str:
+        """Describe a temporary failure; raise for one of this question, or of all."""
+        status = response.status_code
+        # Without the key before the text is cut, which might leave a part of it.
+        said = self._without_key(" ".join(response.content.decode("utf-8", "replace").split()))
+        phrase = http.client.responses.get(status, "")
+        problem = f"HTTP {status} {phrase}: {said:.200}".rstrip(": ")
+        # Also any other success than 200, which brings no completion.
+        if status in (408, 409, 425, 429) or status >= 500 or 200 <= status < 300:
+            return problem
         if status in self.single:
-            return Refused(problem)
+            raise Refused(problem)
         advice = {
             401: f"set the API key in {self.endpoint.key_variable or KEY}",
             403: f"check the API key in {self.endpoint.key_variable or KEY}",
@@ -154,7 +186,7 @@ class Client:
         }
         if 300 <= status < 400:
             advice[status] = "give the address that it redirects to"
-        return InputError(
+        raise InputError(
             f"{self.endpoint.host}: {self.endpoint.model}: {problem}; "
             f"{advice.get(status, 'the request would fail again')}"
         )
@@ -162,6 +194,36 @@ class Client:
     def _without_key(self, text: str) -> str:
         """Remove the key from a text of a server or library."""
         return text.replace(self.endpoint.key, "***") if self.endpoint.key else text
+
+
+def _read(content: bytes) -> Reply:
+    """Extract text and tokens of a reply; a damaged reply raises whatever Python raises."""
+    choice = json.loads(content)["choices"][0]
+    message = choice["message"]
+    text = message["content"]
+    if text is None:
+        text = message.get("refusal")
+    if not isinstance(text, str):
+        raise TypeError("the reply has no text")
+    try:
+        rows = choice["logprobs"]["content"]
+        tokens = tuple((str(row["token"]), float(row["logprob"])) for row in rows)
+    except (LookupError, TypeError, ValueError, OverflowError):
+        tokens = ()
+    # Rounding may put a certain token a little above 0.
+    return Reply(text, tokens if all(logarithm < 0.01 for _, logarithm in tokens) else ())
+
+
+def _pause_asked(headers: Mapping[str, str]) -> float | None:
+    """Seconds that a server asks to wait, in seconds or until a date; None if it does not."""
+    for name, divisor in (("Retry-After-Ms", 1000), ("Retry-After", 1)):
+        with suppress(ValueError):
+            return float(headers.get(name, "")) / divisor
+    try:
+        date = email.utils.parsedate_tz(headers.get("Retry-After", ""))
+        return None if date is None else email.utils.mktime_tz(date) - time.time()
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -222,10 +284,7 @@ def ask_all(
         under_way: dict[Future[Any], Tag] = {}
         try:
             while True:
-                while len(under_way) < workers:
-                    tag = next(tags, None)
-                    if tag is None:
-                        break
+                for tag in islice(tags, workers - len(under_way)):
                     under_way[pool.submit(work, tag)] = tag
                 if not under_way:
                     return

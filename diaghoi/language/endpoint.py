@@ -5,18 +5,17 @@ API keys come only from the environment.
 
 from __future__ import annotations
 
+import math
 import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import urlsplit
 
 from diaghoi.exceptions import InputError
 
 KEY = "DIAGHOI_API_KEY"
 """The environment variable with the API key, unless an endpoint names another."""
-
-_COMPLETIONS = "/chat/completions"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -45,7 +44,11 @@ class Endpoint:
     key_variable: str | None = None
 
     def __post_init__(self) -> None:
-        parts = self._parts
+        try:
+            parts = urlsplit(self.url)
+            _ = parts.port  # refuses what is not a number
+        except ValueError:
+            parts = urlsplit("")
         if parts.scheme not in ("http", "https") or not parts.hostname:
             raise InputError(
                 f"{self.url:.80}: is not the address of a model; give one like "
@@ -71,23 +74,14 @@ class Endpoint:
             )
 
     @property
-    def _parts(self) -> SplitResult:
-        try:
-            parts = urlsplit(self.url)
-            _ = parts.port
-        except ValueError:
-            raise InputError(f"{self.url:.80}: is not the address of a model") from None
-        return parts
-
-    @property
     def host(self) -> str:
         """Name and port of the server."""
-        return self._parts.netloc
+        return urlsplit(self.url).netloc
 
     @property
     def base_url(self) -> str:
         """The address without ``/chat/completions``, as OpenAI's client expects it."""
-        return self.url.rstrip("/").removesuffix(_COMPLETIONS)
+        return self.url.rstrip("/").removesuffix("/chat/completions")
 
     @property
     def key(self) -> str:
@@ -135,23 +129,6 @@ class RetryPolicy:
         # The jitter only spreads the load of a server: no result depends on it.
         return min(self.pause * 2.0**attempt, self.longest) * random.uniform(0.5, 1.0)
 
-    def retries(self, status: int, requested: float | None) -> bool:
-        """Whether another attempt may succeed after a reply.
-
-        Parameters
-        ----------
-        status : int
-            The HTTP status.
-        requested : float or None
-            Seconds that the server asks to wait.
-        """
-        return passing(status) and not (requested or 0.0) > self.longest_asked
-
-
-def passing(status: int) -> bool:
-    """Whether an HTTP status is that of a temporary failure."""
-    return status in (408, 409, 425, 429) or status >= 500
-
 
 def read_endpoint(text: str, option: str) -> Endpoint:
     """Read ``URL,MODEL`` or ``URL,MODEL,VARIABLE`` from the command line.
@@ -196,18 +173,18 @@ def read_endpoints(texts: Sequence[str], option: str) -> list[Endpoint]:
         For any other text, a model that appears twice, and one key that would go to several
         servers.
     """
-    found = [read_endpoint(text, option) for text in texts]
-    models = [each.model for each in found]
+    endpoints = [read_endpoint(text, option) for text in texts]
+    models = [endpoint.model for endpoint in endpoints]
     twice = next((model for model in models if models.count(model) > 1), None)
     if twice is not None:
         raise InputError(f"{option}: {twice} is named twice; its answers would count twice")
-    hosts = sorted({each.host for each in found if each.key_variable == KEY})
+    hosts = sorted({each.host for each in endpoints if each.key_variable == KEY})
     if len(hosts) > 1:
         raise InputError(
             f"{KEY} would go to {' and '.join(hosts)}; name the variable of each model: "
             f"{option} URL,MODEL,VARIABLE"
         )
-    return found
+    return endpoints
 
 
 def read_prices(texts: Sequence[str], models: int) -> list[tuple[float, float]]:
@@ -226,15 +203,15 @@ def read_prices(texts: Sequence[str], models: int) -> list[tuple[float, float]]:
     prices = []
     for text in texts:
         try:
-            one, other = (float(part) for part in text.split(","))
-            if not (0 <= one < float("inf") and 0 <= other < float("inf")):
-                raise ValueError
+            price_in, price_out = map(float, text.split(","))
         except ValueError:
+            price_in = price_out = math.nan
+        if not (0 <= price_in < math.inf and 0 <= price_out < math.inf):
             raise InputError(
                 f"--price {text!r:.40}: give the price of a million tokens in and out, such as "
                 "0.5,1.5"
-            ) from None
-        prices.append((one, other))
+            )
+        prices.append((price_in, price_out))
     if len(prices) not in (0, 1, models):
         raise InputError(f"--price: {len(prices)} prices for {models} models; give one for each")
     return prices * models if len(prices) == 1 else prices

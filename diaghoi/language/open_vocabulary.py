@@ -7,8 +7,9 @@ numbers after them and belong to no HOI class. Their similarity is determined in
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -54,11 +55,8 @@ class OpenVocabulary(Vocabulary):
 
     def __reduce__(self) -> Any:
         # Not by name, which would give the data set without the free words.
-        return _restored, ({name: getattr(self, name) for name in self.__dataclass_fields__},)
-
-
-def _restored(columns: dict[str, Any]) -> OpenVocabulary:
-    return OpenVocabulary(**columns)
+        fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
+        return partial(OpenVocabulary, **fields), ()
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -112,67 +110,62 @@ def number_words(
     NumberedWords
     """
     heads = known_names(base).heads
-    base_verbs = [read_verb(name, lexicon, heads) for name in verb_words(base)]
-    base_objects = [read_object(name, lexicon) for name in base.objects]
-    if base.agents is not None:
-        # In V-COCO "ride" means the role with an object if there is one, not the agent.
-        order = np.argsort(base.agents, kind="stable").tolist()
-    else:
-        order = list(range(len(base.verbs)))
-    verb = _numbered(
-        verbs, {text: read_verb(text, lexicon, heads) for text in verbs}, base_verbs, order
+    # In V-COCO "ride" means the role with an object if there is one, not the agent.
+    agents = np.zeros(len(base.verbs)) if base.agents is None else base.agents
+    verb, new_verbs, verb_forms = _numbered(
+        verbs,
+        verb_words(base),
+        lambda text: read_verb(text, lexicon, heads),
+        np.argsort(agents, kind="stable").tolist(),
     )
-    object_ = _numbered(
+    object_, new_objects, object_forms = _numbered(
         objects,
-        {text: read_object(text, lexicon) for text in objects},
-        base_objects,
-        list(range(len(base.objects))),
+        base.objects,
+        lambda text: read_object(text, lexicon),
+        range(len(base.objects)),
     )
     columns = {name: getattr(base, name) for name in base.__dataclass_fields__}
-    columns["verbs"] = base.verbs + verb.names
-    columns["objects"] = base.objects + object_.names
+    columns["verbs"] = base.verbs + new_verbs
+    columns["objects"] = base.objects + new_objects
     vocabulary = OpenVocabulary(
-        **columns,
-        base=base,
-        verb_forms=(*base_verbs, *verb.readings),
-        object_forms=(*base_objects, *object_.readings),
+        **columns, base=base, verb_forms=verb_forms, object_forms=object_forms
     )
-    return NumberedWords(vocabulary=vocabulary, verb=verb.number, object=object_.number)
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class _Numbered:
-    number: IntArray
-    names: tuple[str, ...]
-    readings: tuple[WordForms, ...]
+    return NumberedWords(vocabulary=vocabulary, verb=verb, object=object_)
 
 
 def _numbered(
     texts: Sequence[str],
-    readings: Mapping[str, WordForms],
-    base: Sequence[WordForms],
+    names: Sequence[str],
+    read: Callable[[str], WordForms],
     order: Sequence[int],
-) -> _Numbered:
-    """Give texts numbers by their possible names; earlier names of a word take precedence."""
+) -> tuple[IntArray, tuple[str, ...], tuple[WordForms, ...]]:
+    """Give texts numbers by their possible names; earlier names of a word take precedence.
+
+    Returns
+    -------
+    numbers : (T,) int array
+        Of the texts.
+    new : tuple of str
+        Names of the words that the data set does not have.
+    forms : tuple of WordForms
+        What the words of the data set, then the new ones, can be called.
+    """
+    forms = [read(name) for name in names]
     place: dict[str, int] = {}
-    for rank in range(max((len(each.names) for each in base), default=0)):
+    for rank in range(max((len(form.names) for form in forms), default=0)):
         for number in order:
-            if rank < len(base[number].names):
-                place.setdefault(base[number].names[rank], number)
-    of_text: dict[str, int] = {}
-    names: list[str] = []
-    free: list[WordForms] = []
-    for text, reading in readings.items():
-        number = next((place[name] for name in reading.names if name in place), -1)
-        if number < 0:
-            number = len(base) + len(names)
-            names.append(reading.name or text)
-            free.append(reading)
-            for name in reading.names:
+            if rank < len(forms[number].names):
+                place.setdefault(forms[number].names[rank], number)
+    number_of: dict[str, int] = {}
+    new: list[str] = []
+    for text in dict.fromkeys(texts):
+        form = read(text)
+        number = next((place[name] for name in form.names if name in place), len(forms))
+        if number == len(forms):
+            new.append(form.name or text)
+            forms.append(form)
+            for name in form.names:
                 place.setdefault(name, number)
-        of_text[text] = number
-    return _Numbered(
-        number=np.array([of_text[text] for text in texts], dtype=np.int64),
-        names=tuple(names),
-        readings=tuple(free),
-    )
+        number_of[text] = number
+    numbers = np.array([number_of[text] for text in texts], dtype=np.int64)
+    return numbers, tuple(new), tuple(forms)

@@ -99,33 +99,30 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordF
     """
     words = tokens(text)
     words = [word for word in words if word not in BEING | DETERMINERS] or words
-    for place, word in enumerate(words):
-        bases = _verbs(word, lexicon, known)
-        if bases:
-            rest = words[place + 1 :]
-            names = tuple(dict.fromkeys("_".join((base, *rest)) for base in bases))
-            shown = names[0]
-            whole = tuple(name for name in names if rest and lexicon.has(name, "v"))
-            names = tuple(dict.fromkeys(("_".join(words), *names)))
-            return WordForms(name=shown, names=names, lemmas=(*whole, *bases))
     joined = "_".join(words)
+    for place, word in enumerate(words):
+        if bases := _verbs(word, lexicon, known):
+            rest = words[place + 1 :]
+            names = ["_".join((base, *rest)) for base in bases]
+            whole = [name for name in names if rest and lexicon.has(name, "v")]
+            return WordForms(
+                name=names[0], names=tuple(dict.fromkeys((joined, *names))), lemmas=(*whole, *bases)
+            )
     return WordForms(name=joined, names=(joined,), lemmas=())
 
 
 def _verbs(word: str, lexicon: Lexicon, known: Collection[str]) -> tuple[str, ...]:
     """Find the base forms of a verb, those of the data set first."""
     word = _IRREGULAR.get(word, word)
-    forms = [
-        word,
-        *(word.removesuffix(end) + new for end, new in ENDINGS["v"] if word.endswith(end)),
-    ]
-    own = (form for form in forms if form in known)
+    regular = (word.removesuffix(end) + new for end, new in ENDINGS["v"] if word.endswith(end))
+    own = [form for form in (word, *regular) if form in known]
     return tuple(dict.fromkeys((*own, *lexicon.lemmas(word, "v"))))
 
 
 def _nouns(word: str, lexicon: Lexicon) -> tuple[str, ...]:
     """Find the base forms of a noun."""
-    return (*lexicon.lemmas(word, "n"), *([_IRREGULAR[word]] if word in _IRREGULAR else []))
+    irregular = (_IRREGULAR[word],) if word in _IRREGULAR else ()
+    return (*lexicon.lemmas(word, "n"), *irregular)
 
 
 def read_object(text: str, lexicon: Lexicon) -> WordForms:
@@ -218,8 +215,7 @@ def read_phrase(
         with a horse" is a verb where the data set has one for it.
     """
     for sentence in _SENTENCE.split(text) if known.no_interaction else ():
-        named = _not_interacting(tokens(sentence))
-        if named:
+        if named := _not_interacting(tokens(sentence)):
             return known.no_interaction, " ".join(named)
     for clause in _CLAUSE.split(_RELATIVE.sub("", text)):
         words = _joined(tokens(clause), lexicon, known.objects)
@@ -230,11 +226,9 @@ def read_phrase(
         if place is None or NEGATIONS & set(words[:place]):
             continue
         stop = _end_of_verb(words, place, lexicon, known)
-        named = _noun_phrase(words[stop:])
-        passive = _passive(words, place, stop, lexicon, known)
-        if passive is not None:
+        if passive := _passive(words, place, stop, lexicon, known):
             return passive
-        if named:
+        if named := _noun_phrase(words[stop:]):
             return " ".join(words[place:stop]), " ".join(named)
     return None
 

@@ -36,11 +36,11 @@ from diaghoi.formats.pictures import (
     picture_size,
     tokens_in,
 )
-from diaghoi.language.answer_file import AnswerFile, check_settings
+from diaghoi.language.answers import AnswerFile, check_settings
 from diaghoi.language.asking import Client, NoReply, Refused, strip_reasoning
 
 if TYPE_CHECKING:
-    from diaghoi.language.completions import Reply
+    from diaghoi.language.asking import Reply
 
 VERSION = 1
 """Changes with the wording, so that answers to another wording are not taken for these."""

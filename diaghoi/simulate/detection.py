@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from itertools import pairwise
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays import FloatArray, IntArray, expand, place_in_group
+from diaghoi.data.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    expand,
+    place_in_group,
+    runs,
+    slices,
+)
 from diaghoi.data.boxes import instances
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.simulate.candidates import CandidatePairs, candidates, queries
 from diaghoi.simulate.detector import Detector
 from diaghoi.simulate.sightings import Sightings, jitter, sight
-
-Columns = dict[str, Any]
 
 IMAGES_AT_ONCE = 512  # bounds the memory; another number gives other random draws
 
@@ -28,9 +31,11 @@ LESS_CONFUSED, LESS_MISTAKEN, LESS_IDLE = 0.4, 0.4, 0.9
 LEAST_PAIR_SCORE = 1e-4  # where the object is of no HOI class with a real verb
 OWN_JITTER = 0.5  # of a pair's own boxes, besides that of the sighting
 OWN_NOISE = 0.4  # of a query's own scores, besides that of the candidate pair
+# How much queries are drawn to pairs that do not interact, with 0, 1 and 2 boxes of background.
+APPEAL = (1.0, 0.65, 0.13)
 
 
-def sigmoid(logit: FloatArray) -> FloatArray:
+def _sigmoid(logit: FloatArray) -> FloatArray:
     """Turn logits into scores that lie strictly between 0 and 1."""
     return np.asarray(1.0 / (1.0 + np.exp(-np.clip(logit, -12.0, 12.0))))
 
@@ -60,52 +65,56 @@ def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) ->
         (human score x object score x verb score), of HOI classes only. All scores lie in (0, 1),
         all boxes inside their images.
     """
-    sizes = _sizes(annotations)
-    bounds = [*range(0, max(len(annotations), 1), IMAGES_AT_ONCE), len(annotations)]
-    parts = [
-        _detect(annotations.between(first, stop), sizes[first:stop], detector, rng)
-        for first, stop in pairwise(bounds)
-    ]
-    return Scenes(
-        vocabulary=annotations.vocabulary,
-        names=annotations.names,
-        sizes=annotations.sizes,
-        source=f"simulated detector '{detector.name}'",
-        **_chain(parts, np.diff(bounds).tolist()),
+    return Scenes.concatenate(
+        _detect(annotations.between(part.start, part.stop), detector, rng)
+        for part in slices(len(annotations), IMAGES_AT_ONCE)
     )
 
 
-def _detect(
-    scenes: Scenes, sizes: IntArray, detector: Detector, rng: np.random.Generator
-) -> Columns:
-    """Simulate the predictions on some images, as columns of scenes."""
+def _detect(scenes: Scenes, detector: Detector, rng: np.random.Generator) -> Scenes:
+    """Simulate the predictions on some images."""
+    sizes = _sizes(scenes)
     instance_of = instances(scenes)
     seen = sight(scenes, instance_of, sizes, detector, rng)
-    pool = candidates(scenes, instance_of, seen)
-    chosen = queries(pool, seen, detector, rng)
+    pool = _candidates(scenes, instance_of, seen)
+    chosen = _queries(pool, seen, detector, rng)
     pair, hoi, verb_score = _verb_scores(scenes.vocabulary, seen, pool, chosen, detector, rng)
-    columns = _boxes(seen, pool.human[chosen], pool.object[chosen], sizes, detector, rng)
+    boxes, human, object_box = _boxes(
+        seen, pool.human[chosen], pool.object[chosen], sizes, detector, rng
+    )
 
     verb = scenes.vocabulary.class_verb[hoi]
-    human, object_box = columns["pair_human"], columns["pair_object"]
-    together = columns["box_score"][human] * columns["box_score"][object_box]
-    score = together[pair] * verb_score
+    box_score = _sigmoid(boxes.logit)
+    score = (box_score[human] * box_score[object_box])[pair] * verb_score
     image = pool.image[chosen]
     order = np.lexsort((-score, image[pair]))
     order = order[place_in_group(image[pair[order]]) < detector.triplets]
-    return columns | {
-        "pair_score": _pair_scores(pair, verb, verb_score, len(chosen), scenes.vocabulary),
-        "triplet_pair": pair[order].astype(np.int32),
-        "triplet_verb": verb[order].astype(np.int32),
-        "triplet_score": score[order],
-        "triplet_action_score": verb_score[order],
-    }
+    pair_score = np.full(len(chosen), LEAST_PAIR_SCORE)
+    real = verb != scenes.vocabulary.no_interaction
+    np.maximum.at(pair_score, pair[real], verb_score[real])
+    return Scenes(
+        vocabulary=scenes.vocabulary,
+        names=scenes.names,
+        sizes=scenes.sizes,
+        source=f"simulated detector '{detector.name}'",
+        box_image=boxes.image.astype(np.int32),
+        box_xyxy=boxes.xyxy,
+        box_label=boxes.label.astype(np.int32),
+        box_score=box_score,
+        pair_human=human.astype(np.int32),
+        pair_object=object_box.astype(np.int32),
+        pair_score=pair_score,
+        triplet_pair=pair[order].astype(np.int32),
+        triplet_verb=verb[order].astype(np.int32),
+        triplet_score=score[order],
+        triplet_action_score=verb_score[order],
+    )
 
 
 def _verb_scores(
     vocabulary: Vocabulary,
     seen: Sightings,
-    pool: CandidatePairs,
+    pool: _Candidates,
     chosen: IntArray,
     detector: Detector,
     rng: np.random.Generator,
@@ -120,10 +129,8 @@ def _verb_scores(
         Verb score in (0, 1).
     """
     by_object = np.argsort(vocabulary.class_object, kind="stable")
-    in_order = vocabulary.class_object[by_object]
     label = seen.label[pool.object]
-    start = np.searchsorted(in_order, label)
-    count = np.searchsorted(in_order, label, side="right") - start
+    start, count = runs(vocabulary.class_object[by_object], label)
     candidate, row = expand(start, count)
     hoi = by_object[row]
 
@@ -140,17 +147,7 @@ def _verb_scores(
 
     pair, row = expand((np.cumsum(count) - count)[chosen], count[chosen])
     noise = rng.normal(0, OWN_NOISE * detector.score_noise, len(row))
-    return pair, hoi[row], sigmoid(logit[row] + noise)
-
-
-def _pair_scores(
-    pair: IntArray, verb: IntArray, score: FloatArray, pairs: int, vocabulary: Vocabulary
-) -> FloatArray:
-    """Take the highest score of a real verb of each pair."""
-    best = np.full(pairs, LEAST_PAIR_SCORE)
-    real = verb != vocabulary.no_interaction
-    np.maximum.at(best, pair[real], score[real])
-    return best
+    return pair, hoi[row], _sigmoid(logit[row] + noise)
 
 
 def _boxes(
@@ -160,24 +157,16 @@ def _boxes(
     sizes: IntArray,
     detector: Detector,
     rng: np.random.Generator,
-) -> Columns:
-    """Make the box and pair columns: one list of boxes, or two boxes of its own for every pair."""
-    if not detector.shared_boxes:
-        seen = seen.take(np.stack([human, object_box], axis=1).ravel())
-        number = np.arange(len(seen.image))
-        human, object_box = number[0::2], number[1::2]
-        noise = rng.normal(0, OWN_NOISE * detector.score_noise, len(number))
-        amount = OWN_JITTER * detector.localisation
-        xyxy = jitter(seen.xyxy, sizes[seen.image], amount, rng)
-        seen = replace(seen, xyxy=xyxy, logit=seen.logit + noise)
-    return {
-        "box_image": seen.image.astype(np.int32),
-        "box_xyxy": seen.xyxy,
-        "box_label": seen.label.astype(np.int32),
-        "box_score": sigmoid(seen.logit),
-        "pair_human": human.astype(np.int32),
-        "pair_object": object_box.astype(np.int32),
-    }
+) -> tuple[Sightings, IntArray, IntArray]:
+    """Give one list of boxes, or two boxes of its own for every pair, and the rows of each pair."""
+    if detector.shared_boxes:
+        return seen, human, object_box
+    own = seen.take(np.stack([human, object_box], axis=1).ravel())
+    number = np.arange(len(own.image))
+    noise = rng.normal(0, OWN_NOISE * detector.score_noise, len(number))
+    amount = OWN_JITTER * detector.localisation
+    xyxy = jitter(own.xyxy, sizes[own.image], amount, rng)
+    return own._replace(xyxy=xyxy, logit=own.logit + noise), number[0::2], number[1::2]
 
 
 def _sizes(scenes: Scenes) -> IntArray:
@@ -190,19 +179,119 @@ def _sizes(scenes: Scenes) -> IntArray:
     return np.where(scenes.sizes > 0, scenes.sizes, reach)
 
 
-def _chain(parts: list[Columns], images: list[int]) -> Columns:
-    """Put the columns of consecutive images together; references are raised accordingly."""
-    sizes_of_tables = {
-        "box_image": images,
-        "pair_human": [len(part["box_image"]) for part in parts],
-        "pair_object": [len(part["box_image"]) for part in parts],
-        "triplet_pair": [len(part["pair_human"]) for part in parts],
-    }
-    chained: Columns = {}
-    for column in parts[0]:
-        values = [part[column] for part in parts]
-        if column in sizes_of_tables:
-            shifts = np.cumsum([0, *sizes_of_tables[column][:-1]])
-            values = [value + np.int32(by) for value, by in zip(values, shifts, strict=True)]
-        chained[column] = np.concatenate(values)
-    return chained
+@dataclass(frozen=True, kw_only=True, eq=False)
+class _Candidates:
+    """Pairs of a person and another sighting of the same image, ordered by image.
+
+    Parameters
+    ----------
+    human, object : (C,) int array
+        Rows of the sightings.
+    image : (C,) int array
+        Image of each pair.
+    joined : (C,) bool array
+        Whether the annotations join the two instances.
+    verbs : (C,) int array
+        Row of ``verb_sets``: the verbs of the pair, or, where it does not interact, those that
+        the detector could mistakenly take from the same object with another person, or from the
+        same person with another object.
+    verb_sets : (K, V) bool array
+        Sets of verbs; the last is empty.
+    """
+
+    human: IntArray
+    object: IntArray
+    image: IntArray
+    joined: BoolArray
+    verbs: IntArray
+    verb_sets: BoolArray
+
+
+def _candidates(scenes: Scenes, instance_of: IntArray, seen: Sightings) -> _Candidates:
+    """Pair every person with everything else in its image, and look the truth up."""
+    persons = np.flatnonzero(seen.label == scenes.vocabulary.person)
+    owner, other = expand(*runs(seen.image, seen.image[persons]))
+    human = persons[owner]
+    same_instance = (seen.instance[human] == seen.instance[other]) & (seen.instance[other] >= 0)
+    different = (human != other) & ~same_instance
+    human, other = human[different], other[different]
+
+    boxes = np.int64(len(scenes.box_image))
+    pair_key = instance_of[scenes.pair_human] * boxes + instance_of[scenes.pair_object]
+    keys, pair_sets = _sets(pair_key, scenes)
+    wanted = seen.instance[human] * boxes + seen.instance[other]
+    wanted[(seen.instance[human] < 0) | (seen.instance[other] < 0)] = -1
+    row = _look_up(keys, wanted)
+    joined = row < len(keys)
+
+    objects, object_sets = _sets(instance_of[scenes.pair_object], scenes)
+    humans, human_sets = _sets(instance_of[scenes.pair_human], scenes)
+    of_object = _look_up(objects, seen.instance[other])
+    of_human = _look_up(humans, seen.instance[human])
+    borrowed = np.where(of_object < len(objects), of_object, len(objects) + 1 + of_human)
+    return _Candidates(
+        human=human,
+        object=other,
+        image=seen.image[human],
+        joined=joined,
+        verbs=np.where(joined, row, len(keys) + 1 + borrowed),
+        verb_sets=np.concatenate([pair_sets, object_sets, human_sets]),
+    )
+
+
+def _queries(
+    pool: _Candidates, seen: Sightings, detector: Detector, rng: np.random.Generator
+) -> IntArray:
+    """Choose the pairs that the detector puts forward: rows of the candidates, by image."""
+    if not detector.shared_boxes:
+        return _drawn(pool, seen, detector, rng)
+    order = np.lexsort((-(seen.logit[pool.human] + seen.logit[pool.object]), pool.image))
+    return np.sort(order[place_in_group(pool.image[order]) < detector.pairs])
+
+
+def _drawn(
+    pool: _Candidates, seen: Sightings, detector: Detector, rng: np.random.Generator
+) -> IntArray:
+    """Draw the answers of a fixed number of queries, with repetition, in random order."""
+    real = np.flatnonzero(pool.joined)
+    real = np.repeat(real, 1 + rng.poisson(detector.duplicates, len(real)))
+    copy = place_in_group(real)
+    real = real[np.lexsort((copy, pool.image[real]))]
+    real = real[place_in_group(pool.image[real]) < detector.pairs]
+
+    others = np.flatnonzero(~pool.joined)
+    background = (seen.instance[pool.human] < 0).astype(int) + (seen.instance[pool.object] < 0)
+    appeal = np.array(APPEAL)[background]
+    images = 1 + int(pool.image.max(initial=-1))
+    left = detector.pairs - np.bincount(pool.image[real], minlength=images)
+    chosen = np.concatenate([real, others[_spread(pool.image[others], appeal[others], left, rng)]])
+    return chosen[np.lexsort((rng.random(len(chosen)), pool.image[chosen]))]
+
+
+def _spread(
+    image: IntArray, appeal: FloatArray, draws: IntArray, rng: np.random.Generator
+) -> IntArray:
+    """Draw rows of each image in proportion to their appeal, spread evenly over them."""
+    total = np.concatenate([[0.0], np.cumsum(appeal)])
+    first, count = runs(image, np.arange(len(draws)))
+    last = first + count
+    owner, place = expand(np.zeros(len(draws), dtype=np.int64), np.where(count > 0, draws, 0))
+    share = (place + rng.random(len(place))) / np.maximum(draws[owner], 1)
+    point = total[first[owner]] + share * (total[last] - total[first])[owner]
+    row = np.searchsorted(total, point, side="right") - 1
+    return np.asarray(np.clip(row, first[owner], last[owner] - 1))
+
+
+def _sets(key_of_pair: IntArray, scenes: Scenes) -> tuple[IntArray, BoolArray]:
+    """Collect the verbs of the pairs with equal keys: sorted keys, sets and an empty set."""
+    whole = scenes.pair_object[scenes.triplet_pair] >= 0
+    keys, row = np.unique(key_of_pair[scenes.triplet_pair[whole]], return_inverse=True)
+    sets = np.zeros((len(keys) + 1, len(scenes.vocabulary.verbs)), dtype=bool)
+    sets[row, scenes.triplet_verb[whole]] = True
+    return keys, sets
+
+
+def _look_up(keys: IntArray, wanted: IntArray) -> IntArray:
+    """Row of each wanted key among sorted keys; ``len(keys)`` where it is absent."""
+    row, count = runs(keys, wanted)
+    return np.where(count > 0, row, len(keys))

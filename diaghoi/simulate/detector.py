@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from diaghoi.exceptions import InputError
 
@@ -77,24 +77,19 @@ class Detector:
     score_noise: float = 1.0
 
     def __post_init__(self) -> None:
-        for field in fields(self):
-            value = getattr(self, field.name)
-            if field.name in COUNTS:
-                whole = isinstance(value, int) and value >= 1
-                _check(self.name, field.name, value, whole, "a whole number from 1")
-            elif field.name in AMOUNTS:
-                _check(self.name, field.name, value, 0 <= value < math.inf, "0 or more")
-            elif field.name not in ("name", "shared_boxes"):
-                _check(self.name, field.name, value, 0 <= value <= 1, "a rate from 0 to 1")
-
-
-COUNTS = ("pairs", "triplets", "boxes")
-AMOUNTS = ("localisation", "duplicates", "rare_penalty", "score_noise")
-
-
-def _check(name: str, field: str, value: float, right: bool, wanted: str) -> None:
-    if not right:
-        raise InputError(f"simulated detector '{name}': {field} is {value}; give {wanted}")
+        for field, value in vars(self).items():
+            if field in ("name", "shared_boxes"):
+                continue
+            if field in ("pairs", "triplets", "boxes"):
+                valid, wanted = isinstance(value, int) and value >= 1, "a whole number from 1"
+            elif field in ("localisation", "duplicates", "rare_penalty", "score_noise"):
+                valid, wanted = 0 <= value < math.inf, "0 or more"
+            else:
+                valid, wanted = 0 <= value <= 1, "a rate from 0 to 1"
+            if not valid:
+                raise InputError(
+                    f"simulated detector '{self.name}': {field} is {value}; give {wanted}"
+                )
 
 
 ONE_STAGE = Detector(

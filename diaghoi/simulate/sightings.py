@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays import FloatArray, IntArray, place_in_group
+from diaghoi.data.arrays import FloatArray, IntArray, place_in_group, runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.detector import Detector
@@ -21,8 +21,7 @@ BACKGROUND_LOGIT = -1.0
 BACKGROUND_PERSONS, BACKGROUND_FAMILIAR = 0.17, 0.5
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Sightings:
+class Sightings(NamedTuple):
     """Boxes as a detector sees them, ordered by image.
 
     Parameters
@@ -46,13 +45,7 @@ class Sightings:
 
     def take(self, rows: IntArray) -> Sightings:
         """Return the given rows."""
-        return Sightings(
-            image=self.image[rows],
-            label=self.label[rows],
-            instance=self.instance[rows],
-            xyxy=self.xyxy[rows],
-            logit=self.logit[rows],
-        )
+        return Sightings._make(column[rows] for column in self)
 
 
 def sight(
@@ -84,16 +77,16 @@ def sight(
     found = _found(scenes, instance, detector, rng)
     missing = detector.boxes - np.bincount(found.image, minlength=len(scenes))
     hidden = _background(scenes, np.maximum(missing, 0), sizes, rng)
-    both = _join(found, hidden)
+    both = Sightings._make(map(np.concatenate, zip(found, hidden, strict=True)))
     logit = both.logit + rng.normal(0, 0.5 * detector.score_noise, len(both.logit))
     xyxy = jitter(both.xyxy, sizes[both.image], detector.localisation, rng)
     order = np.lexsort((-logit, both.image))
-    seen = replace(both, xyxy=xyxy, logit=logit).take(order)
+    seen = both._replace(xyxy=xyxy, logit=logit).take(order)
     return _best_of_each_kind(seen, scenes.vocabulary.person)
 
 
 def jitter(
-    xyxy: FloatArray, sizes: IntArray, amount: FloatArray | float, rng: np.random.Generator
+    xyxy: FloatArray, sizes: IntArray, amount: float, rng: np.random.Generator
 ) -> FloatArray:
     """Move the edges of boxes by normal noise; the boxes stay inside images of the given sizes.
 
@@ -103,11 +96,10 @@ def jitter(
         Boxes in pixels.
     sizes : (N, 2) int array
         Width and height of the image of each box.
-    amount : float or (N,) array
+    amount : float
         Standard deviation, as a share of the box's width and height.
     """
     span = np.maximum(xyxy[:, 2:] - xyxy[:, :2], 1.0)
-    amount = np.broadcast_to(np.asarray(amount, dtype=np.float64), len(xyxy))[:, None]
     edges = xyxy + rng.normal(size=xyxy.shape) * amount * np.tile(span, 2)
     return inside(edges, sizes)
 
@@ -170,8 +162,7 @@ def _background(
     # Images without boxes use a row after the last box.
     labels = np.append(scenes.box_label, vocabulary.person)
     boxes = np.concatenate([scenes.box_xyxy, np.zeros((1, 4))])
-    first = np.searchsorted(scenes.box_image, image)
-    count = np.searchsorted(scenes.box_image, image, side="right") - first
+    first, count = runs(scenes.box_image, image)
     some = first + (rng.random(number) * count).astype(np.int64)
 
     choice = rng.random(number)
@@ -193,16 +184,6 @@ def _background(
         instance=np.full(number, -1),
         xyxy=inside(np.concatenate([centre - span / 2, centre + span / 2], axis=1), sizes[image]),
         logit=np.full(number, BACKGROUND_LOGIT),
-    )
-
-
-def _join(first: Sightings, second: Sightings) -> Sightings:
-    return Sightings(
-        image=np.concatenate([first.image, second.image]),
-        label=np.concatenate([first.label, second.label]),
-        instance=np.concatenate([first.instance, second.instance]),
-        xyxy=np.concatenate([first.xyxy, second.xyxy]),
-        logit=np.concatenate([first.logit, second.logit]),
     )
 
 

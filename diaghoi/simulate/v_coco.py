@@ -40,7 +40,7 @@ def v_coco_annotations(images: int, rng: np.random.Generator) -> Scenes:
     actor = np.flatnonzero(person & ~ignored)
     doing = rng.choice(len(ACTIONS), len(actor), p=ACTIONS)
     deed_actor = np.repeat(actor, doing)
-    agents = np.flatnonzero(vocabulary.agents if vocabulary.agents is not None else [])
+    agents = np.flatnonzero(np.asarray(vocabulary.agents))
     # Popular actions first, and no action twice by one person.
     order = np.argsort(rng.gumbel(size=(len(actor), len(agents))) - 0.1 * np.arange(len(agents)))
     action = order[np.repeat(np.arange(len(actor)), doing), -1 - place_in_group(deed_actor)]
@@ -124,7 +124,7 @@ def v_coco_detect(
     pair_human = np.repeat(row, 2)
     pair_object = np.stack([np.full(pairs, -1), np.where(alone, -1, row + 1)], axis=1).ravel()
     verbs = np.arange(len(vocabulary.verbs))
-    agent = vocabulary.agents if vocabulary.agents is not None else np.zeros(len(verbs), dtype=bool)
+    agent = np.asarray(vocabulary.agents, dtype=bool)
     does = np.zeros((len(annotations.box_label), len(verbs)), dtype=bool)
     does[annotations.pair_human[annotations.triplet_pair], annotations.triplet_verb] = True
     logit = rng.normal(-3, 1.2, (pairs, len(verbs))) + detector.sharpness * does[human]

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays import FloatArray, IntArray, expand, place_in_group
+from diaghoi.data.arrays import FloatArray, IntArray, expand, place_in_group, runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.exceptions import InputError
@@ -82,7 +82,9 @@ def annotations(
     if vocabulary.test_instances is not None:
         frequency = np.maximum(vocabulary.test_instances, 1).astype(np.float64)
     sizes = np.array(SIZES)[rng.choice(len(SIZES), size=images, p=SIZE_SHARES)]
-    theme = vocabulary.class_object[_draw(frequency, images, rng)]
+    theme = vocabulary.class_object[
+        rng.choice(len(frequency), size=images, p=frequency / frequency.sum())
+    ]
     instances = _instances(theme, vocabulary, rng)
     boxes = _boxes(instances, sizes, rng)
     human, object_box = _pairs(instances, images, rng)
@@ -104,10 +106,6 @@ def annotations(
         triplet_verb=verb.astype(np.int32),
         source="simulated annotations",
     )
-
-
-def _draw(weights: FloatArray, count: int, rng: np.random.Generator) -> IntArray:
-    return rng.choice(len(weights), size=count, p=weights / weights.sum())
 
 
 def _instances(theme: IntArray, vocabulary: Vocabulary, rng: np.random.Generator) -> _Instances:
@@ -187,10 +185,7 @@ def _verbs(
 ) -> tuple[IntArray, IntArray]:
     """Draw the verbs of each pair: rows of pairs and verbs, ordered by pair."""
     by_object = np.argsort(vocabulary.class_object, kind="stable")
-    bounds = np.searchsorted(
-        vocabulary.class_object[by_object], np.arange(len(vocabulary.objects) + 1)
-    )
-    pair, row = expand(bounds[label], bounds[label + 1] - bounds[label])
+    pair, row = expand(*runs(vocabulary.class_object[by_object], label))
     verb, weight = vocabulary.class_verb[by_object][row], frequency[by_object][row]
 
     idle = verb == vocabulary.no_interaction

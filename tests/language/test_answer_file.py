@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.answer_file import AnswerFile
+from diaghoi.language.answers import AnswerFile
 
 LINES = [{"image": f"{number}.jpg", "reply": "é\u2028\n\ud83d"} for number in range(3)]
 

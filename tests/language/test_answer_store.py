@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.answer_store import AnswerStore
+from diaghoi.language.answers import AnswerStore
 
 
 def row(question: str, score: int | None) -> tuple[str, str, str, str, int | None, str]:

@@ -6,6 +6,7 @@ import gzip
 import json
 import logging
 import math
+import re
 import sys
 import time
 import traceback
@@ -14,7 +15,7 @@ from email.utils import formatdate
 from threading import Event, Timer
 
 import pytest
-from support.rater_server import Model, error, serving, text
+from support.rater_server import Model, Reply, error, serving, text
 
 from diaghoi.exceptions import InputError
 from diaghoi.language.asking import (
@@ -51,10 +52,14 @@ def test_the_text_of_the_reply_is_returned() -> None:
         error(429),
         error(500),
         error(502),
+        error(202, "queued"),
+        error(204, ""),
+        text("3") | {"status": 201},
         {"drop": True},
         {"cut": 3},
         pytest.param({"wait": 4.0}, marks=pytest.mark.slow),
         {"body": b"\xff"},
+        {"body": b"<html>busy</html>"},
         {"body": b"[]"},
         {"body": gzip.compress(text("3")["body"]), "headers": {"Content-Encoding": "gzip"}},
         {"body": b'{"choices": [{"message": {}}]}'},
@@ -68,9 +73,19 @@ def test_what_passes_is_tried_again(trouble) -> None:
     assert model.asked == {("a", "b"): 3}
 
 
-def test_after_the_last_try_the_reason_is_told() -> None:
-    model = Model(lambda a, b: 3, lambda words, number: error(500, "out of\nmemory"))
-    with serving(model), pytest.raises(NoReply, match=r"HTTP 500 .*: out of memory"):
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [
+        (error(500, "out of\nmemory"), "HTTP 500 Internal Server Error: out of memory"),
+        (error(202, "queued"), "HTTP 202 Accepted: queued"),
+        (error(204, ""), "HTTP 204 No Content"),
+        ({"body": b"<html>"}, "the reply is damaged (JSONDecodeError: Expecting value: line 1 c"),
+        ({"body": b"{}"}, "the reply is damaged (KeyError: 'choices')"),
+    ],
+)
+def test_after_the_last_try_the_reason_is_told(trouble: Reply, reason: str) -> None:
+    model = Model(lambda a, b: 3, lambda words, number: trouble)
+    with serving(model), pytest.raises(NoReply, match=rf"^{re.escape(reason)}"):
         client(model.url).ask(QUESTION)
     assert model.asked == {("a", "b"): 3}
 

@@ -9,8 +9,7 @@ import pytest
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.wordnet_extract import build
-from diaghoi.language.lexicon import Lexicon, load_lexicon
-from diaghoi.language.wordnet import pack, read_dict, unpack
+from diaghoi.language.lexicon import Lexicon, load_lexicon, pack, read_dict, unpack
 from diaghoi.language.words import read_object, read_phrase, read_verb
 from diaghoi.semantic.tables.baselines import baseline
 from diaghoi.semantic.tables.prompts import Term, read_reply
@@ -71,15 +70,17 @@ def test_lines_of_spaces_are_passed_over(folder: Path) -> None:
 
 
 def test_the_extract_leaves_individuals_out_and_nothing_else(folder: Path) -> None:
-    records, glosses = read_dict(folder, individuals=False)
-    assert [each for part in records.values() for each in part.words] == [
-        [("entity", 1)],
-        [("dog", 1), ("Domestic_Dog", 1)],
-        [("dog", 2)],
-        [("ride", 1), ("sit", 1)],
+    lexicon = read_dict(folder, individuals=False)
+    assert lexicon.synsets == [
+        ("n", [("entity", 1)]),
+        ("n", [("dog", 1), ("Domestic_Dog", 1)]),
+        ("n", [("dog", 2)]),
+        ("v", [("ride", 1), ("sit", 1)]),
     ]
-    assert len(glosses) == 4
-    assert unpack(pack(records)) == records
+    assert len(lexicon.definitions or ()) == 4
+    copy = unpack(pack(lexicon))
+    for field in ("synsets", "hypernyms", "exceptions"):
+        assert getattr(copy, field) == getattr(lexicon, field)
 
 
 def test_the_extract_is_made_by_its_script(folder: Path, tmp_path: Path) -> None:

@@ -5,7 +5,10 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
+import threading
 from collections.abc import Iterator
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -119,6 +122,30 @@ def test_a_scheduler_that_does_not_answer(address: str, monkeypatch) -> None:
     monkeypatch.setattr(cluster, "PATIENCE", 0.5)
     with pytest.raises(InputError, match=rf"`scheduler` {address}: cannot be reached \(.*give an"):
         cluster.DaskEngine(address)
+
+
+@pytest.mark.parametrize(
+    "said", [b"SSH-2.0-OpenSSH_9.6\r\n", bytes(8), b""], ids=["words", "zeros", "nothing"]
+)
+def test_a_server_that_is_no_scheduler(said: bytes, monkeypatch) -> None:
+    from diaghoi.engines import cluster
+
+    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        connections: list[socket.socket] = []
+
+        def speak() -> None:
+            with suppress(OSError):  # closed at the end
+                while True:
+                    connections.append(server.accept()[0])
+                    connections[-1].sendall(said)
+
+        threading.Thread(target=speak, daemon=True).start()
+        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
+        with pytest.raises(InputError, match=rf"`scheduler` {address}: cannot be reached \(\w"):
+            cluster.DaskEngine(address)
+    for connection in connections:
+        connection.close()
 
 
 def test_without_dask(monkeypatch) -> None:

@@ -244,12 +244,22 @@ def test_what_a_model_says_is_its_answer(run: Run, model: Vision, reply: str) ->
     assert len(read_answers("a.jsonl", asked).unread) == COUNT
 
 
-def test_a_question_without_a_reply_does_not_end_the_run(run: Run, model: Vision) -> None:
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [
+        (error(500, "boom"), "HTTP 500"),
+        (error(202, "queued"), "HTTP 202 Accepted: queued"),
+        ({"body": b"<html>"}, "the reply is damaged (JSONDecodeError"),
+    ],
+)
+def test_a_question_without_a_reply_does_not_end_the_run(
+    run: Run, model: Vision, trouble: dict[str, Any], reason: str
+) -> None:
     questions()
-    model.hostile = lambda words, number: error(500, "boom") if words[0] == NAMES[0] else None
+    model.hostile = lambda words, number: trouble if words[0] == NAMES[0] else None
     done = run(*words(model, "--tries", 2, "--json", "j.json"))
     assert done.code == 0
-    assert f"1 images had no reply; the same command asks again: {NAMES[0]} (HTTP 500" in done.err
+    assert f"1 images had no reply; the same command asks again: {NAMES[0]} ({reason}" in done.err
     (told,) = json.loads(Path("j.json").read_text())["unanswered"]
     assert told["image"] == NAMES[0]
     model.hostile = lambda words, number: None
@@ -595,7 +605,7 @@ def test_a_torn_last_line_is_repaired(run: Run, model: Vision) -> None:
 
 
 def test_a_file_that_another_run_writes(run: Run, model: Vision) -> None:
-    from diaghoi.language.answer_file import AnswerFile
+    from diaghoi.language.answers import AnswerFile
 
     questions()
     run(*words(model, "--limit", 1))

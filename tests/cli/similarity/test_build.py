@@ -209,15 +209,27 @@ def test_what_the_first_rater_did_not_say_clearly_the_others_are_asked(run, verb
     ]
 
 
-def test_one_pair_without_a_reply_does_not_end_the_run(run, verbs: Path) -> None:
+@pytest.mark.parametrize(
+    ("trouble", "reason"),
+    [
+        (error(500, "this pair crashes me"), "HTTP 500 Internal Server Error: this pair crashes"),
+        (error(202, "queued"), "HTTP 202 Accepted: queued"),
+        ({"body": b"<html>"}, "the reply is damaged (JSONDecodeError"),
+    ],
+)
+def test_one_pair_without_a_reply_does_not_end_the_run(
+    run, verbs: Path, trouble: dict[str, object], reason: str
+) -> None:
     def broken(words: tuple[str, ...], number: int) -> dict[str, object] | None:
-        return error(500, "this pair crashes me") if words == ("ride", "hold") else None
+        return trouble if words == ("ride", "hold") else None
 
     words = ("similarity", "build", "--verbs", verbs, "--out", "t.csv", "--tries", 2, *QUICK)
     with serving(Model(rate, broken)) as model:
-        done = run(*words, "--rater", f"{model.url},m")
+        done = run(*words, "--rater", f"{model.url},m", "--json", "j.json")
         assert done.code == 0
         assert "1 pairs had no reply" in done.err
+        (unanswered,) = json.loads(Path("j.json").read_text())["unanswered"]
+        assert unanswered["why"].startswith(reason)
         assert model.asked["ride", "hold"] == 2
         model.hostile = lambda words, number: None
         assert "had no reply" not in run(*words, "--rater", f"{model.url},m").err
@@ -378,7 +390,7 @@ def test_a_run_that_is_killed_goes_on_where_it_was(verbs: Path) -> None:
 
 
 def test_a_store_that_another_run_uses(run, verbs: Path) -> None:
-    from diaghoi.language.answer_store import AnswerStore
+    from diaghoi.language.answers import AnswerStore
 
     with AnswerStore(Path("t.answers.jsonl")), serving(Model(rate)) as model:
         done = run("similarity", "build", "--verbs", verbs, "--rater", f"{model.url},m",

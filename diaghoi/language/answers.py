@@ -1,0 +1,324 @@
+"""Answers of language models, appended to a file of JSON lines as they arrive.
+
+A line is on disk when it is kept, so a run that is killed at any moment loses no answer that was
+paid for. At most the last line can be incomplete; it is removed before the next is written. The
+file is also the result: people read, search and merge such files, and runs resume from them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from threading import Lock
+from typing import Any
+
+from diaghoi.exceptions import InputError
+
+_SHOWN = 60  # bytes of a line, and letters of a setting, in messages
+_LONGEST = 500  # letters of a reply that are kept beside its score
+_SCORE = ("question", "kind", "a", "b", "score", "reply")
+
+
+class AnswerFile:
+    """A file of JSON lines that one process at a time adds to, and any number of its threads.
+
+    Other processes are kept out while it is open; on Windows, and on file systems without locks,
+    they are not.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file.
+    keys : tuple of str
+        Keys of every line. The first one is written first, so that an incomplete first line can be
+        distinguished from a file of another kind.
+    option : str
+        The option that names the file, for messages.
+    make : bool
+        Whether to create the file at once instead of with its first line.
+    take : callable, optional
+        Called with each line that is read or kept; by default the line is added to ``lines``.
+
+    Attributes
+    ----------
+    lines : list of dict
+        The lines of the file, unless ``take`` is given.
+    kept : int
+        Number of lines added since the file was opened.
+
+    Raises
+    ------
+    InputError
+        If the file holds something else, is in use, or cannot be opened.
+    """
+
+    def __init__(
+        self,
+        path: Path,
+        *,
+        keys: tuple[str, ...] = ("image",),
+        option: str = "--out",
+        make: bool = False,
+        take: Callable[[dict[str, Any]], Any] | None = None,
+    ) -> None:
+        self.path = path
+        self.lines: list[dict[str, Any]] = []
+        self.kept = 0
+        self._keys = keys
+        self._option = option
+        self._take = take or self.lines.append
+        self._lock = Lock()
+        self._file = -1
+        # Bytes up to the end of the last whole line, and the line break that it may lack.
+        self._end = 0, b""
+        self._repaired = False
+        if make or path.exists():
+            self._open()
+            try:
+                self._read()
+            except BaseException:
+                self.close()
+                raise
+
+    def __enter__(self) -> AnswerFile:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        with self._lock:
+            self._release()
+
+    def repair(self) -> None:
+        """Remove an incomplete last line, or add a missing line break to a complete one.
+
+        Opening a file does not change it, because a run may stop after its estimate.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written to.
+        """
+        with self._lock:
+            if self._file >= 0:
+                self._append(b"")
+
+    def keep(self, *lines: Mapping[str, Any]) -> None:
+        """Add lines.
+
+        Parameters
+        ----------
+        *lines : mapping
+            Each with all of the keys.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written any more, or another run has begun to write it.
+        """
+        first = self._keys[0]
+        data = b"".join(
+            json.dumps({first: line[first], **line}).encode("ascii") + b"\n" for line in lines
+        )
+        with self._lock:
+            if self._file < 0:
+                self._open()
+                # Another run has created the file since this one started; its lines were not read.
+                if os.fstat(self._file).st_size:
+                    self._release()
+                    raise InputError(f"{self.path}: another run wrote to it; start again")
+            self._append(data)
+            for line in lines:
+                self._take(dict(line))
+            self.kept += len(lines)
+
+    def _open(self) -> None:
+        binary = getattr(os, "O_BINARY", 0)
+        try:
+            self._file = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_APPEND | binary, 0o666)
+        except OSError as error:
+            raise self._unwritable(error) from None
+        if sys.platform != "win32":
+            import fcntl
+
+            try:
+                fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                self._release()
+                raise self._refusal("another run writes to it; wait for its end, or") from None
+            except OSError:
+                pass  # a file system without locks
+
+    def _release(self) -> None:
+        if self._file >= 0:
+            os.close(self._file)
+        self._file = -1
+
+    def _read(self) -> None:
+        """Read the lines, and find the end of the last complete one."""
+        whole, read = 0, False
+        with self.path.open("rb") as stream:
+            for number, text in enumerate(stream, 1):
+                line, ended = self._parsed(text), text.endswith(b"\n")
+                if line is not None:
+                    self._take(line)
+                    read = True
+                elif not ended:
+                    beginning = f'{{"{self._keys[0]}": '.encode("ascii")
+                    if not (read or text.startswith(beginning) or beginning.startswith(text)):
+                        raise self._refusal(f"starts with {text[:_SHOWN]!r}, and holds no answers;")
+                    break
+                elif text.strip():
+                    shown = text.rstrip(b"\r\n")[:_SHOWN]
+                    raise self._refusal(f"line {number}: {shown!r} is not a line of answers;")
+                whole += len(text)
+                self._end = whole, b"" if ended else b"\n"
+
+    def _parsed(self, text: bytes) -> dict[str, Any] | None:
+        """Parse the object of a line; None for any other line."""
+        try:
+            value = json.loads(text)
+        except (ValueError, RecursionError):
+            return None
+        whole = isinstance(value, dict) and all(key in value for key in self._keys)
+        return value if whole else None
+
+    def _append(self, data: bytes) -> None:
+        """Append all or nothing, and wait until the data is on disk; first repair the end."""
+        try:
+            if not self._repaired:
+                whole, missing = self._end
+                os.ftruncate(self._file, whole)
+                data = missing + data
+            before = os.fstat(self._file).st_size
+            try:
+                while data:
+                    data = data[os.write(self._file, data) :]
+                os.fsync(self._file)
+            except OSError:
+                # A full disk must not leave half a line between complete ones.
+                os.ftruncate(self._file, before)
+                raise
+        except OSError as error:
+            raise self._unwritable(error) from None
+        self._repaired = True  # lines written by this object are complete
+
+    def _unwritable(self, error: OSError) -> InputError:
+        return self._refusal(f"cannot be written ({error.strerror or error}); make room, or")
+
+    def _refusal(self, problem: str) -> InputError:
+        return InputError(f"{self.path}: {problem} give another {self._option}")
+
+
+class AnswerStore:
+    """Scores by language models, one a line, so that no question is asked twice.
+
+    If a question has several lines, the last one counts. Only scores are held in memory: there may
+    be a million of them.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        The file; created if it does not exist, so that an unwritable path fails before anything is
+        asked.
+
+    Raises
+    ------
+    InputError
+        If it is something else, in use, or cannot be written.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self._scores: dict[str, dict[str, int | None]] = {}
+        keys = ("model", "question", "score")
+        self._file = AnswerFile(path, keys=keys, option="--store", make=True, take=self._take)
+
+    def __enter__(self) -> AnswerStore:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._file.close()
+
+    def keep(self, model: str, rows: Iterable[tuple[str, str, str, str, int | None, str]]) -> None:
+        """Store answers; they are on disk when this returns.
+
+        Parameters
+        ----------
+        model : str
+            The model that gave them.
+        rows : iterable of (question, kind, a, b, score, reply)
+            The score is None for a reply that could not be read.
+
+        Raises
+        ------
+        InputError
+            If the file cannot be written any more.
+        """
+        lines = [
+            {"model": model, **dict(zip(_SCORE, row, strict=True)), "reply": row[-1][:_LONGEST]}
+            for row in rows
+        ]
+        if lines:
+            self._file.keep(*lines)
+
+    def answers(self, model: str) -> dict[str, int | None]:
+        """Return the scores of a model by question; None where the reply could not be read."""
+        return self._scores.get(model, {}).copy()
+
+    def forget_unread(self) -> None:
+        """Ignore replies that could not be read, so that their questions are asked again."""
+        for model, scores in self._scores.items():
+            self._scores[model] = {
+                question: score for question, score in scores.items() if score is not None
+            }
+
+    def _take(self, line: dict[str, Any]) -> None:
+        model, question, score = str(line["model"]), str(line["question"]), line["score"]
+        if not (score is None or isinstance(score, int)):
+            raise InputError(
+                f"{self.path}: question {question!r:.60} has the score {score!r:.60}; remove that "
+                "line, or give another --store"
+            )
+        self._scores.setdefault(model, {})[question] = score
+
+
+def check_settings(
+    where: str,
+    line: Mapping[str, Any],
+    recorded: Mapping[str, Any],
+    options: Mapping[str, str],
+) -> None:
+    """Refuse a line that was asked with other settings.
+
+    Parameters
+    ----------
+    where : str
+        File and line, for the message.
+    line : mapping
+        The line.
+    recorded : mapping
+        The settings of this run.
+    options : mapping
+        What must be the same, and the option that gives it; empty for none.
+
+    Raises
+    ------
+    InputError
+        The message says what differs.
+    """
+    if not {"model", "prompt"} <= line.keys():
+        raise InputError(f"{where}: was not written by this command; give another --out")
+    for key, option in options.items():
+        if line.get(key) != recorded.get(key):
+            here, there = (f"{each.get(key, 'none')!r:.{_SHOWN}}" for each in (recorded, line))
+            advice = f", or the {option} of that run" if option else ""
+            raise InputError(
+                f"{where}: was asked with {key.replace('_', ' ')} {there}, and this run has "
+                f"{here}; give another --out{advice}"
+            )
