@@ -25,7 +25,7 @@ from diaghoi.comparison.selection import names_of
 from diaghoi.data.arrays.threads import cores
 from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
-from diaghoi.robustness.corruptions.registry import (
+from diaghoi.robustness.corruptions import (
     CORRUPTIONS,
     GROUPS,
     SEVERITIES,

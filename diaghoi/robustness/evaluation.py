@@ -14,7 +14,7 @@ from diaghoi.comparison.results import Result, figure, notes_of, text
 from diaghoi.engines.engine import Engine
 from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
+from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
 from diaghoi.robustness.metric import SOFT, check_metric, default_metric, metric_title
 from diaghoi.robustness.profile import Profile
 from diaghoi.robustness.sentences import sentences, summary

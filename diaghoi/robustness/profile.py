@@ -9,7 +9,7 @@ from typing import Any
 from diaghoi.comparison.results import Result, error_count, figure
 from diaghoi.comparison.study import StudyModel
 from diaghoi.oracles import ERRORS
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
+from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index, index_of
 from diaghoi.robustness.metric import score_of
 from diaghoi.robustness.scope import Scope

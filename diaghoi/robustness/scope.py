@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from diaghoi.exceptions import some_of
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES
+from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES
 
 FEW = 3  # corruptions that are left out and named
 

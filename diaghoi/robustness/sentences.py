@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from diaghoi.comparison.results import figure
 from diaghoi.data.table import percent
 from diaghoi.oracles import ERRORS, ORACLES
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS
+from diaghoi.robustness.corruptions import CORRUPTIONS
 from diaghoi.robustness.metric import metric_title
 from diaghoi.robustness.profile import Profile, costliest
 from diaghoi.robustness.study import CLEAN, Condition

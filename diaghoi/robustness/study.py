@@ -36,7 +36,7 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Reading
 from diaghoi.formats.locations import below, is_remote
 from diaghoi.formats.toml import text_of
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
+from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES, find
 
 FIELDS = ("corruption", "severity")
 SIMILARITY = ("verb_similarity", "object_similarity")

@@ -14,7 +14,7 @@ from diaghoi.comparison.tables import table_of
 from diaghoi.data.table import Cell, Column, Table
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
+from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
 from diaghoi.robustness.indices import Index
 from diaghoi.robustness.metric import SOFT, metric_title, score_of, scores_with, sourced_title
 from diaghoi.robustness.profile import Profile, costliest

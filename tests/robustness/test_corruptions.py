@@ -17,9 +17,16 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS, SEVERITIES, corrupt, find
-from diaghoi.robustness.corruptions.apply import generator
-from diaghoi.robustness.corruptions.strengths import strength, strengths
+from diaghoi.robustness.corruptions import (
+    CORRUPTIONS,
+    GROUPS,
+    SEVERITIES,
+    corrupt,
+    find,
+    generator,
+    strength,
+    strengths,
+)
 
 pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'diaghoi[robustness]'")
 
@@ -87,7 +94,7 @@ class TestRegistry:
 
     def test_is_loaded_without_heavy_libraries(self) -> None:
         code = (
-            "import sys, diaghoi.robustness.corruptions.registry\n"
+            "import sys, diaghoi.robustness.corruptions\n"
             "print({'cv2', 'PIL', 'matplotlib', 'pycocotools'} & set(sys.modules))"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)

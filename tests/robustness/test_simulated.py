@@ -6,7 +6,7 @@ from dataclasses import fields
 
 import pytest
 
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES
+from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES
 from diaghoi.robustness.simulated import FAULTS, under_corruption
 from diaghoi.simulate import ONE_STAGE
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
+from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
 
 MODEL = '[[model]]\nlabel = "A"\nclean = "c.npz"\nfiles = "{corruption}_{severity}.npz"\n'
