@@ -117,8 +117,8 @@ class RobustnessOptions(TableOptions):
         """Refuse files that cannot be written, or would overwrite those of the study."""
         inputs = [self.study, study.annotations, study.instances, study.ids]
         for run in study.runs():  # those that cannot be read are reported in the end
-            files = [Path(name) for name in (run.file, run.pairs) if name is not None]
-            inputs += [path for path in files if path.is_file() and os.access(path, os.R_OK)]
+            paths = map(Path, run.files)
+            inputs += [path for path in paths if path.is_file() and os.access(path, os.R_OK)]
         self.check(KINDS, [*inputs, *(study.similarity or ())], STEM)
         outputs.check_folder(self.cache)
 
@@ -127,11 +127,10 @@ class RobustnessOptions(TableOptions):
 def robustness(choices: RobustnessOptions) -> None:
     """Evaluate detectors on corrupted pictures: MRI, CRI, and which errors grow."""
     from diaghoi.robustness.evaluation import evaluate_study
-    from diaghoi.robustness.sentences import every, worst
-    from diaghoi.robustness.store import Store
+    from diaghoi.robustness.sentences import sentences, worst
     from diaghoi.robustness.study import read_robustness_study
     from diaghoi.robustness.tables import check_names
-    from diaghoi.robustness.work import Asked
+    from diaghoi.robustness.work import Asked, Store
 
     choices.check_settings()
     # What is given on the command line takes the place of what the study says.
@@ -167,7 +166,9 @@ def robustness(choices: RobustnessOptions) -> None:
             )
         found = replace(found, notes=(*located, *found.notes))
         comparison = found.comparison(errors=choices.errors)
-        told = every(found.profiles) if choices.detail else worst(found.profiles)
+        told = worst(found.profiles)
+        if choices.detail:
+            told = [(p.model.label, line) for p in found.profiles for line in sentences(p).values()]
         said = (f"{label}: {line}" for label, line in told)
         texts = choices.texts(replace(comparison, notes=(*said, *comparison.notes)))
         texts |= outputs.as_json(found.to_dict())

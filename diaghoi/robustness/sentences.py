@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from diaghoi.comparison.results import figure
 from diaghoi.data.table import percent
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions import CORRUPTIONS
-from diaghoi.robustness.metric import metric_title
-from diaghoi.robustness.profile import Profile, costliest
+from diaghoi.robustness.profile import DELTA, Profile, costliest, metric_title
 from diaghoi.robustness.study import CLEAN, Condition
-from diaghoi.statistics.significance import Difference
 
 # ΔmAP, a fraction, below which an error is not said to grow.
 LEAST = 0.0005
@@ -30,19 +27,11 @@ def sentences(profile: Profile) -> dict[str, str]:
     dict
         By corruption; without those of which, or of clean pictures, there is no result.
     """
-    found = {name: profile.strongest(name) for name in profile.corruptions}
-    if CLEAN not in profile.results:
-        return {}
     return {
-        name: _sentence(profile, condition)
-        for name, condition in found.items()
-        if condition is not None
+        name: f"{CORRUPTIONS[name].label}, severity {condition.severity}: "
+        f"{_fall(profile, condition)}; {_growth(profile, condition)}."
+        for name, condition in profile.strongest().items()
     }
-
-
-def every(profiles: Sequence[Profile]) -> list[tuple[str, str]]:
-    """List all sentences with the labels of their detectors."""
-    return [(each.model.label, line) for each in profiles for line in sentences(each).values()]
 
 
 def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
@@ -63,9 +52,11 @@ def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
     ranked = []
     for number, profile in enumerate(profiles):
         said = sentences(profile)
-        falls = {name: _change(profile, name) for name in said}
-        ordered = sorted(said, key=lambda name: falls[name])
-        ranked += [(place, falls[name], number, said[name]) for place, name in enumerate(ordered)]
+        falls = sorted(
+            (profile.change(condition, "map.full") or 0.0, place, name)
+            for place, (name, condition) in enumerate(profile.strongest().items())
+        )
+        ranked += [(n, fall, number, said[name]) for n, (fall, _, name) in enumerate(falls)]
     chosen = sorted(sorted(ranked)[:most], key=lambda each: each[2])
     return [(profiles[number].model.label, sentence) for *_, number, sentence in chosen]
 
@@ -104,36 +95,15 @@ def summary(profiles: Sequence[Profile]) -> str:
     return f"{said}. {CORRUPTIONS[name].label} costs most, {cost:.0f} %{mean_of}."
 
 
-def _change(profile: Profile, corruption: str) -> float:
-    """Change of mAP at the highest severity that there is, a fraction; 0 where undefined."""
-    condition = profile.strongest(corruption)
-    here, clean = (
-        None if each is None else figure(profile.results[each], "map", "full")
-        for each in (condition, CLEAN)
-    )
-    return 0.0 if here is None or clean is None else here - clean
-
-
-def _sentence(profile: Profile, condition: Condition) -> str:
-    label = CORRUPTIONS[condition.corruption].label
-    return (
-        f"{label}, severity {condition.severity}: {_fall(profile, condition)}; "
-        f"{_growth(profile, condition)}."
-    )
-
-
 def _fall(profile: Profile, condition: Condition) -> str:
-    here, clean = (figure(profile.results[each], "map", "full") for each in (condition, CLEAN))
+    here, clean = (profile.number(each, "map.full") for each in (condition, CLEAN))
     if here is None or clean is None:
         return "mAP is undefined"
-    before, after = (f"{100 * each:.1f}" for each in (clean, here))
+    before, after = (f"{100 * value:.1f}" for value in (clean, here))
     if before == after:
         return f"mAP stays at {after}"
     verb = "falls" if here < clean else "rises"
-    before, after = (
-        f"{value}{_interval(profile, each)}"
-        for value, each in ((before, CLEAN), (after, condition))
-    )
+    before, after = before + _interval(profile, CLEAN), after + _interval(profile, condition)
     return f"mAP {verb} from {before} to {after}{_certainty(profile, condition, 'map.full')}"
 
 
@@ -156,15 +126,16 @@ def _growth(profile: Profile, condition: Condition) -> str:
     if known[most] < LEAST:
         return "no error costs more than on clean pictures"
     before, after = profile.delta(CLEAN, most), profile.delta(condition, most)
-    sentence = f"most grows {ORACLES[most].title.lower()}, whose ΔmAP goes from "
-    sentence += f"{_points(before)} to {_points(after)}"
-    sentence += _certainty(profile, condition, f"oracles.{most}.delta_map.full")
-    shares = [profile.share(each, most) for each in (CLEAN, condition)]
-    if None in shares:
+    sentence = (
+        f"most grows {ORACLES[most].title.lower()}, whose ΔmAP goes from {_points(before)} to "
+        f"{_points(after)}{_certainty(profile, condition, DELTA.format(most))}"
+    )
+    first, last = (profile.share(each, most) for each in (CLEAN, condition))
+    if first is None or last is None:
         return sentence
     whole = "annotations" if most == "missed_gt" else "predictions"
-    one, other = (f"{100 * (share or 0):.1f}" for share in shares)
-    return f"{sentence} and whose share of the {whole} from {one} to {other} %"
+    shares = f"from {100 * first:.1f} to {100 * last:.1f} %"
+    return f"{sentence} and whose share of the {whole} {shares}"
 
 
 def _points(value: float | None) -> str:
@@ -173,6 +144,5 @@ def _points(value: float | None) -> str:
 
 def _certainty(profile: Profile, condition: Condition, path: str) -> str:
     """Say how sure a difference is, where it was tested."""
-    tests: list[Difference] = profile.tests.get(condition, [])
-    test = next((each for each in tests if each.path == path), None)
-    return "" if test is None else f" ({test.shown_p})"
+    tests = (test for test in profile.tests.get(condition, []) if test.path == path)
+    return next((f" ({test.shown_p})" for test in tests), "")

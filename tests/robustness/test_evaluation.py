@@ -22,8 +22,14 @@ from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
-from diaghoi.robustness.metric import check_metric, metric_title, score_paths, scores_with
-from diaghoi.robustness.profile import Profile, costliest
+from diaghoi.robustness.profile import (
+    Profile,
+    check_metric,
+    costliest,
+    metric_title,
+    score_paths,
+    scores_with,
+)
 from diaghoi.robustness.sentences import sentences, summary, worst
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
 from diaghoi.robustness.tables import overview_table, robustness_tables
@@ -103,12 +109,13 @@ def test_indices_by_hand() -> None:
     assert (index.conditions, index.of) == (5, 6)
     groups = BY_HAND.groups()
     assert list(groups) == ["optical", "environment"]
-    assert groups["optical"].mri == pytest.approx(0.3)
-    assert groups["environment"].cri == pytest.approx(0.5)
-    assert not groups["environment"].partial
-    assert BY_HAND.at_severity(1).mri == pytest.approx((0.4 + 0.3 + 0.25) / 3)
-    assert BY_HAND.at_severity(2).mri == pytest.approx((0.2 + 0.25) / 2)
-    assert BY_HAND.at_severity(1).cri is None
+    optical, environment = (BY_HAND.index(members) for members in groups.values())
+    assert optical.mri == pytest.approx(0.3)
+    assert environment.cri == pytest.approx(0.5)
+    assert not environment.partial
+    assert BY_HAND.index(severities=[1]).mri == pytest.approx((0.4 + 0.3 + 0.25) / 3)
+    assert BY_HAND.index(severities=[2]).mri == pytest.approx((0.2 + 0.25) / 2)
+    assert BY_HAND.index(severities=[1]).cri is None
 
 
 def test_drops_and_growth_by_hand() -> None:
@@ -431,12 +438,12 @@ def test_scores_may_be_undefined() -> None:
 
 
 def test_what_stands_beside_a_metric() -> None:
-    assert scores_with("official.scenario_2.ap", [{}]) == {
+    assert scores_with("official.scenario_2.ap", {}) == {
         "official.scenario_1.ap": "Scenario 1",
         "official.scenario_2.ap": "Scenario 2",
     }
-    assert scores_with("soft_map", [{"soft_map": 0.5}]) == {"soft_map": "Soft mAP"}
-    assert scores_with("official.known_object.rare", [example()]) == {
+    assert scores_with("soft_map", {"soft_map": 0.5}) == {"soft_map": "Soft mAP"}
+    assert scores_with("official.known_object.rare", example()) == {
         f"official.known_object.{split}": title
         for split, title in (("full", "Full"), ("rare", "Rare"), ("non_rare", "Non-rare"))
     }

@@ -19,8 +19,7 @@ from diaghoi.report.markdown import to_markdown
 from diaghoi.robustness import corruptions
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
 from diaghoi.robustness.profile import Profile
-from diaghoi.robustness.scope import Scope
-from diaghoi.robustness.study import CLEAN, read_robustness_study
+from diaghoi.robustness.study import CLEAN, Scope, read_robustness_study
 from diaghoi.robustness.tables import robustness_tables
 
 ALL = tuple(corruptions.CORRUPTIONS)
