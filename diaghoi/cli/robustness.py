@@ -234,7 +234,7 @@ def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison)
     from diaghoi.data.protocol import short_signature
     from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
     from diaghoi.report.text import GAP, MARKS
-    from diaghoi.robustness.sentences import sentences, worst
+    from diaghoi.robustness.sentences import sentences, summary, worst
 
     console = Console(highlight=False)
     if choices.table or choices.columns or choices.detail:
@@ -251,8 +251,8 @@ def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison)
     models = number_of("model", len(overview.models))
     where = overview.subject.removesuffix(f", protocol {overview.protocol}")
     print_line(console, f"{models} on {where}, {found.profiles[0].scope.words}", style="bold")
-    if found.summary:
-        print_line(console, found.summary)
+    if kept := summary(found.profiles):
+        print_line(console, kept)
     for mark in (*found.caveats, *found.gaps)[:MARKS]:
         for line in folded(f"! {mark}", width, 2):
             print_line(console, line)

@@ -23,7 +23,7 @@ from diaghoi.robustness.profile import (
     check_metric,
     metric_title,
 )
-from diaghoi.robustness.sentences import sentences, summary
+from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.sweep import Outcomes, Place, sweep
 from diaghoi.robustness.tables import GROWTH, SCALE, overview_table, robustness_tables
@@ -92,11 +92,6 @@ class Robustness:
         comparison = self.comparison(errors=errors)
         growth = (table for table in comparison.tables if table.key.startswith(GROWTH))
         return replace(comparison, tables=(overview_table(self.profiles, self.metric), *growth))
-
-    @property
-    def summary(self) -> str:
-        """How much detectors keep of their clean score, in one or two sentences."""
-        return summary(self.profiles)
 
     def to_dict(self) -> dict[str, Any]:
         """All figures as plain Python values: the JSON of ``diaghoi robustness --json``.
