@@ -234,10 +234,7 @@ def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> tuple[str, ...]:
                 f"{model.label}: without predictions on clean pictures CRI, drops and the growth "
                 "of errors are undefined"
             )
-    notes += [
-        f"{run.label}, {run.condition.title}: left out: {why}" for run, why in outcomes.failed
-    ]
-    return tuple(notes)
+    return (*notes, *(f"{run.title}: left out: {why}" for run, why in outcomes.failed))
 
 
 def _notes(results: Sequence[Result]) -> list[str]:

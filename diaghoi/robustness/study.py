@@ -119,6 +119,11 @@ class Run(NamedTuple):
         return self.label, self.condition
 
     @property
+    def title(self) -> str:
+        """The detector and its pictures in words."""
+        return f"{self.label}, {self.condition.title}"
+
+    @property
     def files(self) -> tuple[str, ...]:
         """All files of the run."""
         return (self.file,) if self.pairs is None else (self.file, self.pairs)

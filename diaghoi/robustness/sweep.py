@@ -22,6 +22,7 @@ from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.work import (
     Asked,
     Job,
+    Kept,
     Store,
     compare_to_clean,
     diagnose_block,
@@ -117,19 +118,16 @@ def sweep(
         for path in study.similarity:  # or every run would fail by them
             read_similarity(path)
     outcomes: dict[Run, Any] = {}
-    results: dict[Place, dict[str, Any]] = {}
     for run, outcome in plan.diagnosed([run for run in runs if run not in missing], block):
         outcomes[run] = outcome
-        if isinstance(outcome, Failure):
-            continue
-        if not results and check is not None:
+        if check is not None and not isinstance(outcome, Failure):
             check(outcome)
-        results[run.place] = outcome
+            check = None
+    # In the order of the study, whatever was finished first.
+    results = {run.place: outcomes[run] for run in runs if isinstance(outcomes.get(run), dict)}
     if not results:
         why = next(iter(outcomes.values())).message
         raise InputError(f"no file of the study can be used: {why}")
-    # In the order of the study, whatever was finished first.
-    results = {run.place: results[run.place] for run in runs if run.place in results}
     tests = {} if exchanges is None else plan.tested(results, exchanges)
     return Outcomes(
         results=results,
@@ -138,13 +136,13 @@ def sweep(
             (run, outcomes[run].message) for run in runs if isinstance(outcomes.get(run), Failure)
         ),
         tests={
-            place: [_difference(test) for test in outcome]
-            for place, outcome in tests.items()
+            run.place: [_difference(test) for test in outcome]
+            for run, outcome in tests.items()
             if not isinstance(outcome, Failure)
         },
         notes=tuple(
-            f"{label}, {condition.title}: not tested: {outcome.message}"
-            for (label, condition), outcome in tests.items()
+            f"{run.title}: not tested: {outcome.message}"
+            for run, outcome in tests.items()
             if isinstance(outcome, Failure)
         ),
     )
@@ -174,6 +172,12 @@ class _Plan:
             dataset=study.dataset,
             protocol=study.protocol,
         )
+
+    @cached_property
+    def images(self) -> int:
+        """The number of annotated images."""
+        self.start("reading annotations", 0)
+        return len(read_truth(self.truth))
 
     def saved(self, run: Run) -> dict[str, Any] | None:
         """Read the result that the file of a run holds; None where it holds predictions."""
@@ -230,74 +234,51 @@ class _Plan:
         self.start("looking for finished work", 0)
         keys: dict[Run, str] = {}
         for run in runs:
-            kept: Any
+            saved: Any
             try:
-                kept = self.saved(run)
-                if kept is None:
-                    key = self.key(run)
-                    kept = self.store.get(key, dict)
+                saved = self.saved(run)
+                if saved is None:
+                    keys[run] = self.key(run)
             except (InputError, OSError) as error:
-                kept = Failure(str(error))
-            if kept is None:
-                keys[run] = key
-            else:
-                yield run, kept
-        if not keys:
-            return
-        self.start("reading annotations", 0)
-        images = len(read_truth(self.truth))
-        blocks = 1 if block is None else min(max(1, ceil(images / block)), images)
+                saved = Failure(str(error))
+            if saved is not None:
+                yield run, saved
 
         def tasks(name: str, run: Run) -> Iterator[Task]:
-            job = self.job(run)
+            job, images = self.job(run), self.images
+            blocks = 1 if block is None else min(max(1, ceil(images / block)), images)
+            parts = tuple(f"{name}-{number}" for number in range(blocks))
             if blocks == 1:
                 yield Task(name, diagnose_run, (job, self.asked))
                 return
-            parts = tuple(f"{name}-{number}" for number in range(blocks))
             for number, part in enumerate(parts):
                 yield Task(part, diagnose_block, (job, number, blocks), wanted=False)
             yield Task(name, finish, (job, self.asked), needs=parts)
 
-        yield from self._worked("diagnosing", keys, tasks)
+        yield from self._worked("diagnosing", dict, keys, tasks)
 
-    def _worked(
-        self, title: str, keys: Mapping[Run, str], tasks: Callable[[str, Run], Iterable[Task]]
-    ) -> Iterator[tuple[Run, Any]]:
-        """Do the work on some runs, and keep what comes of it."""
-        runs = {f"run-{number}": run for number, run in enumerate(keys)}
-        work = [task for name, run in runs.items() for task in tasks(name, run)]
-        self.start(title, len(runs))
-        for name, outcome in self.engine.run(work) if work else ():
-            if not isinstance(outcome, Failure):
-                self.store.put(keys[runs[name]], outcome)
-            yield runs[name], outcome
-            self.advance(1)
-
-    def tested(self, results: Collection[Place], exchanges: int) -> dict[Place, Any]:
+    def tested(self, results: Collection[Place], exchanges: int) -> dict[Run, Any]:
         """Test each detector against itself on clean pictures, under what is strongest."""
         runs = {run.place: run for run in self.study.runs()}
-        outcomes: dict[Place, Any] = {}
+        outcomes: dict[Run, Any] = {}
         keys: dict[Run, str] = {}
         for label, condition in self._strongest(results):
             clean, run = runs[label, CLEAN], runs[label, condition]
             saved = [each.file for each in (clean, run) if self.saved(each) is not None]
             if saved:
                 why = f"{saved[0]}: is a saved result; give the predictions themselves"
-                outcomes[run.place] = Failure(why)
+                outcomes[run] = Failure(why)
                 continue
             hashes = [self.store.hash_of(clean.file), self.store.hash_of(clean.pairs)]
-            key = self.key(run, "test", hashes, _labels(run), exchanges)
-            outcomes[run.place] = self.store.get(key, list)
-            if outcomes[run.place] is None:
-                keys[run] = key
+            keys[run] = self.key(run, "test", hashes, (clean.title, run.title), exchanges)
 
         def tasks(name: str, run: Run) -> Iterator[Task]:
-            jobs = self.job(runs[run.label, CLEAN]), self.job(run)
-            arguments = (*jobs, _labels(run), self.asked, exchanges)
-            yield Task(name, compare_to_clean, arguments)
+            clean = runs[run.label, CLEAN]
+            jobs, labels = (self.job(clean), self.job(run)), (clean.title, run.title)
+            yield Task(name, compare_to_clean, (*jobs, labels, self.asked, exchanges))
 
-        outcomes |= {run.place: outcome for run, outcome in self._worked("testing", keys, tasks)}
-        return outcomes
+        outcomes |= self._worked("testing", list, keys, tasks)
+        return {run: outcomes[run] for run in runs.values() if run in outcomes}
 
     def _strongest(self, results: Collection[Place]) -> Iterator[Place]:
         """List the highest severity of each corruption with a result, where clean pictures have."""
@@ -306,9 +287,30 @@ class _Plan:
                 places = [(model.label, Condition(corruption, n)) for n in self.study.severities]
                 yield from [place for place in places if place in results][-1:]
 
-
-def _labels(run: Run) -> tuple[str, str]:
-    return f"{run.label}, clean", f"{run.label}, {run.condition.title}"
+    def _worked(
+        self,
+        title: str,
+        kind: type[Kept],
+        keys: Mapping[Run, str],
+        tasks: Callable[[str, Run], Iterable[Task]],
+    ) -> Iterator[tuple[Run, Any]]:
+        """Give what is kept of some runs, do the work on the others, and keep what comes of it."""
+        left: dict[str, Run] = {}
+        for number, (run, key) in enumerate(keys.items()):
+            kept = self.store.get(key, kind)
+            if kept is None:
+                left[f"run-{number}"] = run
+            else:
+                yield run, kept
+        if not left:
+            return
+        work = [task for name, run in left.items() for task in tasks(name, run)]
+        self.start(title, len(left))
+        for name, outcome in self.engine.run(work):
+            if not isinstance(outcome, Failure):
+                self.store.put(keys[left[name]], outcome)
+            yield left[name], outcome
+            self.advance(1)
 
 
 def _difference(fields: Mapping[str, Any]) -> Difference:
