@@ -12,6 +12,7 @@ import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import PackageNotFoundError, version
@@ -223,10 +224,8 @@ def _compared(file: Path, record: dict[str, Any]) -> tuple[str, ...]:
 def _libraries() -> dict[str, str]:
     versions = {}
     for name in LIBRARIES:
-        try:
+        with suppress(PackageNotFoundError):  # only one of the two builds of OpenCV is installed
             versions[name] = version(name)
-        except PackageNotFoundError:
-            continue  # only one of the two builds of OpenCV is installed
     return versions
 
 

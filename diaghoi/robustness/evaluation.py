@@ -1,11 +1,11 @@
-"""A robustness study from its files to its figures: :func:`evaluate_study` and its result."""
+"""A robustness study from its files to its numbers: :func:`evaluate_study` and its result."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any
 
 from diaghoi._version import __version__
 from diaghoi.comparison.comparable import check_comparable, number_of_images, shared_signature
@@ -15,14 +15,7 @@ from diaghoi.engines.engine import Engine
 from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
-from diaghoi.robustness.profile import (
-    DEFAULTS,
-    FALLBACK,
-    SOFT,
-    Profile,
-    check_metric,
-    metric_title,
-)
+from diaghoi.robustness.profile import DEFAULTS, SOFT, Profile, check_metric, metric_title
 from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.sweep import Outcomes, Place, sweep
@@ -32,14 +25,13 @@ TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
     "corruptions: of 20 without effect, chance lets one show p < 0.05"
 )
-T = TypeVar("T")
 # What is the same of all intervals of a study.
 INTERVALS = ("resamples", "seed", "confidence", "method")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Robustness:
-    """How detectors do on corrupted pictures.
+    """The scores of detectors on corrupted pictures, and what a reader has to know of them.
 
     Parameters
     ----------
@@ -52,9 +44,9 @@ class Robustness:
     failed : tuple of (Run, str)
         Runs whose file cannot be used, and why.
     caveats : tuple of str
-        What keeps the figures from being comparable.
+        What keeps the numbers from being comparable.
     gaps : tuple of str
-        What is missing, and which figures it leaves undefined.
+        What is missing, and which numbers it leaves undefined.
     notes : tuple of str
         What else a reader has to know.
     """
@@ -94,7 +86,7 @@ class Robustness:
         return replace(comparison, tables=(overview_table(self.profiles, self.metric), *growth))
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain Python values: the JSON of ``diaghoi robustness --json``.
+        """Return all numbers as plain Python values: the JSON of ``diaghoi robustness --json``.
 
         Returns
         -------
@@ -120,8 +112,7 @@ class Robustness:
             ``notes``. Scores, MRI, ΔmAP and shares are fractions.
         """
         compared = self.comparison(errors=True).to_dict()
-        first = self.profiles[0]
-        result = next(iter(first.results.values()))
+        first, result = self.profiles[0], _labelled(self.profiles)[0]
         made = {key: result[key] for key in ("measure", "similarity") if self.metric in SOFT}
         if "bootstrap" in result:
             made["bootstrap"] = {key: result["bootstrap"][key] for key in INTERVALS}
@@ -153,7 +144,7 @@ class Robustness:
 def evaluate_study(
     study: RobustnessStudy, engine: Engine, *, metric: str | None = None, **choices: Any
 ) -> Robustness:
-    """Diagnose all runs of a study and see how robust its detectors are.
+    """Diagnose all runs of a study and measure how robust its detectors are.
 
     Parameters
     ----------
@@ -175,7 +166,7 @@ def evaluate_study(
     check = None if metric is None else partial(check_metric, metric)
     outcomes = sweep(study, engine, check=check, **choices)
     first = next(iter(outcomes.results.values()))
-    chosen = metric or DEFAULTS.get(text(first, "dataset"), FALLBACK)
+    chosen = metric or DEFAULTS.get(text(first, "dataset"), "map.full")
     profiles = tuple(
         Profile(
             model=model,
@@ -205,7 +196,7 @@ def evaluate_study(
     )
 
 
-def _of(outcomes: Mapping[Place, T], label: str) -> dict[Condition, T]:
+def _of(outcomes: Mapping[Place, Any], label: str) -> dict[Condition, Any]:
     return {condition: value for (owner, condition), value in outcomes.items() if owner == label}
 
 

@@ -25,7 +25,6 @@ from diaghoi.statistics.significance import Difference
 
 # The metric of the RoHOI paper; on other data sets mAP under the protocol.
 DEFAULTS = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}
-FALLBACK = "map.full"
 # Sections and keys of a result whose numbers are not scores: higher is not better.
 NOT_SCORES = ("counts", "errors", "intervals", "bootstrap", "measure", "similarity")
 NOT_SCORE_KEYS = ("per_image", "delta_map", "pairs", "negatives")

@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 import numpy as np
@@ -113,7 +113,13 @@ class ProgressiveSchedule:
         InputError
             If a score is missing, negative or not a number. The schedule is then unchanged.
         """
-        current = self._checked(scores)
+        for level in self.evaluated:
+            if level not in scores:
+                raise InputError(
+                    f"no score of level {level} ({LEVELS[level - 1]}); give those of "
+                    f"{' and '.join(map(str, self.evaluated))}"
+                )
+        current = _scores(scores.items())
         score = current[self._level]
         masked_sum = score * sum(n for level, n in self._chosen.items() if level != CLEAN)
         severity = self._level if masked_sum < self._chosen[CLEAN] * current[CLEAN] else CLEAN
@@ -135,15 +141,6 @@ class ProgressiveSchedule:
         self._largest_change = max(self._largest_change or 0.0, change)
         threshold = self.initial_threshold * self._largest_change / (change + self.epsilon)
         return change < threshold and self._level < len(LEVELS)
-
-    def _checked(self, scores: Mapping[int, float]) -> dict[int, float]:
-        for level in self.evaluated:
-            if level not in scores:
-                raise InputError(
-                    f"no score of level {level} ({LEVELS[level - 1]}); give those of "
-                    f"{' and '.join(map(str, self.evaluated))}"
-                )
-        return {_known(level): _score(level, score) for level, score in scores.items()}
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the schedule in types that JSON and torch.save can store."""
@@ -170,7 +167,7 @@ class ProgressiveSchedule:
         try:
             level, chosen = int(state["level"]), [int(count) for count in state["chosen"]]
             largest = None if state["largest_change"] is None else float(state["largest_change"])
-            previous = {_known(each): _score(each, score) for each, score in state["previous"]}
+            previous = _scores(state["previous"])
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"the state of a schedule cannot be read ({type(error).__name__}: {error}); give "
@@ -185,20 +182,22 @@ class ProgressiveSchedule:
         self._chosen = dict(enumerate(chosen, start=CLEAN))
 
 
-def _known(level: Any) -> int:
-    if level not in range(CLEAN, len(LEVELS) + 1):
-        raise InputError(f"level {level}: not known; give 1, 2, 3 or 4")
-    return int(level)
-
-
-def _score(level: Any, score: Any) -> float:
-    try:
-        value = float(score)
-    except (TypeError, ValueError):
-        value = math.nan
-    if not (math.isfinite(value) and value >= 0):
-        raise InputError(f"the score of level {level} is {score}; give a number that is 0 or more")
-    return value
+def _scores(pairs: Iterable[tuple[Any, Any]]) -> dict[int, float]:
+    """Check levels and their scores."""
+    scores = {}
+    for level, score in pairs:
+        if level not in range(CLEAN, len(LEVELS) + 1):
+            raise InputError(f"level {level}: not known; give 1, 2, 3 or 4")
+        try:
+            value = float(score)
+        except (TypeError, ValueError):
+            value = math.nan
+        if not 0 <= value < math.inf:
+            raise InputError(
+                f"the score of level {level} is {score}; give a number that is 0 or more"
+            )
+        scores[int(level)] = value
+    return scores
 
 
 def box_mask(box: Sequence[float], size: tuple[int, int]) -> BoolArray:

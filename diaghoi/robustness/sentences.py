@@ -77,7 +77,8 @@ def summary(profiles: Sequence[Profile]) -> str:
     kept.sort(key=lambda each: -each[0])
     if not kept:
         return ""
-    metric = metric_title(profiles[0].metric, next(iter(profiles[0].results.values())))
+    result = next(result for profile in profiles for result in profile.results.values())
+    metric = metric_title(profiles[0].metric, result)
     (most, label, scores), *others = kept
     of = f"of its clean {metric.partition(',')[0]} under corruption"
     said = f"{label} keeps {100 * most:.0f} % {of} {scores}"

@@ -1,4 +1,4 @@
-"""Several detectors on clean and on corrupted pictures: what a robustness study is made of.
+"""Describe a robustness study: several detectors on clean and on corrupted pictures.
 
 A study is written down in a TOML file::
 
@@ -355,12 +355,14 @@ def _severities(path: Path, given: Any) -> tuple[int, ...]:
 
 
 def _similarity(path: Path, content: Mapping[str, Any]) -> tuple[Path, Path] | None:
-    verbs, objects = (text_of(str(path), content, key) for key in SIMILARITY)
-    if verbs is None and objects is None:
+    names = [text_of(str(path), content, key) for key in SIMILARITY]
+    given = [name for name in names if name is not None]
+    if not given:
         return None
-    if verbs is None or objects is None:
+    if len(given) < len(SIMILARITY):
         raise InputError(f"{path}: verb_similarity and object_similarity: give both or none")
-    for name in (verbs, objects):
+    for name in given:
         if is_remote(name):
             raise InputError(f"{path}: {name}: tables of similarity are read from this machine")
-    return path.parent / verbs, path.parent / objects
+    verbs, objects = (path.parent / name for name in given)
+    return verbs, objects
