@@ -127,9 +127,8 @@ class RobustnessOptions(TableOptions):
 def robustness(choices: RobustnessOptions) -> None:
     """Evaluate detectors on corrupted pictures: MRI, CRI, and which errors grow."""
     from diaghoi.robustness.evaluation import evaluate_study
-    from diaghoi.robustness.sentences import sentences, worst
     from diaghoi.robustness.study import read_robustness_study
-    from diaghoi.robustness.tables import check_names
+    from diaghoi.robustness.tables import check_names, sentences, worst
     from diaghoi.robustness.work import Asked, Store
 
     choices.check_settings()
@@ -234,7 +233,7 @@ def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison)
     from diaghoi.data.protocol import short_signature
     from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
     from diaghoi.report.text import GAP, MARKS
-    from diaghoi.robustness.sentences import sentences, summary, worst
+    from diaghoi.robustness.tables import sentences, summary, worst
 
     console = Console(highlight=False)
     if choices.table or choices.columns or choices.detail:

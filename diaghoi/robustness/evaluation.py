@@ -16,10 +16,15 @@ from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
 from diaghoi.robustness.profile import DEFAULTS, SOFT, Profile, check_metric, metric_title
-from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.sweep import Outcomes, Place, sweep
-from diaghoi.robustness.tables import GROWTH, SCALE, overview_table, robustness_tables
+from diaghoi.robustness.tables import (
+    GROWTH,
+    SCALE,
+    overview_table,
+    robustness_tables,
+    sentences,
+)
 
 TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "

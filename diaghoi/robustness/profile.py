@@ -278,15 +278,7 @@ class Profile:
 def costliest(profiles: Sequence[Profile]) -> list[str]:
     """Order the corruptions by the share of the clean score that they cost detectors on average.
 
-    Parameters
-    ----------
-    profiles : sequence of Profile
-        One a detector, of one study.
-
-    Returns
-    -------
-    list of str
-        Names, the costliest first, without those of which no detector has a drop.
+    The costliest is first; those of which no detector has a drop are left out.
     """
     names = profiles[0].corruptions
     costs = {name: _mean(profile.drop(name) for profile in profiles) for name in names}
@@ -295,14 +287,7 @@ def costliest(profiles: Sequence[Profile]) -> list[str]:
 
 
 def check_metric(metric: str, result: Result) -> None:
-    """Check that a result has a metric.
-
-    Parameters
-    ----------
-    metric : str
-        Keys of the JSON of a report joined by dots, like ``map.full``.
-    result : mapping
-        As from :meth:`diaghoi.Diagnosis.to_dict`.
+    """Check that a result has a metric: keys of its JSON joined by dots, like ``map.full``.
 
     Raises
     ------
@@ -344,15 +329,7 @@ def _leaves(part: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, fl
 
 
 def metric_title(metric: str, result: Result) -> str:
-    """Name a metric in words, with the classes that it is a mean over.
-
-    Parameters
-    ----------
-    metric : str
-        Its path, ``official.default.full`` for instance.
-    result : mapping
-        A result that has it.
-    """
+    """Name a metric of a result in words, with the classes that it is a mean over."""
     dataset, protocol = text(result, "dataset"), text(result, "protocol", "name")
     parent, _, leaf = metric.rpartition(".")
     if metric in SCENARIOS:

@@ -144,16 +144,10 @@ def diagnose_run(job: Job, asked: Asked) -> dict[str, Any]:
 def compare_to_clean(
     clean: Job, job: Job, labels: tuple[str, str], asked: Asked, exchanges: int
 ) -> list[dict[str, Any]]:
-    """Test whether a detector does differently on corrupted pictures.
+    """Test whether a detector does differently on corrupted pictures, with labels for both.
 
     Parameters
     ----------
-    clean, job : Job
-        Its predictions on clean and on corrupted pictures.
-    labels : tuple of str
-        What the two are called.
-    asked : Asked
-        Seed and confidence.
     exchanges : int
         Resamples, and exchanges of the images.
 

@@ -30,9 +30,8 @@ from diaghoi.robustness.profile import (
     score_paths,
     scores_with,
 )
-from diaghoi.robustness.sentences import sentences, summary, worst
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
-from diaghoi.robustness.tables import overview_table, robustness_tables
+from diaghoi.robustness.tables import overview_table, robustness_tables, sentences, summary, worst
 from diaghoi.robustness.work import Asked
 
 
