@@ -246,7 +246,7 @@ def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison)
                 print_line(console, line)
         return
     width = max(console.width, WIDTH)
-    overview = found.overview(errors=choices.errors)
+    overview = found.comparison(errors=choices.errors, overview=True)
     models = number_of("model", len(overview.models))
     where = overview.subject.removesuffix(f", protocol {overview.protocol}")
     print_line(console, f"{models} on {where}, {found.profiles[0].scope.words}", style="bold")

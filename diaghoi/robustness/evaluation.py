@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
@@ -18,13 +18,7 @@ from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
 from diaghoi.robustness.profile import DEFAULTS, SOFT, Profile, check_metric, metric_title
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.robustness.sweep import Outcomes, Place, sweep
-from diaghoi.robustness.tables import (
-    GROWTH,
-    SCALE,
-    overview_table,
-    robustness_tables,
-    sentences,
-)
+from diaghoi.robustness.tables import SCALE, robustness_tables, sentences
 
 TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
@@ -64,13 +58,15 @@ class Robustness:
     gaps: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def comparison(self, *, errors: bool = False) -> Comparison:
+    def comparison(self, *, errors: bool = False, overview: bool = False) -> Comparison:
         """Lay the tables out, for the writers of :mod:`diaghoi.report`.
 
         Parameters
         ----------
         errors : bool
             With a table for each error: by how much each corruption makes it cost more.
+        overview : bool
+            With one table for the first screen in place of the others.
         """
         results = _labelled(self.profiles)
         return Comparison(
@@ -79,16 +75,10 @@ class Robustness:
             signature=shared_signature(results),
             images=number_of_images(results),
             models=tuple(profile.model for profile in self.profiles),
-            tables=robustness_tables(self.profiles, self.metric, errors=errors),
+            tables=robustness_tables(self.profiles, self.metric, errors=errors, overview=overview),
             caveats=self.caveats,
             notes=(*self.gaps, *self.notes),
         )
-
-    def overview(self, *, errors: bool = False) -> Comparison:
-        """Lay one table out for the first screen, and those of errors where they are asked for."""
-        comparison = self.comparison(errors=errors)
-        growth = (table for table in comparison.tables if table.key.startswith(GROWTH))
-        return replace(comparison, tables=(overview_table(self.profiles, self.metric), *growth))
 
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain Python values: the JSON of ``diaghoi robustness --json``.

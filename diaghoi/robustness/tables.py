@@ -86,7 +86,7 @@ def _keys(severities: Sequence[int], *, errors: bool) -> list[str]:
 
 
 def robustness_tables(
-    profiles: Sequence[Profile], metric: str, *, errors: bool = False
+    profiles: Sequence[Profile], metric: str, *, errors: bool = False, overview: bool = False
 ) -> tuple[Table, ...]:
     """Lay out the tables of a study.
 
@@ -98,6 +98,9 @@ def robustness_tables(
         What they are scored by.
     errors : bool
         With a table for each error.
+    overview : bool
+        In place of all other tables one with what matters first, ``overview``: scores on clean
+        pictures, MRI and CRI, and the MRI of the corruptions that cost most.
 
     Returns
     -------
@@ -107,31 +110,22 @@ def robustness_tables(
         conditions have no score carry a mark.
     """
     keys = _keys(profiles[0].severities, errors=errors)
+    if overview:
+        keys = ["overview", *(key for key in keys if GROWTH in key)]
     return tuple(_table(key, profiles, metric) for key in keys)
-
-
-def overview_table(profiles: Sequence[Profile], metric: str) -> Table:
-    """Lay out what matters first, a row for each detector: ``overview``.
-
-    It has the scores on clean pictures, MRI and CRI, and the MRI of the corruptions that cost most.
-
-    Parameters
-    ----------
-    profiles, metric
-        As for :func:`robustness_tables`.
-    """
-    plain = [replace(each, model=StudyModel(label=each.model.label)) for each in profiles]
-    return _table("overview", plain, metric)
 
 
 def _table(key: str, profiles: Sequence[Profile], metric: str) -> Table:
     """Lay numbers out like those of a comparison; the caption explains the mark if there is any."""
     numbers, remarks = _content(key, profiles, metric)
+    models = [profile.model for profile in profiles]
+    if key == "overview":
+        models = [StudyModel(label=model.label) for model in models]
     cells = [[cell(profile) for _, cell in numbers] for profile in profiles]
     if any(cell.mark for row in cells for cell in row):
         remarks.append(f"{PARTIAL}: over the conditions that there are.")
     return table_of(
-        [profile.model for profile in profiles],
+        models,
         [column for column, _ in numbers],
         cells,
         key=key,

@@ -31,7 +31,7 @@ from diaghoi.robustness.profile import (
     scores_with,
 )
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
-from diaghoi.robustness.tables import overview_table, robustness_tables, sentences, summary, worst
+from diaghoi.robustness.tables import robustness_tables, sentences, summary, worst
 from diaghoi.robustness.work import Asked
 
 
@@ -162,7 +162,7 @@ def test_the_summary_by_hand() -> None:
 
 
 def test_the_overview_by_hand() -> None:
-    table = overview_table([named("A")], BY_HAND.metric)
+    (table,) = robustness_tables([named("A")], BY_HAND.metric, overview=True)
     (row,) = table.rows
     assert row.titles == ("A",)
     shown = {column.key: cell.shown for column, cell in zip(table.columns, row.cells, strict=True)}
@@ -181,7 +181,7 @@ def test_nothing_is_summed_up_without_clean_pictures_and_nothing_lost() -> None:
     results = {condition: each for condition, each in BY_HAND.results.items() if condition != CLEAN}
     profile = profile_of(results)
     assert (summary([profile]), worst([profile]), costliest([profile])) == ("", [], [])
-    table = overview_table([profile], profile.metric)
+    (table,) = robustness_tables([profile], profile.metric, overview=True)
     assert [column.key for column in table.columns][1:] == ["mri", "cri"]
     assert "lost. Over" in table.caption
     same = profile_of({each: result_of(0.5) for each in (CLEAN, Condition("exposure", 1))})
