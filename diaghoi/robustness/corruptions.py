@@ -88,6 +88,7 @@ GROUPS = {
         CorruptionGroup("geometry", "G&S", "Geometry and scene"),
     )
 }
+# By name, in the order of the paper.
 CORRUPTIONS = {
     corruption.name: corruption
     for corruption in (
@@ -113,7 +114,6 @@ CORRUPTIONS = {
         Corruption("geometry", "ZB", "Zoom blur", scenery.zoom_blur),
     )
 }
-"""By name, in the order of the paper."""
 
 
 def find(names: Iterable[str]) -> tuple[Corruption, ...]:

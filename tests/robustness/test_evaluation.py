@@ -388,6 +388,15 @@ def test_gaps_are_named_and_marked(folder: Path) -> None:
     assert marks["B"] == ["‡", "", ""]
 
 
+def test_the_first_detector_may_lack_all_files(folder: Path) -> None:
+    for path in (folder / "A").iterdir():
+        path.unlink()
+    study = read_robustness_study(folder / "study.toml")
+    found = evaluate_study(replace(study, corruptions=("occlusion",)), LocalEngine(1))
+    assert [model["clean"] is None for model in found.to_dict()["models"]] == [True, False]
+    assert summary(found.profiles).startswith("B keeps ")
+
+
 def test_one_severity_has_no_cri(folder: Path) -> None:
     path = folder / "study.toml"
     path.write_text(path.read_text().replace("severities = [1, 5]", "severities = [5]"))
