@@ -35,17 +35,7 @@ LUMA = (0.299, 0.587, 0.114)
 
 
 class CorruptionGroup(NamedTuple):
-    """One of the four groups of the paper.
-
-    Parameters
-    ----------
-    name : str
-        For files and options, such as ``optical``.
-    abbreviation : str
-        Of the paper, such as ``OS``.
-    label : str
-        For tables and figures.
-    """
+    """One of the four groups of the paper: name, abbreviation there, and label in tables."""
 
     name: str
     abbreviation: str
@@ -215,7 +205,7 @@ def generator(seed: int, picture: str, corruption: str) -> np.random.Generator:
     picture : str
         Name of the file, without folders.
     corruption : str
-        Name of the corruption.
+        Its name.
     """
     return seeded(seed, picture, corruption)
 
@@ -228,17 +218,9 @@ def _rounded(values: Array) -> Image:
 
 
 def strength(corruption: str, severity: int, shorter: int) -> dict[str, float]:
-    """Return the parameters of a corruption for a picture, by their names.
+    """Return the parameters of a corruption for a picture of some pixels on its shorter side.
 
-    Parameters
-    ----------
-    corruption : str
-        Its name.
-    severity : int
-        1 to 5.
-    shorter : int
-        Pixels of the shorter side of the picture. Lengths in pixels grow with it, so that a
-        severity looks the same in small and large pictures.
+    Lengths in pixels grow with it, so that a severity looks the same in small and large pictures.
     """
     return {
         parameter: values[severity - 1] * (shorter / REFERENCE if unit == "pixels" else 1)

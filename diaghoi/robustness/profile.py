@@ -44,25 +44,17 @@ Scores = Mapping[str, Sequence[float]]
 
 
 def mean_robustness_index(scores: Scores) -> float | None:
-    """Mean over corruptions of the mean over severities (MRI, equation 1).
+    """Average over corruptions the mean over severities (MRI, equation 1).
 
-    Parameters
-    ----------
-    scores : mapping of sequence of float
-        The scores of each corruption at its severities, in any scale. Corruptions without scores
-        do not count.
-
-    Returns
-    -------
-    float or None
-        In the scale of the scores; None without scores.
+    Scores of each corruption at its severities may have any scale, which the result has as well.
+    Corruptions without scores do not count; without any the index is None.
     """
     means = [statistics.mean(values) for values in scores.values() if values]
     return float(statistics.mean(means)) if means else None
 
 
 def composite_robustness_index(scores: Scores, clean: float | None) -> float | None:
-    """Mean over corruptions of relative score times stability (CRI, equation 2).
+    """Average over corruptions relative score times stability (CRI, equation 2).
 
     A corruption contributes M / M_clean / (ln(1 + sigma) + 1), where M is the mean of its scores
     and sigma their population standard deviation over the severities. Sigma grows with the scale of
@@ -152,9 +144,7 @@ class Profile:
         What the study says about it.
     metric : str
         Path of its score in a result.
-    corruptions : tuple of str
-        Those of the study.
-    severities : tuple of int
+    corruptions, severities : tuple
         Those of the study.
     results : mapping
         Result of each available run, by condition.

@@ -50,7 +50,7 @@ FEW = 3  # corruptions that are left out and named
 
 
 class Condition(NamedTuple):
-    """How the pictures were made worse.
+    """A corruption and its severity.
 
     Parameters
     ----------
@@ -94,7 +94,7 @@ class RobustModel(StudyModel):
 
 
 class Run(NamedTuple):
-    """What one detector predicts under one condition.
+    """The files of one detector under one condition.
 
     Parameters
     ----------
@@ -131,15 +131,7 @@ class Run(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Scope:
-    """The conditions that MRI and CRI of a study are over: all of the paper, or a part of them.
-
-    Parameters
-    ----------
-    corruptions : tuple of str
-        Names of those of the study.
-    severities : tuple of int
-        Those of the study.
-    """
+    """The conditions that MRI and CRI of a study are over: all of the paper, or a part of them."""
 
     corruptions: tuple[str, ...]
     severities: tuple[int, ...]
@@ -260,8 +252,7 @@ def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
     Raises
     ------
     InputError
-        For a file that cannot be read, an unknown or missing key, a value that cannot be used, and
-        labels that appear twice.
+        As :func:`diaghoi.comparison.study.read_study`.
     """
     content, fields = read_study_file(
         path,
