@@ -22,7 +22,7 @@ from diaghoi.comparison.study import Model, Study
 from diaghoi.engines.engine import LocalEngine
 from diaghoi.formats import write
 from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS
+from diaghoi.robustness.corruptions import CORRUPTIONS
 from diaghoi.robustness.evaluation import evaluate_study
 from diaghoi.robustness.simulated import under_corruption
 from diaghoi.robustness.study import read_robustness_study

@@ -31,7 +31,7 @@ from diaghoi.formats import FORMATS
 from diaghoi.oracles import ERRORS
 from diaghoi.plots import FIGURES
 from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS
+from diaghoi.robustness.corruptions import CORRUPTIONS
 
 pytestmark = pytest.mark.skipif(
     not (ROOT / "docs").is_dir(), reason="the manual is not installed with the package"

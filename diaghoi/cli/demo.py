@@ -107,7 +107,7 @@ def _write_detectors(folder: Path, truth: Scenes, rng: np.random.Generator, bar:
 
 def _write_study(folder: Path, truth: Scenes, seed: int, bar: Progress) -> None:
     """Simulate two detectors under every corruption and severity, and describe the study."""
-    from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES
+    from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES
     from diaghoi.robustness.simulated import under_corruption
 
     truth = truth.between(0, min(IMAGES, len(truth)))

@@ -25,7 +25,7 @@ from diaghoi.comparison.selection import names_of
 from diaghoi.data.memory import cores
 from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.datasets import vocabulary as vocabulary_named
-from diaghoi.robustness.corruptions.registry import (
+from diaghoi.robustness.corruptions import (
     CORRUPTIONS,
     GROUPS,
     SEVERITIES,
@@ -117,8 +117,8 @@ class RobustnessOptions(TableOptions):
         """Refuse files that cannot be written, or would overwrite those of the study."""
         inputs = [self.study, study.annotations, study.instances, study.ids]
         for run in study.runs():  # those that cannot be read are reported in the end
-            files = [Path(name) for name in (run.file, run.pairs) if name is not None]
-            inputs += [path for path in files if path.is_file() and os.access(path, os.R_OK)]
+            paths = map(Path, run.files)
+            inputs += [path for path in paths if path.is_file() and os.access(path, os.R_OK)]
         self.check(KINDS, [*inputs, *(study.similarity or ())], STEM)
         outputs.check_folder(self.cache)
 
@@ -127,11 +127,9 @@ class RobustnessOptions(TableOptions):
 def robustness(choices: RobustnessOptions) -> None:
     """Evaluate detectors on corrupted pictures: MRI, CRI, and which errors grow."""
     from diaghoi.robustness.evaluation import evaluate_study
-    from diaghoi.robustness.sentences import every, worst
-    from diaghoi.robustness.store import Store
     from diaghoi.robustness.study import read_robustness_study
-    from diaghoi.robustness.tables import check_names
-    from diaghoi.robustness.work import Asked
+    from diaghoi.robustness.tables import check_names, sentences, worst
+    from diaghoi.robustness.work import Asked, Store
 
     choices.check_settings()
     # What is given on the command line takes the place of what the study says.
@@ -167,7 +165,9 @@ def robustness(choices: RobustnessOptions) -> None:
             )
         found = replace(found, notes=(*located, *found.notes))
         comparison = found.comparison(errors=choices.errors)
-        told = every(found.profiles) if choices.detail else worst(found.profiles)
+        told = worst(found.profiles)
+        if choices.detail:
+            told = [(p.model.label, line) for p in found.profiles for line in sentences(p).values()]
         said = (f"{label}: {line}" for label, line in told)
         texts = choices.texts(replace(comparison, notes=(*said, *comparison.notes)))
         texts |= outputs.as_json(found.to_dict())
@@ -233,7 +233,7 @@ def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison)
     from diaghoi.data.protocol import short_signature
     from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
     from diaghoi.report.text import GAP, MARKS
-    from diaghoi.robustness.sentences import sentences, worst
+    from diaghoi.robustness.tables import sentences, summary, worst
 
     console = Console(highlight=False)
     if choices.table or choices.columns or choices.detail:
@@ -246,12 +246,12 @@ def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison)
                 print_line(console, line)
         return
     width = max(console.width, WIDTH)
-    overview = found.overview(errors=choices.errors)
+    overview = found.comparison(errors=choices.errors, overview=True)
     models = number_of("model", len(overview.models))
     where = overview.subject.removesuffix(f", protocol {overview.protocol}")
     print_line(console, f"{models} on {where}, {found.profiles[0].scope.words}", style="bold")
-    if found.summary:
-        print_line(console, found.summary)
+    if kept := summary(found.profiles):
+        print_line(console, kept)
     for mark in (*found.caveats, *found.gaps)[:MARKS]:
         for line in folded(f"! {mark}", width, 2):
             print_line(console, line)

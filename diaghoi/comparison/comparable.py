@@ -77,6 +77,13 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     return (*covered, *(caveat for caveat in found if caveat))
 
 
+def number_of_images(results: Sequence[Result]) -> int | None:
+    """Return the number of images of some results; None where it is not the same for all."""
+    numbers = {figure(result, "counts", "images") for result in results}
+    number = numbers.pop() if len(numbers) == 1 else None
+    return None if number is None else int(number)
+
+
 def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:
     """Collect the notes of some results; each says whose it is, unless it is all of theirs."""
     said = [(str(result.get("label")), dict.fromkeys(notes_of(result))) for result in results]

@@ -10,7 +10,12 @@ from typing import Any
 import numpy as np
 
 from diaghoi._version import __version__
-from diaghoi.comparison.comparable import check_comparable, shared_notes, shared_signature
+from diaghoi.comparison.comparable import (
+    check_comparable,
+    number_of_images,
+    shared_notes,
+    shared_signature,
+)
 from diaghoi.comparison.explained import (
     ExplainedDifference,
     explained,
@@ -18,7 +23,7 @@ from diaghoi.comparison.explained import (
     shares_table,
 )
 from diaghoi.comparison.figures import comparison_tables
-from diaghoi.comparison.results import Result, classes_in, figure, leaving, text
+from diaghoi.comparison.results import Result, classes_in, leaving, text
 from diaghoi.comparison.slice_tables import slice_tables
 from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.study import StudyModel, check_models
@@ -383,13 +388,11 @@ def compare(
         raise InputError("explain: a saved result does not keep its predictions; give diagnoses")
     caveats = check_comparable(results)
     first = results[0]
-    images = {figure(result, "counts", "images") for result in results}
-    number = images.pop() if len(images) == 1 else None
     comparison = Comparison(
         dataset=text(first, "dataset"),
         protocol=text(first, "protocol", "name"),
         signature=shared_signature(results),
-        images=None if number is None else int(number),
+        images=number_of_images(results),
         models=models,
         tables=comparison_tables(models, results),
         caveats=caveats,

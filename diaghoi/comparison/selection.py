@@ -117,8 +117,8 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     lacking = [name for name in names if all(name in part.lacking for part in parts)]
     for name in lacking:
         # That of the slices that stand out, for example, where none does.
-        if not _meant(name, TABLES):
-            raise _unknown(
+        if not meant(name, TABLES):
+            raise unknown_table(
                 name, _titles(table for part in comparison.parts for table in _all(part))
             )
     for name in wanted:
@@ -170,11 +170,12 @@ def check_table_names(names: Iterable[str]) -> None:
     for name in names_of(names):
         # Behind the heading may stand the name of a split or of a protocol.
         begun = any(f"{_spelt(name)} ".startswith(f"{_spelt(each)} ") for each in _names(TABLES))
-        if not begun and not _meant(name, TABLES):
-            raise _unknown(name, TABLES)
+        if not begun and not meant(name, TABLES):
+            raise unknown_table(name, TABLES)
 
 
-def _unknown(name: str, titles: Mapping[str, str]) -> InputError:
+def unknown_table(name: str, titles: Mapping[str, str]) -> InputError:
+    """Say that there is no table of a name, and which there are, by their keys."""
     return InputError(
         f"--table '{name}': there is no such table{close_matches(name, _names(titles))}; give some "
         f"of {', '.join(dict.fromkeys(titles.values()))}, or one with {BESIDE} behind it"
@@ -194,7 +195,7 @@ def _names(titles: Mapping[str, str]) -> list[str]:
     return list(dict.fromkeys([*titles.values(), *titles]))
 
 
-def _meant(name: str, titles: Mapping[str, str]) -> list[str]:
+def meant(name: str, titles: Mapping[str, str]) -> list[str]:
     """Find the keys of the tables that a name means, by key and title of each."""
     spelt = _spelt(name).removesuffix(_spelt(BESIDE)).rstrip()
     names = {key: (_spelt(key), _spelt(title)) for key, title in titles.items()}
@@ -226,9 +227,9 @@ def _chosen(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> _C
     for name in names:
         wide = _spelt(name).endswith(_spelt(BESIDE))
         rows = (each for each in everything if not wide or each.heads[0] == "Model")
-        meant = _meant(name, _titles(rows))
-        (beside if wide else alone).update(meant)
-        lacking += [] if meant else [name]
+        keys = meant(name, _titles(rows))
+        (beside if wide else alone).update(keys)
+        lacking += [] if keys else [name]
     tables = [table for table in everything if table.key in alone] if names else [*part.tables]
     tables += [
         _by_data_set(part, table, whole=bool(wanted)) for table in everything if table.key in beside
@@ -290,10 +291,10 @@ def _places(table: Table, name: str) -> list[int]:
     )
     if found:
         return found
-    if _meant(name, _titles([table])):
+    if meant(name, _titles([table])):
         return list(range(len(table.columns)))
     of_table, dot, rest = name.partition(".")
-    return _places(table, rest) if dot and _meant(of_table, _titles([table])) else []
+    return _places(table, rest) if dot and meant(of_table, _titles([table])) else []
 
 
 def _all(part: Comparison) -> list[Table]:

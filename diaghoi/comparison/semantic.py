@@ -4,7 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from diaghoi.comparison.comparable import check_comparable, shared_notes, shared_signature
+from diaghoi.comparison.comparable import (
+    check_comparable,
+    number_of_images,
+    shared_notes,
+    shared_signature,
+)
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.results import Result, figure, part, text
 from diaghoi.comparison.study import StudyModel
@@ -52,13 +57,11 @@ def compare_semantic(results: Sequence[Result], models: Sequence[StudyModel]) ->
     without = [str(result["label"]) for result in results if not _scored(result)]
     if 0 < len(without) < len(results):
         caveats.append(f"of models without scores, all predictions count ({', '.join(without)})")
-    images = {figure(result, "counts", "images") for result in results}
-    number = images.pop() if len(images) == 1 else None
     return Comparison(
         dataset=text(results[0], "dataset"),
         protocol=text(results[0], "protocol", "name"),
         signature=shared_signature(results),
-        images=None if number is None else int(number),
+        images=number_of_images(results),
         models=tuple(models),
         tables=(_table(models, results),),
         caveats=tuple(caveats),

@@ -20,8 +20,7 @@ from diaghoi.plots.figures.outcome_panel import outcome_panel
 from diaghoi.plots.labels import model_names
 from diaghoi.plots.style import SINGLE_COLUMN, paper, save
 from diaghoi.report.case_pictures import FoundPictures
-from diaghoi.robustness.corruptions.apply import corrupt, generator
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
+from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES, corrupt, find, generator
 
 Model = tuple[Diagnosis, Scenes, Scenes]
 """A diagnosis, and the annotations and predictions that it is of."""

@@ -1,28 +1,43 @@
 """Corrupt all pictures of a folder.
 
 Results are ``OUT/<corruption>/<severity>/<picture>``, with the names of the clean pictures, so that
-a detector runs on each severity as on the clean pictures.
+a detector runs on each severity as on the clean pictures. ``OUT/corruptions.json`` records how they
+were made, so that a run that resumes does not mix seeds or strengths.
 """
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
+from importlib.metadata import PackageNotFoundError, version
 from multiprocessing import get_context
 from pathlib import Path
 from stat import S_ISREG
+from typing import Any
 
+from diaghoi._version import __version__
+from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError
-from diaghoi.formats.output import remove_leftovers
+from diaghoi.formats.output import remove_leftovers, replacing
 from diaghoi.formats.pictures import SUFFIXES, read_picture, write_picture
-from diaghoi.robustness.corruptions.apply import corrupt, generator
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
-from diaghoi.robustness.libraries import opencv
-from diaghoi.robustness.resuming import claim
+from diaghoi.robustness.corruptions import (
+    CORRUPTIONS,
+    SEVERITIES,
+    corrupt,
+    find,
+    generator,
+    strengths_digest,
+)
+from diaghoi.robustness.pixels import opencv
+
+RECORD = "corruptions.json"
+LIBRARIES = ("numpy", "opencv-python-headless", "opencv-python", "pillow")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -46,26 +61,6 @@ class CorruptedFolder:
     kept: int
     damaged: dict[str, str]
     notes: tuple[str, ...]
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Job:
-    """What to make from every picture."""
-
-    images: Path
-    out: Path
-    corruptions: tuple[str, ...]
-    severities: tuple[int, ...]
-    seed: int
-
-
-@dataclass(frozen=True, kw_only=True)
-class _PictureOutcome:
-    """What was made from one picture."""
-
-    written: int
-    kept: int
-    problem: str = ""
 
 
 def corrupt_folder(
@@ -114,34 +109,31 @@ def corrupt_folder(
         lies with the pictures or was made in another way, where nothing can be written, or where
         a library is missing.
     """
-    job = _Job(
-        images=images,
-        out=out,
-        corruptions=tuple(each.name for each in find(corruptions)),
-        severities=_checked(severities),
-        seed=seed,
-    )
+    levels = sorted(set(severities))
+    conditions = [(each.name, level) for each in find(corruptions) for level in levels]
+    unknown = [level for level in levels if level not in SEVERITIES]
+    if unknown or not levels:
+        raise InputError(f"severity {unknown[0] if unknown else 'none'}: give some of 1 to 5")
     if workers < 1:
         raise InputError(f"{workers} workers: give 1 or more")
     opencv()
     names = picture_names(images)
-    folders = [out / name / str(each) for name in job.corruptions for each in job.severities]
+    folders = [out / name / str(level) for name, level in conditions]
     _check_apart(images, out, folders)
-    notes = claim(out, seed, folders)
+    notes = _claim(out, seed, folders)
     # Other programs could mistake the unfinished files of killed runs for pictures.
     remove_leftovers(path for folder in folders for path in folder.rglob(".*"))
     written, kept = 0, 0
     damaged: dict[str, str] = {}
-    for name, done in zip(
-        names, _each(partial(_corrupt_picture, job), names, workers), strict=True
-    ):
-        written, kept = written + done.written, kept + done.kept
-        if done.problem:
-            damaged[name] = done.problem
+    work = partial(_corrupt_picture, images, out, conditions, seed)
+    for name, (new, old, problem) in zip(names, _outcomes(work, names, workers), strict=True):
+        written, kept = written + new, kept + old
+        if problem:
+            damaged[name] = problem
         if progress is not None:
             progress(1)
     return CorruptedFolder(
-        pictures=len(names), written=written, kept=kept, damaged=damaged, notes=tuple(notes)
+        pictures=len(names), written=written, kept=kept, damaged=damaged, notes=notes
     )
 
 
@@ -166,14 +158,6 @@ def picture_names(folder: Path) -> list[str]:
     return names
 
 
-def _checked(severities: Iterable[int]) -> tuple[int, ...]:
-    chosen = set(severities)
-    unknown = sorted(chosen - set(SEVERITIES))
-    if unknown or not chosen:
-        raise InputError(f"severity {unknown[0] if unknown else 'none'}: give some of 1 to 5")
-    return tuple(sorted(chosen))
-
-
 def _check_apart(images: Path, out: Path, folders: Sequence[Path]) -> None:
     """Refuse to write into the folder of pictures, or to read from an output folder."""
     source = Path(os.path.realpath(images))
@@ -184,19 +168,86 @@ def _check_apart(images: Path, out: Path, folders: Sequence[Path]) -> None:
             raise InputError(f"{images}: lies in {folder}, which is written; give another folder")
 
 
-def _each(
-    function: Callable[[str], _PictureOutcome], names: Sequence[str], workers: int
-) -> Iterator[_PictureOutcome]:
+def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
+    """Record how pictures are made, or check the record; return notes on harmless differences."""
+    file = out / RECORD
+    record = {
+        "seed": seed,
+        "strengths": strengths_digest(),
+        "diaghoi": __version__,
+        "libraries": _libraries(),
+    }
+    if file.is_file():
+        return _compared(file, record)
+    for folder in folders:
+        if folder.exists():
+            raise InputError(
+                f"{folder}: exists, and {file} does not say how it was made; give another folder"
+            )
+    try:
+        out.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"{out}: cannot be made: {error.strerror}; give another folder") from error
+    with replacing(file) as temporary:
+        temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+    return ()
+
+
+def _compared(file: Path, record: dict[str, Any]) -> tuple[str, ...]:
+    try:
+        before = json.loads(ordinary(file).read_text(encoding="utf-8"))
+    except (ValueError, OSError) as error:
+        raise InputError(
+            f"{file}: cannot be read ({error}); remove it together with the pictures beside it"
+        ) from None
+    if not (isinstance(before, dict) and {"seed", "strengths"} <= before.keys()):
+        raise InputError(f"{file}: is not a record of corrupted pictures; give another folder")
+    if before["seed"] != record["seed"]:
+        raise InputError(
+            f"{file.parent}: was made with seed {before['seed']}; give --seed "
+            f"{before['seed']}, or another folder"
+        )
+    if before["strengths"] != record["strengths"]:
+        raise InputError(
+            f"{file.parent}: was made with other strengths, by version {before.get('diaghoi')}; "
+            "give another folder"
+        )
+    if before.get("libraries") == record["libraries"]:
+        return ()
+    begun, now = (_listed(each.get("libraries")) for each in (before, record))
+    return (
+        f"{file.parent} was begun with {begun}, and goes on with {now}: pictures made from now on "
+        "can differ a little",
+    )
+
+
+def _libraries() -> dict[str, str]:
+    versions = {}
+    for name in LIBRARIES:
+        with suppress(PackageNotFoundError):  # only one of the two builds of OpenCV is installed
+            versions[name] = version(name)
+    return versions
+
+
+def _listed(libraries: Any) -> str:
+    if not isinstance(libraries, dict):
+        return "unknown libraries"
+    return ", ".join(f"{name} {number}" for name, number in libraries.items())
+
+
+def _outcomes(
+    work: Callable[[str], tuple[int, int, str]], names: Sequence[str], workers: int
+) -> Iterator[tuple[int, int, str]]:
     """Yield the outcome of each picture in order, computed by several processes."""
     if min(workers, len(names)) == 1:
-        yield from map(function, names)
+        yield from map(work, names)
         return
     # Spawned, not forked: forked processes could inherit locks held by threads of OpenCV.
     pool = ProcessPoolExecutor(
-        min(workers, len(names)), mp_context=get_context("spawn"), initializer=_prepare
+        min(workers, len(names)), mp_context=get_context("spawn"), initializer=_use_one_thread
     )
     try:
-        yield from pool.map(function, names)
+        yield from pool.map(work, names)
     except BrokenProcessPool:
         raise InputError(
             "a worker process was ended from outside, perhaps for want of memory; run it again "
@@ -206,33 +257,30 @@ def _each(
         pool.shutdown(cancel_futures=True)
 
 
-def _prepare() -> None:
-    """Restrict OpenCV to one thread per worker."""
+def _use_one_thread() -> None:
     opencv().setNumThreads(1)
 
 
-def _corrupt_picture(job: _Job, name: str) -> _PictureOutcome:
-    """Make all missing results of one picture."""
-    source = job.images / name
-    targets = {
-        (corruption, severity): job.out / corruption / str(severity) / name
-        for corruption in job.corruptions
-        for severity in job.severities
-    }
-    missing = {key: path for key, path in targets.items() if not _is_newer(path, source)}
+def _corrupt_picture(
+    images: Path, out: Path, conditions: Sequence[tuple[str, int]], seed: int, name: str
+) -> tuple[int, int, str]:
+    """Make what is missing of one picture; return how many were written and kept, and a problem."""
+    source = images / name
+    targets = {(which, level): out / which / str(level) / name for which, level in conditions}
+    missing = {place: path for place, path in targets.items() if not _is_newer(path, source)}
     kept = len(targets) - len(missing)
     if not missing:
-        return _PictureOutcome(written=0, kept=kept)
+        return 0, kept, ""
     try:
         picture = read_picture(source)
     except InputError as error:
-        return _PictureOutcome(written=0, kept=kept, problem=str(error))
+        return 0, kept, str(error)
     for (corruption, severity), path in missing.items():
-        rng = generator(job.seed, source.name, corruption)
+        rng = generator(seed, source.name, corruption)
         worse = corrupt(picture.image, corruption, severity, rng=rng)
         path.parent.mkdir(parents=True, exist_ok=True)
         write_picture(path, replace(picture, image=worse))
-    return _PictureOutcome(written=len(missing), kept=kept)
+    return len(missing), kept, ""
 
 
 def _is_newer(target: Path, source: Path) -> bool:

@@ -1,26 +1,24 @@
-"""A robustness study from its files to its figures: :func:`evaluate_study` and its result."""
+"""A robustness study from its files to its numbers: :func:`evaluate_study` and its result."""
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 from diaghoi._version import __version__
-from diaghoi.comparison.comparable import check_comparable, shared_signature
+from diaghoi.comparison.comparable import check_comparable, number_of_images, shared_signature
 from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.results import Result, figure, notes_of, text
+from diaghoi.comparison.results import Result, notes_of, text
 from diaghoi.engines.engine import Engine
 from diaghoi.exceptions import some_of
 from diaghoi.oracles import ERRORS
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
-from diaghoi.robustness.metric import SOFT, check_metric, default_metric, metric_title
-from diaghoi.robustness.profile import Profile
-from diaghoi.robustness.sentences import sentences, summary
+from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
+from diaghoi.robustness.profile import DEFAULTS, SOFT, Profile, check_metric, metric_title
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
-from diaghoi.robustness.sweep import Outcomes, sweep
-from diaghoi.robustness.tables import GROWTH, SCALE, overview_table, robustness_tables
+from diaghoi.robustness.sweep import Outcomes, Place, sweep
+from diaghoi.robustness.tables import SCALE, robustness_tables, sentences
 
 TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
@@ -32,7 +30,7 @@ INTERVALS = ("resamples", "seed", "confidence", "method")
 
 @dataclass(frozen=True, kw_only=True)
 class Robustness:
-    """How detectors do on corrupted pictures.
+    """The scores of detectors on corrupted pictures, and what a reader has to know of them.
 
     Parameters
     ----------
@@ -45,9 +43,9 @@ class Robustness:
     failed : tuple of (Run, str)
         Runs whose file cannot be used, and why.
     caveats : tuple of str
-        What keeps the figures from being comparable.
+        What keeps the numbers from being comparable.
     gaps : tuple of str
-        What is missing, and which figures it leaves undefined.
+        What is missing, and which numbers it leaves undefined.
     notes : tuple of str
         What else a reader has to know.
     """
@@ -60,46 +58,30 @@ class Robustness:
     gaps: tuple[str, ...]
     notes: tuple[str, ...]
 
-    def comparison(self, *, errors: bool = False) -> Comparison:
+    def comparison(self, *, errors: bool = False, overview: bool = False) -> Comparison:
         """Lay the tables out, for the writers of :mod:`diaghoi.report`.
 
         Parameters
         ----------
         errors : bool
             With a table for each error: by how much each corruption makes it cost more.
+        overview : bool
+            With one table for the first screen in place of the others.
         """
-        results = [
-            {**result, "label": f"{profile.model.label}, {condition.title}"}
-            for profile in self.profiles
-            for condition, result in profile.results.items()
-        ]
-        images = {figure(each, "counts", "images") for each in results}
-        number = images.pop() if len(images) == 1 else None
+        results = _labelled(self.profiles)
         return Comparison(
             dataset=text(results[0], "dataset"),
             protocol=text(results[0], "protocol", "name"),
             signature=shared_signature(results),
-            images=None if number is None else int(number),
+            images=number_of_images(results),
             models=tuple(profile.model for profile in self.profiles),
-            tables=robustness_tables(self.profiles, self.metric, errors=errors),
+            tables=robustness_tables(self.profiles, self.metric, errors=errors, overview=overview),
             caveats=self.caveats,
             notes=(*self.gaps, *self.notes),
         )
 
-    def overview(self, *, errors: bool = False) -> Comparison:
-        """Lay one table out for the first screen, and those of errors where they are asked for."""
-        comparison = self.comparison(errors=errors)
-        growth = (table for table in comparison.tables if table.key.startswith(GROWTH))
-        first = overview_table(self.profiles, self.metric)
-        return replace(comparison, tables=(first, *growth))
-
-    @property
-    def summary(self) -> str:
-        """How much detectors keep of their clean score, in one or two sentences."""
-        return summary(self.profiles)
-
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain Python values: the JSON of ``diaghoi robustness --json``.
+        """Return all numbers as plain Python values: the JSON of ``diaghoi robustness --json``.
 
         Returns
         -------
@@ -125,8 +107,7 @@ class Robustness:
             ``notes``. Scores, MRI, ΔmAP and shares are fractions.
         """
         compared = self.comparison(errors=True).to_dict()
-        first = self.profiles[0]
-        result = next(iter(first.results.values()))
+        first, result = self.profiles[0], _labelled(self.profiles)[0]
         made = {key: result[key] for key in ("measure", "similarity") if self.metric in SOFT}
         if "bootstrap" in result:
             made["bootstrap"] = {key: result["bootstrap"][key] for key in INTERVALS}
@@ -158,7 +139,7 @@ class Robustness:
 def evaluate_study(
     study: RobustnessStudy, engine: Engine, *, metric: str | None = None, **choices: Any
 ) -> Robustness:
-    """Diagnose all runs of a study and see how robust its detectors are.
+    """Diagnose all runs of a study and measure how robust its detectors are.
 
     Parameters
     ----------
@@ -177,14 +158,10 @@ def evaluate_study(
     InputError
         Where the annotations or the metric cannot be used, and where no file can.
     """
-
-    def check(result: Mapping[str, Any]) -> None:
-        if metric is not None:
-            check_metric(metric, result)
-
+    check = None if metric is None else partial(check_metric, metric)
     outcomes = sweep(study, engine, check=check, **choices)
     first = next(iter(outcomes.results.values()))
-    chosen = metric or default_metric(text(first, "dataset"))
+    chosen = metric or DEFAULTS.get(text(first, "dataset"), "map.full")
     profiles = tuple(
         Profile(
             model=model,
@@ -196,29 +173,35 @@ def evaluate_study(
         )
         for model in study.models
     )
-    protocol = text(first, "protocol", "name")
-    labelled = [
-        {**result, "label": f"{label}, {condition.title}"}
-        for (label, condition), result in outcomes.results.items()
-    ]
+    results = _labelled(profiles)
     return Robustness(
         metric=chosen,
         profiles=profiles,
         missing=outcomes.missing,
         failed=outcomes.failed,
-        caveats=check_comparable(labelled),
+        caveats=check_comparable(results),
         gaps=_gaps(study, outcomes),
         notes=(
             *outcomes.notes,
-            f"mAP, ΔmAP and shares of errors are those of protocol {protocol}",
+            "mAP, ΔmAP and shares of errors are those of protocol "
+            + text(first, "protocol", "name"),
             *((TESTS,) if outcomes.tests else ()),
-            *_notes(labelled),
+            *_notes(results),
         ),
     )
 
 
-def _of(found: Mapping[tuple[str, Condition], Any], label: str) -> dict[Condition, Any]:
-    return {condition: value for (owner, condition), value in found.items() if owner == label}
+def _of(outcomes: Mapping[Place, Any], label: str) -> dict[Condition, Any]:
+    return {condition: value for (owner, condition), value in outcomes.items() if owner == label}
+
+
+def _labelled(profiles: Sequence[Profile]) -> list[Result]:
+    """List the results of all runs, labelled with detector and condition."""
+    return [
+        {**result, "label": f"{profile.model.label}, {condition.title}"}
+        for profile in profiles
+        for condition, result in profile.results.items()
+    ]
 
 
 def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> tuple[str, ...]:
@@ -237,21 +220,20 @@ def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> tuple[str, ...]:
                 f"{model.label}: without predictions on clean pictures CRI, drops and the growth "
                 "of errors are undefined"
             )
-    notes += [
-        f"{run.label}, {run.condition.title}: left out: {why}" for run, why in outcomes.failed
-    ]
-    return tuple(notes)
+    return (*notes, *(f"{run.title}: left out: {why}" for run, why in outcomes.failed))
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
     """Collect the notes of all runs; each says of how many it is."""
-    counts = Counter(note for result in results for note in dict.fromkeys(notes_of(result)))
-    first = {note: r["label"] for r in reversed(results) for note in notes_of(r)}
+    runs: dict[str, list[Any]] = {}
+    for result in results:
+        for note in dict.fromkeys(notes_of(result)):
+            runs.setdefault(note, []).append(result["label"])
     return [
         note
-        if count == len(results)
-        else f"{note} ({count} of {len(results)} runs, {first[note]} for instance)"
-        for note, count in counts.items()
+        if len(of) == len(results)
+        else f"{note} ({len(of)} of {len(results)} runs, {of[0]} for instance)"
+        for note, of in runs.items()
     ]
 
 
@@ -271,10 +253,13 @@ def _model(profile: Profile) -> dict[str, Any]:
         "clean": profile.clean,
         "indices": {
             "all": profile.index().to_dict(),
-            "groups": {name: index.to_dict() for name, index in profile.groups().items()},
+            "groups": {
+                group: profile.index(members).to_dict()
+                for group, members in profile.groups().items()
+            },
             "corruptions": {name: profile.index([name]).to_dict() for name in names},
             "severities": {
-                str(each): profile.at_severity(each).to_dict() for each in profile.severities
+                str(each): profile.index(severities=[each]).to_dict() for each in profile.severities
             },
         },
         "drops": {name: profile.drop(name) for name in names},

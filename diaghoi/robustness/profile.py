@@ -1,20 +1,137 @@
-"""One detector under every condition: its scores, indices, and the growth of its errors."""
+"""The scores of a detector under every condition: its metric, MRI and CRI, and growth of errors.
+
+MRI and CRI are the indices of the RoHOI paper (equations 1 and 2). The metric is any score of the
+report.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from diaghoi.comparison.results import Result, error_count, figure
+from diaghoi.comparison.results import Result, error_count, figure, text
+from diaghoi.comparison.semantic import FIGURES, similarity_tables
 from diaghoi.comparison.study import StudyModel
+from diaghoi.data.vocabulary import VOCABULARIES
+from diaghoi.evaluation.means import TITLES
+from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
-from diaghoi.robustness.indices import Index, index_of
-from diaghoi.robustness.metric import score_of
-from diaghoi.robustness.scope import Scope
-from diaghoi.robustness.study import CLEAN, Condition
+from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
+from diaghoi.robustness.study import CLEAN, Condition, Scope
 from diaghoi.statistics.significance import Difference
+
+# The metric of the RoHOI paper; on other data sets mAP under the protocol.
+DEFAULTS = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}
+# Sections and keys of a result whose numbers are not scores: higher is not better.
+NOT_SCORES = ("counts", "errors", "intervals", "bootstrap", "measure", "similarity")
+NOT_SCORE_KEYS = ("per_image", "delta_map", "pairs", "negatives")
+SCENARIOS = ("official.scenario_1.ap", "official.scenario_2.ap")
+OFFICIAL = {"official.default": "Default", "official.known_object": "Known Object"}
+SHOWN = {
+    "ap": "AP",
+    "ap_without_point": "AP without point",
+    "official.scenario_1.ap": "Scenario 1",
+    "official.scenario_2.ap": "Scenario 2",
+}
+SOFT = {path: FIGURES[path] for path in ("soft_map", "mf1")}
+"""Scores by tables of similarity, whatever the protocol says of AP."""
+DELTA = "oracles.{}.delta_map.full"
+"""Path of the ΔmAP of an error."""
+Scores = Mapping[str, Sequence[float]]
+
+
+def mean_robustness_index(scores: Scores) -> float | None:
+    """Average over corruptions the mean over severities (MRI, equation 1).
+
+    Scores of each corruption at its severities may have any scale, which the result has as well.
+    Corruptions without scores do not count; without any the index is None.
+    """
+    means = [statistics.mean(values) for values in scores.values() if values]
+    return float(statistics.mean(means)) if means else None
+
+
+def composite_robustness_index(scores: Scores, clean: float | None) -> float | None:
+    """Average over corruptions relative score times stability (CRI, equation 2).
+
+    A corruption contributes M / M_clean / (ln(1 + sigma) + 1), where M is the mean of its scores
+    and sigma their population standard deviation over the severities. Sigma grows with the scale of
+    the scores, so the index depends on it.
+
+    Parameters
+    ----------
+    scores : mapping of sequence of float
+        As for :func:`mean_robustness_index`, in percent, as in the paper.
+    clean : float or None
+        The score without corruption, in percent.
+
+    Returns
+    -------
+    float or None
+        1 if all scores equal the clean one; None without a positive clean score, or without scores.
+    """
+    terms = [
+        statistics.mean(values) / clean / (math.log1p(statistics.pstdev(values)) + 1)
+        for values in scores.values()
+        if values and clean
+    ]
+    return float(statistics.mean(terms)) if terms else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Index:
+    """The indices of some conditions.
+
+    Parameters
+    ----------
+    mri : float or None
+        A fraction; None if no condition has a score.
+    cri : float or None
+        Over the corruptions with scores at several severities; None without such, and without a
+        positive clean score.
+    conditions, of : int
+        Number of conditions with a score, and number of conditions of the study.
+    """
+
+    mri: float | None
+    cri: float | None
+    conditions: int
+    of: int
+
+    @property
+    def partial(self) -> bool:
+        """Whether some condition has no score."""
+        return self.conditions < self.of
+
+    def to_dict(self) -> dict[str, float | int | bool | None]:
+        """All values as plain Python."""
+        return asdict(self) | {"partial": self.partial}
+
+
+def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) -> Index:
+    """Compute both indices over the available scores.
+
+    A corruption with a single score does not enter CRI: its deviation of 0 would count as perfectly
+    stable, although nothing is known of its stability.
+
+    Parameters
+    ----------
+    scores : mapping of sequence of float or None
+        Fractions, one per severity for each corruption; None for a missing score.
+    clean : float or None
+        The score without corruption, a fraction.
+    """
+    known = {name: [each for each in row if each is not None] for name, row in scores.items()}
+    percent = {name: [100 * each for each in row] for name, row in known.items() if len(row) > 1}
+    whole = None if clean is None else 100 * clean
+    return Index(
+        mri=mean_robustness_index(known),
+        cri=composite_robustness_index(percent, whole),
+        conditions=sum(map(len, known.values())),
+        of=sum(map(len, scores.values())),
+    )
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -27,9 +144,7 @@ class Profile:
         What the study says about it.
     metric : str
         Path of its score in a result.
-    corruptions : tuple of str
-        Those of the study.
-    severities : tuple of int
+    corruptions, severities : tuple
         Those of the study.
     results : mapping
         Result of each available run, by condition.
@@ -50,33 +165,40 @@ class Profile:
         return Scope(corruptions=self.corruptions, severities=self.severities)
 
     @property
+    def conditions(self) -> list[Condition]:
+        """Those with a result, clean pictures first."""
+        conditions = [CLEAN, *(each for name in self.corruptions for each in self._of(name))]
+        return [each for each in conditions if each in self.results]
+
+    @property
     def clean(self) -> float | None:
         """The score on clean pictures, a fraction."""
         return self.score(CLEAN)
 
     def score(self, condition: Condition) -> float | None:
         """Return the score under a condition, None if there is none."""
-        result = self.results.get(condition)
-        return None if result is None else score_of(self.metric, result)
+        return self.number(condition, self.metric)
 
-    def index(self, corruptions: Iterable[str] | None = None) -> Index:
-        """Return MRI and CRI over some corruptions, by default all of the study."""
-        chosen = self.corruptions if corruptions is None else corruptions
-        scores = {name: [self.score(each) for each in self._of(name)] for name in chosen}
+    def number(self, condition: Condition, path: str) -> float | None:
+        """Look up a number of the result of a condition by its path, None if there is none."""
+        return figure(self.results.get(condition, {}), *path.split("."))
+
+    def index(
+        self, corruptions: Iterable[str] | None = None, severities: Iterable[int] | None = None
+    ) -> Index:
+        """Return MRI and CRI over some corruptions and severities, by default all of the study."""
+        names = self.corruptions if corruptions is None else corruptions
+        levels = self.severities if severities is None else tuple(severities)
+        scores = {name: [self.score(Condition(name, n)) for n in levels] for name in names}
         return index_of(scores, self.clean)
 
-    def groups(self) -> dict[str, Index]:
-        """Return the indices of each group that the study has corruptions of."""
+    def groups(self) -> dict[str, list[str]]:
+        """Return the corruptions of each group that the study has some of."""
         members = {
             group: [name for name in self.corruptions if CORRUPTIONS[name].group == group]
             for group in GROUPS
         }
-        return {group: self.index(names) for group, names in members.items() if names}
-
-    def at_severity(self, severity: int) -> Index:
-        """Return MRI at one severity. CRI, which needs several severities, is undefined."""
-        scores = {name: [self.score(Condition(name, severity))] for name in self.corruptions}
-        return index_of(scores, self.clean)
+        return {group: names for group, names in members.items() if names}
 
     def drop(self, corruption: str) -> float | None:
         """Return the share of the clean score that a corruption costs, on average."""
@@ -85,35 +207,37 @@ class Profile:
 
     def delta(self, condition: Condition, error: str) -> float | None:
         """Return the ΔmAP (full) of an error under a condition, a fraction."""
-        result = self.results.get(condition)
-        return None if result is None else figure(result, "oracles", error, "delta_map", "full")
+        return self.number(condition, DELTA.format(error))
 
     def share(self, condition: Condition, error: str) -> float | None:
         """Return the share of an error among predictions, or of misses among annotations."""
-        result = self.results.get(condition)
-        found = None if result is None else error_count(result, error)
-        return None if found is None or not found[1] else found[0] / found[1]
+        if condition not in self.results:
+            return None
+        part, whole = error_count(self.results[condition], error) or (0, 0)
+        return part / whole if whole else None
+
+    def change(self, condition: Condition, path: str) -> float | None:
+        """Return by how much a number exceeds that on clean pictures."""
+        here, clean = self.number(condition, path), self.number(CLEAN, path)
+        return None if here is None or clean is None else here - clean
 
     def growth(self, condition: Condition, error: str) -> float | None:
-        """Return by how much the ΔmAP of an error exceeds that on clean pictures."""
-        here, clean = self.delta(condition, error), self.delta(CLEAN, error)
-        return None if here is None or clean is None else here - clean
+        """Return :meth:`change` of the ΔmAP of an error."""
+        return self.change(condition, DELTA.format(error))
 
     def mean_growth(self, corruption: str, error: str) -> float | None:
         """Return the mean of :meth:`growth` over the available severities."""
-        grown = [self.growth(each, error) for each in self._of(corruption)]
-        known = [each for each in grown if each is not None]
-        return sum(known) / len(known) if known else None
+        return _mean(self.growth(each, error) for each in self._of(corruption))
 
-    def strongest(self, corruption: str) -> Condition | None:
-        """Return the highest severity of a corruption with a result."""
-        known = [each for each in self._of(corruption) if each in self.results]
-        return known[-1] if known else None
+    def strongest(self) -> dict[str, Condition]:
+        """Return the highest severity of each corruption with a result, if clean pictures have."""
+        if CLEAN not in self.results:
+            return {}
+        return {each.corruption: each for each in self.conditions if each != CLEAN}
 
     def cells(self) -> list[dict[str, Any]]:
         """Return the values of every available condition, as plain Python."""
-        conditions = (CLEAN, *(each for name in self.corruptions for each in self._of(name)))
-        return [self._cell(each) for each in conditions if each in self.results]
+        return [self._cell(each) for each in self.conditions]
 
     def _of(self, corruption: str) -> list[Condition]:
         return [Condition(corruption, each) for each in self.severities]
@@ -124,7 +248,7 @@ class Profile:
             "corruption": condition.corruption or None,
             "severity": condition.severity,
             "score": self.score(condition),
-            "map": figure(result, "map", "full"),
+            "map": self.number(condition, "map.full"),
             "delta_map": {error: self.delta(condition, error) for error in ERRORS},
             "shares": {error: self.share(condition, error) for error in ERRORS},
         }
@@ -133,7 +257,7 @@ class Profile:
             cell["intervals"] = {
                 "score": intervals.get(self.metric),
                 "map": intervals.get("map.full"),
-                "delta_map": {e: intervals.get(f"oracles.{e}.delta_map.full") for e in ERRORS},
+                "delta_map": {e: intervals.get(DELTA.format(e)) for e in ERRORS},
                 "shares": {error: intervals.get(f"shares.{error}") for error in ERRORS},
             }
         if condition in self.tests:
@@ -144,20 +268,98 @@ class Profile:
 def costliest(profiles: Sequence[Profile]) -> list[str]:
     """Order the corruptions by the share of the clean score that they cost detectors on average.
 
-    Parameters
-    ----------
-    profiles : sequence of Profile
-        One a detector, of one study.
-
-    Returns
-    -------
-    list of str
-        Names, the costliest first, without those of which no detector has a drop.
+    The costliest is first; those of which no detector has a drop are left out.
     """
-    costs: dict[str, float] = {}
-    for name in profiles[0].corruptions:
-        drops = [profile.drop(name) for profile in profiles]
-        known = [each for each in drops if each is not None]
-        if known:
-            costs[name] = sum(known) / len(known)
-    return sorted(costs, key=lambda name: -costs[name])
+    names = profiles[0].corruptions
+    costs = {name: _mean(profile.drop(name) for profile in profiles) for name in names}
+    known = {name: cost for name, cost in costs.items() if cost is not None}
+    return sorted(known, key=lambda name: -known[name])
+
+
+def check_metric(metric: str, result: Result) -> None:
+    """Check that a result has a metric: keys of its JSON joined by dots, like ``map.full``.
+
+    Raises
+    ------
+    InputError
+        If it does not, or the number is not a score, such as a count.
+    """
+    known = list(score_paths(result))
+    if metric in known:
+        return
+    if any(metric == path for path, _ in _leaves(result)):
+        raise InputError(
+            f"--metric {metric}: is not a score where higher is better; give one like map.full or "
+            "pairs.recall"
+        )
+    usual = [path for path in known if ".classes." not in path and not path.startswith("oracles.")]
+    raise InputError(
+        f"--metric {metric}: not in the report{close_matches(metric, known)}; known: "
+        f"{', '.join(usual)}"
+        + ("" if "soft_map" in known else ", and soft_map and mf1 of a study with similarities")
+    )
+
+
+def score_paths(result: Result) -> Iterator[str]:
+    """Yield the paths of all scores of a result."""
+    for path, value in _leaves(result):
+        keys = path.split(".")
+        leaf = keys[-1] not in NOT_SCORE_KEYS and "delta_map" not in keys
+        if keys[0] not in NOT_SCORES and leaf and not isinstance(value, int):  # integers are counts
+            yield path
+
+
+def _leaves(part: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, float | None]]:
+    """Yield path and value of all numbers of a result, including undefined ones."""
+    for key, value in part.items():
+        if isinstance(value, Mapping):
+            yield from _leaves(value, f"{before}{key}.")
+        elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
+            yield f"{before}{key}", value
+
+
+def metric_title(metric: str, result: Result) -> str:
+    """Name a metric of a result in words, with the classes that it is a mean over."""
+    dataset, protocol = text(result, "dataset"), text(result, "protocol", "name")
+    parent, _, leaf = metric.rpartition(".")
+    if metric in SCENARIOS:
+        return f"official role AP, {SHOWN[metric].lower()}"
+    if parent in OFFICIAL:
+        counted = figure(result, "counts", "classes_in_official", leaf) if leaf == "full" else None
+        every = dataset in VOCABULARIES and counted == len(VOCABULARIES[dataset]())
+        classes = "" if counted is None else f" ({'all ' if every else ''}{counted:g} classes)"
+        return f"official mAP, {OFFICIAL[parent]}, {TITLES.get(leaf, leaf)}{classes}"
+    if metric in SOFT:
+        return f"{SOFT[metric]}, classes of protocol {protocol}"
+    name = f"mAP, {TITLES.get(leaf, leaf)}" if parent == "map" else metric
+    return f"{name}, under protocol {protocol}"
+
+
+def sourced_title(metric: str, result: Result) -> str:
+    """Name a metric in words, with the tables of similarity that it rests on."""
+    title = metric_title(metric, result)
+    if metric not in SOFT:
+        return title
+    tables = " and ".join(similarity_tables(result))
+    return title.replace(SOFT[metric], f"{SOFT[metric]} by {tables}", 1)
+
+
+def scores_with(metric: str, result: Result) -> dict[str, str]:
+    """Title the scores of a result to show together with a metric, by their paths.
+
+    These are the splits of a mean, or both scenarios of V-COCO.
+    """
+    if metric in SCENARIOS:
+        return {path: SHOWN[path] for path in SCENARIOS}
+    parent, _, leaf = metric.rpartition(".")
+    paths = [metric]
+    if parent and leaf in TITLES:
+        paths = [path for path in score_paths(result) if path.rpartition(".")[0] == parent]
+    titles = SHOWN | SOFT | TITLES
+    return {path: titles.get(path.rpartition(".")[2], path) for path in paths}
+
+
+def _mean(values: Iterable[float | None]) -> float | None:
+    """Average the values that there are."""
+    known = [value for value in values if value is not None]
+    return sum(known) / len(known) if known else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS
+from diaghoi.robustness.corruptions import CORRUPTIONS
 from diaghoi.simulate.detector import Detector
 
 # By how much each severity raises the faults of a detector, for the groups of corruptions: blur
@@ -29,7 +29,7 @@ def under_corruption(detector: Detector, corruption: str, severity: int) -> Dete
     detector : Detector
         On clean ones.
     corruption : str
-        Name in the registry (:mod:`diaghoi.robustness.corruptions.registry`).
+        Name in the registry (:mod:`diaghoi.robustness.corruptions`).
     severity : int
         1 to 5.
 

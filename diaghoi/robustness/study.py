@@ -1,4 +1,4 @@
-"""Several detectors on clean and on corrupted pictures: what a robustness study is made of.
+"""Describe a robustness study: several detectors on clean and on corrupted pictures.
 
 A study is written down in a TOML file::
 
@@ -24,26 +24,33 @@ name tables by which soft mAP and mF1 are computed as well (see :mod:`diaghoi.se
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
 
-from diaghoi.comparison.study import StudyData, StudyModel, Texts, described, read_study_file
-from diaghoi.exceptions import InputError, close_matches
+from diaghoi.comparison.study import (
+    SIMILARITY,
+    StudyData,
+    StudyModel,
+    Texts,
+    described,
+    read_study_file,
+)
+from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Reading
 from diaghoi.formats.locations import below, is_remote
 from diaghoi.formats.toml import text_of
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES, find
+from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES, find
 
 FIELDS = ("corruption", "severity")
-SIMILARITY = ("verb_similarity", "object_similarity")
+FEW = 3  # corruptions that are left out and named
 
 
 class Condition(NamedTuple):
-    """How the pictures were made worse.
+    """A corruption and its severity.
 
     Parameters
     ----------
@@ -65,7 +72,7 @@ class Condition(NamedTuple):
 
 
 CLEAN = Condition("", 0)
-CONDITIONS = tuple(Condition(name, each) for name in CORRUPTIONS for each in SEVERITIES)
+CONDITIONS = tuple(Condition(name, level) for name in CORRUPTIONS for level in SEVERITIES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,7 +94,7 @@ class RobustModel(StudyModel):
 
 
 class Run(NamedTuple):
-    """What one detector predicts under one condition.
+    """The files of one detector under one condition.
 
     Parameters
     ----------
@@ -105,6 +112,95 @@ class Run(NamedTuple):
     condition: Condition
     file: str
     pairs: str | None
+
+    @property
+    def place(self) -> tuple[str, Condition]:
+        """The detector and its pictures."""
+        return self.label, self.condition
+
+    @property
+    def title(self) -> str:
+        """The detector and its pictures in words."""
+        return f"{self.label}, {self.condition.title}"
+
+    @property
+    def files(self) -> tuple[str, ...]:
+        """All files of the run."""
+        return (self.file,) if self.pairs is None else (self.file, self.pairs)
+
+
+@dataclass(frozen=True, kw_only=True)
+class Scope:
+    """The conditions that MRI and CRI of a study are over: all of the paper, or a part of them."""
+
+    corruptions: tuple[str, ...]
+    severities: tuple[int, ...]
+
+    @property
+    def complete(self) -> bool:
+        """Whether these are all corruptions in all severities, as in the paper."""
+        every = len(CORRUPTIONS), len(SEVERITIES)
+        return (len(self.corruptions), len(self.severities)) == every
+
+    @property
+    def title(self) -> str:
+        """The head of columns of MRI and CRI."""
+        if self.complete:
+            return "All corruptions"
+        if len(self.corruptions) == len(CORRUPTIONS):
+            return f"{len(self.severities)} of {len(SEVERITIES)} severities"
+        return f"{len(self.corruptions)} of {len(CORRUPTIONS)} corruptions"
+
+    @property
+    def words(self) -> str:
+        """All of the conditions in words."""
+        return f"{self.named_corruptions}, {self.named_severities}"
+
+    @property
+    def remark(self) -> str:
+        """A sentence on what a part cannot be compared with; empty for all conditions."""
+        if self.complete:
+            return ""
+        whole = f"all {len(CORRUPTIONS)} corruptions in {len(SEVERITIES)} severities"
+        return f"Over {self.words}: not comparable with MRI and CRI over {whole}."
+
+    @property
+    def named_corruptions(self) -> str:
+        """The corruptions in words."""
+        left = [name for name in CORRUPTIONS if name not in self.corruptions]
+        if not left:
+            return f"all {len(CORRUPTIONS)} corruptions"
+        named = f"all but {_names(left)}" if len(left) <= FEW else _names(self.corruptions)
+        return f"{len(self.corruptions)} of {len(CORRUPTIONS)} corruptions ({named})"
+
+    @property
+    def named_severities(self) -> str:
+        """The severities in words."""
+        if len(self.severities) == len(SEVERITIES):
+            return f"all {len(SEVERITIES)} severities"
+        *first, last = map(str, self.severities)
+        return f"severities {', '.join(first)} and {last}" if first else f"severity {last}"
+
+    @property
+    def over_severities(self) -> str:
+        """Over which severities a mean is, or at which single one a score."""
+        return f"{'at' if len(self.severities) == 1 else 'over'} {self.named_severities}"
+
+    def to_dict(self) -> dict[str, bool | str]:
+        """All values as plain Python."""
+        return {
+            "complete": self.complete,
+            "corruptions": self.named_corruptions,
+            "severities": self.named_severities,
+        }
+
+
+def _names(corruptions: Iterable[str]) -> str:
+    """List corruptions in a sentence; only acronyms and what is named after a person are large."""
+    labels = [CORRUPTIONS[name].label for name in corruptions]
+    large = [label[1].isupper() or label.startswith("Gauss") for label in labels]
+    pairs = zip(labels, large, strict=True)
+    return some_of([label if keep else label[0].lower() + label[1:] for label, keep in pairs])
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -134,20 +230,15 @@ class RobustnessStudy(StudyData):
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """Clean pictures, and every corruption at every severity."""
-        worse = (Condition(name, each) for name in self.corruptions for each in self.severities)
-        return (CLEAN, *worse)
+        return (CLEAN, *(Condition(c, s) for c in self.corruptions for s in self.severities))
 
     def runs(self) -> Iterator[Run]:
         """List the files of all detectors under all conditions, whether they exist or not."""
         for model in self.models:
-            for condition in self.conditions:
-                patterns = (
-                    (model.clean, model.clean_pairs)
-                    if condition == CLEAN
-                    else (model.files, model.pairs)
-                )
-                file, pairs = (_filled(pattern, condition) for pattern in patterns)
-                yield Run(model.label, condition, str(file), pairs)
+            yield Run(model.label, CLEAN, model.clean, model.clean_pairs)
+            for condition in self.conditions[1:]:
+                pairs = None if model.pairs is None else _filled(model.pairs, condition)
+                yield Run(model.label, condition, _filled(model.files, condition), pairs)
 
 
 def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
@@ -161,8 +252,7 @@ def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
     Raises
     ------
     InputError
-        For a file that cannot be read, an unknown or missing key, a value that cannot be used, and
-        labels that appear twice.
+        As :func:`diaghoi.comparison.study.read_study`.
     """
     content, fields = read_study_file(
         path,
@@ -186,7 +276,8 @@ def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
 
 def _model(where: str, folder: Path, texts: Texts) -> RobustModel:
     for key in ("files", "pairs"):
-        _check_pattern(where, key, texts[key])
+        if texts[key] is not None:
+            _check_pattern(f"{where}: {key}", str(texts[key]))
     if (texts["clean_pairs"] is None) != (texts["pairs"] is None):
         raise InputError(
             f"{where}: clean_pairs and pairs: give both or none, or clean and corrupted pictures "
@@ -195,60 +286,42 @@ def _model(where: str, folder: Path, texts: Texts) -> RobustModel:
     # Braces of the folder are not fields.
     quoted = str(folder).replace("{", "{{").replace("}", "}}")
     start = {"clean": str(folder), "clean_pairs": str(folder), "files": quoted, "pairs": quoted}
-    paths = {
-        key: None if name is None else below(start[key], name)
-        for key, name in texts.items()
-        if key in start
+    paths: dict[str, Any] = {
+        key: None if (name := texts[key]) is None else below(start[key], name) for key in start
     }
-    return RobustModel(
-        label=str(texts["label"]),
-        clean=str(paths["clean"]),
-        files=str(paths["files"]),
-        clean_pairs=paths["clean_pairs"],
-        pairs=paths["pairs"],
-        **described(texts),
-    )
+    return RobustModel(label=str(texts["label"]), **paths, **described(texts))
 
 
-def _check_pattern(where: str, key: str, pattern: str | None) -> None:
+def _check_pattern(where: str, pattern: str) -> None:
     """Refuse a pattern that does not tell the conditions apart."""
-    if pattern is None:
-        return
     try:
-        found = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
+        fields = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
     except ValueError as error:
-        raise InputError(f"{where}: {key}: '{pattern}' is no pattern ({error})") from None
-    for name in found:
+        raise InputError(f"{where}: '{pattern}' is no pattern ({error})") from None
+    for name in fields:
         if name not in FIELDS:
             raise InputError(
-                f"{where}: {key}: {{{name}}} stands for nothing{close_matches(name, FIELDS)}; "
+                f"{where}: {{{name}}} stands for nothing{close_matches(name, FIELDS)}; "
                 "give {corruption} and {severity}"
             )
-    missing = [f"{{{name}}}" for name in FIELDS if name not in found]
+    missing = [f"{{{name}}}" for name in FIELDS if name not in fields]
     if missing:
         raise InputError(
-            f"{where}: {key}: '{pattern}' lacks {' and '.join(missing)}, so that several "
+            f"{where}: '{pattern}' lacks {' and '.join(missing)}, so that several "
             "conditions would share a file"
         )
+    plain = "write {corruption} and {severity} without more"
     try:
         files = {_filled(pattern, condition) for condition in CONDITIONS}
     except LookupError:
-        raise InputError(
-            f"{where}: {key}: '{pattern}' has fields within fields; write {{corruption}} and "
-            "{severity} without more"
-        ) from None
+        raise InputError(f"{where}: '{pattern}' has fields within fields; {plain}") from None
     except ValueError as error:
-        raise InputError(f"{where}: {key}: '{pattern}' is no pattern ({error})") from None
+        raise InputError(f"{where}: '{pattern}' is no pattern ({error})") from None
     if len(files) < len(CONDITIONS):
-        raise InputError(
-            f"{where}: {key}: '{pattern}' gives several conditions the same file; write "
-            "{corruption} and {severity} without more"
-        )
+        raise InputError(f"{where}: '{pattern}' gives several conditions the same file; {plain}")
 
 
-def _filled(pattern: str | None, condition: Condition) -> str | None:
-    if pattern is None or condition == CLEAN:
-        return pattern
+def _filled(pattern: str, condition: Condition) -> str:
     return pattern.format(corruption=condition.corruption, severity=condition.severity)
 
 
@@ -273,12 +346,14 @@ def _severities(path: Path, given: Any) -> tuple[int, ...]:
 
 
 def _similarity(path: Path, content: Mapping[str, Any]) -> tuple[Path, Path] | None:
-    verbs, objects = (text_of(str(path), content, key) for key in SIMILARITY)
-    if verbs is None and objects is None:
+    names = [text_of(str(path), content, key) for key in SIMILARITY]
+    given = [name for name in names if name is not None]
+    if not given:
         return None
-    if verbs is None or objects is None:
+    if len(given) < len(SIMILARITY):
         raise InputError(f"{path}: verb_similarity and object_similarity: give both or none")
-    for name in (verbs, objects):
+    for name in given:
         if is_remote(name):
             raise InputError(f"{path}: {name}: tables of similarity are read from this machine")
-    return path.parent / verbs, path.parent / objects
+    verbs, objects = (path.parent / name for name in given)
+    return verbs, objects

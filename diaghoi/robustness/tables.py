@@ -1,30 +1,36 @@
-"""The tables of a robustness study: those of the RoHOI paper, and which errors grow."""
+"""Tables and sentences of a robustness study: those of the RoHOI paper, and which errors grow."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
+from itertools import chain
 
-from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.results import Result
-from diaghoi.comparison.selection import selected
-from diaghoi.comparison.semantic import measured_by
+from diaghoi.comparison.selection import TABLES, meant, unknown_table
+from diaghoi.comparison.semantic import measured_by, similarity_tables
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
-from diaghoi.data.table import Cell, Column, Table
+from diaghoi.data.table import Cell, Column, Table, Unit, percent
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
-from diaghoi.robustness.indices import Index
-from diaghoi.robustness.metric import SOFT, metric_title, score_of, scores_with, sourced_title
-from diaghoi.robustness.profile import Profile, costliest
-from diaghoi.robustness.study import CLEAN, RobustnessStudy
+from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
+from diaghoi.robustness.profile import (
+    DELTA,
+    SOFT,
+    Profile,
+    costliest,
+    metric_title,
+    scores_with,
+)
+from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy
 
 PARTIAL = "‡"
 DEAREST = 3  # corruptions in the overview
+LEAST = 0.0005  # ΔmAP, a fraction, below which an error is not said to grow
 GROWTH = "growth_"
 """How the keys of the tables of errors begin."""
 HEADINGS = {
+    "overview": "Clean scores, MRI and CRI",
     "robustness": "Robustness",
     "corruptions": "MRI of each corruption, %",
     "corruptions_cri": "CRI of each corruption",
@@ -36,44 +42,13 @@ HEADINGS = {
 OF_SEVERAL = ("corruptions_cri", "severities")
 """Keys of tables that only studies of several severities have."""
 SCALE = "CRI as in the RoHOI paper: sigma of scores in percent, natural logarithm"
+MEANING = (
+    "MRI, %: mean under corruption. CRI: mean of the relative score, less where it varies with the "
+    "severity; 1 if nothing is lost."
+)
 NO_CRI = "CRI is undefined: it takes scores in two severities or more."
-# The columns of a table, each with what makes its cell for a detector.
-Figures = Sequence[tuple[Column, Callable[[Profile], Cell]]]
-
-
-def robustness_tables(
-    profiles: Sequence[Profile], metric: str, *, errors: bool = False
-) -> tuple[Table, ...]:
-    """Lay out the tables of a study.
-
-    Parameters
-    ----------
-    profiles : sequence of Profile
-        One a detector.
-    metric : str
-        What they are scored by.
-    errors : bool
-        With a table for each error.
-
-    Returns
-    -------
-    tuple of Table
-        ``robustness`` (table 1 of the paper), ``corruptions`` (table 3), the same with CRI,
-        ``groups``, ``severities``, and ``growth_human_box`` and so on. Figures for which some
-        conditions have no score carry a mark.
-    """
-    several = len(profiles[0].severities) > 1
-    results = _results(profiles)
-    title = sourced_title(metric, results[0])
-    tables = [_overall(profiles, results, metric), _corruptions(profiles, title, "mri")]
-    if several:
-        tables.append(_corruptions(profiles, title, "cri"))
-    tables.append(_groups(profiles, title))
-    if several:
-        tables.append(_severities(profiles, title))
-    if errors:
-        tables += [_growth(profiles, error) for error in ERRORS]
-    return tuple(tables)
+Number = tuple[Column, Callable[[Profile], Cell]]
+"""A column, and what makes its cell for a detector."""
 
 
 def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = False) -> None:
@@ -93,229 +68,291 @@ def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = 
     InputError
         With the names that there are.
     """
-    left_out = () if len(study.severities) > 1 else OF_SEVERAL
-    empty = Comparison(
-        dataset="",
-        protocol="",
-        signature="",
-        images=None,
-        caveats=(),
-        notes=(),
-        models=(),
-        tables=tuple(
-            Table(
-                key=key, title=title, heads=("Model",), columns=(Column(title=""),), row_groups=()
-            )
-            for key, title in HEADINGS.items()
-            if key not in left_out and (errors or not key.startswith(GROWTH))
-        ),
-    )
+    keys = _keys(study.severities, errors=errors)
+    titles = {key: HEADINGS[key] for key in keys}
     for name in names:
-        if not selected(empty, [name]).tables:  # another comparison has it
-            keys = ", ".join(table.key for table in empty.tables)
-            raise InputError(
-                f"--table '{name}': studies of robustness have {keys}; give some of these"
+        if not meant(name, titles):
+            if not meant(name, TABLES):
+                raise unknown_table(name, titles)
+            raise InputError(  # another comparison has it
+                f"--table '{name}': studies of robustness have {', '.join(keys)}; give some of "
+                "these"
             )
 
 
-def overview_table(profiles: Sequence[Profile], metric: str) -> Table:
-    """Lay out what matters first, a row for each detector.
+def _keys(severities: Sequence[int], *, errors: bool) -> list[str]:
+    left_out = ("overview",) if len(severities) > 1 else ("overview", *OF_SEVERAL)
+    return [key for key in HEADINGS if key not in left_out and (errors or GROWTH not in key)]
+
+
+def robustness_tables(
+    profiles: Sequence[Profile], metric: str, *, errors: bool = False, overview: bool = False
+) -> tuple[Table, ...]:
+    """Lay out the tables of a study.
 
     Parameters
     ----------
-    profiles, metric
-        As for :func:`robustness_tables`.
+    profiles : sequence of Profile
+        One a detector.
+    metric : str
+        What they are scored by.
+    errors : bool
+        With a table for each error.
+    overview : bool
+        In place of all other tables one with what matters first, ``overview``: scores on clean
+        pictures, MRI and CRI, and the MRI of the corruptions that cost most.
 
     Returns
     -------
-    Table
-        ``overview``: scores on clean pictures, MRI and CRI, and the MRI of the corruptions that
-        cost most.
+    tuple of Table
+        ``robustness`` (table 1 of the paper), ``corruptions`` (table 3), the same with CRI,
+        ``groups``, ``severities``, and ``growth_human_box`` and so on. Numbers for which some
+        conditions have no score carry a mark.
     """
-    result = _results(profiles)[0]
-    plain = [replace(each, model=StudyModel(label=each.model.label)) for each in profiles]
-    dearest = costliest(profiles)[:DEAREST]
-    names = f" {_abbreviations(dearest)}." if dearest else ""
-    of_each = _by_corruption(dearest, _mri_of, better="higher", group="MRI of the costliest")
-    return _table(
-        plain,
-        [*_overall_figures(profiles, {metric: scores_with(metric, [result])[metric]}), *of_each],
-        key="overview",
-        title="Clean scores, MRI and CRI",
-        caption=f"Scores: {sourced_title(metric, result)}, %. MRI, %: mean under corruption. "
-        "CRI: mean of the relative score, less where it varies with the severity; 1 if nothing is "
-        f"lost.{names}{_remark(profiles)}",
+    keys = _keys(profiles[0].severities, errors=errors)
+    if overview:
+        keys = ["overview", *(key for key in keys if GROWTH in key)]
+    return tuple(_table(key, profiles, metric) for key in keys)
+
+
+def _table(key: str, profiles: Sequence[Profile], metric: str) -> Table:
+    """Lay numbers out like those of a comparison; the caption explains the mark if there is any."""
+    numbers, remarks = _content(key, profiles, metric)
+    models = [profile.model for profile in profiles]
+    if key == "overview":
+        models = [StudyModel(label=model.label) for model in models]
+    cells = [[cell(profile) for _, cell in numbers] for profile in profiles]
+    if any(cell.mark for row in cells for cell in row):
+        remarks.append(f"{PARTIAL}: over the conditions that there are.")
+    return table_of(
+        models,
+        [column for column, _ in numbers],
+        cells,
+        key=key,
+        title=HEADINGS[key],
+        caption=" ".join(filter(None, remarks)),
     )
 
 
-def _results(profiles: Sequence[Profile]) -> list[Result]:
-    return [result for profile in profiles for result in profile.results.values()]
-
-
-def _overall(profiles: Sequence[Profile], results: Sequence[Result], metric: str) -> Table:
-    score = metric_title(metric, results[0])
-    sources = "".join(f" {line}" for line in measured_by(results[0])) if metric in SOFT else ""
-    return _table(
-        profiles,
-        _overall_figures(profiles, scores_with(metric, results)),
-        key="robustness",
-        caption=f"Scores: {score}, %. MRI, %: mean under corruption. CRI: mean of the relative "
-        f"score, less where it varies with the severity; 1 if nothing is lost. {SCALE}."
-        f"{_remark(profiles)}{sources}",
-    )
-
-
-def _overall_figures(profiles: Sequence[Profile], scores: Mapping[str, str]) -> Figures:
-    def clean(path: str) -> Callable[[Profile], Cell]:
-        def look_up(profile: Profile) -> Cell:
-            result = profile.results.get(CLEAN)
-            return _cell(None if result is None else score_of(path, result))
-
-        return look_up
-
-    figures = [
-        (Column(key=f"clean.{path}", title=title, better="higher", group="Clean"), clean(path))
-        for path, title in scores.items()
-    ]
-    return [*figures, *_both("", profiles[0].scope.title, Profile.index)]
-
-
-def _remark(profiles: Sequence[Profile]) -> str:
-    """Go on with why there is no CRI, and what a part of the conditions is not comparable with."""
-    remarks = (NO_CRI if len(profiles[0].severities) < 2 else "", profiles[0].scope.remark)
-    return "".join(f" {remark}" for remark in remarks if remark)
-
-
-def _cell(value: float | None, partial: bool = False) -> Cell:
-    """Make a cell, with a mark where some of the conditions behind its figure have no score."""
-    return Cell(value=value, mark=PARTIAL if partial and value is not None else "")
-
-
-def _both(
-    key: str, group: str, index: Callable[[Profile], Index]
-) -> list[tuple[Column, Callable[[Profile], Cell]]]:
-    """Make the columns of MRI and CRI."""
-    before = f"{key}." if key else ""
-    return [
-        (
-            Column(key=f"{before}mri", title="MRI", better="higher", group=group),
-            lambda profile: _cell(index(profile).mri, index(profile).partial),
-        ),
-        (
-            Column(key=f"{before}cri", title="CRI", unit="index", better="higher", group=group),
-            lambda profile: _cell(index(profile).cri, index(profile).partial),
-        ),
-    ]
-
-
-def _by_corruption(
-    names: Sequence[str], figure: Callable[[Profile, str], Cell], **look: str
-) -> Figures:
-    def of(name: str) -> Callable[[Profile], Cell]:
-        return lambda profile: figure(profile, name)
-
-    columns: list[tuple[Column, Callable[[Profile], Cell]]] = []
-    for name in names:
-        corruption = CORRUPTIONS[name]
-        group = GROUPS[corruption.group].label
-        column = Column(key=name, title=corruption.abbreviation, group=group)
-        columns.append((replace(column, **look), of(name)))  # type: ignore[arg-type]
-    return columns
+def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[Number], list[str]]:
+    """Choose the columns of a table, and what its caption says."""
+    first, names = profiles[0], list(profiles[0].corruptions)
+    result = next(result for profile in profiles for result in profile.results.values())
+    title = score = metric_title(metric, result)
+    if metric in SOFT:
+        by = " and ".join(similarity_tables(result))
+        score = title.replace(SOFT[metric], f"{SOFT[metric]} by {by}", 1)
+    severities = first.scope.over_severities
+    limits = [NO_CRI if len(first.severities) < 2 else "", first.scope.remark]
+    both = _both("", first.scope.title)
+    scores = [_clean(path, head) for path, head in scores_with(metric, result).items()]
+    if key == "overview":
+        scores = [number for number in scores if number[0].key == f"clean.{metric}"]
+        names = costliest(profiles)[:DEAREST]
+        by_corruption = _by_corruption(names, "mri", "MRI of the costliest")
+        caption = f"Scores: {score}, %. {MEANING}"
+        return [*scores, *both, *by_corruption], [caption, _abbreviations(names), *limits]
+    if key == "robustness":
+        sources = measured_by(result) if metric in SOFT else []
+        return [*scores, *both], [f"Scores: {title}, %. {MEANING} {SCALE}.", *limits, *sources]
+    if key == "corruptions":
+        return _by_corruption(names, "mri"), [f"{score}, {severities}.", _abbreviations(names)]
+    if key == "corruptions_cri":
+        caption = f"{score}, {severities}. {SCALE}."
+        return _by_corruption(names, "cri"), [caption, _abbreviations(names)]
+    if key == "groups":
+        of = [_both(f"{g}.", GROUPS[g].label, members) for g, members in first.groups().items()]
+        caption = f"{score}, over the corruptions of each group; MRI in %. {SCALE}."
+        return [*chain(*of)], [caption, *limits]
+    if key == "severities":
+        levels = [_index("mri", f"{n}", f"L{n}", "Severity", None, [n]) for n in first.severities]
+        return levels, [f"{score}, over {first.scope.named_corruptions}."]
+    mean = "mean " if len(first.severities) > 1 else ""
+    caption = f"ΔmAP of the error under corruption less that on clean pictures, {mean}{severities}."
+    error = key.removeprefix(GROWTH)
+    return [_grown(name, error) for name in names], [caption, _abbreviations(names)]
 
 
 def _abbreviations(names: Sequence[str]) -> str:
-    corruptions = (CORRUPTIONS[name] for name in names)
-    return ", ".join(f"{each.abbreviation}: {each.label}" for each in corruptions)
+    corruptions = [CORRUPTIONS[name] for name in names]
+    said = ", ".join(f"{each.abbreviation}: {each.label}" for each in corruptions)
+    return f"{said}." if said else ""
 
 
-def _mri_of(profile: Profile, corruption: str) -> Cell:
-    index = profile.index([corruption])
-    return _cell(index.mri, index.partial)
+def _cell(value: float | None, partial: bool) -> Cell:
+    """Make a cell, with a mark where some of the conditions behind its number have no score."""
+    return Cell(value=value, mark=PARTIAL if partial and value is not None else "")
 
 
-def _corruptions(profiles: Sequence[Profile], score: str, which: str) -> Table:
-    def cri_of(profile: Profile, name: str) -> Cell:
-        index = profile.index([name])
-        return _cell(index.cri, index.partial)
-
-    names = profiles[0].corruptions
-    severities = profiles[0].scope.over_severities
-    if which == "mri":
-        return _table(
-            profiles,
-            _by_corruption(names, _mri_of, better="higher"),
-            key="corruptions",
-            caption=f"{score}, {severities}. {_abbreviations(names)}.",
-        )
-    return _table(
-        profiles,
-        _by_corruption(names, cri_of, unit="index", better="higher"),
-        key="corruptions_cri",
-        caption=f"{score}, {severities}. {SCALE}. {_abbreviations(names)}.",
-    )
+def _clean(path: str, title: str) -> Number:
+    column = Column(key=f"clean.{path}", title=title, better="higher", group="Clean")
+    return column, lambda profile: Cell(value=profile.number(CLEAN, path))
 
 
-def _groups(profiles: Sequence[Profile], score: str) -> Table:
-    def of(group: str) -> Callable[[Profile], Index]:
-        return lambda profile: profile.groups()[group]
+def _index(
+    which: str,
+    key: str,
+    title: str,
+    group: str,
+    corruptions: Sequence[str] | None = None,
+    severities: Sequence[int] | None = None,
+) -> Number:
+    """Make a column of MRI or CRI."""
 
-    figures = [
-        column
-        for group in profiles[0].groups()
-        for column in _both(group, GROUPS[group].label, of(group))
+    def cell(profile: Profile) -> Cell:
+        index = profile.index(corruptions, severities)
+        return _cell(getattr(index, which), index.partial)
+
+    unit: Unit = "index" if which == "cri" else "percent"
+    return Column(key=key, title=title, unit=unit, better="higher", group=group), cell
+
+
+def _both(before: str, group: str, corruptions: Sequence[str] | None = None) -> list[Number]:
+    return [
+        _index(which, f"{before}{which}", which.upper(), group, corruptions)
+        for which in ("mri", "cri")
     ]
-    return _table(
-        profiles,
-        figures,
-        key="groups",
-        caption=f"{score}, over the corruptions of each group; MRI in %. {SCALE}."
-        f"{_remark(profiles)}",
-    )
 
 
-def _severities(profiles: Sequence[Profile], score: str) -> Table:
-    def at(severity: int) -> Callable[[Profile], Cell]:
-        def look_up(profile: Profile) -> Cell:
-            index = profile.at_severity(severity)
-            return _cell(index.mri, index.partial)
-
-        return look_up
-
-    return _table(
-        profiles,
-        [
-            (Column(key=str(each), title=f"L{each}", better="higher", group="Severity"), at(each))
-            for each in profiles[0].severities
-        ],
-        key="severities",
-        caption=f"{score}, over {profiles[0].scope.named_corruptions}.",
-    )
+def _by_corruption(names: Sequence[str], which: str, group: str = "") -> list[Number]:
+    return [
+        _index(
+            which, name, each.abbreviation, group or GROUPS[each.group].label, corruptions=[name]
+        )
+        for name in names
+        for each in [CORRUPTIONS[name]]
+    ]
 
 
-def _growth(profiles: Sequence[Profile], error: str) -> Table:
-    def figure(profile: Profile, name: str) -> Cell:
+def _grown(name: str, error: str) -> Number:
+    ((column, _),) = _by_corruption([name], "mri")
+
+    def cell(profile: Profile) -> Cell:
         return _cell(profile.mean_growth(name, error), profile.index([name]).partial)
 
-    mean = "mean " if len(profiles[0].severities) > 1 else ""
-    return _table(
-        profiles,
-        # Without a better direction: where mAP collapses, no error costs much.
-        _by_corruption(profiles[0].corruptions, figure, unit="points"),
-        key=f"{GROWTH}{error}",
-        caption="ΔmAP of the error under corruption less that on clean pictures, "
-        f"{mean}{profiles[0].scope.over_severities}. {_abbreviations(profiles[0].corruptions)}.",
+    # Without a better direction: where mAP collapses, no error costs much.
+    return replace(column, unit="points", better=None), cell
+
+
+def sentences(profile: Profile) -> dict[str, str]:
+    """Say what each corruption does at its highest severity with a result, by corruption.
+
+    There are none where clean pictures have no result.
+    """
+    return {
+        name: f"{CORRUPTIONS[name].label}, severity {condition.severity}: "
+        f"{_fall(profile, condition)}; {_growth(profile, condition)}."
+        for name, condition in profile.strongest().items()
+    }
+
+
+def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
+    """Choose the sentences on the corruptions that cost most mAP, as many of each detector.
+
+    Parameters
+    ----------
+    profiles : sequence of Profile
+        One a detector.
+    most : int
+        Sentences at most; of equal places the greatest falls.
+
+    Returns
+    -------
+    list of (str, str)
+        Label and sentence, detector by detector, the greatest fall of each first.
+    """
+    ranked = []
+    for number, profile in enumerate(profiles):
+        said = sentences(profile)
+        falls = sorted(
+            (profile.change(condition, "map.full") or 0.0, place, name)
+            for place, (name, condition) in enumerate(profile.strongest().items())
+        )
+        ranked += [(n, fall, number, said[name]) for n, (fall, _, name) in enumerate(falls)]
+    chosen = sorted(sorted(ranked)[:most], key=lambda each: each[2])
+    return [(profiles[number].model.label, sentence) for *_, number, sentence in chosen]
+
+
+def summary(profiles: Sequence[Profile]) -> str:
+    """Say how much of their clean score detectors keep, and which corruption costs most.
+
+    Of more than two detectors, the most and the least robust are named.
+    """
+    kept = [
+        (mean / clean, profile.model.label, f"({percent(clean)} to {percent(mean)})")
+        for profile in profiles
+        if (mean := profile.index().mri) is not None and (clean := profile.clean)
+    ]
+    kept.sort(key=lambda each: -each[0])
+    if not kept:
+        return ""
+    result = next(result for profile in profiles for result in profile.results.values())
+    metric = metric_title(profiles[0].metric, result)
+    (most, label, scores), *others = kept
+    of = f"of its clean {metric.partition(',')[0]} under corruption"
+    said = f"{label} keeps {100 * most:.0f} % {of} {scores}"
+    if len(others) > 1:
+        said = f"Of {len(kept)} models, {label} keeps most {of}, {100 * most:.0f} % {scores}"
+    if others:
+        least, label, scores = others[-1]
+        said += f", {label} {'least, ' if len(others) > 1 else ''}{100 * least:.0f} % {scores}"
+    name = costliest(profiles)[0]
+    drops = [drop for profile in profiles if (drop := profile.drop(name)) is not None]
+    cost = 100 * sum(drops) / len(drops)
+    if cost <= 0:
+        return f"{said}. No corruption costs anything."
+    mean_of = " on average" if len(drops) > 1 else ""
+    return f"{said}. {CORRUPTIONS[name].label} costs most, {cost:.0f} %{mean_of}."
+
+
+def _fall(profile: Profile, condition: Condition) -> str:
+    here, clean = (profile.number(each, "map.full") for each in (condition, CLEAN))
+    if here is None or clean is None:
+        return "mAP is undefined"
+    before, after = (f"{100 * value:.1f}" for value in (clean, here))
+    if before == after:
+        return f"mAP stays at {after}"
+    verb = "falls" if here < clean else "rises"
+    before, after = before + _interval(profile, CLEAN), after + _interval(profile, condition)
+    return f"mAP {verb} from {before} to {after}{_certainty(profile, condition, 'map.full')}"
+
+
+def _interval(profile: Profile, condition: Condition) -> str:
+    """Give the interval of mAP under a condition, where there is one."""
+    result = profile.results[condition]
+    bounds = result.get("intervals", {}).get("map.full")
+    if bounds is None:
+        return ""
+    low, high = (f"{100 * bound:.1f}" for bound in bounds)
+    return f" ({100 * result['bootstrap']['confidence']:g} % {low} to {high})"
+
+
+def _growth(profile: Profile, condition: Condition) -> str:
+    grown = {error: profile.growth(condition, error) for error in ERRORS}
+    known = {error: value for error, value in grown.items() if value is not None}
+    if not known:
+        return "the growth of errors is undefined"
+    most = max(known, key=lambda error: known[error])
+    if known[most] < LEAST:
+        return "no error costs more than on clean pictures"
+    before, after = profile.delta(CLEAN, most), profile.delta(condition, most)
+    sentence = (
+        f"most grows {ORACLES[most].title.lower()}, whose ΔmAP goes from {_points(before)} to "
+        f"{_points(after)}{_certainty(profile, condition, DELTA.format(most))}"
     )
+    first, last = (profile.share(each, most) for each in (CLEAN, condition))
+    if first is None or last is None:
+        return sentence
+    whole = "annotations" if most == "missed_gt" else "predictions"
+    shares = f"from {100 * first:.1f} to {100 * last:.1f} %"
+    return f"{sentence} and whose share of the {whole} {shares}"
 
 
-def _table(
-    profiles: Sequence[Profile], figures: Figures, *, key: str, caption: str, title: str = ""
-) -> Table:
-    """Lay figures out like those of a comparison; the caption explains the mark if there is any."""
-    columns = [column for column, _ in figures]
-    cells = [[cell(profile) for _, cell in figures] for profile in profiles]
-    models = [profile.model for profile in profiles]
-    title = title or HEADINGS[key]
-    table = table_of(models, columns, cells, key=key, title=title, caption=caption)
-    if not any(cell.mark for row in table.rows for cell in row.cells):
-        return table
-    return replace(table, caption=f"{table.caption} {PARTIAL}: over the conditions that there are.")
+def _points(value: float | None) -> str:
+    return f"{100 * (value or 0):+.1f}".replace("-", "−")
+
+
+def _certainty(profile: Profile, condition: Condition, path: str) -> str:
+    """Say how sure a difference is, where it was tested."""
+    tests = (test for test in profile.tests.get(condition, []) if test.path == path)
+    return next((f" ({test.shown_p})" for test in tests), "")

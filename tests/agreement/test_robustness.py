@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from support.cases import cases
 from support.robustness import cri_by_loops, mri_by_loops
 
-from diaghoi.robustness.indices import index_of
+from diaghoi.robustness.profile import index_of
 
 SCORES = st.one_of(st.none(), st.sampled_from([0.0, 0.2, 0.4]), st.floats(0, 1))
 TABLES = st.dictionaries(

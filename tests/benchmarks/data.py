@@ -153,7 +153,7 @@ def _raised(rows: Any, by: int) -> Any:
 
 def sweep(images: int) -> Counts:
     """Write a study of three detectors under 101 conditions."""
-    from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES
+    from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES
     from diaghoi.robustness.simulated import under_corruption
 
     truth = simulate.annotations(images, np.random.default_rng(0))
@@ -184,7 +184,7 @@ def pictures(number: int) -> Counts:
     """Write pictures of the usual size: soft shapes with some grain."""
     from PIL import Image
 
-    from diaghoi.robustness.corruptions.registry import CORRUPTIONS, SEVERITIES
+    from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES
 
     rng = np.random.default_rng(0)
     Path("clean").mkdir(exist_ok=True)

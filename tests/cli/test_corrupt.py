@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
+from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
 
 pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'diaghoi[robustness]'")
 

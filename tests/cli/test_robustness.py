@@ -13,7 +13,7 @@ from support.robustness import CORRUPTIONS, IMAGES, link_study, write_study
 
 from diaghoi import read_predictions
 from diaghoi.formats import write_triplet_lists
-from diaghoi.robustness.corruptions import registry
+from diaghoi.robustness.corruptions import CORRUPTIONS as KNOWN
 
 
 @pytest.fixture(scope="session")
@@ -72,7 +72,7 @@ def test_the_first_screen_says_what_is_kept_and_what_costs_most(evaluate, study:
         assert f"{index['cri']:.2f}" in told
     costs = {name: sum(model["drops"][name] for model in models) for name in CORRUPTIONS}
     dearest = max(costs, key=costs.__getitem__)
-    label = registry.CORRUPTIONS[dearest].label
+    label = KNOWN[dearest].label
     assert f"{label} costs most, {50 * costs[dearest]:.0f} % on average." in told
     assert "MRI of the costliest" in told
     assert "not comparable with MRI and CRI over all 20 corruptions" in told
@@ -425,13 +425,13 @@ def test_an_unknown_protocol_is_refused_first(run, study: Path) -> None:
 @pytest.fixture
 def few_corruptions() -> Iterator[None]:
     """Two of each group, so that nothing takes long."""
-    known = dict(registry.CORRUPTIONS)
+    known = dict(KNOWN)
     few = ("MB", "GB", "GauN", "PL", "EXP", "OCC", "MP", "ZB")
-    registry.CORRUPTIONS.clear()
-    registry.CORRUPTIONS.update({n: each for n, each in known.items() if each.abbreviation in few})
+    KNOWN.clear()
+    KNOWN.update({n: each for n, each in known.items() if each.abbreviation in few})
     yield
-    registry.CORRUPTIONS.clear()
-    registry.CORRUPTIONS.update(known)
+    KNOWN.clear()
+    KNOWN.update(known)
 
 
 @pytest.mark.slow

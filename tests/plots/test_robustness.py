@@ -18,7 +18,7 @@ from diaghoi.plots.robustness.errors import robustness_errors, robustness_errors
 from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
 from diaghoi.plots.robustness.groups import robustness_groups, robustness_groups_table
 from diaghoi.plots.robustness.severities import robustness_severities, robustness_severities_table
-from diaghoi.robustness.corruptions.registry import GROUPS
+from diaghoi.robustness.corruptions import GROUPS
 
 BAND = "band: 95 % interval"
 

@@ -21,7 +21,6 @@ from PIL import Image, ImageCms
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pictures import ORIENTATION
 from diaghoi.robustness import corrupt as module
-from diaghoi.robustness import resuming
 from diaghoi.robustness.corrupt import CorruptedFolder, corrupt_folder, picture_names
 from diaghoi.robustness.corruptions import CORRUPTIONS
 
@@ -276,7 +275,7 @@ class TestGoingOn:
 
     def test_refuses_other_strengths(self, images: Path, tmp_path: Path, monkeypatch) -> None:
         corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
-        monkeypatch.setattr(resuming, "strengths_digest", lambda: "other")
+        monkeypatch.setattr(module, "strengths_digest", lambda: "other")
         with pytest.raises(InputError, match="was made with other strengths, by version"):
             corrupt_folder(images, tmp_path / "out", ["occlusion"], [2])
 

@@ -7,6 +7,7 @@ import itertools
 import subprocess
 import sys
 from collections.abc import Callable
+from dataclasses import fields
 from pathlib import Path
 
 import numpy as np
@@ -17,9 +18,18 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS, SEVERITIES, corrupt, find
-from diaghoi.robustness.corruptions.apply import generator
-from diaghoi.robustness.corruptions.strengths import strength, strengths
+from diaghoi.robustness.corruptions import (
+    CORRUPTIONS,
+    GROUPS,
+    SEVERITIES,
+    corrupt,
+    find,
+    generator,
+    strength,
+    strengths,
+)
+from diaghoi.robustness.simulated import FAULTS, under_corruption
+from diaghoi.simulate import ONE_STAGE
 
 pytest.importorskip("cv2", reason="OpenCV is not installed: pip install 'diaghoi[robustness]'")
 
@@ -87,7 +97,7 @@ class TestRegistry:
 
     def test_is_loaded_without_heavy_libraries(self) -> None:
         code = (
-            "import sys, diaghoi.robustness.corruptions.registry\n"
+            "import sys, diaghoi.robustness.corruptions\n"
             "print({'cv2', 'PIL', 'matplotlib', 'pycocotools'} & set(sys.modules))"
         )
         done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
@@ -130,6 +140,18 @@ class TestRegistry:
 
     def test_lengths_grow_with_the_picture_and_shares_do_not(self) -> None:
         assert strength("rainbow_effect", 1, 960) == {"shift": 3.0, "width": 120, "opacity": 0.12}
+
+
+@pytest.mark.parametrize("corruption", list(CORRUPTIONS))
+def test_the_faults_of_the_group_grow_with_severity_and_no_others(corruption: str) -> None:
+    faults = FAULTS[CORRUPTIONS[corruption].group]
+    detectors = [ONE_STAGE, *(under_corruption(ONE_STAGE, corruption, s) for s in SEVERITIES)]
+    for field in fields(ONE_STAGE):
+        values = [getattr(detector, field.name) for detector in detectors]
+        if field.name in faults:
+            assert sorted(set(values)) == values
+        else:
+            assert len(set(values)) == 1
 
 
 @pytest.mark.parametrize("name", CORRUPTIONS)

@@ -22,11 +22,16 @@ from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
-from diaghoi.robustness.metric import check_metric, metric_title, score_paths, scores_with
-from diaghoi.robustness.profile import Profile, costliest
-from diaghoi.robustness.sentences import sentences, summary, worst
+from diaghoi.robustness.profile import (
+    Profile,
+    check_metric,
+    costliest,
+    metric_title,
+    score_paths,
+    scores_with,
+)
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
-from diaghoi.robustness.tables import overview_table, robustness_tables
+from diaghoi.robustness.tables import robustness_tables, sentences, summary, worst
 from diaghoi.robustness.work import Asked
 
 
@@ -103,12 +108,13 @@ def test_indices_by_hand() -> None:
     assert (index.conditions, index.of) == (5, 6)
     groups = BY_HAND.groups()
     assert list(groups) == ["optical", "environment"]
-    assert groups["optical"].mri == pytest.approx(0.3)
-    assert groups["environment"].cri == pytest.approx(0.5)
-    assert not groups["environment"].partial
-    assert BY_HAND.at_severity(1).mri == pytest.approx((0.4 + 0.3 + 0.25) / 3)
-    assert BY_HAND.at_severity(2).mri == pytest.approx((0.2 + 0.25) / 2)
-    assert BY_HAND.at_severity(1).cri is None
+    optical, environment = (BY_HAND.index(members) for members in groups.values())
+    assert optical.mri == pytest.approx(0.3)
+    assert environment.cri == pytest.approx(0.5)
+    assert not environment.partial
+    assert BY_HAND.index(severities=[1]).mri == pytest.approx((0.4 + 0.3 + 0.25) / 3)
+    assert BY_HAND.index(severities=[2]).mri == pytest.approx((0.2 + 0.25) / 2)
+    assert BY_HAND.index(severities=[1]).cri is None
 
 
 def test_drops_and_growth_by_hand() -> None:
@@ -156,7 +162,7 @@ def test_the_summary_by_hand() -> None:
 
 
 def test_the_overview_by_hand() -> None:
-    table = overview_table([named("A")], BY_HAND.metric)
+    (table,) = robustness_tables([named("A")], BY_HAND.metric, overview=True)
     (row,) = table.rows
     assert row.titles == ("A",)
     shown = {column.key: cell.shown for column, cell in zip(table.columns, row.cells, strict=True)}
@@ -175,7 +181,7 @@ def test_nothing_is_summed_up_without_clean_pictures_and_nothing_lost() -> None:
     results = {condition: each for condition, each in BY_HAND.results.items() if condition != CLEAN}
     profile = profile_of(results)
     assert (summary([profile]), worst([profile]), costliest([profile])) == ("", [], [])
-    table = overview_table([profile], profile.metric)
+    (table,) = robustness_tables([profile], profile.metric, overview=True)
     assert [column.key for column in table.columns][1:] == ["mri", "cri"]
     assert "lost. Over" in table.caption
     same = profile_of({each: result_of(0.5) for each in (CLEAN, Condition("exposure", 1))})
@@ -382,6 +388,15 @@ def test_gaps_are_named_and_marked(folder: Path) -> None:
     assert marks["B"] == ["‡", "", ""]
 
 
+def test_the_first_detector_may_lack_all_files(folder: Path) -> None:
+    for path in (folder / "A").iterdir():
+        path.unlink()
+    study = read_robustness_study(folder / "study.toml")
+    found = evaluate_study(replace(study, corruptions=("occlusion",)), LocalEngine(1))
+    assert [model["clean"] is None for model in found.to_dict()["models"]] == [True, False]
+    assert summary(found.profiles).startswith("B keeps ")
+
+
 def test_one_severity_has_no_cri(folder: Path) -> None:
     path = folder / "study.toml"
     path.write_text(path.read_text().replace("severities = [1, 5]", "severities = [5]"))
@@ -431,12 +446,12 @@ def test_scores_may_be_undefined() -> None:
 
 
 def test_what_stands_beside_a_metric() -> None:
-    assert scores_with("official.scenario_2.ap", [{}]) == {
+    assert scores_with("official.scenario_2.ap", {}) == {
         "official.scenario_1.ap": "Scenario 1",
         "official.scenario_2.ap": "Scenario 2",
     }
-    assert scores_with("soft_map", [{"soft_map": 0.5}]) == {"soft_map": "Soft mAP"}
-    assert scores_with("official.known_object.rare", [example()]) == {
+    assert scores_with("soft_map", {"soft_map": 0.5}) == {"soft_map": "Soft mAP"}
+    assert scores_with("official.known_object.rare", example()) == {
         f"official.known_object.{split}": title
         for split, title in (("full", "Full"), ("rare", "Rare"), ("non_rare", "Non-rare"))
     }

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diaghoi.data.table import shown
-from diaghoi.robustness.indices import (
+from diaghoi.robustness.profile import (
     composite_robustness_index,
     index_of,
     mean_robustness_index,

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from pycocotools import mask as coco
 
 from diaghoi.exceptions import InputError
-from diaghoi.robustness import masking
-from diaghoi.robustness.masking import (
+from diaghoi.robustness import sampl
+from diaghoi.robustness.sampl import (
     COVER,
     LEVELS,
     box_mask,
@@ -40,7 +40,7 @@ def extent(mask: npt.NDArray[np.bool_]) -> tuple[int, int, int, int]:
 @pytest.fixture
 def exact(monkeypatch: pytest.MonkeyPatch) -> None:
     """No dilation, so that sizes can be worked out by hand."""
-    monkeypatch.setattr(masking, "EXPANSION", 0.0)
+    monkeypatch.setattr(sampl, "EXPANSION", 0.0)
 
 
 class TestInstances:

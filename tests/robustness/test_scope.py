@@ -16,14 +16,13 @@ from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
 from diaghoi.report.comparison import to_text
 from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown
-from diaghoi.robustness.corruptions import registry
+from diaghoi.robustness import corruptions
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
 from diaghoi.robustness.profile import Profile
-from diaghoi.robustness.scope import Scope
-from diaghoi.robustness.study import CLEAN, read_robustness_study
+from diaghoi.robustness.study import CLEAN, Scope, read_robustness_study
 from diaghoi.robustness.tables import robustness_tables
 
-ALL = tuple(registry.CORRUPTIONS)
+ALL = tuple(corruptions.CORRUPTIONS)
 REST = "not comparable with MRI and CRI over all 20 corruptions in 5 severities"
 WORDS = "3 of 20 corruptions (motion blur, Gaussian noise, occlusion), severities 1 and 5"
 
@@ -84,7 +83,7 @@ def test_tables_of_all_corruptions_in_all_severities() -> None:
         model=Model(label="A", file=Path("a")),
         metric="pairs.recall",
         corruptions=ALL,
-        severities=registry.SEVERITIES,
+        severities=corruptions.SEVERITIES,
         results={},
         tests={},
     )

@@ -13,9 +13,8 @@ from support.robustness import CORRUPTIONS
 from diaghoi.comparison.study import Model
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.profile import Profile
-from diaghoi.robustness.sentences import sentences
 from diaghoi.robustness.study import CLEAN, Condition
-from diaghoi.robustness.tables import robustness_tables
+from diaghoi.robustness.tables import robustness_tables, sentences
 
 CONDITIONS = (Condition("motion_blur", 5), Condition("occlusion", 5))
 REASON = "CRI is undefined: it takes scores in two severities or more."

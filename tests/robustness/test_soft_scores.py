@@ -14,7 +14,7 @@ from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
 from diaghoi.report.comparison import to_text
 from diaghoi.report.latex import to_latex
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
-from diaghoi.robustness.metric import score_paths
+from diaghoi.robustness.profile import score_paths
 from diaghoi.robustness.study import read_robustness_study
 
 SIMILARITY = "Similarity: verb_scores (verb_scores.csv) and object_scores (object_scores.csv)."

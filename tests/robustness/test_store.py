@@ -9,8 +9,8 @@ import pytest
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.locations import content_hash, exists, fetched
-from diaghoi.robustness import store as module
-from diaghoi.robustness.store import Store
+from diaghoi.robustness import work as module
+from diaghoi.robustness.work import Store
 
 
 def test_the_content_decides_not_the_name(tmp_path: Path) -> None:

@@ -19,10 +19,9 @@ from diaghoi import diagnose, read_annotations, read_predictions
 from diaghoi.engines.engine import LocalEngine
 from diaghoi.exceptions import InputError
 from diaghoi.robustness import sweep as module
-from diaghoi.robustness.store import Store
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, read_robustness_study
 from diaghoi.robustness.sweep import Outcomes, sweep
-from diaghoi.robustness.work import Asked
+from diaghoi.robustness.work import Asked, Store
 
 BLURRED = Condition("motion_blur", 5)
 

@@ -39,7 +39,7 @@ MODULES = (
 TARGETS = (
     *(f"diaghoi.evaluation.{name}" for name in MODULES),
     *(f"diaghoi.diagnosis.{name}" for name in ("benchmark", "blocks", "evidence")),
-    *("diaghoi.statistics.significance", "diaghoi.semantic.matching", "diaghoi.robustness.indices"),
+    *("diaghoi.statistics.significance", "diaghoi.semantic.matching", "diaghoi.robustness.profile"),
     "diaghoi.choice.evaluation",
 )
 # Address space beyond which a mutant grows, and seconds of CPU of one test beyond which it hangs.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from diaghoi.oracles import ERRORS
-from diaghoi.robustness.corruptions.registry import CORRUPTIONS, GROUPS
+from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
 
 SEVERITIES = (1, 2, 3, 4, 5)
 

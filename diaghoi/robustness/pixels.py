@@ -1,15 +1,35 @@
-"""Shared helpers of the corruptions: array types, blurs, coordinates and remapping."""
+"""Blurs, coordinates and remapping of pixels with OpenCV, which is loaded where it is used."""
 
 from __future__ import annotations
+
+import importlib
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from diaghoi.data.arrays import Array
-from diaghoi.robustness.libraries import opencv
+from diaghoi.exceptions import InputError
 
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.floating]
+
+
+def opencv() -> Any:
+    """Import ``cv2`` of the extra ``robustness``.
+
+    Raises
+    ------
+    InputError
+        Where it is missing, with how to install it.
+    """
+    try:
+        return importlib.import_module("cv2")
+    except ModuleNotFoundError:
+        raise InputError(
+            "this needs opencv-python-headless, which is not installed: "
+            "pip install 'diaghoi[robustness]'"
+        ) from None
 
 
 def with_channels(image: Array) -> Array:

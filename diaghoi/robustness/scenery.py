@@ -1,0 +1,284 @@
+"""Artifacts of the environment, and distortions of geometry and scene (appendices A.3.3 and A.3.4).
+
+The parameters of each function are the rows of ``strengths.csv``. Images are (H, W, C) uint8 with
+one or three channels. Boxes are not moved with the picture: the benchmark keeps the annotations.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+
+from diaghoi.data.arrays import Array
+from diaghoi.robustness.pixels import (
+    Floats,
+    Image,
+    blurred,
+    coordinates,
+    fetched,
+    half_diagonal,
+    opencv,
+    with_channels,
+)
+
+# Distance between rainbow bands, in widths of a band.
+SPACING = 1.8
+# Share of the circle of hues, from red to violet, that a rainbow shows.
+HUES = 0.8
+# Relative frequency of the stripes in red, green and blue: subpixels lie side by side.
+FINER = (1.0, 1.05, 1.1)
+# How strongly stripes bend: the phase, in stripes, that is added at the corners.
+BEND = 3.0
+# Successive cracks leave at this angle, which spreads any number of them evenly.
+GOLDEN = math.pi * (3 - math.sqrt(5))
+# Straight pieces of a crack, their change of direction, and how many of them branch.
+PIECES, KINK, BRANCHING = 14, 0.13, 0.12
+# Where rings lie, in pieces from the impact, and how many of the gaps between cracks they join.
+RINGS, JOINED = (1, 2, 3, 5, 7), 0.55
+# Fixed-point digits of coordinates when drawing.
+FRACTION = 4
+
+
+def exposure(image: Image, rng: np.random.Generator, *, stops: float) -> Array:
+    """Overexpose or underexpose the picture, at random.
+
+    Linear light is scaled, not pixel values: a picture file stores about the square root of the
+    light (the sRGB curve). Values beyond white are clipped.
+    """
+    gain = 2.0 ** (stops if rng.random() < 0.5 else -stops)
+    values = np.arange(256) / 255
+    light = np.where(values <= 0.04045, values / 12.92, ((values + 0.055) / 1.055) ** 2.4)
+    light = np.clip(gain * light, 0, 1)
+    shown = np.where(light <= 0.0031308, light * 12.92, 1.055 * light ** (1 / 2.4) - 0.055)
+    table: Image = np.rint(255 * shown).astype(np.uint8)
+    return np.take(table, image)
+
+
+def rainbow_effect(
+    image: Image, rng: np.random.Generator, *, shift: float, width: float, opacity: float
+) -> Array:
+    """Shift the colour channels apart, and overlay bands of rainbow colours.
+
+    Grey pictures become coloured: three channels are returned.
+    """
+    angle, turn, phase = rng.uniform(0, [2 * math.pi, math.pi, 1])
+    x, y = coordinates(image)
+    right, down = shift * math.cos(angle), shift * math.sin(angle)
+    colours = np.repeat(image, 3, axis=2) if image.shape[2] == 1 else image
+    parts = [
+        fetched(
+            np.ascontiguousarray(colours[..., channel, None]), x + side * right, y + side * down
+        )
+        for channel, side in enumerate((1, 0, -1))
+    ]
+    moved = np.concatenate(parts, axis=2).astype(np.float32)
+    across = (x * math.cos(turn) + y * math.sin(turn)) / max(width, 1.0)
+    place = np.mod(across / SPACING + phase, 1) * SPACING
+    strength = opacity * np.sin(math.pi * np.clip(place, 0, 1))[..., None]
+    result: Array = moved + strength * (255 * _hue(HUES * np.clip(place, 0, 1)) - moved)
+    return result
+
+
+def _hue(hue: Floats) -> Floats:
+    """(..., 3) red, green and blue in [0, 1] of pure colours; 0 and 1 are red."""
+    sixths = np.mod(6 * hue[..., None] + np.array([0, 4, 2], dtype=np.float32), 6)
+    return np.asarray(np.clip(np.abs(sixths - 3) - 1, 0, 1))
+
+
+def occlusion(image: Image, rng: np.random.Generator, *, rectangles: float, cover: float) -> Array:
+    """Cover parts of the picture with black rectangles of different sizes and shapes."""
+    height, width = image.shape[:2]
+    drawn = rng.random((int(rectangles), 4))
+    share = cover * (0.5 + drawn[:, 0]) / (0.5 + drawn[:, 0]).sum()
+    # Aspect ratios between 1/2 and 2, relative to that of the picture.
+    ratio = 2.0 ** (2 * drawn[:, 1] - 1)
+    result: Array = image.copy()
+    for part, shape, across, along in zip(share, ratio, drawn[:, 2], drawn[:, 3], strict=True):
+        rows = min(max(round(height * math.sqrt(part * shape)), 1), height)
+        columns = min(max(round(width * math.sqrt(part / shape)), 1), width)
+        top, left = round(along * (height - rows)), round(across * (width - columns))
+        result[top : top + rows, left : left + columns] = 0
+    return result
+
+
+def vignette_effect(
+    image: Image, rng: np.random.Generator, *, darkening: float, clear: float
+) -> Array:
+    """Darken the picture towards its corners."""
+    x, y = coordinates(image)
+    radius = np.hypot(x, y) / np.float32(half_diagonal(image))
+    outwards = np.clip((radius - clear) / (1 - clear), 0, 1)
+    smooth = outwards * outwards * (3 - 2 * outwards)
+    result: Array = image * (1 - np.float32(darkening) * smooth[..., None])
+    return result
+
+
+def moire_pattern(
+    image: Image, rng: np.random.Generator, *, contrast: float, period: float
+) -> Array:
+    """Overlay the interference of two fine grids, different in each colour channel.
+
+    Two sets of bent stripes of about the same period cross at a small angle.
+    """
+    angle, tilt, phase, bend = rng.uniform(
+        [0, 0.15, 0, 0.5], [math.pi, 0.5, 2 * math.pi, 1.0]
+    ).astype(np.float32)
+    x, y = coordinates(image)
+    centre = (x * x + y * y) / np.float32(half_diagonal(image) ** 2)
+    waves = np.float32(2 * math.pi / max(period, 2.0))
+    pattern = np.zeros(image.shape, dtype=np.float32)
+    for channel in range(image.shape[2]):
+        for turn, sign in ((angle, 1), (angle + tilt, -1)):
+            along = x * np.cos(turn) + y * np.sin(turn)
+            stripes = waves * along + sign * 2 * np.pi * BEND * bend * centre
+            pattern[..., channel] += np.cos(np.float32(FINER[channel]) * stripes + phase) / 2
+    result: Array = image + np.float32(255 * contrast) * pattern
+    return result
+
+
+def elastic_transform(
+    image: Image, rng: np.random.Generator, *, displacement: float, scale: float
+) -> Array:
+    """Warp the picture as if it were printed on rubber: a smooth field of random movements."""
+    x, y = coordinates(image)
+    steps = blurred(rng.standard_normal((*image.shape[:2], 2), dtype=np.float32), scale)
+    steps = steps * np.float32(displacement / max(math.sqrt((steps**2).sum(axis=2).mean()), 1e-9))
+    return fetched(image, x + steps[..., 0], y + steps[..., 1])
+
+
+def perspective_distortion(
+    image: Image, rng: np.random.Generator, *, tilt: float, curvature: float
+) -> Array:
+    """View the picture at an angle, through a lens that bends straight lines.
+
+    One side, drawn for the picture, lies farther away and looks shorter; the lens bends outwards
+    (barrel) or inwards (pincushion). What lies outside the picture is black.
+    """
+    cv2 = opencv()
+    far, bends = int(rng.integers(4)), 1 if rng.random() < 0.5 else -1
+    x, y = coordinates(image)
+    half = np.array([max(image.shape[1], 2), max(image.shape[0], 2)], dtype=np.float32) / 2
+    corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], dtype=np.float32)
+    seen = corners.copy()
+    for corner in (far, (far + 1) % 4):
+        # Along the side towards its middle, and a little towards the opposite side.
+        sideways = corners[far] != corners[(far + 1) % 4]
+        seen[corner] *= np.where(sideways, 1 - tilt, 1 - tilt / 2)
+    matrix = cv2.getPerspectiveTransform(seen * half, corners * half).astype(np.float32)
+    radius = (x * x + y * y) / np.float32(half_diagonal(image) ** 2)
+    bent = 1 + np.float32(bends * curvature) * radius
+    x, y = x * bent, y * bent
+    depth = matrix[2, 0] * x + matrix[2, 1] * y + matrix[2, 2]
+    return fetched(
+        image,
+        (matrix[0, 0] * x + matrix[0, 1] * y + matrix[0, 2]) / depth,
+        (matrix[1, 0] * x + matrix[1, 1] * y + matrix[1, 2]) / depth,
+        black=True,
+    )
+
+
+def pixelation(image: Image, rng: np.random.Generator, *, block: float) -> Array:
+    """Shrink the picture, and enlarge it again without interpolation."""
+    cv2 = opencv()
+    height, width = image.shape[:2]
+    block = max(block, 1.0)
+    small = cv2.resize(
+        image,
+        (max(round(width / block), 1), max(round(height / block), 1)),
+        interpolation=cv2.INTER_AREA,
+    )
+    return with_channels(cv2.resize(small, (width, height), interpolation=cv2.INTER_NEAREST))
+
+
+def zoom_blur(image: Image, rng: np.random.Generator, *, zoom: float, layers: float) -> Array:
+    """Average layers of the picture, each a little larger than the one before."""
+    cv2 = opencv()
+    height, width = image.shape[:2]
+    middle = np.array([[(width - 1) / 2], [(height - 1) / 2]])
+    total = np.zeros(image.shape, dtype=np.float32)
+    for factor in np.linspace(1, 1 + zoom, int(layers)):
+        larger = np.hstack([np.eye(2) * factor, middle * (1 - factor)])
+        moved = cv2.warpAffine(image, larger, (width, height), borderMode=cv2.BORDER_REFLECT)
+        total += with_channels(moved)
+    return np.divide(total, int(layers), dtype=np.float32)
+
+
+def screen_crack(
+    image: Image,
+    rng: np.random.Generator,
+    *,
+    impacts: float,
+    rays: float,
+    reach: float,
+    width: float,
+    glare: float,
+) -> Floats:
+    """Break the glass at some points: dark fissures with bright edges, and glare around them."""
+    half = half_diagonal(image)
+    x, y = coordinates(image)
+    light = np.zeros(image.shape[:2], dtype=np.float32)
+    lines: list[tuple[Floats, float]] = []
+    # A generator for each impact, so that a stronger severity only adds to a weaker one.
+    for child in rng.spawn(int(impacts)):
+        centre = child.uniform(-0.35, 0.35, 2) * image.shape[1::-1]
+        cracks = [
+            _crack(one, centre, index * GOLDEN, 2 * reach * half)
+            for index, one in enumerate(child.spawn(int(rays)))
+        ]
+        lines += [(points, width) for crack in cracks for points in crack]
+        lines += [(points, width / 2) for points in _rings(child, [crack[0] for crack in cracks])]
+        distance = np.hypot(x - np.float32(centre[0]), y - np.float32(centre[1]))
+        light = np.maximum(light, np.exp(-4 * distance / np.float32(reach * half)))
+    fissures = _drawn(image, lines, 0.0)
+    edges = _drawn(image, lines, max(width, 1.0))
+    haze = blurred(edges, 4 * width)[..., 0]
+    bright = np.clip(0.75 * edges + glare * (light + haze)[..., None], 0, 1)
+    return (image + bright * (255 - image)) * (1 - 0.8 * fissures)
+
+
+def _crack(rng: np.random.Generator, centre: Floats, angle: float, length: float) -> list[Floats]:
+    """(N, 2) points of one crack and of its branches, in pixels from the middle."""
+    step = length * rng.uniform(0.5, 1.5) / PIECES
+    heading = angle + rng.normal(0, 0.1) + np.cumsum(rng.normal(0, KINK, PIECES))
+    branching = rng.random(PIECES) < BRANCHING
+    sides = rng.choice([-1, 1], PIECES) * rng.uniform(0.4, 0.9, PIECES)
+    main = _path(centre, heading, step)
+    branches = [
+        _path(main[at], heading[at:] + sides[at], 0.6 * step)
+        for at in np.flatnonzero(branching).tolist()
+    ]
+    return [main, *branches]
+
+
+def _path(start: Floats, heading: Floats, step: float) -> Floats:
+    """(N + 1, 2) points that are reached by steps of one length in changing directions."""
+    steps = step * np.column_stack([np.cos(heading), np.sin(heading)])
+    return start + np.vstack([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
+
+
+def _rings(rng: np.random.Generator, cracks: list[Floats]) -> list[Floats]:
+    """Join neighbouring cracks at some distances from the impact."""
+    angles = [math.atan2(*(crack[1] - crack[0])[::-1]) for crack in cracks]
+    order = np.argsort(angles)
+    pairs = zip(order.tolist(), np.roll(order, -1).tolist(), strict=True)
+    return [
+        np.array([cracks[one][ring], cracks[other][ring]])
+        for one, other in pairs
+        for ring in RINGS
+        if rng.random() < JOINED
+    ]
+
+
+def _drawn(image: Image, lines: list[tuple[Floats, float]], aside: float) -> Floats:
+    """(H, W, 1) float32 in [0, 1]: lines that grow thinner, drawn some pixels aside."""
+    cv2 = opencv()
+    middle = (np.array(image.shape[1::-1]) - 1) / 2 + aside
+    canvas = np.zeros(image.shape[:2], dtype=np.uint8)
+    for points, width in lines:
+        fixed = np.rint((points + middle) * 2**FRACTION).astype(np.int32)
+        for at, (start, end) in enumerate(itertools.pairwise(fixed)):
+            thickness = max(round(width * (1 - at / PIECES)), 1)
+            cv2.line(canvas, start.tolist(), end.tolist(), 255, thickness, cv2.LINE_AA, FRACTION)
+    return (canvas.astype(np.float32) / 255)[..., None]
