@@ -62,7 +62,7 @@ def test_pytest_enters_every_folder_with_tests(pytestconfig: pytest.Config) -> N
         for name in path.relative_to(ROOT).parts[:-1]
     }
     passed_over = pytestconfig.getini("norecursedirs")
-    assert "build" in folders
+    assert "formats" in folders
     assert [name for name in folders for each in passed_over if fnmatch(name, each)] == []
 
 

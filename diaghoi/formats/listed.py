@@ -108,7 +108,8 @@ def read_listed(
         of_box = {"bbox": 4, "score": 0} | ({"category_id": 0} if layout.labelled else {})
         of_triplet = ("subject_id", "object_id", layout.verb, "score", "action_score")
         widths = of_box, dict.fromkeys(of_triplet, 0)
-        boxes, triplets = take(images, (boxes, triplets), widths, {"score", "action_score"})
+        optional = {"action_score"} if layout.scored and not unscored else {"score", "action_score"}
+        boxes, triplets = take(images, (boxes, triplets), widths, ({"score"}, optional))
     if not layout.labelled:
         check_objects(content.file, vocabulary)
     corners = options.corners(boxes.boxes("bbox"))

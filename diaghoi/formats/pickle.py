@@ -698,13 +698,17 @@ _GETS = ("GET", "BINGET", "LONG_BINGET")
 _KEEPING = ("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD")
 
 
-def _scan(data: bytes) -> tuple[int, bool, list[int]]:
+def _scan(data: bytes, frames: list[int], *, cut: bool = False) -> tuple[int, bool]:
     """Check announced sizes in the opcodes of a pickle, without building anything.
 
     Parameters
     ----------
     data : bytes
         The pickle, and whatever follows it.
+    frames : list of int
+        Where frames begin is added to it.
+    cut : bool
+        Whether the last frame may be cut off.
 
     Returns
     -------
@@ -712,8 +716,6 @@ def _scan(data: bytes) -> tuple[int, bool, list[int]]:
         Bytes up to the last opcode, which is left to the unpickler: it ends the pickle, or is none.
     harmless : bool
         Whether all tuples are, and there are no frozensets.
-    frames : list of int
-        Where frames begin.
 
     Raises
     ------
@@ -723,7 +725,6 @@ def _scan(data: bytes) -> tuple[int, bool, list[int]]:
         For lengths that no pickler writes.
     """
     at = wide = 0
-    frames: list[int] = []
     harmless, plain = True, _plain(len(data) > _FAR)
     while at < len(data):
         if run := plain.match(data, at):
@@ -755,11 +756,11 @@ def _scan(data: bytes) -> tuple[int, bool, list[int]]:
             _check_index(data[at + 1 : stop], at, text=code == b"p")
         if code == b"\x95":
             frames.append(at)
-            length = int.from_bytes(data[at + 1 : stop], "little")
+            length = 0 if cut else int.from_bytes(data[at + 1 : stop], "little")
         if at + length >= len(data) or stop > len(data):
             raise EOFError(at)
         at = stop
-    return at, harmless, frames
+    return at, harmless
 
 
 def _check_index(index: bytes, at: int, *, text: bool) -> None:
@@ -778,7 +779,8 @@ def _checked(data: bytes, file: str) -> tuple[int, list[int]]:
     Most pickles pass at a glance: the memory of their opcodes is counted as if each byte of their
     arguments were one, too. Only others are followed step by step.
     """
-    length, harmless, frames = _scan(data)
+    frames: list[int] = []
+    length, harmless = _scan(data, frames)
     most = MEMORY + _MEMORY_PER_BYTE * length
     at_most = 0
     for start in range(0, length, AHEAD):
@@ -1044,16 +1046,20 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
         stream.seek(start)
         data = stream.read(most)
         most *= 2
+        frames: list[int] = []
         try:
-            length, _, _ = _scan(data)
-            if length < len(data):  # the pickle ends before
+            length, _ = _scan(data, frames, cut=True)
+            if len(data) - length >= _FIXED[b"\x95"]:  # no opcode that is cut: the pickle ends
                 return None
         except EOFError as cut:
             length = cut.args[0]
         except UnpicklingError:
             return None
+        part = bytearray(data[:length] + b"g0\n.")
+        for frame in frames:
+            part[frame + 1 : frame + 9] = bytes(8)  # the last one ends earlier now
         try:
-            value = load_pickle(io.BytesIO(data[:length] + b"g0\n."), file)
+            value = load_pickle(io.BytesIO(part), file)
         except InputError:
             return None
         if value:

@@ -341,7 +341,7 @@ def _keys(keys: list[Any]) -> str:
 
 # Keys of a file that are looked at, how like a misspelt key is to the right one, and how many keys
 # of a format make it worth a mention.
-_MOST_KEYS, _ALIKE, _ENOUGH_KEYS = 100, 0.8, 2
+_MOST_KEYS, _ALIKE, _ENOUGH_KEYS = 100, 0.75, 2
 
 
 def _nearest(keys: list[Any]) -> str:

@@ -261,7 +261,7 @@ def take(
     images: Images,
     tables: Sequence[RecordTable],
     widths: Sequence[Mapping[str, int]],
-    optional: Set[str],
+    optional: Sequence[Set[str]],
 ) -> list[RecordTable]:
     """Convert all columns of a file, and free its images, some images at a time.
 
@@ -277,14 +277,14 @@ def take(
     widths : sequence of mapping of int
         For each table: how many numbers there are in each value of a column that any row may have,
         0 where it is a number itself.
-    optional : set of str
-        Columns that a table need not have.
+    optional : sequence of set of str
+        Columns that each table need not have.
     """
     rows, done = images.rows, [0] * len(tables)
     firsts = [next(iter(table), None) for table in tables]
     usual = all(
-        row is None or (isinstance(row, dict) and columns.keys() - row.keys() <= optional)
-        for row, columns in zip(firsts, widths, strict=True)
+        row is None or (isinstance(row, dict) and columns.keys() - row.keys() <= left_out)
+        for row, columns, left_out in zip(firsts, widths, optional, strict=True)
     )
     if not isinstance(rows, list) or not usual:
         return list(tables)

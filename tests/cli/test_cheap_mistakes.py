@@ -196,4 +196,4 @@ def test_annotations_that_cannot_be_found(run, found, monkeypatch, words) -> Non
     else:
         assert "no hico-det annotations found in data/hicodet," in done.err
     read = run("report", "long.pkl", *GIVEN)
-    assert "long.pkl: not a readable pickle (cut off)" in read.err
+    assert "long.pkl: the pickle is cut off" in read.err

@@ -127,7 +127,10 @@ BAD = {
         image(2, filename="one.jpg"),
         "image 'one.jpg': filename: used for two images, numbers 0 and 2 (counted from 0)",
     ),
-    "name is a number": (image(1, filename=5), "image 1 (counted from 0): filename: 5 is not the"),
+    "name is a fraction": (
+        image(1, filename=0.5),
+        "image 1 (counted from 0): filename: 0.5 is not",
+    ),
     "empty name": (image(1, filename=""), "image 1 (counted from 0): filename: '' is not the name"),
     "one name missing": (
         without(1, "filename"),
@@ -201,8 +204,8 @@ FILES = {
     "number in pickle": (b"\x80\x04K\x01.", "not a known format: int in pickle"),
     "misspelt key": (
         b'[{"filenam": "a.jpg", "hoi_predictions": []}]',
-        "a list of 1 dicts in json with the keys filenam, hoi_predictions; filenam (did you mean "
-        "'filename' or",
+        "a list of 1 dicts in json with the keys filenam, hoi_predictions; nearest is gen-vlkt, "
+        "lists of boxes and HOI classes (GEN-VLKT, HOICLIP), without 'filename' (here 'filenam'), ",
     ),
 }
 
@@ -238,7 +241,8 @@ def test_zip_files_of_others(tmp_path):
     assert "a zip archive without NumPy arrays" in message(read, path)
     np.savez(tmp_path / "x.npz", box=1, labels=2)
     text = message(read, tmp_path / "x.npz")
-    assert "npz file with the keys box, labels; box (did you mean 'boxes'" in text
+    assert "npz file with the keys box, labels; nearest is dense-arrays" in text
+    assert "without 'filename', 'boxes' (here 'box'), 'verb_scores'" in text
 
 
 def test_wrong_format_for_the_option(saved, predictions):

@@ -275,7 +275,7 @@ def test_pairs_by_object_that_do_not_fit(
             "each a dict with the keys boxes, labels, sub_ids, obj_ids; nearest is dense-arrays, "
             "dense arrays of pairs and verbs, without 'filename', 'verb_scores'",
         ),
-        ([{"image_size": 3, "pos": 4}], "with the keys image_size, pos; known formats"),
+        ([{"colour": 3, "pos": 4}], "with the keys colour, pos; known formats"),
     ],
 )
 def test_the_nearest_format_is_named(tmp_path: Path, value: Any, message: str) -> None:

@@ -116,7 +116,7 @@ def test_what_cannot_be_read_is_named(
         (lambda image: image["hois"].append(7), "hois[3]: is 7; give a dict"),
         (lambda image: image["hois"][1].pop("connections"), "hois[1]: the key 'connections' is"),
         (lambda image: image.update(hois=5), "hois: is 5; give a list"),
-        (lambda image: image.update(global_id=5), "global_id: 5 is not the name of an image"),
+        (lambda image: image.update(global_id=-5), "global_id: -5 is not the name of an image"),
     ],
 )
 def test_what_is_missing_is_named(
