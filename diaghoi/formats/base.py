@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import Any, Literal, TypedDict
+from typing import Literal, TypedDict
 
 import numpy as np
 
@@ -207,19 +207,16 @@ class Format:
         What such a file can hold.
     keys : tuple of str
         Names by which it is recognised, for suggestions in messages.
-    single : bool
-        Whether the format belongs to one data set only; others also hold described data sets.
+    only : str or None
+        The data set that the format belongs to; None for others, which also hold described data
+        sets.
     """
 
     name: str
     title: str
     kinds: tuple[Kind, ...]
     keys: tuple[str, ...] = ()
-    single = False
-
-    def __init__(self, **attributes: Any) -> None:
-        # Until every format is a subclass.
-        vars(self).update(attributes)
+    only: str | None = None
 
     def recognise(self, content: Content) -> Kind | None:
         """Say what a file in this format holds, None for any other file.
@@ -240,7 +237,7 @@ class Format:
 
     def dataset(self, content: Content) -> str | None:
         """Name the data set that the content shows, None where it shows none."""
-        return None
+        return self.only
 
     def either(self, content: Content) -> tuple[str, ...]:
         """Name the data sets that may have written a file that does not show its own.

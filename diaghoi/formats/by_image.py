@@ -87,7 +87,7 @@ class ByImage(Format):
             flat.boxes(table.boxes(keys[side]), keys[side]) for side in ("human", "object")
         )
         scores = {
-            role: flat.scores(table.numbers(keys[role]), keys[role])
+            role: table.scores(keys[role])
             for role in ("score", "action_score", "human_score", "object_score")
             if role in keys
         }

@@ -40,11 +40,7 @@ _COLUMNS = 9
 class _HicoMat(Format):
     """Name the data set, which alone has such files."""
 
-    single = True
-
-    def dataset(self, content: Content) -> str:
-        """Name HICO-DET."""
-        return "hico-det"
+    only = "hico-det"
 
 
 class AnnoBbox(_HicoMat):

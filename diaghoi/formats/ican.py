@@ -73,7 +73,7 @@ class Ican(Format):
     name = "ican"
     title = "pairs with scores of all classes (iCAN, TIN, DRG, VCL)"
     kinds = ("predictions",)
-    single = True
+    only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
         """Look for numbers of images, and a first pair that begins with two boxes."""
@@ -84,10 +84,6 @@ class Ican(Format):
         if not _is_list(first) or len(first) < len(_VALUES):
             return None
         return "predictions" if all(_size(box) == _BOX for box in first[:2]) else None
-
-    def dataset(self, content: Content) -> str:
-        """Name HICO-DET, of which the classes are."""
-        return "hico-det"
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read the pairs, and keep the best triplets of each image."""

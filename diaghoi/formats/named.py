@@ -77,9 +77,7 @@ class HoiTransformer(Format):
         table, vocabulary = images.table("hoi_list"), options.vocabulary
         flat = Flat(table.rows, options, notes=images.notes)
         human, object_box = (flat.boxes(table.boxes(key), key) for key in ("h_box", "o_box"))
-        of_human, of_object, of_verb = (
-            flat.scores(table.numbers(key), key) for key in ("h_cls", "o_cls", "i_cls")
-        )
+        of_human, of_object, of_verb = (table.scores(key) for key in ("h_cls", "o_cls", "i_cls"))
         return flat.scenes(
             human,
             object_box,
@@ -163,8 +161,7 @@ class AgentHoi(Format):
         flat = Flat(table.rows, options, notes=images.notes + pairs.notes)
         human, object_box = (flat.boxes(table.boxes(key), key) for key in (_HUMAN_BOX, _OBJECT_BOX))
         of_human, of_thing, of_verb, of_object = (
-            flat.scores(table.numbers(key), key)
-            for key in (_HUMAN_SCORE, _THING_SCORE, _VERB_SCORES, _OBJECT_SCORE)
+            table.scores(key) for key in (_HUMAN_SCORE, _THING_SCORE, _VERB_SCORES, _OBJECT_SCORE)
         )
         with np.errstate(all="ignore"):
             mean, both = (of_verb + of_object) / 2, of_human * of_thing
@@ -322,14 +319,11 @@ class DaHoi(Format):
     title = "phrases scored for pairs (DA-HOI)"
     kinds = ("predictions",)
     keys = (_NUMBER, _NAMES, _PAIR_BOXES, _SCORES, _PHRASES, _LOGITS)
-    single = True
+    only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
         is_scored = content.plain and {_PHRASES, _LOGITS} <= content.first.keys()
         return "predictions" if is_scored else None
-
-    def dataset(self, content: Content) -> str | None:
-        return "hico-det"
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         images = Images.of(content, content.value, _NUMBER)

@@ -269,7 +269,7 @@ def _data_set(
             f"{content.file}: fits no data set that is known: {problem}", [content.path]
         )
     shown = format.dataset(content)
-    names = set() if given is None else {given.name, None if format.single else given.of}
+    names = set() if given is None else {given.name, None if format.only else given.of}
     either = () if shown else format.either(content)
     if either and (given is None or (given.known and names.isdisjoint(either))):
         raise UnclearDataSetError(
@@ -284,7 +284,7 @@ def _data_set(
                 "FILE.toml"
             )
         return vocabulary(shown or DEFAULT)
-    if shown is not None and shown not in names and (given.known or format.single):
+    if shown is not None and shown not in names and (given.known or format.only):
         raise InputError(
             f"{content.file}: is for {shown} ({format.name}), and {given.name} is expected here; "
             f"give a file for {given.name}, or the --dataset of this one"

@@ -118,7 +118,7 @@ class Converted(Format):
     name = "hico-converted-mat"
     title = "files for the official HICO-DET evaluator by GEN-VLKT's converter"
     kinds = ("predictions",)
-    single = True
+    only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
         if content.container != "folder":
@@ -134,9 +134,6 @@ class Converted(Format):
         except InputError:  # for the reader of the other files to explain
             return None
         return "predictions" if tuple(np.size(cell) for cell in row) == _CELLS else None
-
-    def dataset(self, content: Content) -> str | None:
-        return "hico-det"
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         vocabulary, file = options.vocabulary, content.file
@@ -488,14 +485,11 @@ class VsgNet(Format):
     title = "rows of an image sorted by HOI class (VSGNet, no_frills)"
     kinds = ("predictions",)
     keys = (_BOUNDS, _BOXES_SCORES)
-    single = True
+    only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
         is_sorted = content.plain and set(self.keys) <= content.first.keys()
         return "predictions" if is_sorted else None
-
-    def dataset(self, content: Content) -> str | None:
-        return "hico-det"
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         images = Images.of(content, content.value, "filename")
@@ -557,15 +551,12 @@ class Idn(Format):
     title = "pairs by object with scores of its HOI classes (IDN)"
     kinds = ("predictions",)
     keys = _IDN_KEYS
-    single = True
+    only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
         value = content.value
         is_idn = content.plain and isinstance(value, dict) and set(_IDN_KEYS) <= value.keys()
         return "predictions" if is_idn else None
-
-    def dataset(self, content: Content) -> str | None:
-        return "hico-det"
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         file, words, value = content.file, options.vocabulary, content.value

@@ -112,16 +112,12 @@ class VCoco(Format):
     title = "V-COCO annotations, official layout"
     kinds = ("annotations",)
     keys = ("action_name", "role_name", "image_id", "ann_id", "label", "role_object_id")
-    single = True
+    only = "v-coco"
 
     def recognise(self, content: Content) -> Kind | None:
         """Look for the names of actions and the boxes of roles."""
         shows = content.plain and {"action_name", "role_object_id"} <= content.first.keys()
         return "annotations" if shows else None
-
-    def dataset(self, content: Content) -> str:
-        """Name V-COCO, which alone has this layout."""
-        return "v-coco"
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read the three files; triplets are in the order of person box and class."""

@@ -61,15 +61,11 @@ class VCocoResults(Format):
     title = "V-COCO predictions, official layout"
     kinds = ("predictions",)
     keys = ("image_id", "person_box", "hold_agent", "hold_obj")
-    single = True
+    only = "v-coco"
 
     def recognise(self, content: Content) -> Kind | None:
         """Look for the box of a person."""
         return "predictions" if content.plain and "person_box" in content.first else None
-
-    def dataset(self, content: Content) -> str:
-        """Name V-COCO, which alone has this layout."""
-        return "v-coco"
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read boxes, pairs and triplets in the order of the images' first use.

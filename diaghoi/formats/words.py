@@ -250,7 +250,7 @@ class Words(Format):
         human, object_box = (
             flat.boxes(table.boxes(key), key) for key in ("human_box", "object_box")
         )
-        score = flat.scores(table.numbers("score"), "score") if table.has("score") else None
+        score = table.scores("score", optional=True)
         verbs, objects, unread = _phrases(table, load_lexicon(), options.vocabulary)
         flat.notes += [*unread, *notes]
         words = number_words(options.vocabulary, verbs, objects, load_lexicon())
