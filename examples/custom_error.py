@@ -17,7 +17,7 @@ from diaghoi import simulate
 from diaghoi.data.table import percent
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.oracles.oracle import oracle
 from diaghoi.report.text import print_report
 

@@ -27,7 +27,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import shown
 from diaghoi.formats.content import Content, load
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.formats.v_coco import image_number
 
 FIRST = "QA_0"

@@ -33,7 +33,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
-from diaghoi.formats.datasets import vocabulary as vocabulary_named
+from diaghoi.formats.description import vocabulary as vocabulary_named
 from diaghoi.statistics.significance import compare_each
 
 Reader = Callable[[Path], dict[str, Any] | None]

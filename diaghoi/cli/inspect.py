@@ -20,7 +20,7 @@ from diaghoi.diagnosis import inspection
 from diaghoi.exceptions import InputError, number_of, printable, some_of
 from diaghoi.formats import open_file, read, read_annotations, read_predictions, write
 from diaghoi.formats.content import FIRST
-from diaghoi.formats.datasets import vocabulary as vocabulary_named
+from diaghoi.formats.description import vocabulary as vocabulary_named
 from diaghoi.formats.draft import write_draft
 from diaghoi.formats.reading import check_fit
 

@@ -26,7 +26,7 @@ from diaghoi.diagnosis.inputs import read_inputs
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import open_file
 from diaghoi.formats.content import FIRST
-from diaghoi.formats.datasets import vocabulary as vocabulary_named
+from diaghoi.formats.description import vocabulary as vocabulary_named
 
 _BINARY = options.choice_of("0", "1")
 _WHOLE = Key("", lambda value: int(_BINARY(value)), None, "0|1")

@@ -24,7 +24,7 @@ from diaghoi.cli.reading import ProtocolOptions, ReadingOptions
 from diaghoi.comparison.selection import names_of
 from diaghoi.data.memory import cores
 from diaghoi.exceptions import InputError, number_of, some_of
-from diaghoi.formats.datasets import vocabulary as vocabulary_named
+from diaghoi.formats.description import vocabulary as vocabulary_named
 from diaghoi.robustness.corruptions import (
     CORRUPTIONS,
     GROUPS,

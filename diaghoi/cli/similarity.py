@@ -16,7 +16,7 @@ from diaghoi.cli.options import MEANING, argument, option, options_class, with_o
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.data.table import Table, percent
 from diaghoi.exceptions import InputError, number_of, some_of
-from diaghoi.formats.datasets import vocabulary as vocabulary_named
+from diaghoi.formats.description import vocabulary as vocabulary_named
 
 if TYPE_CHECKING:
     from diaghoi.comparison.study import Study

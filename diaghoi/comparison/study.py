@@ -35,7 +35,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.inputs import refuse_result
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats import Reading, open_predictions, read_annotations
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.formats.locations import is_remote
 from diaghoi.formats.toml import check_keys, read_toml, text_of
 

@@ -20,7 +20,7 @@ from diaghoi.diagnosis.plausibility import check_plausible
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats import open_annotations, open_both, recognise
 from diaghoi.formats.base import OwnDataError, Reading, UnclearDataSetError
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.formats.reading import check_fit, check_reading
 from diaghoi.formats.zipped import entries
 

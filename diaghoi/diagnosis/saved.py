@@ -32,7 +32,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Options
 from diaghoi.formats.content import Content
 from diaghoi.formats.content import load as load_content
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.formats.output import replacing
 from diaghoi.formats.own import arrays_of, joined, stored_scenes
 

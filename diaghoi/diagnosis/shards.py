@@ -28,7 +28,7 @@ from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
 from diaghoi.formats import open_predictions, read_annotations
 from diaghoi.formats.base import Reading
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.formats.locations import fetched, is_remote
 
 

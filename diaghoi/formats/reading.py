@@ -48,7 +48,7 @@ from diaghoi.formats.base import (
 )
 from diaghoi.formats.checks import key_names
 from diaghoi.formats.content import Content, load
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.formats.merging import merge
 from diaghoi.formats.numbering import (
     ENOUGH,

@@ -18,8 +18,8 @@ from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Kind, Options
 from diaghoi.formats.content import Content, parts_in
-from diaghoi.formats.datasets import vocabulary
 from diaghoi.formats.dense import DenseArrays
+from diaghoi.formats.description import vocabulary
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.numbering import TripletNumbers
 from diaghoi.formats.output import replacing

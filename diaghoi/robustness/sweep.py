@@ -15,7 +15,7 @@ from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.diagnosis.shards import Truth, read_truth
 from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.formats.locations import exists, is_remote
 from diaghoi.formats.v_coco import companions
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run

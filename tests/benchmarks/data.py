@@ -25,7 +25,7 @@ from diaghoi.formats import (
     write_triplet_lists,
     write_v_coco,
 )
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 
 # By the names of files or jobs: how many triplets, pictures or questions they hold or make.
 Counts = dict[str, int]

@@ -9,7 +9,7 @@ import pytest
 
 from diaghoi.choice import read_questions
 from diaghoi.choice.classes import Interaction, classes_of, normalised, parse_option
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 
 
 @pytest.mark.parametrize(

@@ -16,7 +16,7 @@ from support.swig import CAR, CLASSES, WORDS
 
 from diaghoi import diagnose, read_annotations, read_predictions, simulate
 from diaghoi.formats import write_pair_lists, write_triplet_lists
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.oracles import ORACLES
 
 HOI_A = """

@@ -13,7 +13,7 @@ import pytest
 from support.explorer import page_data_of
 
 from diaghoi.data.vocabulary import hico_det
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 
 VERBS_OF_HICO = hico_det().verbs
 VERBS = "a,b,score\nride,hold,2\nride,straddle,3\nwash,clean,4\n"

@@ -11,7 +11,7 @@ import pytest
 
 from diaghoi import InputError
 from diaghoi.data.vocabulary import hico_det, object_numberings
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 
 
 def test_sizes_and_landmarks() -> None:

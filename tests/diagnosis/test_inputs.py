@@ -17,7 +17,7 @@ from support.desk import hico_instances
 import diaghoi
 from diaghoi import InputError, diagnose, simulate
 from diaghoi.formats import write, write_pair_lists, write_triplet_lists
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 
 SHARED = Path(__file__).resolve().parents[3] / "shared" / "conformance"
 

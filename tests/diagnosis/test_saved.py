@@ -14,7 +14,7 @@ from support.scenes import image, scenes
 from diaghoi import Diagnosis, InputError, diagnose, plots, protocol, read_predictions, simulate
 from diaghoi.data.protocol import PROTOCOLS, Group
 from diaghoi.formats import write
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.formats.hico_mat import ImageLabels
 
 

@@ -15,7 +15,7 @@ from support.swig import CAR, CLASSES, WORDS
 from diaghoi import InputError, Scenes, diagnose, protocol
 from diaghoi.data.groups import find_class, split_classes
 from diaghoi.data.vocabulary import swig_hoi
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 
 FIRST = CLASSES[0]
 VERB = int(WORDS.class_verb[FIRST])

@@ -7,7 +7,7 @@ from support.scenes import BICYCLE, CAR, PERSON, WASH, image, scenes
 
 from diaghoi import diagnose
 from diaghoi.evaluation.actions import action_rankings
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 
 ANN, ANNS = (0, 0, 9, 19), (10, 10, 29, 29)
 HICO = vocabulary("hico-det")

@@ -22,7 +22,7 @@ from support.scenes import (
 
 from diaghoi import Diagnosis, InputError, Protocol, diagnose, protocol
 from diaghoi.evaluation.errors import LABELS
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 
 # Two people with a bicycle each, and a car of nobody's.
 ANN, BOB = (0, 0, 9, 19), (100, 0, 109, 19)

@@ -15,8 +15,7 @@ from support.described import write_description
 
 from diaghoi import InputError
 from diaghoi.data.vocabulary import MOST_CLASSES
-from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.description import read_description
+from diaghoi.formats.description import read_description, vocabulary
 
 Describe = Callable[..., Path]
 

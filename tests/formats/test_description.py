@@ -19,8 +19,7 @@ from diaghoi import InputError, Scenes, diagnose, protocol
 from diaghoi.data.groups import counted_classes, split_classes
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Conventions, Vocabulary
-from diaghoi.formats.datasets import vocabulary
-from diaghoi.formats.description import CHOICES, KEYS, read_description
+from diaghoi.formats.description import CHOICES, KEYS, read_description, vocabulary
 
 Describe = Callable[..., Path]
 

@@ -18,7 +18,7 @@ from diaghoi.data.groups import read_groups
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import LONGEST_MESSAGE, InputError, printable
 from diaghoi.formats import read, zipped
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.formats.output import harmless, original
 from diaghoi.formats.zipped import members
 from diaghoi.language.lexicon import load_lexicon

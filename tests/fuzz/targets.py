@@ -26,7 +26,7 @@ from diaghoi.data.groups import read_groups
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.formats import read, write
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.formats.hico_mat import read_image_labels
 from diaghoi.formats.pictures import read_picture
 from diaghoi.formats.reading import open_file

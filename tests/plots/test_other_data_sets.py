@@ -12,7 +12,7 @@ from support.figures import complaints
 from support.scenes import image, scenes
 
 from diaghoi import diagnose, plots, simulate
-from diaghoi.formats.datasets import vocabulary
+from diaghoi.formats.description import vocabulary
 from diaghoi.plots.figure import source_of
 
 DESCRIPTION = """

@@ -703,7 +703,7 @@ def test_names_are_no_markup(tmp_path: Path) -> None:
         needed='name = "zoo\\"><b>"\nobjects = ["person", "ball"]\n'
         f'verbs = ["{EVIL}", "</noscript><b>"]\n',
     )
-    from diaghoi.formats.datasets import vocabulary
+    from diaghoi.formats.description import vocabulary
 
     words = vocabulary(str(description))
     boxes = [(0, (0, 0, 9, 9)), (1, (20, 0, 29, 9))]
