@@ -620,7 +620,7 @@ _DEEPEST = 100
 _VISITS_PER_BYTE, _VISITS = 20, 1_000_000
 SECONDS = 3.0
 """Seconds of computing that any pickle may take, beside what it may take for each of its bytes."""
-_SECONDS_PER_BYTE = 2e-6
+SECONDS_PER_BYTE = 5e-7
 # Bytes that the unpickler gets at once, and of its stack: a dict or set gets what is on it at once.
 _PIECE, _TALLEST = 1 << 14, 8 << 14
 MEMORY = 1 << 28
@@ -867,7 +867,7 @@ class _Pieces:
         self.stream, start = stream, stream.tell()
         self.frames = iter([*(start + frame for frame in frames), sys.maxsize])
         self.frame, self.piece = next(self.frames), b""
-        self.until = time.thread_time() + SECONDS + _SECONDS_PER_BYTE * size
+        self.until = time.thread_time() + SECONDS + SECONDS_PER_BYTE * size
         self.stack: Any = None
 
     def _left(self) -> int:
