@@ -64,17 +64,17 @@ class ByImage(Format):
         return "predictions" if "score" in keys else "annotations"
 
     def dataset(self, content: Content) -> str | None:
-        first = next(iter(_images(content)), "")
+        first = next(iter(_images(content)[0]), "")
         return "hico-det" if isinstance(first, str) and first.startswith("HICO_") else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        images, keys = _images(content), _keys(_first_row(content.value))
-        named = isinstance(content.value, dict) or bool(content.first)
-        names = check_names(content.file, list(images), "image").tolist()
+        (labels, images), keys = _images(content), _keys(_first_row(content.value))
+        named = isinstance(content.value, dict) or "filename" in content.first
+        names = check_names(content.file, labels, "image").tolist()
         if not named:
             names = [""] * len(images)
         lists = []
-        for place, rows in enumerate(images.values()):
+        for place, rows in enumerate(images):
             where = f"{content.file}: {image_name(names, place)}"
             lists.append(_rows(where, rows))
         count = np.array([len(rows) for rows in lists], dtype=np.int64)
@@ -102,14 +102,15 @@ class ByImage(Format):
         )
 
 
-def _images(content: Content) -> dict[Any, Any]:
-    """Return the triplets by the name of the image, or by its place in a list."""
+def _images(content: Content) -> tuple[list[Any], list[Any]]:
+    """Return the names of the images, or their places in a list, and the triplets of each."""
     value = content.value
     if isinstance(value, dict):
-        return value
-    if content.first:
-        return {image.get("filename", n): image for n, image in enumerate(value)}
-    return dict(enumerate(value))
+        return list(value), list(value.values())
+    names = [
+        image.get("filename", n) if isinstance(image, dict) else n for n, image in enumerate(value)
+    ]
+    return names, list(value)
 
 
 def _first_row(value: Any) -> Mapping[Any, Any]:

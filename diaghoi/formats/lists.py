@@ -113,7 +113,7 @@ class GenVlkt(_Lists):
         if not content.plain or "hoi_prediction" not in content.first:
             return None
         lists = (image.get("predictions") for image in content.value if isinstance(image, dict))
-        box = next((boxes[0] for boxes in lists if boxes and isinstance(boxes, list)), None)
+        box = next((boxes[0] for boxes in lists if isinstance(boxes, list) and boxes), None)
         bare = isinstance(box, dict) and "bbox" in box and "category_id" not in box
         return "predictions" if bare else None
 

@@ -281,3 +281,24 @@ def test_pairs_by_object_that_do_not_fit(
 def test_the_nearest_format_is_named(tmp_path: Path, value: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         diaghoi.read_predictions(written(tmp_path, value))
+
+
+def test_an_array_in_place_of_a_list_of_boxes_is_named(tmp_path: Path) -> None:
+    image = {"filename": FIRST, "predictions": np.ones(4), "hoi_prediction": []}
+    with pytest.raises(InputError, match=r"predictions\[0\]: is .*1\.0.*; give a dict"):
+        diaghoi.read_predictions(written(tmp_path, [image], "pkl"))
+
+
+@pytest.mark.parametrize(
+    ("image", "message"),
+    [
+        (None, "is None; give a list of dicts"),
+        ({"filename": FIRST, "h_box": [], "o_box": []}, "used for two images"),
+        ({"filename": ["a"], "h_box": [], "o_box": []}, "is not the name of an image"),
+    ],
+)
+def test_an_image_of_another_kind_is_named(tmp_path: Path, image: Any, message: str) -> None:
+    columns = {"h_box": [HUMAN], "o_box": [THING], "hoi": [CLASS], "score": [0.5]}
+    path = written(tmp_path, [{"filename": FIRST} | columns, image])
+    with pytest.raises(InputError, match=message):
+        diaghoi.read_predictions(path)
