@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import chain
 from typing import Any
 
@@ -73,12 +73,17 @@ class ByImage(Format):
         names = check_names(content.file, labels, "image").tolist()
         if not named:
             names = [""] * len(images)
-        lists = []
+        lists, total = [], 0
         for place, rows in enumerate(images):
             where = f"{content.file}: {image_name(names, place)}"
+            part = rows.values() if isinstance(rows, dict) else [rows]
+            total += max(
+                (len(values) for values in part if isinstance(values, list | tuple)), default=0
+            )
+            # Before anything is copied: a pickle can name the same list without end.
+            check_amount(content.file, "triplet", total, content.size)
             lists.append(_rows(where, rows))
         count = np.array([len(rows) for rows in lists], dtype=np.int64)
-        check_amount(content.file, "triplet", int(count.sum()), content.size)
         table = RecordTable(lists, Rows(content.file, names, "triplet", count))
         flat = Flat(table.rows, options)
         if not named:
@@ -141,10 +146,10 @@ def _keys(row: Mapping[Any, Any]) -> dict[str, str]:
     return keys
 
 
-def _rows(where: str, rows: Any) -> list[Any]:
+def _rows(where: str, rows: Any) -> Sequence[Any]:
     """Return the triplets of an image, one dict each."""
     if isinstance(rows, list | tuple):
-        return list(rows)
+        return rows
     if not isinstance(rows, dict):
         raise InputError(f"{where}: is {shown(rows)}; give a list of dicts")
     columns = {key: part for key, part in rows.items() if not isinstance(part, str)}

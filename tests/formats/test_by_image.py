@@ -303,3 +303,12 @@ def test_an_image_of_another_kind_is_named(tmp_path: Path, image: Any, message: 
     path = written(tmp_path, [{"filename": FIRST} | columns, image])
     with pytest.raises(InputError, match=message):
         diaghoi.read_predictions(path)
+
+
+def test_lists_that_are_named_again_and_again_are_not_copied(tmp_path: Path) -> None:
+    rows = ROWS * 2000
+    columns = {"h_box": [HUMAN] * 2000, "o_box": [THING] * 2000, "hoi": [1] * 2000}
+    for image in (rows, columns | {"score": [0.5] * 2000}):
+        path = written(tmp_path, {f"{n}.jpg": image for n in range(2000)}, "pkl")
+        with pytest.raises(InputError, match="it repeats the same lists"):
+            diaghoi.read_predictions(path, dataset="hico-det")
