@@ -10,6 +10,7 @@ import reprlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -63,6 +64,38 @@ def whole_number(value: Any) -> int:
     if not abs(number) <= EXACT or number != int(number):
         raise ValueError
     return int(number)
+
+
+def is_list(value: Any) -> bool:
+    """Tell whether a value of a file is a list, a tuple or an array."""
+    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
+
+
+def rows_of_numbers(value: Any, width: int) -> FloatArray | None:
+    """Convert rows of ``width`` numbers each to a (rows, width) array; None for anything else.
+
+    Text, bool, complex numbers and rows of another width are something else; without rows, only an
+    array shows its width.
+    """
+    if isinstance(value, np.ndarray) and value.dtype != object:
+        right = value.ndim == 2 and value.shape[1] == width and value.dtype.kind in "iuf"
+        with np.errstate(over="ignore"):  # infinity is refused later
+            return value.astype(np.float64) if right else None
+    try:
+        if set(map(len, value)) != {width} or not _are_numbers(chain.from_iterable(value)):
+            return None
+        flat = np.fromiter(chain.from_iterable(value), dtype=np.float64, count=width * len(value))
+    except (TypeError, ValueError, OverflowError):
+        return None
+    return flat.reshape(-1, width)
+
+
+def _are_numbers(values: Iterable[Any]) -> bool:
+    """Whether all are numbers; bool and strings would convert, too."""
+    return all(
+        issubclass(kind, int | float | np.integer | np.floating) and kind is not bool
+        for kind in set(map(type, values))
+    )
 
 
 def image_name(names: Sequence[str], image: int) -> str:

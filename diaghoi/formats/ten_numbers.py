@@ -28,6 +28,8 @@ from diaghoi.formats.checks import (
     check_lengths,
     check_names,
     image_name,
+    is_list,
+    rows_of_numbers,
     shown,
     whole_number,
 )
@@ -97,7 +99,7 @@ class CmdSe(Format):
             for images in by_class.values()
             for part in (images.values() if isinstance(images, dict) else [images])
         ]
-        check_amount(content.file, _BOXES, sum(map(len, filter(_is_list, lists))), content.size)
+        check_amount(content.file, _BOXES, sum(map(len, filter(is_list, lists))), content.size)
         parts = _predicted(content) if predicted else _annotated(content)
         flat, hoi, boxes, score = _in_order(content.file, _BOXES, parts, options)
         human, object_box = flat.boxes(boxes[:, :4]), flat.boxes(boxes[:, 4:])
@@ -291,12 +293,8 @@ def _whole(content: Content, key: Any, field: str, value: Any) -> int:
 
 
 def _check_list(content: Content, key: Any, field: str, part: Any) -> None:
-    if not _is_list(part):
+    if not is_list(part):
         raise _error(content, key, field, f"is {shown(part)}; give a list")
-
-
-def _is_list(value: Any) -> bool:
-    return isinstance(value, list | tuple) or (isinstance(value, np.ndarray) and value.ndim > 0)
 
 
 def _error(content: Content, key: Any, field: str, problem: str) -> InputError:
@@ -339,11 +337,11 @@ class SwigHoi(Format):
         value = _rows_by_image(content)
         if not value or not all(map(_is_number, value)):
             return ()
-        images = [rows for rows in value.values() if _is_list(rows)]
+        images = [rows for rows in value.values() if is_list(rows)]
         if sum(map(len, images)) > max(content.size, SMALL):
             return ()  # a list that is repeated without limit, which the reader refuses
         rows = chain.from_iterable(images)
-        first = (row[0] for row in rows if _is_list(row) and len(row) in _PLACES)
+        first = (row[0] for row in rows if is_list(row) and len(row) in _PLACES)
         if any(isinstance(hoi, int | float) and hoi > HICO_CLASSES for hoi in first):
             return ()
         return "hico-det", "swig-hoi"
@@ -355,7 +353,7 @@ class SwigHoi(Format):
         names = check_names(content.file, list(map(_name, by_image)), "image")
         images = list(by_image.values())
         for name, part in zip(names.tolist(), images, strict=True):
-            if not _is_list(part):
+            if not is_list(part):
                 raise InputError(
                     f"{content.file}: image {name!r}: is {shown(part)}; give a list of rows"
                 )
@@ -377,7 +375,7 @@ def _rows_by_image(content: Content) -> dict[Any, Any]:
     """Return the rows by image; a list has them by image number, and none where it is empty."""
     value = content.value
     if isinstance(value, list | tuple) and not content.first:
-        return {place: rows for place, rows in enumerate(value) if not _is_list(rows) or len(rows)}
+        return {place: rows for place, rows in enumerate(value) if not is_list(rows) or len(rows)}
     return value if isinstance(value, dict) else {}
 
 
@@ -386,8 +384,8 @@ def _width(images: dict[Any, Any]) -> int:
 
     Rows of eleven values also name other things than a class first.
     """
-    first: Any = next((rows[0] for rows in images.values() if _is_list(rows) and len(rows)), None)
-    if not _is_list(first) or (len(first) and isinstance(first[0], str)):
+    first: Any = next((rows[0] for rows in images.values() if is_list(rows) and len(rows)), None)
+    if not is_list(first) or (len(first) and isinstance(first[0], str)):
         return 0
     return len(first)
 
@@ -429,36 +427,15 @@ def _values(images: list[Any], rows: Rows, width: int) -> FloatArray:
     for image, part in enumerate(images):
         if not len(part):
             continue
-        values = _row_numbers(part, width)
+        values = rows_of_numbers(part, width)
         if values is None:
-            bad = next((n for n, row in enumerate(part) if _row_numbers([row], width) is None), 0)
+            bad = next(
+                (n for n, row in enumerate(part) if rows_of_numbers([row], width) is None), 0
+            )
             problem = f"{shown(part[bad])} is not a row; give {_ROWS[width]}"
             raise rows.error(int(rows.start[image]) + bad, "", problem)
         parts.append(values)
     return np.concatenate(parts)
-
-
-def _row_numbers(part: Any, width: int) -> FloatArray | None:
-    """Convert rows of ``width`` numbers to an array; None for anything else."""
-    if isinstance(part, np.ndarray) and part.dtype != object:
-        right = part.ndim == 2 and part.shape[1] == width and part.dtype.kind in "iuf"
-        with np.errstate(over="ignore"):  # infinity is refused later
-            return part.astype(np.float64) if right else None
-    try:
-        if set(map(len, part)) != {width} or not _are_numbers(chain.from_iterable(part)):
-            return None
-        flat = np.fromiter(chain.from_iterable(part), dtype=np.float64, count=width * len(part))
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return flat.reshape(-1, width)
-
-
-def _are_numbers(values: Iterable[Any]) -> bool:
-    """Whether all are numbers; bool and strings would convert, too."""
-    return all(
-        issubclass(kind, int | float | np.integer | np.floating) and kind is not bool
-        for kind in set(map(type, values))
-    )
 
 
 def _class_numbers(values: FloatArray, rows: Rows) -> IntArray:
@@ -525,10 +502,10 @@ class VsgNet(Format):
 def _matrix(where: str, image: dict[str, Any], key: str, width: int) -> FloatArray:
     """Return an array of at least ``width`` numbers in each row."""
     value: Any = image.get(key)
-    if _is_list(value) and not len(value):
+    if is_list(value) and not len(value):
         return np.zeros((0, width))
-    columns = len(value[0]) if _is_list(value) and _is_list(value[0]) else 0
-    numbers = _row_numbers(value, columns) if columns >= width else None
+    columns = len(value[0]) if is_list(value) and is_list(value[0]) else 0
+    numbers = rows_of_numbers(value, columns) if columns >= width else None
     if numbers is None:
         raise InputError(f"{where}: {key}: is {shown(value)}; give rows of {width} numbers")
     return numbers
@@ -561,11 +538,11 @@ class Idn(Format):
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         file, words, value = content.file, options.vocabulary, content.value
         for key in _IDN_KEYS:
-            if not _is_list(value[key]) or len(value[key]) != len(words.objects):
+            if not is_list(value[key]) or len(value[key]) != len(words.objects):
                 problem = f"give a list with one entry for each of {len(words.objects)} objects"
                 raise InputError(f"{file}: {key}: is {shown(value[key])}; {problem}")
         chosen = value.get("sel")
-        if not _is_list(chosen) or len(chosen) != len(words):
+        if not is_list(chosen) or len(chosen) != len(words):
             chosen = [None] * len(words)
         parts, total = [], 0
         for place, thing in enumerate(words.objects):
@@ -602,7 +579,7 @@ class _PairsOfObject:
         self._where = where
         parts = {key: value[key][place] for key in _IDN_KEYS}
         for key, part in parts.items():
-            if not _is_list(part):
+            if not is_list(part):
                 raise InputError(f"{where}: {key}: is {shown(part)}; give an array")
         check_lengths(where, parts, "pair")
         widths = {"bboxes": _EIGHT, "scores": classes}
@@ -610,7 +587,7 @@ class _PairsOfObject:
         for key, part in parts.items():
             width = widths.get(key, 1)
             rows = part if key in widths else [[number] for number in part]
-            array = _row_numbers(rows, width) if len(part) else np.zeros((0, width))
+            array = rows_of_numbers(rows, width) if len(part) else np.zeros((0, width))
             if array is None:
                 problem = f"is {shown(part)}; give {width} numbers for each pair"
                 raise InputError(f"{where}: {key}: {problem}")
@@ -626,8 +603,8 @@ class _PairsOfObject:
         """Return the pairs that count for a class."""
         if chosen is None:
             return np.arange(len(self.image))
-        rows = _row_numbers([[row] for row in chosen], 1) if _is_list(chosen) else None
-        if rows is None and _is_list(chosen) and not len(chosen):
+        rows = rows_of_numbers([[row] for row in chosen], 1) if is_list(chosen) else None
+        if rows is None and is_list(chosen) and not len(chosen):
             return np.zeros(0, dtype=np.int64)
         if rows is None or (rows != np.floor(rows)).any() or not _within(rows, len(self.image)):
             problem = f"is {shown(chosen)}; give numbers of pairs from 0 to {len(self.image) - 1}"
