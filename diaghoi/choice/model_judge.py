@@ -247,14 +247,14 @@ class ModelJudge:
             (_judged(target, each), JUDGED, target.image, each.name, score, reply)
             for each, score in scores.items()
         )
-        self.store.keep(self.name, rows)
+        self.store.keep_scores(self.name, rows)
 
     def _count(self, image: str, picture: pictures.SentPicture) -> None:
         """Ask whether a picture shows several people."""
         reply = self.client.ask(pictures.message(picture.url, _PEOPLE))
         said = _YES_OR_NO.match(strip_reasoning(reply))
         score = None if said is None else int(said[1].lower() == "yes")
-        self.store.keep(self.name, [(_counted(image), COUNTED, image, "", score, reply)])
+        self.store.keep_scores(self.name, [(_counted(image), COUNTED, image, "", score, reply)])
 
 
 def _judged(target: Target, candidate: Interaction) -> str:

@@ -62,12 +62,13 @@ class AskingOptions:
     def client(self, endpoint: Endpoint, **more: Any) -> Client:
         """Make the client of a model."""
         from diaghoi.language.asking import Client
-        from diaghoi.language.endpoint import RetryPolicy
 
         limits: dict[str, Any] = {} if self.temperature < 0 else {"temperature": self.temperature}
         return Client(
             endpoint=endpoint,
-            policy=RetryPolicy(tries=self.tries, timeout=self.timeout, pause=self.pause),
+            tries=self.tries,
+            timeout=self.timeout,
+            pause=self.pause,
             options=limits | ({"max_tokens": self.max_tokens} if self.max_tokens else {}),
             leaving=_leaving,
             **more,

@@ -10,6 +10,7 @@ from __future__ import annotations
 import email.utils
 import http.client
 import json
+import random
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,16 +19,15 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import Event
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.endpoint import KEY, Endpoint, RetryPolicy
+from diaghoi.language.endpoint import KEY, Endpoint
 
 if TYPE_CHECKING:
     import httpx2
 
 Message = Mapping[str, Any]
-Tag = TypeVar("Tag")
 
 LETTERS_PER_TOKEN = 4.0
 """Customary rule of thumb for English."""
@@ -35,6 +35,8 @@ PICTURE_REFUSED = frozenset({400, 413, 415, 422})
 """Statuses by which servers refuse a picture: its content, size or kind."""
 
 _SOON = 0.5  # seconds
+_LONGEST_PAUSE = 60.0  # seconds, unless a server asks for a longer one
+_LONGEST_ASKED = 600.0  # seconds that a server may ask for; more ends the attempts
 # Shorter keys, such as "none" or "x" for servers without keys, may be ordinary words of a reply.
 _SHORTEST_KEY = 16
 
@@ -71,8 +73,12 @@ class Client:
     ----------
     endpoint : Endpoint
         The model.
-    policy : RetryPolicy
-        When to give up.
+    tries : int
+        Attempts per request.
+    timeout : float
+        Seconds that an attempt may take in total, from connecting to the end of the reply.
+    pause : float
+        Seconds before the second attempt, doubled with each further one.
     options : mapping
         Further fields of each request: ``temperature``, ``max_tokens``.
     stopped : threading.Event
@@ -91,7 +97,9 @@ class Client:
     """
 
     endpoint: Endpoint
-    policy: RetryPolicy = field(default_factory=RetryPolicy)
+    tries: int = 6
+    timeout: float = 300.0
+    pause: float = 1.0
     options: Mapping[str, Any] = field(default_factory=dict)
     stopped: Event = field(default_factory=Event)
     single: frozenset[int] = frozenset()
@@ -107,7 +115,7 @@ class Client:
                 "asking a language model needs openai, which is not installed: "
                 "pip install 'diaghoi[ask]'"
             ) from None
-        self._send = connect(self.endpoint, self.policy.timeout)
+        self._send = connect(self.endpoint, self.timeout)
 
     def ask(self, messages: Sequence[Message]) -> str:
         """Ask and return the text of the reply, which may be that of a refusal by the model.
@@ -142,7 +150,7 @@ class Client:
         # ASCII, because names from files may hold characters that UTF-8 cannot encode.
         data = json.dumps(body).encode("ascii")
         problem = ""
-        for attempt in range(self.policy.tries):
+        for attempt in range(self.tries):
             if self.stopped.is_set():
                 raise NoReply("stopped")
             response, pause = self._send(data), None
@@ -157,14 +165,18 @@ class Client:
                     problem = f"the reply is damaged ({type(error).__name__}: {error})"
             else:
                 problem, pause = self._temporary(response), _pause_asked(response.headers)
-            if pause is not None and pause > self.policy.longest_asked:
+            if pause is None:
+                # The jitter only spreads the load of a server: no result depends on it.
+                longest = min(self.pause * 2.0**attempt, _LONGEST_PAUSE)
+                pause = longest * random.uniform(0.5, 1.0)
+            elif pause > _LONGEST_ASKED:
                 problem += (
-                    f" (asks to wait {pause:,.0f} seconds, more than the "
-                    f"{self.policy.longest_asked:,.0f} that are waited for)"
+                    f" (asks to wait {pause:,.0f} seconds, more than the {_LONGEST_ASKED:,.0f} "
+                    "that are waited for)"
                 )
                 break
-            if attempt + 1 < self.policy.tries:
-                self.stopped.wait(self.policy.seconds(attempt, pause))
+            if attempt + 1 < self.tries:
+                self.stopped.wait(pause if pause > 0 else 0.0)  # 0 for NaN, too
         raise NoReply(self._without_key(problem))
 
     def _temporary(self, response: httpx2.Response) -> str:
@@ -226,8 +238,7 @@ def _pause_asked(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome(Generic[Tag]):
+class Outcome(NamedTuple):
     """The outcome of one question.
 
     Parameters
@@ -240,20 +251,20 @@ class Outcome(Generic[Tag]):
         Why there is no result; empty if there is one.
     """
 
-    tag: Tag
+    tag: Any
     value: Any = None
     failure: str = ""
 
 
 def ask_all(
-    work: Callable[[Tag], Any],
-    tags: Iterable[Tag],
+    work: Callable[[Any], Any],
+    tags: Iterable[Any],
     client: Client,
     *,
     workers: int = 8,
     give_up: int = 5,
     proven: bool = False,
-) -> Iterator[Outcome[Tag]]:
+) -> Iterator[Outcome]:
     """Ask many questions concurrently, and yield the outcomes as they arrive.
 
     Parameters
@@ -281,7 +292,7 @@ def ask_all(
     failed = 0
     client.stopped.clear()
     with ThreadPoolExecutor(workers) as pool:
-        under_way: dict[Future[Any], Tag] = {}
+        under_way: dict[Future[Any], Any] = {}
         try:
             while True:
                 for tag in islice(tags, workers - len(under_way)):

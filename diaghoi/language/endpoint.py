@@ -1,4 +1,4 @@
-"""Endpoints of language models: addresses, API keys, prices and retries.
+"""Endpoints of language models: addresses, API keys and prices.
 
 API keys come only from the environment.
 """
@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import math
 import os
-import random
 from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import urlsplit
@@ -87,47 +86,6 @@ class Endpoint:
     def key(self) -> str:
         """The API key, empty if there is none; read from the environment each time."""
         return os.environ.get(self.key_variable or "", "")
-
-
-@dataclass(frozen=True, kw_only=True)
-class RetryPolicy:
-    """How long to wait, and how often to retry.
-
-    Parameters
-    ----------
-    tries : int
-        Attempts per request.
-    timeout : float
-        Seconds that an attempt may take in total, from connecting to the end of the reply.
-    pause : float
-        Seconds before the second attempt, doubled with each further one.
-    longest : float
-        The longest pause in seconds, unless a server asks for one.
-    longest_asked : float
-        The longest pause in seconds that a server may ask for; a request for a longer one ends the
-        attempts.
-    """
-
-    tries: int = 6
-    timeout: float = 300.0
-    pause: float = 1.0
-    longest: float = 60.0
-    longest_asked: float = 600.0
-
-    def seconds(self, attempt: int, requested: float | None) -> float:
-        """Seconds to pause after a failed attempt.
-
-        Parameters
-        ----------
-        attempt : int
-            Number of the attempt, from 0.
-        requested : float or None
-            Seconds that the server asks for; by default the pause is random and grows.
-        """
-        if requested is not None:
-            return min(requested, self.longest_asked) if requested >= 0 else 0.0  # 0 for NaN, too
-        # The jitter only spreads the load of a server: no result depends on it.
-        return min(self.pause * 2.0**attempt, self.longest) * random.uniform(0.5, 1.0)
 
 
 def read_endpoint(text: str, option: str) -> Endpoint:

@@ -18,9 +18,9 @@ def row(question: str, score: int | None) -> tuple[str, str, str, str, int | Non
 def test_scores_are_found_again_by_model_and_question(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with AnswerStore(path) as store:
-        store.keep("m", [row("q1", 3), row("q2", None)])
-        store.keep("n", [row("q1", 0)])
-        store.keep("n", [])
+        store.keep_scores("m", [row("q1", 3), row("q2", None)])
+        store.keep_scores("n", [row("q1", 0)])
+        store.keep_scores("n", [])
     with AnswerStore(path) as store:
         assert store.answers("m") == {"q1": 3, "q2": None}
         assert store.answers("n") == {"q1": 0}
@@ -36,10 +36,10 @@ def test_scores_are_found_again_by_model_and_question(tmp_path: Path) -> None:
 def test_the_last_answer_counts(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with AnswerStore(path) as store:
-        store.keep("m", [row("q1", None), row("q2", None)])
+        store.keep_scores("m", [row("q1", None), row("q2", None)])
         store.forget_unread()
         assert store.answers("m") == {}
-        store.keep("m", [row("q1", 2)])
+        store.keep_scores("m", [row("q1", 2)])
         assert store.answers("m") == {"q1": 2}
     with AnswerStore(path) as store:
         assert store.answers("m") == {"q1": 2, "q2": None}
@@ -48,7 +48,7 @@ def test_the_last_answer_counts(tmp_path: Path) -> None:
 def test_files_of_two_runs_can_be_joined(tmp_path: Path) -> None:
     for number, name in enumerate("ab"):
         with AnswerStore(tmp_path / name) as store:
-            store.keep("m", [row(f"q{number}", number)])
+            store.keep_scores("m", [row(f"q{number}", number)])
     joined = tmp_path / "joined"
     joined.write_bytes((tmp_path / "a").read_bytes() + (tmp_path / "b").read_bytes())
     with AnswerStore(joined) as store:
@@ -58,19 +58,19 @@ def test_files_of_two_runs_can_be_joined(tmp_path: Path) -> None:
 def test_a_torn_last_line_is_asked_again(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
     with AnswerStore(path) as store:
-        store.keep("m", [row("q1", 1), row("q2", 2)])
+        store.keep_scores("m", [row("q1", 1), row("q2", 2)])
     whole = path.read_bytes()
     path.write_bytes(whole[:-30])
     with AnswerStore(path) as store:
         assert store.answers("m") == {"q1": 1}
-        store.keep("m", [row("q2", 2)])
+        store.keep_scores("m", [row("q2", 2)])
     assert path.read_bytes() == whole
 
 
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"no store" * 100, "starts with b'no store.*holds no answers; give another `store`"),
+        (b"no store" * 100, "line 1: b.no store.*is not a line of answers; give another `store`"),
         (b'{"image": "a.jpg", "model": "m", "reply": "A"}\n', "line 1: .* not a line of answers"),
         (b'{"model": "m", "question": "q", "score": "3"}\n', "question 'q' has the score '3'"),
     ],

@@ -10,9 +10,10 @@ import re
 import sys
 import time
 import traceback
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from email.utils import formatdate
 from threading import Event, Timer
+from typing import Any
 
 import pytest
 from support.rater_server import Model, Reply, error, serving, text
@@ -26,7 +27,7 @@ from diaghoi.language.asking import (
     Refused,
     ask_all,
 )
-from diaghoi.language.endpoint import Endpoint, RetryPolicy, read_endpoint, read_prices
+from diaghoi.language.endpoint import Endpoint, read_endpoint, read_prices
 
 QUESTION = [
     {"role": "system", "content": "rate"},
@@ -34,9 +35,9 @@ QUESTION = [
 ]
 
 
-def client(url: str, **policy: float) -> Client:
-    chosen = RetryPolicy(**{"tries": 3, "timeout": 2.0, "pause": 0.001} | policy)  # type: ignore[arg-type]
-    return Client(endpoint=Endpoint(url=url, model="m"), policy=chosen)
+def client(url: str, **more: Any) -> Client:
+    chosen = {"tries": 3, "timeout": 2.0, "pause": 0.001} | more
+    return Client(endpoint=Endpoint(url=url, model="m"), **chosen)
 
 
 def test_the_text_of_the_reply_is_returned() -> None:
@@ -138,51 +139,53 @@ def test_the_pause_that_a_server_asks_for_is_kept() -> None:
     assert time.monotonic() - begun >= 0.3
 
 
+class Recording(Event):
+    """Does not wait, and keeps for how long it should have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.pauses.append(timeout)
+        return False
+
+
+def pauses(trouble: Reply, tries: int = 2) -> list[float | None]:
+    stopped = Recording()
+    model = Model(lambda a, b: 3, lambda words, number: trouble)
+    with serving(model), pytest.raises(NoReply):
+        client(model.url, tries=tries, pause=1.0, stopped=stopped).ask(QUESTION)
+    return stopped.pauses
+
+
 def test_pauses_grow_and_have_an_end() -> None:
-    policy = RetryPolicy(pause=1.0, longest=10.0, longest_asked=20.0)
-    for attempt in range(20):
-        most = min(2.0**attempt, 10.0)
-        assert most / 2 <= policy.seconds(attempt, None) <= most
-    assert policy.seconds(0, 3.0) == 3.0
-    assert policy.seconds(0, 1e9) == 20.0
-    assert policy.seconds(0, -1.0) == 0.0
-    assert policy.seconds(0, math.nan) == 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recording(RetryPolicy):
-    """Does not pause, and keeps for how long servers asked it to."""
-
-    requested: list[float | None] = field(default_factory=list)
-
-    def seconds(self, attempt: int, requested: float | None) -> float:
-        self.requested.append(requested)
-        return 0.0
+    for attempt, pause in enumerate(pauses(error(500), tries=10)):
+        most = min(2.0**attempt, 60.0)
+        assert pause is not None
+        assert most / 2 <= pause <= most
 
 
 @pytest.mark.parametrize(
     ("said", "least", "most"),
-    [("7", 7, 7), ("0.5", 0.5, 0.5), (formatdate(0, usegmt=True), -1e10, -1e9), (None, 40, 50)],
+    [
+        ("7", 7, 7),
+        ("0.5", 0.5, 0.5),
+        ("-3", 0, 0),
+        ("nan", 0, 0),
+        (formatdate(0, usegmt=True), 0, 0),
+        (None, 40, 50),
+        # What is not a time to wait is passed over.
+        ("soon", 0.5, 1),
+        ("", 0.5, 1),
+        (f"Fri, 01 Jan 1{'0' * 20} 00:00:00 GMT", 0.5, 1),
+    ],
 )
 def test_retry_after_in_seconds_or_as_a_date(said: str | None, least: float, most: float) -> None:
-    busy = error(429, Retry_After=said or formatdate(time.time() + 50, usegmt=True))
-    policy = Recording(tries=2)
-    with serving(Model(lambda a, b: 3, lambda words, number: None if number else busy)) as model:
-        asking = Client(endpoint=Endpoint(url=model.url, model="m"), policy=policy)
-        assert asking.ask(QUESTION) == "3"
-    (requested,) = policy.requested
-    assert requested is not None
-    assert least <= requested <= most
-
-
-@pytest.mark.parametrize("said", ["soon", "", f"Fri, 01 Jan 1{'0' * 20} 00:00:00 GMT"])
-def test_what_is_not_a_time_to_wait_is_passed_over(said: str) -> None:
-    policy = Recording(tries=2)
-    with serving(Model(lambda a, b: 3, lambda w, n: error(503, Retry_After=said))) as model:
-        asking = Client(endpoint=Endpoint(url=model.url, model="m"), policy=policy)
-        with pytest.raises(NoReply, match="HTTP 503"):
-            asking.ask(QUESTION)
-    assert policy.requested == [None]
+    after = formatdate(time.time() + 50, usegmt=True) if said is None else said
+    (pause,) = pauses(error(429, Retry_After=after))
+    assert pause is not None
+    assert least <= pause <= most
 
 
 def test_a_stop_ends_pauses_and_nothing_more_is_sent() -> None:
