@@ -5,7 +5,6 @@ from __future__ import annotations
 import gzip
 import json
 import logging
-import math
 import re
 import sys
 import time

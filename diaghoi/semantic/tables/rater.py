@@ -274,11 +274,15 @@ class Raters:
             reply = client.ask(messages(kind, list(left.values()), again=attempt > 0))
             scores = dict(zip(left, read_reply(reply, len(left)), strict=True))
             read = {key: score for key, score in scores.items() if score is not None}
-            self.store.keep_scores(rater, (_row(kind, k, left[k], s, reply) for k, s in read.items()))
+            self.store.keep_scores(
+                rater, (_row(kind, k, left[k], s, reply) for k, s in read.items())
+            )
             left = {key: pair for key, pair in left.items() if key not in read}
             if not left:
                 break
-        self.store.keep_scores(rater, (_row(kind, k, pair, None, reply) for k, pair in left.items()))
+        self.store.keep_scores(
+            rater, (_row(kind, k, pair, None, reply) for k, pair in left.items())
+        )
         return len(pairs) - len(left)
 
 
