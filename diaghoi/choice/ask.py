@@ -55,10 +55,9 @@ def setting_of(questions: Questions, setting: int | None, *, object_box: bool = 
             f"and this is setting {setting}; leave it out"
         )
     if setting > 1:
-        what = f"box of the person, which setting {setting} needs"
-        questions.check_boxes(["human"], what, "give questions with boxes, or --setting 1")
+        questions.check_boxes(["human"], "give questions with boxes, or --setting 1")
     if object_box:
-        questions.check_boxes(["object"], "box of the object", "leave --object-box out")
+        questions.check_boxes(["object"], "leave --object-box out")
     return setting
 
 

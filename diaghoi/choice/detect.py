@@ -148,9 +148,8 @@ def match_of(questions: Questions, match: str | None) -> Match:
         )
     boxes = MATCHES.index(match)
     if boxes:
-        what = "box of the person" if boxes == 1 else "boxes of person and object"
-        give = f"give questions with them, or --match {MATCHES[boxes - 1]}"
-        questions.check_boxes(ROLES[:boxes], what, give)
+        give = f"give questions with boxes, or --match {MATCHES[boxes - 1]}"
+        questions.check_boxes(ROLES[:boxes], give)
     return MATCHES[boxes]
 
 

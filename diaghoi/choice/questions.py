@@ -143,11 +143,15 @@ class Questions:
         # In a user's own data set an option may name a verb without an object.
         return parse_option(option, alone=PERSON if self.classes is not None else "")
 
-    def check_boxes(self, roles: Sequence[str], what: str, remedy: str) -> None:
+    def check_boxes(self, roles: Sequence[str], remedy: str) -> None:
         """Refuse questions one of which lacks a box that is needed."""
         for each in self.questions:
-            if any(getattr(each, role) is None for role in roles):
-                raise InputError(f"{self.file}: {each.where} has no {what}; {remedy}")
+            for role in roles:
+                if getattr(each, role) is None:
+                    whose = "person" if role == "human" else role
+                    raise InputError(
+                        f"{self.file}: {each.where} has no box of the {whose}; {remedy}"
+                    )
 
     def rows_of(self, scenes: Scenes) -> dict[str, int]:
         """Return the rows of images in predictions or annotations, by their names here."""
@@ -209,23 +213,47 @@ def load_if_json(
     return load(path) if start in starts else None
 
 
-def json_rows(content: Content, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
+def json_rows(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the objects of JSON lines, of a list or of a single line, each with its place.
 
-    Parameters
-    ----------
-    content : Content
-        Of a JSON file.
-    what : str
-        What each object is, and what to give, for the error that is raised for other values.
+    Raises
+    ------
+    InputError
+        For a line that is no object.
     """
     value = content.value
     rows, lines = ([value], (1,)) if isinstance(value, dict) else (value, content.lines)
     for number, row in enumerate(rows):
-        where = f"line {lines[number]}" if lines else f"entry {number + 1}"
+        place = f"line {lines[number]}" if lines else f"entry {number + 1}"
+        where = f"{content.file}: {place}"
         if not isinstance(row, dict):
-            raise InputError(f"{content.file}: {where}: {shown(row)} is not {what}")
-        yield f"{content.file}: {where}", row
+            raise InputError(f"{where}: {shown(row)} is not a JSON object")
+        yield where, row
+
+
+def entry(where: str, row: Mapping[str, Any], key: str, *, empty: bool = False) -> Any:
+    """Return the value of a key, which may also be ``empty``.
+
+    Raises
+    ------
+    InputError
+        If it is missing; the message says which keys there are.
+    """
+    value = row.get(key)
+    if key not in row or (not empty and value in (None, "")):
+        keys = list(map(str, row))
+        raise InputError(
+            f"{where}: {key!r} is missing{close_matches(key, keys)}; there are: "
+            f"{some_of(keys) or 'none'}"
+        )
+    return value
+
+
+def texts_in(where: str, value: Any) -> tuple[str, ...]:
+    """Return the texts of a list; refuse anything else."""
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise InputError(f"{where}: {shown(value)}; give a list of option texts")
+    return tuple(value)
 
 
 def read_questions(
@@ -257,11 +285,7 @@ def read_questions(
     questions = []
     for image, named in content.value.items():
         where = f"{path}: image {image!r}"
-        if not isinstance(named, dict) or not named:
-            raise InputError(
-                f"{where}: {shown(named)} is not a question; give an object with {RIGHT!r}"
-            )
-        if RIGHT in named or WRONG in named:
+        if not isinstance(named, dict) or not named or RIGHT in named or WRONG in named:
             named = {FIRST: named}
         questions += [_question(f"{where}: {name}", image, name, named[name]) for name in named]
     words = _recognised(questions) if dataset is None else vocabulary(dataset)
@@ -269,18 +293,14 @@ def read_questions(
 
 
 def _question(where: str, image: str, name: str, value: Any) -> Question:
-    if not isinstance(value, dict) or not {RIGHT, WRONG} <= value.keys():
-        keys = list(value) if isinstance(value, dict) else []
-        missing = next((key for key in (RIGHT, WRONG) if key not in keys), RIGHT)
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: {shown(value)} is not a question; give an object")
+    right, wrong = (texts_in(f"{where}: {key}", entry(where, value, key)) for key in (RIGHT, WRONG))
+    options = right + wrong
+    if not 1 <= len(options) <= MOST_OPTIONS or not all(map(str.strip, options)):
         raise InputError(
-            f"{where}: the key {missing!r} is missing{close_matches(missing, map(str, keys))}; "
-            f"has: {some_of(keys) if keys else shown(value)}"
-        )
-    right, wrong = (_options(f"{where}: {key}", value[key]) for key in (RIGHT, WRONG))
-    if not 1 <= len(right) + len(wrong) <= MOST_OPTIONS:
-        raise InputError(
-            f"{where}: has {len(right) + len(wrong)} options; give 1 to {MOST_OPTIONS}, "
-            "one for each letter"
+            f"{where}: has the {len(options)} options {shown(options)}; give 1 to {MOST_OPTIONS}, "
+            "one for each letter, and none empty"
         )
     boxes = value.get("boxes") or {}
     if not isinstance(boxes, Mapping):
@@ -293,29 +313,17 @@ def _question(where: str, image: str, name: str, value: Any) -> Question:
     return Question(image=image, name=name, right=right, wrong=wrong, **named)
 
 
-def _options(where: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise InputError(f"{where}: {shown(value)} is not a list; give a list of option texts")
-    for number, option in enumerate(value):
-        if not isinstance(option, str) or not option.strip():
-            raise InputError(f"{where}[{number}]: {shown(option)} is not an option; give its text")
-    return tuple(value)
-
-
 def box_numbers(where: str, value: Any, *, scored: bool = False) -> list[float]:
     """Read the four numbers of a box in JSON; or five, where it may have a score."""
     numbers = value if isinstance(value, list) else []
-    right = all(
+    right = len(numbers) in (4, 4 + scored) and all(
         isinstance(each, int | float) and not isinstance(each, bool) and abs(each) <= FARTHEST
         for each in numbers
     )
-    if not right or len(numbers) not in (4, 4 + scored):
+    if not right or numbers[2] < numbers[0] or numbers[3] < numbers[1]:
         more = ", and possibly a score" if scored else ""
-        raise InputError(f"{where}: {shown(value)} is not a box; give x1, y1, x2, y2{more}")
-    if numbers[2] < numbers[0] or numbers[3] < numbers[1]:
         raise InputError(
-            f"{where}: {shown(value)}: the box ends before it begins; boxes are left, top, right, "
-            "bottom"
+            f"{where}: {shown(value)} is not a box; give left, top, right, bottom{more}"
         )
     return [float(each) for each in numbers]
 
