@@ -22,7 +22,7 @@ from diaghoi.choice.classes import Interaction, option_text
 from diaghoi.exceptions import some_of
 from diaghoi.formats import pictures
 from diaghoi.language.answers import AnswerStore
-from diaghoi.language.asking import strip_reasoning
+from diaghoi.language.asking import ask_until_read, read_numbered, strip_reasoning
 
 JUDGE_VERSION, PEOPLE_VERSION = 1, 1
 """To be increased with the wording, so that saved answers to another wording are not reused."""
@@ -46,6 +46,7 @@ _PEOPLE = (
     "Does the picture show more than one person? People in the background and people who are "
     "partly hidden count. Reply with yes or no, and nothing else."
 )
+WORDS = {"yes": True, "no": False}
 _YES_OR_NO = re.compile(r"[\W_]*(yes|no)\b", re.IGNORECASE)
 
 
@@ -74,18 +75,8 @@ def _display(interaction: Interaction) -> str:
 
 
 def read_judgement(reply: str, candidates: int) -> list[bool | None]:
-    """Parse which of so many candidates a reply calls consistent.
-
-    None where it says neither, or both; reasoning in tags is skipped.
-    """
-    answers: dict[int, set[bool]] = {}
-    for line in strip_reasoning(reply).splitlines():
-        match = _LINE.fullmatch(line)
-        if match:
-            answers.setdefault(int(match[1]), set()).add(match[2].lower() == "yes")
-    of_number = [answers.get(number, set()) for number in range(1, candidates + 1)]
-    # A model that repeats itself is read, one that contradicts itself is not.
-    return [next(iter(each)) if len(each) == 1 else None for each in of_number]
+    """Parse which of so many candidates a reply calls consistent; None where it does not say."""
+    return [WORDS.get(each or "") for each in read_numbered(reply, _LINE, candidates)]
 
 
 @dataclass(kw_only=True)
@@ -159,25 +150,17 @@ class ModelJudge(pictures.PictureAsker):
     def work(self, group: pictures.ImageQuestions, url: str, frame: pictures.Frame) -> None:
         """Ask about one target until all replies can be read; save each answer as it arrives."""
         target: Target = group.questions[0]
-        # Each round asks only about the candidates whose verdict could not be read yet.
-        left, reply = target.candidates, ""
-        for attempt in range(self.asks):
-            text = judge_text(target, left, frame, again=attempt > 0)
-            reply = self.client.ask(pictures.message(url, text))
-            said = dict(zip(left, read_judgement(reply, len(left)), strict=True))
-            self._keep(target, {each: yes for each, yes in said.items() if yes is not None}, reply)
-            left = tuple(each for each in left if said[each] is None)
-            if not left:
-                return
-        self._keep(target, dict.fromkeys(left), reply)
-
-    def _keep(self, target: Target, said: dict[Interaction, bool | None], reply: str) -> None:
-        scores = {each: None if yes is None else int(yes) for each, yes in said.items()}
-        rows = (
-            (_judged(target, each), JUDGED, target.image, each.name, score, reply)
-            for each, score in scores.items()
+        ask_until_read(
+            self.client,
+            self.store,
+            {_judged(target, each): each for each in target.candidates},
+            names=lambda each: (JUDGED, target.image, each.name),
+            word=lambda candidates, again: pictures.message(
+                url, judge_text(target, candidates, frame, again=again)
+            ),
+            read=read_judgement,
+            asks=self.asks,
         )
-        self.store.keep_scores(self.name, rows)
 
 
 @dataclass(kw_only=True)

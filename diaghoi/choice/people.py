@@ -8,6 +8,7 @@ those who are acted upon.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -34,9 +35,9 @@ from diaghoi.formats import read_annotations, read_predictions
 from diaghoi.formats.checks import shown
 from diaghoi.formats.locations import content_hash
 
-WORDS = {"single": 1, "multi": 2}
-# Of a number of people: longer ones are mistakes.
-DIGITS = 9
+WORDS = {"single": False, "multi": True}
+# Longer numbers of people are mistakes.
+_NUMBER = re.compile(r"0*[1-9]\d{0,8}")
 SAME_PERSON = 0.5
 """IoU from which two boxes are one person: people are boxed again for each interaction."""
 SURE = 0.5
@@ -95,13 +96,13 @@ def _listed(path: Path) -> list[tuple[str, Any]] | None:
     content = load_if_json(path)
     if content is not None:
         value = content.value
-        if isinstance(value, dict) and value and value.keys() <= WORDS.keys():
+        if not isinstance(value, dict):
+            return None
+        if value and value.keys() <= WORDS.keys():
             lists = [(word, of if isinstance(of, list) else [of]) for word, of in value.items()]
             return [(str(name), word) for word, of in lists for name in of]
-        words = isinstance(value, dict) and not any(
-            isinstance(each, dict | list) for each in value.values()
-        )
-        return list(value.items()) if words else None
+        nested = any(isinstance(each, dict | list) for each in value.values())
+        return None if nested else list(value.items())
     try:
         lines = ordinary(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -118,22 +119,17 @@ def _multi_person(path: object, values: Sequence[tuple[str, Any]]) -> dict[str, 
     """Read the value of each image; refuse a file that contradicts itself."""
     multi_person: dict[str, bool] = {}
     for name, value in values:
-        several = _several(f"{path}: {name}", value)
+        word = str(value)
+        if word not in WORDS and not _NUMBER.fullmatch(word):
+            raise InputError(
+                f"{path}: {name}: {shown(value)}; give single, multi or the number of people"
+            )
+        several = WORDS[word] if word in WORDS else int(word) > 1
         if multi_person.setdefault(name, several) != several:
             raise InputError(
                 f"{path}: {name}: one person in one place, several in another; keep one of them"
             )
     return multi_person
-
-
-def _several(where: str, value: Any) -> bool:
-    number = value
-    if isinstance(value, str):
-        short = value.isdecimal() and len(value) <= DIGITS
-        number = WORDS.get(value, int(value) if short else value)
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise InputError(f"{where}: {shown(value)}; give single, multi or the number of people")
-    return number > 1
 
 
 def shows_several_people(annotations: Scenes, image: int) -> bool:

@@ -124,9 +124,10 @@ def number_words(
         lambda text: read_object(text, lexicon),
         range(len(base.objects)),
     )
-    columns = {name: getattr(base, name) for name in base.__dataclass_fields__}
-    columns["verbs"] = base.verbs + new_verbs
-    columns["objects"] = base.objects + new_objects
+    columns = {name: getattr(base, name) for name in base.__dataclass_fields__} | {
+        "verbs": base.verbs + new_verbs,
+        "objects": base.objects + new_objects,
+    }
     vocabulary = OpenVocabulary(
         **columns, base=base, verb_forms=verb_forms, object_forms=object_forms
     )
