@@ -227,10 +227,7 @@ class ChoiceEvaluation:
 
 
 def evaluate_answers(
-    answers: Answers,
-    *,
-    people: Mapping[str, bool] | None = None,
-    notes: tuple[str, ...] = (),
+    answers: Answers, *, people: Mapping[str, bool] | None = None, notes: tuple[str, ...] = ()
 ) -> ChoiceEvaluation:
     """Score the answers of a model.
 

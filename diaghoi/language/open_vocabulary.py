@@ -119,10 +119,7 @@ def number_words(
         np.argsort(agents, kind="stable").tolist(),
     )
     object_, new_objects, object_forms = _numbered(
-        objects,
-        base.objects,
-        lambda text: read_object(text, lexicon),
-        range(len(base.objects)),
+        objects, base.objects, lambda text: read_object(text, lexicon), range(len(base.objects))
     )
     columns = {name: getattr(base, name) for name in base.__dataclass_fields__} | {
         "verbs": base.verbs + new_verbs,

@@ -38,32 +38,11 @@ def test_wrong_options_are_counted_where_they_fool() -> None:
     assert found["verbs"][1] == {"verb": "drive", "shown": 2, "picked": 0, "rate": 0}
     assert [row["object"] for row in found["objects"]] == ["bicycle", "car"]
     assert found["confused_verbs"] == [
-        {
-            "picked_for": "hold",
-            "right": "ride",
-            "shown": 2,
-            "picked": 2,
-            "rate": 1,
-            "instead": 1,
-        },
-        {
-            "picked_for": "hold",
-            "right": "wash",
-            "shown": 1,
-            "picked": 0,
-            "rate": 0,
-            "instead": 0,
-        },
+        {"picked_for": "hold", "right": "ride", "shown": 2, "picked": 2, "rate": 1, "instead": 1},
+        {"picked_for": "hold", "right": "wash", "shown": 1, "picked": 0, "rate": 0, "instead": 0},
     ]
     assert found["confused_objects"] == [
-        {
-            "picked_for": "car",
-            "right": "bicycle",
-            "shown": 2,
-            "picked": 0,
-            "rate": 0,
-            "instead": 0,
-        }
+        {"picked_for": "car", "right": "bicycle", "shown": 2, "picked": 0, "rate": 0, "instead": 0}
     ]
 
 
@@ -228,12 +207,7 @@ def test_a_better_model_differs_and_an_equal_one_does_not() -> None:
     worse = [(*row[:2], [HOLD] if rng.random() < 0.3 else [RIDE]) for row in right]
     good, bad = (evaluate_answers(answered(rows)) for rows in (right, worse))
     found = compare_choices(good, bad, 200)
-    assert [each.title for each in found] == [
-        "Instance-F1",
-        "Macro-F1",
-        "Micro-F1",
-        "exact match",
-    ]
+    assert [each.title for each in found] == ["Instance-F1", "Macro-F1", "Micro-F1", "exact match"]
     assert found[0].path == "choice.instance_f1.overall"
     assert all(each.difference < 0 and each.p_holm < 0.05 for each in found)
     assert found[0].second == bad.metrics["instance_f1"]

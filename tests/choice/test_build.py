@@ -8,17 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.scenes import (
-    BICYCLE,
-    HOLD,
-    HUG,
-    PERSON,
-    RIDE,
-    VOCABULARY,
-    WASH,
-    image,
-    scenes,
-)
+from support.scenes import BICYCLE, HOLD, HUG, PERSON, RIDE, VOCABULARY, WASH, image, scenes
 
 from diaghoi.choice.answers import Answer, Answers
 from diaghoi.choice.build import ChoiceBenchmark, build_benchmark, published_name

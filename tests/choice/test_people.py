@@ -86,8 +86,7 @@ def test_annotations_and_the_file_of_a_benchmark_tell_the_same(
     truth = read_annotations(shared / "conformance/hico_det_diagnosis/gt_wo_nointer.pkl")
     told = {each.image: each.multi_person for each in targets_in_images(truth)}
     about = replace(
-        QUESTIONS,
-        questions=tuple(replace(QUESTIONS.questions[0], image=name) for name in told),
+        QUESTIONS, questions=tuple(replace(QUESTIONS.questions[0], image=name) for name in told)
     )
     path = tmp_path / "truth.npz"
     write(path, truth)

@@ -159,10 +159,7 @@ def test_a_message_holds_the_picture_and_the_text() -> None:
     ]
 
 
-@given(
-    box=st.tuples(*[st.floats(0, 2000)] * 4),
-    size=st.tuples(*[st.integers(1, 4000)] * 2),
-)
+@given(box=st.tuples(*[st.floats(0, 2000)] * 4), size=st.tuples(*[st.integers(1, 4000)] * 2))
 def test_what_is_told_is_read_to_half_a_unit(
     box: tuple[float, float, float, float], size: tuple[int, int]
 ) -> None:

@@ -61,32 +61,30 @@ def test_the_data_set_can_be_given(tmp_path: Path) -> None:
     assert read_questions(saved(tmp_path, {"x.jpg": ONE}), dataset="v-coco").dataset == "v-coco"
 
 
+def with_box(role: str, *box: Any) -> dict[str, Any]:
+    return {"a.jpg": ONE | {"boxes": {role: list(box)}}}
+
+
 BAD = [
     ([], "holds no questions"),
     ({}, "holds no questions"),
-    ({"a.jpg": 3}, "image 'a.jpg': 3 is not a question"),
-    ({"a.jpg": {}}, "image 'a.jpg': {} is not a question"),
-    ({"a.jpg": {"QA_0": 3}}, "image 'a.jpg': QA_0: the key 'gt_choices' is missing"),
+    ({"a.jpg": 3}, "image 'a.jpg': QA_0: 3 is not a question"),
+    ({"a.jpg": {}}, "image 'a.jpg': QA_0: 'gt_choices' is missing; there are: none"),
+    ({"a.jpg": {"QA_0": 3}}, "image 'a.jpg': QA_0: 3 is not a question"),
     (
         {"a.jpg": {"gt_choices": [], "wrong_choice": []}},
-        r"QA_0: the key 'wrong_choices' is missing \(did you mean 'wrong_choice' or",
+        r"QA_0: 'wrong_choices' is missing \(did you mean 'wrong_choice' or",
     ),
-    ({"a.jpg": ONE | {"gt_choices": "x"}}, "QA_0: gt_choices: 'x' is not a list"),
-    ({"a.jpg": ONE | {"wrong_choices": [1]}}, r"QA_0: wrong_choices\[0\]: 1 is not an option"),
-    ({"a.jpg": ONE | {"wrong_choices": [" "]}}, r"wrong_choices\[0\]: ' ' is not an option"),
-    ({"a.jpg": {"gt_choices": [], "wrong_choices": []}}, "QA_0: has 0 options; give 1 to 26"),
-    (
-        {"a.jpg": {"gt_choices": [str(n) for n in range(27)], "wrong_choices": []}},
-        "has 27 options",
-    ),
+    ({"a.jpg": ONE | {"gt_choices": "x"}}, "QA_0: gt_choices: 'x'; give a list of option texts"),
+    ({"a.jpg": ONE | {"wrong_choices": [1]}}, r"wrong_choices: \[1\]; give a list of option texts"),
+    ({"a.jpg": ONE | {"wrong_choices": [" "]}}, r"the 2 options .*' '\); .* none empty"),
+    ({"a.jpg": {"gt_choices": [], "wrong_choices": []}}, "the 0 options .*give 1 to 26"),
+    ({"a.jpg": ONE | {"gt_choices": [*map(str, range(26))]}}, "has the 27 options"),
     ({"a.jpg": ONE | {"boxes": [1]}}, r"QA_0: boxes: \[1\] is not an object"),
-    ({"a.jpg": ONE | {"boxes": {"human": [1, 2, 3]}}}, r"boxes.human: \[1, 2, 3\] is not a box"),
-    (
-        {"a.jpg": ONE | {"boxes": {"human": [9, 2, 3, 4]}}},
-        r"boxes.human: \[9, 2, 3, 4\]: the box ends before it begins",
-    ),
-    ({"a.jpg": ONE | {"boxes": {"object": [1, 2, 3, "4"]}}}, "boxes.object: .* is not a box"),
-    ({"a.jpg": ONE | {"boxes": {"object": [1, 2, 3, True]}}}, "boxes.object: .* is not a box"),
+    (with_box("human", 1, 2, 3), r"boxes.human: \[1, 2, 3\] is not a box"),
+    (with_box("human", 9, 2, 3, 4), r"boxes.human: \[9, 2, 3, 4\] is not a box; give left, top, r"),
+    (with_box("object", 1, 2, 3, "4"), "boxes.object: .* is not a box"),
+    (with_box("object", 1, 2, 3, True), "boxes.object: .* is not a box"),
 ]
 
 
@@ -102,15 +100,18 @@ def test_published_files_are_read_as_they_are(shared: Path) -> None:
     counts = {}
     for path in sorted((shared / "data" / "choice").glob("*/*.json")):
         questions = read_questions(path)
-        counts[path.name] = (questions.dataset, len(questions), len(questions.images))
+        counts[path.stem] = (questions.dataset, len(questions), len(questions.images))
     assert counts == {
-        "crosshoi_bench_allscene_final.json": ("hico-det", 1274, 1274),
-        "crosshoi_bench_hum_box_final.json": ("hico-det", 1274, 1274),
-        "crosshoi_bench_hum_obj_box_final.json": ("hico-det", 1274, 1274),
-        "swighoi_newbench_ho.json": ("swig-hoi", 1852, 1851),
-        "swighoi_newbench_none.json": ("swig-hoi", 1852, 1851),
-        "swighoi_newbench_person.json": ("swig-hoi", 1852, 1851),
-        "vcoco_newbench_ho.json": ("v-coco", 647, 499),
-        "vcoco_newbench_none.json": ("v-coco", 647, 499),
-        "vcoco_newbench_person.json": ("v-coco", 647, 499),
+        **{
+            f"crosshoi_bench_{name}_final": ("hico-det", 1274, 1274)
+            for name in ("allscene", "hum_box", "hum_obj_box")
+        },
+        **{
+            f"{data}_newbench_{name}": sizes
+            for data, sizes in (
+                ("swighoi", ("swig-hoi", 1852, 1851)),
+                ("vcoco", ("v-coco", 647, 499)),
+            )
+            for name in ("ho", "none", "person")
+        },
     }

@@ -24,17 +24,12 @@ def written(path: Path, lines: list[dict[str, str]]) -> bytes:
 
 def test_lines_are_read_back(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
+    path.touch()  # an empty file is a beginning
     written(path, LINES[:2])
     written(path, LINES[2:])
     assert [json.loads(line) for line in path.read_text().splitlines()] == LINES
     with AnswerFile(path) as file:
         assert (file.lines, file.kept) == (LINES, 0)
-
-
-def test_the_file_is_made_with_the_first_line(tmp_path: Path) -> None:
-    with AnswerFile(tmp_path / "a.jsonl") as file:
-        file.repair()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_line_is_on_the_disk_when_keep_returns(tmp_path: Path, monkeypatch) -> None:
@@ -65,6 +60,9 @@ def test_a_line_torn_at_any_byte_is_repaired(tmp_path: Path) -> None:
 
 def test_what_a_lost_disk_left_at_the_end_is_repaired(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
+    with AnswerFile(path) as file:
+        file.repair()
+    assert list(tmp_path.iterdir()) == []  # the file is made with its first line
     whole = written(path, LINES[:1])
     path.write_bytes(whole + b"\0" * 40)
     with AnswerFile(path) as file:
@@ -92,12 +90,6 @@ def test_other_files_are_refused_and_left_alone(
     with pytest.raises(InputError, match=message):
         AnswerFile(path)
     assert path.read_bytes() == content
-
-
-def test_an_empty_file_is_a_beginning(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.touch()
-    assert json.loads(written(path, LINES[:1])) == LINES[0]
 
 
 def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
@@ -161,7 +153,10 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch) -> None:
     assert len(path.read_bytes().splitlines()) == 2
 
 
-def test_a_torn_line_that_cannot_be_repaired_stays(tmp_path: Path, monkeypatch) -> None:
+def test_what_cannot_be_written_is_told_and_stays(tmp_path: Path, monkeypatch) -> None:
+    nowhere = AnswerFile(tmp_path / "no" / "a.jsonl")
+    with pytest.raises(InputError, match="cannot be written"):
+        nowhere.keep(LINES[0])
     path = tmp_path / "a.jsonl"
     torn = written(path, LINES)[:-5]
     path.write_bytes(torn)
@@ -175,11 +170,3 @@ def test_a_torn_line_that_cannot_be_repaired_stays(tmp_path: Path, monkeypatch) 
             file.repair()
         monkeypatch.undo()
     assert path.read_bytes() == torn
-
-
-def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
-    with (
-        AnswerFile(tmp_path / "no" / "a.jsonl") as file,
-        pytest.raises(InputError, match="cannot be written"),
-    ):
-        file.keep(LINES[0])

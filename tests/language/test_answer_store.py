@@ -46,12 +46,13 @@ def test_the_last_answer_counts(tmp_path: Path) -> None:
 
 
 def test_files_of_two_runs_can_be_joined(tmp_path: Path) -> None:
+    joined = b""
     for number, name in enumerate("ab"):
         with AnswerStore(tmp_path / name) as store:
             store.keep_scores("m", [row(f"q{number}", number)])
-    joined = tmp_path / "joined"
-    joined.write_bytes((tmp_path / "a").read_bytes() + (tmp_path / "b").read_bytes())
-    with AnswerStore(joined) as store:
+        joined += (tmp_path / name).read_bytes()
+    (tmp_path / "joined").write_bytes(joined)
+    with AnswerStore(tmp_path / "joined") as store:
         assert store.answers("m") == {"q0": 0, "q1": 1}
 
 
