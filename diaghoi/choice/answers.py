@@ -165,14 +165,14 @@ def read_answers(
         place = questions.index_of.get((image, name))
         if place is None:
             unasked.append(f"{image} {name}")
-            continue
-        if place in answers:
+        elif place in answers:
             raise InputError(
                 f"{where}: image {image!r}: {name} is answered already, at {first_line[place]}; "
                 "keep one of the two"
             )
-        first_line[place] = where.removeprefix(f"{content.file}: ")
-        answers[place] = _answer(where, line, questions.questions[place], unknown)
+        else:
+            first_line[place] = where.removeprefix(f"{content.file}: ")
+            answers[place] = _answer(where, line, questions.questions[place], unknown)
     if not answers:
         raise InputError(
             f"{content.file}: answers none of the {len(questions)} questions of {questions.file}"
@@ -281,18 +281,15 @@ def _notes(
     unknown: Sequence[str],
 ) -> Iterator[str]:
     """State in one sentence each what is missing and what is skipped."""
-    missing = [
-        f"{each.image} {each.name}"
-        for place, each in enumerate(questions.questions)
-        if place not in answers
-    ]
-    for names, what in (
-        (missing, f"of {len(questions)} questions have no answer and count as empty"),
+    names = [f"{each.image} {each.name}" for each in questions.questions]
+    missing = [name for place, name in enumerate(names) if place not in answers]
+    for skipped, what in (
+        (missing, f"of {len(names)} questions have no answer and count as empty"),
         (unasked, "answers are to other questions and are left out"),
         (unknown, "chosen texts are no options of their question and count neither way"),
     ):
-        if names:
-            yield f"{file}: {len(names)} {what}: {some_of(names)}"
+        if skipped:
+            yield f"{file}: {len(skipped)} {what}: {some_of(skipped)}"
     unread = Counter(answer.how for answer in answers.values() if answer.how in UNREAD)
     if unread:
         kinds = ", ".join(f"{number} {how}" for how, number in unread.most_common())

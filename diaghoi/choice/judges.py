@@ -42,11 +42,11 @@ from diaghoi.choice.classes import (
 from diaghoi.choice.people import SAME_PERSON
 from diaghoi.choice.questions import entry, json_rows, load_if_json, origin_of
 from diaghoi.data.boxes import box_iou
-from diaghoi.data.files import read_rows
+from diaghoi.data.files import as_number, read_rows
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import shown
-from diaghoi.language.endpoint import Endpoint, read_endpoints
+from diaghoi.language.asking import Endpoint, read_endpoints
 from diaghoi.semantic.tables.similarity import Similarity, fit, read_similarity
 
 THRESHOLD = 0.5
@@ -168,8 +168,7 @@ def file_judge(
         _plain(each): normalised(each)
         for each in (*interactions_of(vocabulary), *sorted(annotated))
     }
-    verdicts: dict[tuple[str, int | None, Interaction], bool] = {}
-    places: dict[tuple[str, int | None, Interaction], str] = {}
+    verdicts: dict[tuple[str, int | None, Interaction], tuple[bool, str]] = {}
     targets = {each.image: each for each in image_targets}
     others: dict[str, None] = {}
     for where, row in _rows(path):
@@ -178,12 +177,13 @@ def file_judge(
             others[image] = None
         elif verdict is not None:
             person = _person(where, targets[image], row, vocabulary)
-            key = (image, person, _class(where, row, classes))
-            if verdicts.setdefault(key, verdict) != verdict:
+            name = _class(where, row, classes)
+            place = where.removeprefix(f"{path}: ")
+            before, first = verdicts.setdefault((image, person, name), (verdict, place))
+            if before != verdict:
                 raise InputError(
-                    f"{where}: contradicts {places[key]} about {key[2].name!r}; keep one of them"
+                    f"{where}: contradicts {first} about {name.name!r}; keep one of them"
                 )
-            places.setdefault(key, where.removeprefix(f"{path}: "))
     if not verdicts:
         raise InputError(
             f"{path}: has no verdict on any of the {len(targets)} images that are asked about; "
@@ -195,8 +195,8 @@ def file_judge(
     def stored(target: Target, candidate: Interaction) -> bool | None:
         name = normalised(candidate)
         # A verdict on the person comes before one on the image.
-        on_image = verdicts.get((target.image, None, name))
-        return verdicts.get((target.image, target.person, name), on_image)
+        on_image = verdicts.get((target.image, None, name), (None, ""))
+        return verdicts.get((target.image, target.person, name), on_image)[0]
 
     notes = (note,) if others else ()
     return RuleJudge(name=str(path), rule=stored, sees_pictures=True, notes=notes)
@@ -338,11 +338,8 @@ def _similarity(text: str) -> tuple[Path, float]:
     """Read ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``."""
     # The name of a file may hold a comma itself: only a number after the last one is a threshold.
     name, comma, number = text.removeprefix(SIMILARITY).rpartition(",")
-    if not comma:
-        return Path(number), THRESHOLD
-    try:
-        threshold = float(number)
-    except ValueError:
+    threshold = as_number(number) if comma else None
+    if threshold is None:
         return Path(text.removeprefix(SIMILARITY)), THRESHOLD
     if not 0 < threshold <= 1:
         raise InputError(f"{OPTION} {text!r:.100}: the threshold must be above 0 and at most 1")

@@ -338,8 +338,9 @@ def _recognised(questions: list[Question]) -> Vocabulary | None:
     for start, name in NAMES.items():
         if all(question.image.startswith(start) for question in questions):
             return vocabulary(name)
-    verbs = [option for question in questions for option in question.options]
-    if any(ARTICLE in verb for verb in verbs):
+    options = [option for question in questions for option in question.options]
+    if any(ARTICLE in option for option in options):
         return None
-    known = set(vocabulary("swig-hoi").verbs)
-    return vocabulary("swig-hoi") if sum(verb in known for verb in verbs) > len(verbs) / 2 else None
+    swig = vocabulary("swig-hoi")
+    verbs = set(swig.verbs)
+    return swig if sum(option in verbs for option in options) > len(options) / 2 else None

@@ -17,8 +17,7 @@ from diaghoi.formats.pictures import UNITS, FileAsker, Pictures
 
 if TYPE_CHECKING:
     from diaghoi.language.answers import AnswerStore
-    from diaghoi.language.asking import Client
-    from diaghoi.language.endpoint import Endpoint
+    from diaghoi.language.asking import Client, Endpoint
 
 
 @options_class
@@ -55,7 +54,7 @@ class AskingOptions:
 
     def prices(self, models: int) -> list[tuple[float, float]]:
         """Read the prices of a million tokens in and out; empty if none is given."""
-        from diaghoi.language.endpoint import read_prices
+        from diaghoi.language.asking import read_prices
 
         return read_prices(self.price or [], models)
 
@@ -120,8 +119,7 @@ class PictureOptions:
 
     def settings(self, inputs: Sequence[Path | None], *files: Path) -> dict[str, Any]:
         """Check the files, with others to write; return keyword arguments of all that ask."""
-        from diaghoi.language.asking import PICTURE_REFUSED
-        from diaghoi.language.endpoint import read_endpoint
+        from diaghoi.language.asking import PICTURE_REFUSED, read_endpoint
 
         endpoint = read_endpoint(self.model, "--model")
         self.asking.prices(1)

@@ -25,8 +25,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
 from diaghoi.formats.pictures import Pictures
 from diaghoi.language.answers import AnswerFile
-from diaghoi.language.asking import PICTURE_REFUSED
-from diaghoi.language.endpoint import read_endpoint
+from diaghoi.language.asking import PICTURE_REFUSED, read_endpoint
 from diaghoi.report.benchmark_files import FILES, benchmark_lines, left_out, write_benchmark
 from diaghoi.report.quality_sheet import write_quality_sheet
 

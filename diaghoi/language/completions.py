@@ -17,19 +17,22 @@ import httpx2
 import openai
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.endpoint import Endpoint
 
 _LONGEST_REPLY = 1 << 24  # bytes
 _HEADERS = {"accept", "connection", "content-length", "content-type", "host", "user-agent"}
 
 
-def connect(endpoint: Endpoint, timeout: float) -> Callable[[bytes], httpx2.Response | str]:
+def connect(
+    base_url: str, key: Callable[[], str], timeout: float
+) -> Callable[[bytes], httpx2.Response | str]:
     """Return a function that sends a request once, and may be called in any number of threads.
 
     Parameters
     ----------
-    endpoint : Endpoint
-        The model.
+    base_url : str
+        The address without ``/chat/completions``.
+    key : callable
+        Returns the API key, empty if there is none.
     timeout : float
         Seconds that a request may take in total.
 
@@ -46,14 +49,14 @@ def connect(endpoint: Endpoint, timeout: float) -> Callable[[bytes], httpx2.Resp
     """
     try:
         client = openai.OpenAI(
-            base_url=endpoint.base_url,
+            base_url=base_url,
             api_key="set with each request",
             max_retries=0,
-            http_client=_HttpClient(endpoint, timeout),
+            http_client=_HttpClient(key, timeout),
         )
     except (ValueError, ImportError, httpx2.InvalidURL) as error:
         raise InputError(
-            f"{endpoint.host}: cannot be asked ({error}); check the address, and the proxies "
+            f"{base_url}: cannot be asked ({error}); check the address, and the proxies "
             "in HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
         ) from None
 
@@ -82,7 +85,7 @@ class _HttpClient(httpx2.Client):
     down at the end of the time, whatever is being read or written.
     """
 
-    def __init__(self, endpoint: Endpoint, timeout: float) -> None:
+    def __init__(self, key: Callable[[], str], timeout: float) -> None:
         # A redirect would send the key elsewhere. Connections are not kept alive: nobody would
         # close them, and a model takes far longer than a handshake.
         super().__init__(
@@ -90,7 +93,7 @@ class _HttpClient(httpx2.Client):
             timeout=timeout,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
         )
-        self._endpoint = endpoint
+        self._key = key
         self._seconds = timeout
 
     def send(self, request: httpx2.Request, **choices: Any) -> httpx2.Response:
@@ -100,7 +103,7 @@ class _HttpClient(httpx2.Client):
             del request.headers[name]
         # The size of a compressed reply does not limit the memory that it takes.
         request.headers["Accept-Encoding"] = "identity"
-        if key := self._endpoint.key:
+        if key := self._key():
             request.headers["Authorization"] = f"Bearer {key}"
 
         connections: list[socket.socket] = []

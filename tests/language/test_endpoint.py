@@ -19,8 +19,17 @@ import pytest
 from support.rater_server import Model, Reply, error, serving, text
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.asking import PICTURE_REFUSED, Client, NoReply, Outcome, Refused, ask_all
-from diaghoi.language.endpoint import Endpoint, read_endpoint, read_prices
+from diaghoi.language.asking import (
+    PICTURE_REFUSED,
+    Client,
+    Endpoint,
+    NoReply,
+    Outcome,
+    Refused,
+    ask_all,
+    read_endpoint,
+    read_prices,
+)
 
 QUESTION = [
     {"role": "system", "content": "rate"},
