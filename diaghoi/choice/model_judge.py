@@ -21,8 +21,7 @@ from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
 from diaghoi.choice.classes import Interaction, option_text
 from diaghoi.exceptions import some_of
 from diaghoi.formats import pictures
-from diaghoi.language.answers import AnswerStore
-from diaghoi.language.asking import ask_until_read, read_numbered, strip_reasoning
+from diaghoi.language.answers import AnswerStore, ask_until_read, read_numbered, strip_reasoning
 
 JUDGE_VERSION, PEOPLE_VERSION = 1, 1
 """To be increased with the wording, so that saved answers to another wording are not reused."""

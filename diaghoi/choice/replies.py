@@ -28,7 +28,7 @@ from typing import Literal, NamedTuple
 from diaghoi.choice import reply_patterns as patterns
 from diaghoi.choice.classes import ARTICLE
 from diaghoi.choice.questions import MOST_OPTIONS
-from diaghoi.language.asking import strip_reasoning
+from diaghoi.language.answers import strip_reasoning
 
 How = Literal["letters", "text", "none", "refusal", "empty", "unreadable"]
 

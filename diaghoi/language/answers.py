@@ -1,4 +1,4 @@
-"""Answers of language models, appended to a file of JSON lines as they arrive.
+"""Answers of language models, read, and appended to a file of JSON lines as they arrive.
 
 A line is on disk when it is kept, so a run that is killed at any moment loses no answer that was
 paid for. At most the last line can be incomplete; it is removed before the next is written. The
@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from threading import RLock
-from typing import Any, ClassVar
+from typing import Any, ClassVar, TypeVar
 
 from diaghoi.exceptions import InputError
+from diaghoi.language.asking import Client, Message
+
+Question = TypeVar("Question")
 
 _SHOWN = 60  # bytes of a line, and letters of a setting, in messages
 _LONGEST = 500  # letters of a reply that are kept beside its score
@@ -277,3 +281,80 @@ class AnswerStore(AnswerFile):
                 "line, or give another --store"
             )
         self._scores.setdefault(model, {})[question] = score
+
+
+def ask_until_read(
+    client: Client,
+    store: AnswerStore,
+    questions: Mapping[str, Question],
+    *,
+    names: Callable[[Question], tuple[str, str, str]],
+    word: Callable[[list[Question], bool], Sequence[Message]],
+    read: Callable[[str, int], Sequence[int | None]],
+    asks: int,
+) -> None:
+    """Ask some questions in one message until all replies can be read; store each score at once.
+
+    Parameters
+    ----------
+    client, store : Client, AnswerStore
+        The model, and where its scores are stored; None is stored for what stays unread.
+    questions : mapping
+        By the key in the store.
+    names : callable
+        Returns the kind and both names of a question, for the store.
+    word : callable
+        Returns the messages about questions, and whether earlier replies could not be read.
+    read : callable
+        Returns the scores in a reply to some number of questions; None for what it does not say.
+    asks : int
+        The maximum number of messages.
+    """
+
+    def keep(scores: Mapping[str, int | None]) -> None:
+        store.keep_scores(
+            client.endpoint.model,
+            ((key, *names(questions[key]), score, reply) for key, score in scores.items()),
+        )
+
+    left, reply = list(questions), ""
+    for attempt in range(asks):
+        reply = client.ask(word([questions[key] for key in left], attempt > 0))
+        scores = dict(zip(left, read(reply, len(left)), strict=True))
+        keep({key: score for key, score in scores.items() if score is not None})
+        left = [key for key in left if scores[key] is None]
+        if not left:
+            return
+    keep(dict.fromkeys(left))
+
+
+def read_numbered(reply: str, pattern: re.Pattern[str], number: int) -> list[str | None]:
+    """Read lines that give a number and an answer, in the two groups of a pattern.
+
+    Returns
+    -------
+    list of str or None
+        The answers to 1, 2 and so on in small letters; None where there is none, or two differ.
+    """
+    answers: dict[int, set[str]] = {}
+    for line in strip_reasoning(reply).strip().splitlines():
+        if match := pattern.fullmatch(line):
+            answers.setdefault(int(match[1]), set()).add(match[2].lower())
+    # A model that repeats itself is read, one that contradicts itself is not.
+    said = (answers.get(place, set()) for place in range(1, number + 1))
+    return [next(iter(of_one)) if len(of_one) == 1 else None for of_one in said]
+
+
+_REASONING = r"(?:think|thinking|thought|reasoning|scratchpad|analysis)"
+_CLOSING = re.compile(rf"</{_REASONING}>", re.IGNORECASE)
+_OPENING = re.compile(rf"<{_REASONING}>", re.IGNORECASE)
+
+
+def strip_reasoning(reply: str) -> str:
+    """Return a reply without the reasoning in tags such as ``<think>``.
+
+    Many servers omit the opening tag: everything before the last closing tag is reasoning, and so
+    is everything after an opening tag that is never closed.
+    """
+    answer = _CLOSING.split(reply)[-1]
+    return _OPENING.split(answer, maxsplit=1)[0]

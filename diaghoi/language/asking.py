@@ -22,11 +22,10 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import Event
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.answers import AnswerStore
 
 if TYPE_CHECKING:
     import httpx2
@@ -34,7 +33,6 @@ if TYPE_CHECKING:
 KEY = "DIAGHOI_API_KEY"
 """The environment variable with the API key, unless an endpoint names another."""
 Message = Mapping[str, Any]
-Question = TypeVar("Question")
 
 LETTERS_PER_TOKEN = 4.0
 """Customary rule of thumb for English."""
@@ -91,16 +89,11 @@ class Endpoint:
             )
         if not self.model:
             raise InputError(f"{self.url}: names no model; give URL,MODEL")
-        if self.key_variable is not None and not self.key:
-            raise InputError(
-                f"{self.model}: the environment variable {self.key_variable} is not set; set it to "
-                "the API key"
-            )
         # Header libraries quote what they refuse, so such a key would end up in a message.
-        if not (self.key.isascii() and self.key.isprintable()):
+        if self.key_variable is not None and not re.fullmatch("[ -~]+", self.key):
             raise InputError(
-                f"{self.model}: the environment variable {self.key_variable} holds line ends or "
-                "letters that an API key cannot have; set it to the key alone"
+                f"{self.model}: the environment variable {self.key_variable} is not set, or holds "
+                "line ends or letters that an API key cannot have; set it to the key alone"
             )
 
     @property
@@ -398,83 +391,6 @@ def ask_all(
             client.stopped.set()
             if left := wait(under_way, timeout=_SOON).not_done:
                 client.leaving(len(left))
-
-
-def ask_until_read(
-    client: Client,
-    store: AnswerStore,
-    questions: Mapping[str, Question],
-    *,
-    names: Callable[[Question], tuple[str, str, str]],
-    word: Callable[[list[Question], bool], Sequence[Message]],
-    read: Callable[[str, int], Sequence[int | None]],
-    asks: int,
-) -> None:
-    """Ask some questions in one message until all replies can be read; store each score at once.
-
-    Parameters
-    ----------
-    client, store : Client, AnswerStore
-        The model, and where its scores are stored; None is stored for what stays unread.
-    questions : mapping
-        By the key in the store.
-    names : callable
-        Returns the kind and both names of a question, for the store.
-    word : callable
-        Returns the messages about questions, and whether earlier replies could not be read.
-    read : callable
-        Returns the scores in a reply to some number of questions; None for what it does not say.
-    asks : int
-        The maximum number of messages.
-    """
-
-    def keep(scores: Mapping[str, int | None]) -> None:
-        store.keep_scores(
-            client.endpoint.model,
-            ((key, *names(questions[key]), score, reply) for key, score in scores.items()),
-        )
-
-    left, reply = list(questions), ""
-    for attempt in range(asks):
-        reply = client.ask(word([questions[key] for key in left], attempt > 0))
-        scores = dict(zip(left, read(reply, len(left)), strict=True))
-        keep({key: score for key, score in scores.items() if score is not None})
-        left = [key for key in left if scores[key] is None]
-        if not left:
-            return
-    keep(dict.fromkeys(left))
-
-
-def read_numbered(reply: str, pattern: re.Pattern[str], number: int) -> list[str | None]:
-    """Read lines that give a number and an answer, in the two groups of a pattern.
-
-    Returns
-    -------
-    list of str or None
-        The answers to 1, 2 and so on in small letters; None where there is none, or two differ.
-    """
-    answers: dict[int, set[str]] = {}
-    for line in strip_reasoning(reply).strip().splitlines():
-        if match := pattern.fullmatch(line):
-            answers.setdefault(int(match[1]), set()).add(match[2].lower())
-    # A model that repeats itself is read, one that contradicts itself is not.
-    said = (answers.get(place, set()) for place in range(1, number + 1))
-    return [next(iter(of_one)) if len(of_one) == 1 else None for of_one in said]
-
-
-_REASONING = r"(?:think|thinking|thought|reasoning|scratchpad|analysis)"
-_CLOSING = re.compile(rf"</{_REASONING}>", re.IGNORECASE)
-_OPENING = re.compile(rf"<{_REASONING}>", re.IGNORECASE)
-
-
-def strip_reasoning(reply: str) -> str:
-    """Return a reply without the reasoning in tags such as ``<think>``.
-
-    Many servers omit the opening tag: everything before the last closing tag is reasoning, and so
-    is everything after an opening tag that is never closed.
-    """
-    answer = _CLOSING.split(reply)[-1]
-    return _OPENING.split(answer, maxsplit=1)[0]
 
 
 def read_endpoint(text: str, option: str) -> Endpoint:

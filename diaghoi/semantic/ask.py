@@ -21,7 +21,8 @@ import numpy as np
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pictures import Box, FileAsker, Frame, ImageQuestions, message
-from diaghoi.language.asking import NoReply, Refused, strip_reasoning
+from diaghoi.language.answers import strip_reasoning
+from diaghoi.language.asking import NoReply, Refused
 
 if TYPE_CHECKING:
     from diaghoi.language.asking import Reply

@@ -239,7 +239,9 @@ def test_the_key_is_in_no_log_and_no_traceback(
 @pytest.mark.parametrize("key", ["sk-0123456789\n", "sk-\u00e9", "sk-\x1b[2J"])
 def test_a_key_that_cannot_be_sent_is_refused_unseen(monkeypatch, key: str) -> None:
     monkeypatch.setenv("SOME_KEY", key)
-    with pytest.raises(InputError, match="SOME_KEY holds line ends or letters") as failed:
+    with pytest.raises(
+        InputError, match="SOME_KEY is not set, or holds line ends or letters"
+    ) as failed:
         read_endpoint("http://h/v1,m,SOME_KEY", "--model")
     assert key[:3] not in str(failed.value)
 

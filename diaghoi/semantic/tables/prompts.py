@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from diaghoi.language.asking import read_numbered, strip_reasoning
+from diaghoi.language.answers import read_numbered, strip_reasoning
 
 Kind = Literal["verb", "object"]
 

@@ -17,8 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.language.answers import AnswerStore
-from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all, ask_until_read
+from diaghoi.language.answers import AnswerStore, ask_until_read
+from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
 from diaghoi.semantic.tables.prompts import HIGHEST, VERSION, Kind, Pair, Term, messages, read_reply
 from diaghoi.semantic.tables.ratings import Ratings
 
