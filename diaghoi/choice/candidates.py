@@ -44,10 +44,8 @@ class Target:
     ----------
     image : str
         Its name in the annotations.
-    person : int or None
-        Index of the person, from 0, by left edge; None for the whole image.
-    box : tuple of float or None
-        Box of the person, zero-based.
+    person, box : int, tuple of float or None
+        Index of the person from 0 by left edge, and zero-based box; None for the whole image.
     right, annotated : tuple, frozenset of Interaction
         The annotated interactions that may be options; these and what else is annotated there.
     candidates : tuple of Interaction
@@ -64,18 +62,10 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageTargets:
-    """The targets of questions in one image.
+    """The targets of questions in one image: the scene, and each annotated person who acts.
 
-    Parameters
-    ----------
-    image : str
-        Its name.
-    size : (int, int) or None
-        Width and height in pixels, where known.
-    multi_person : bool
-        Whether several people are annotated, those who are acted upon included.
-    scene, people : Target, tuple of Target
-        The whole image, and each annotated person who acts, by left edge.
+    People are ordered by left edge. Width and height are in pixels, where known. In multi-person
+    images several people are annotated, those who are acted upon included.
     """
 
     image: str

@@ -92,9 +92,7 @@ def _check_same(evaluations: Sequence[ChoiceEvaluation]) -> None:
 def compare_choices_table(
     evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str] = ()
 ) -> Comparison:
-    """Compare the metrics of some models side by side.
-
-    Each may have a group, such as "VLM".
+    """Compare the metrics of some models side by side; each may have a group, such as "VLM".
 
     Raises
     ------

@@ -299,10 +299,8 @@ def read_judges(
     texts : sequence of str
         ``time-sensitive``, ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``, the address of a
         model, or a file of verdicts.
-    image_targets : sequence of ImageTargets
-        The images that they judge.
-    vocabulary : Vocabulary
-        The data set.
+    image_targets, vocabulary : sequence of ImageTargets, Vocabulary
+        The images that they judge, and the data set.
     models : mapping of str to Judge
         The judges that are models, by their text.
 

@@ -97,12 +97,9 @@ class Questions:
         return len(self.questions)
 
     def protocol(self, other: Vocabulary | None = None) -> Protocol:
-        """Return the protocol by which boxes are compared: that of the data set, or of another one.
+        """Return the protocol by which boxes are compared: that of the data set.
 
-        Parameters
-        ----------
-        other : Vocabulary, optional
-            Where the data set of the questions is not known; that of HICO-DET where neither is.
+        Where it is not known, it is that of another one, or of HICO-DET.
         """
         words = self.vocabulary or other
         return words.protocol if words is not None and words.known else HICO_DET
@@ -162,12 +159,8 @@ class Questions:
     def of_images(self, file: object, values: Mapping[str, Value]) -> dict[str, Value]:
         """Return the values that a file has of the images of the questions, by name.
 
-        Images of V-COCO may be listed there by their number alone.
-
-        Raises
-        ------
-        InputError
-            Where there is none.
+        Images of V-COCO may be listed there by their number alone. Raises an ``InputError`` where
+        there is none.
         """
         keys = {name: name if name in values else image_number(name) for name in self.images}
         joined = {name: values[key] for name, key in keys.items() if key in values}
@@ -214,13 +207,7 @@ def load_if_json(
 
 
 def json_rows(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of JSON lines, of a list or of a single line, each with its place.
-
-    Raises
-    ------
-    InputError
-        For a line that is no object.
-    """
+    """Yield the objects of JSON lines, of a list or of a single line, each with its place."""
     value = content.value
     rows, lines = ([value], (1,)) if isinstance(value, dict) else (value, content.lines)
     for number, row in enumerate(rows):
@@ -232,13 +219,7 @@ def json_rows(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def entry(where: str, row: Mapping[str, Any], key: str, *, empty: bool = False) -> Any:
-    """Return the value of a key, which may also be ``empty``.
-
-    Raises
-    ------
-    InputError
-        If it is missing; the message says which keys there are.
-    """
+    """Return the value of a key; refuse a row without it, or with one that must not be empty."""
     value = row.get(key)
     if key not in row or (not empty and value in (None, "")):
         keys = list(map(str, row))

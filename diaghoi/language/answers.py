@@ -30,21 +30,8 @@ class AnswerFile:
     """A file of JSON lines that one process at a time adds to, and any number of its threads.
 
     Other processes are kept out while it is open; on Windows, and on file systems without locks,
-    they are not.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    make : bool
-        Whether to create the file at once instead of with its first line.
-
-    Attributes
-    ----------
-    lines : list of dict
-        The lines of the file.
-    kept : int
-        Number of lines added since the file was opened.
+    they are not. ``lines`` are those of the file, and ``kept`` is how many were added since it was
+    opened. ``make`` creates the file at once instead of with its first line.
 
     Raises
     ------
@@ -126,19 +113,9 @@ class AnswerFile:
             self.kept += len(lines)
 
     def check(self, recorded: Mapping[str, Any], options: Mapping[str, str]) -> None:
-        """Refuse lines that were asked with other settings.
+        """Refuse lines with other settings than this run has recorded, with an ``InputError``.
 
-        Parameters
-        ----------
-        recorded : mapping
-            The settings of this run.
-        options : mapping
-            What must be the same, and the option that gives it; empty for none.
-
-        Raises
-        ------
-        InputError
-            The message says what differs.
+        The options say what must be the same, and which option gives it; empty for none.
         """
         for number, line in enumerate(self.lines, 1):
             where = f"{self.path}: line {number}"
@@ -301,12 +278,10 @@ def ask_until_read(
         The model, and where its scores are stored; None is stored for what stays unread.
     questions : mapping
         By the key in the store.
-    names : callable
-        Returns the kind and both names of a question, for the store.
-    word : callable
-        Returns the messages about questions, and whether earlier replies could not be read.
-    read : callable
-        Returns the scores in a reply to some number of questions; None for what it does not say.
+    names, word, read : callable
+        Return the kind and both names of a question for the store; the messages about questions,
+        which say whether earlier replies could not be read; and the scores in a reply to a number
+        of questions.
     asks : int
         The maximum number of messages.
     """

@@ -48,17 +48,9 @@ _SHORTEST_KEY = 16
 
 @dataclass(frozen=True, kw_only=True)
 class Endpoint:
-    """A model behind an address.
+    """A model behind an address, such as ``http://localhost:8000/v1``.
 
-    Parameters
-    ----------
-    url : str
-        Base URL of the service, such as ``http://localhost:8000/v1``; ``/chat/completions`` is
-        added if it is missing.
-    model : str
-        Name of the model at the service.
-    key_variable : str or None
-        The environment variable with the API key; None for no key.
+    ``key_variable`` is the environment variable with the API key; None for no key.
 
     Raises
     ------
@@ -113,15 +105,10 @@ class Endpoint:
 
 
 class Reply(NamedTuple):
-    """The reply of a model.
+    """What a model says, or why it refuses to.
 
-    Parameters
-    ----------
-    text : str
-        What it says, or why it refuses to.
-    tokens : tuple of (str, float)
-        The tokens of the text, each with the logarithm of its probability; empty where the server
-        does not give them.
+    The tokens come each with the logarithm of its probability; there are none where the server
+    does not give these.
     """
 
     text: str
@@ -144,19 +131,15 @@ class Client:
     ----------
     endpoint : Endpoint
         The model.
-    tries : int
-        Attempts per request.
-    timeout : float
-        Seconds that an attempt may take in total, from connecting to the end of the reply.
-    pause : float
-        Seconds before the second attempt, doubled with each further one.
+    tries, timeout, pause : int, float, float
+        Attempts per request, seconds that each may take from connecting to the end of the reply,
+        and seconds before the second one, doubled with each further one.
     options : mapping
         Further fields of each request: ``temperature``, ``max_tokens``.
     stopped : threading.Event
         Set it to end pauses: the pending questions then fail.
     single : frozenset of int
-        Statuses that refuse one question instead of all, such as :data:`PICTURE_REFUSED` if each
-        question has its own picture.
+        Statuses that refuse one question instead of all, such as :data:`PICTURE_REFUSED`.
     leaving : callable
         Called with the number of pending requests when a run is stopped or given up, before they
         are waited for: their answers are kept, too.
@@ -310,17 +293,7 @@ def _pause_asked(headers: Mapping[str, str]) -> float | None:
 
 
 class Outcome(NamedTuple):
-    """The outcome of one question.
-
-    Parameters
-    ----------
-    tag : object
-        Identifies the question.
-    value : object
-        The result, None if there is none.
-    failure : str
-        Why there is no result; empty if there is one.
-    """
+    """The result of the question with a tag, or why there is none."""
 
     tag: Any
     value: Any = None
@@ -346,18 +319,11 @@ def ask_all(
         One for each question; read as far ahead as there are workers.
     client : Client
         Stopped when the caller stops, or an error ends the run.
-    workers : int
-        Concurrent questions.
     give_up : int
-        This many consecutive questions without a reply end the run; refusals count only until the
-        first answer.
+        This many consecutive questions without a reply end the run with an ``InputError``;
+        refusals count only until the first answer.
     proven : bool
         Whether the model has answered such questions in an earlier run.
-
-    Raises
-    ------
-    InputError
-        If no further question can succeed.
     """
     tags = iter(tags)
     failed = 0
@@ -398,17 +364,10 @@ def read_endpoint(text: str, option: str) -> Endpoint:
 
     The environment variable holds the API key. By default ``DIAGHOI_API_KEY`` is used if it is set.
 
-    Parameters
-    ----------
-    text : str
-        As given.
-    option : str
-        The option it was given to, for messages.
-
     Raises
     ------
     InputError
-        For any other text, and a variable that is not set.
+        For any other text, and a variable that is not set; the message names the option.
     """
     url, *rest = (part.strip() for part in text.split(","))
     if not 1 <= len(rest) <= 2 or not all(rest):
@@ -421,20 +380,12 @@ def read_endpoint(text: str, option: str) -> Endpoint:
 
 
 def read_endpoints(texts: Sequence[str], option: str) -> list[Endpoint]:
-    """Read several models that are to answer the same questions.
-
-    Parameters
-    ----------
-    texts : sequence of str
-        As for :func:`read_endpoint`.
-    option : str
-        The option they were given to, for messages.
+    """Read several models that are to answer the same questions, as :func:`read_endpoint`.
 
     Raises
     ------
     InputError
-        For any other text, a model that appears twice, and one key that would go to several
-        servers.
+        Also for a model that appears twice, and one key that would go to several servers.
     """
     endpoints = [read_endpoint(text, option) for text in texts]
     models = [endpoint.model for endpoint in endpoints]
@@ -452,11 +403,6 @@ def read_endpoints(texts: Sequence[str], option: str) -> list[Endpoint]:
 
 def read_prices(texts: Sequence[str], models: int) -> list[tuple[float, float]]:
     """Read ``IN,OUT``, prices of a million tokens: one for all models, or one for each.
-
-    Returns
-    -------
-    list of (float, float)
-        One for each model; empty if none is given.
 
     Raises
     ------

@@ -25,22 +25,10 @@ _HEADERS = {"accept", "connection", "content-length", "content-type", "host", "u
 def connect(
     base_url: str, key: Callable[[], str], timeout: float
 ) -> Callable[[bytes], httpx2.Response | str]:
-    """Return a function that sends a request once, and may be called in any number of threads.
+    """Return a function that sends the body of a request once, in any thread.
 
-    Parameters
-    ----------
-    base_url : str
-        The address without ``/chat/completions``.
-    key : callable
-        Returns the API key, empty if there is none.
-    timeout : float
-        Seconds that a request may take in total.
-
-    Returns
-    -------
-    callable
-        From the body of a request to the reply, whatever its status, or the reason why no complete
-        one arrived.
+    It returns the reply, whatever its status, or the reason why no complete one arrived within
+    ``timeout`` seconds in total. The API key is empty if there is none.
 
     Raises
     ------
