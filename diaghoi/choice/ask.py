@@ -81,7 +81,7 @@ class Asker(pictures.FileAsker):
     Parameters
     ----------
     questions : Questions
-        What is asked; the other parameters are those of
+        Those of the file; the other parameters are those of
         :class:`diaghoi.formats.pictures.FileAsker`, and:
     setting : {1, 2, 3}
         Of the paper.
@@ -118,11 +118,6 @@ class Asker(pictures.FileAsker):
     noun = "questions"
     reply_tokens = 4, 80
     once = True
-
-    @property
-    def asked(self) -> tuple[Question, ...]:
-        """The questions that the run is about."""
-        return self.questions.questions[: self.limit]
 
     @cached_property
     def recorded(self) -> dict[str, Any]:

@@ -133,7 +133,6 @@ class PictureOptions:
             "find": Pictures(self.images).find,
             "client": self.asking.client(endpoint, single=PICTURE_REFUSED),
             "unit": self.coordinates,
-            "limit": self.limit,
             "workers": self.asking.concurrent,
         }
 

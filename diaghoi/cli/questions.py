@@ -90,6 +90,7 @@ def ask(choices: AskOptions) -> None:
         choices.ask(
             Asker(
                 questions=asked,
+                asked=asked.questions[: choices.limit],
                 answers=stack.enter_context(AnswerFile(out)),
                 setting=setting,
                 people=stack.enter_context(AnswerFile(found_in)) if finds else None,

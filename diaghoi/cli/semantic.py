@@ -265,6 +265,7 @@ def ask(choices: AskOptions) -> None:
     with progress(choices.results.quiet) as bar:
         bar.start("reading pairs")
         _, scenes = read(choices.pairs, **choices.reading.words())
+        pairs = pairs_of(scenes)
     with AnswerFile(choices.out) as answers:
-        asker = PairAsker(pairs=pairs_of(scenes), answers=answers, **how)
+        asker = PairAsker(pairs=pairs, asked=pairs[: choices.limit], answers=answers, **how)
         choices.ask(asker, scenes.notes)

@@ -522,12 +522,12 @@ class FileAsker(PictureAsker):
     ----------
     answers : AnswerFile
         The file.
-    limit : int or None
-        Only so many questions, the first ones, are asked.
+    asked : sequence
+        The questions that the run is about; each has an ``image``.
     """
 
     answers: AnswerFile
-    limit: int | None = None
+    asked: Sequence[Any]
 
     # What must be the same for all answers of a file, and the option that gives it.
     settings: ClassVar[Mapping[str, str]]
@@ -536,11 +536,6 @@ class FileAsker(PictureAsker):
     reply_tokens: ClassVar[tuple[int, int]]
     # Whether a question has only one line.
     once: ClassVar[bool] = False
-
-    @property
-    def asked(self) -> Sequence[Any]:
-        """The questions that the run is about; each has an ``image``."""
-        raise NotImplementedError
 
     @property
     def recorded(self) -> dict[str, Any]:

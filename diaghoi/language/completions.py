@@ -8,7 +8,7 @@ completion needs, and redirects are not followed.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from threading import Event, Timer
 from typing import Any
@@ -116,8 +116,12 @@ class _HttpClient(httpx2.Client):
         timer.start()
         try:
             with closing(super().send(request, **{**choices, "stream": True})) as reply:
+                content = bytearray()
                 # Raw: a reply that is compressed anyway is not unpacked, and so counts as damaged.
-                content = b"".join(_limited(reply.iter_raw()))
+                for part in reply.iter_raw():
+                    content += part
+                    if len(content) > _LONGEST_REPLY:
+                        raise httpx2.ReadError("the reply is too long")
         except httpx2.RequestError:
             if late.is_set():
                 raise httpx2.ReadTimeout("the reply takes too long", request=request) from None
@@ -129,15 +133,5 @@ class _HttpClient(httpx2.Client):
                 connection.close()
         reply.headers.pop("Content-Encoding", None)
         return httpx2.Response(
-            reply.status_code, headers=reply.headers, content=content, request=request
+            reply.status_code, headers=reply.headers, content=bytes(content), request=request
         )
-
-
-def _limited(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Fail if a reply is too long."""
-    size = 0
-    for part in parts:
-        size += len(part)
-        if size > _LONGEST_REPLY:
-            raise httpx2.ReadError("the reply is too long")
-        yield part

@@ -139,7 +139,7 @@ class PairAsker(FileAsker):
     Parameters
     ----------
     pairs : sequence of Pair
-        What is asked about; the other parameters are those of
+        Those of the file; the other parameters are those of
         :class:`diaghoi.formats.pictures.FileAsker`.
     """
 
@@ -154,11 +154,6 @@ class PairAsker(FileAsker):
     }
     noun = "pairs"
     reply_tokens = 8, 0
-
-    @property
-    def asked(self) -> Sequence[Pair]:
-        """The pairs that the run is about."""
-        return self.pairs[: self.limit]
 
     @property
     def recorded(self) -> dict[str, Any]:

@@ -676,8 +676,11 @@ BAD: list[tuple[tuple[object, ...], str]] = [
     (("--out", "notes.txt"), "notes.txt: line 1: b'my notes' is not a line of answers"),
     (("--out", "foreign.jsonl"), "line 1: was not written by this command; give another --out"),
     (("--setting", "4"), "--setting 4: give 1, 2 or 3"),
-    (("--setting", "2"), "image 'HICO_00.jpg': QA_0 has no box of the person, which setting 2"),
-    (("--setting", "3"), "which setting 3 needs"),
+    (
+        ("--setting", "2"),
+        "image 'HICO_00.jpg': QA_0 has no box of the person; give questions with boxes, or",
+    ),
+    (("--setting", "3"), "QA_0 has no box of the person; give questions with boxes"),
     (("--object-box",), "--object-box: objects are given beside the person that is asked about"),
     (("--coordinates", "pixel"), "--coordinates 'pixel' (did you mean 'pixels'?): give one of"),
     (("--detections", "no.json"), "no.json: No such file"),
