@@ -9,7 +9,14 @@ import pytest
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.wordnet_extract import build
-from diaghoi.language.lexicon import Lexicon, load_lexicon, pack, read_dict, unpack
+from diaghoi.language.lexicon import (
+    Lexicon,
+    load_lexicon,
+    pack,
+    read_dict,
+    unpack,
+    using_wordnet,
+)
 from diaghoi.language.words import read_object, read_phrase, read_verb
 from diaghoi.semantic.tables.baselines import baseline
 from diaghoi.semantic.tables.prompts import Term, read_reply
@@ -110,12 +117,27 @@ def test_a_folder_that_is_none_of_wordnets(folder: Path, name, content, message)
         load_lexicon(folder)
 
 
+def test_a_folder_holds_within_its_context(tmp_path: Path) -> None:
+    usual = load_lexicon()
+    with using_wordnet(None):
+        assert load_lexicon() is usual
+    with using_wordnet(tmp_path):
+        with pytest.raises(InputError, match="`wordnet` needs WordNet's dict folder"):
+            load_lexicon()
+        with using_wordnet(None), pytest.raises(InputError, match="`wordnet`"):
+            load_lexicon()
+    assert load_lexicon() is usual
+
+
 def test_the_lexicon_of_the_package(words: Lexicon) -> None:
     assert len(words.names) == 88_138
     assert len(set(words.names)) == len(words.names)
     assert words.definition(words.number("sit.v.01")) == "be seated"
     assert words.names[words.number("sofa.n.01")] == "sofa.n.01"
     assert words.number("couch.n.01") == words.number("sofa.n.01")
+    # Numbers of senses may have any length.
+    assert words.find("sit.v.1") == words.find("sit.v.0001") == words.number("sit.v.01")
+    assert words.find("sit.v." + "1" * 5000) is None
     with pytest.raises(InputError, match=r"no synset 'sit\.v\.99' \(did you mean 'sit\.v\."):
         words.number("sit.v.99")
 
