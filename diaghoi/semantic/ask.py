@@ -168,7 +168,7 @@ class PairAsker(FileAsker):
         """Return the pair that a line is about; None where that is none of them."""
         try:
             human, thing = (tuple(map(float, line[key])) for key in ("human_box", "object_box"))
-        except (KeyError, TypeError, ValueError):
+        except (KeyError, TypeError, ValueError, OverflowError):
             return None
         pair = Pair(str(line["image"]), human, thing)  # type: ignore[arg-type]
         return pair if pair in self._known else None
