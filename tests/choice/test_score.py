@@ -38,18 +38,6 @@ def test_the_f1_of_a_question_is_of_picked_and_right_options() -> None:
     assert figures["micro_f1"] == 0.5
 
 
-def test_a_toy_of_two_questions_by_hand() -> None:
-    evaluation = evaluate_answers(
-        answered([([RIDE, HOLD], [WASH, NOTHING], [RIDE, WASH]), ([HOLD], [RIDE], [HOLD])])
-    )
-    figures = evaluation.metrics
-    assert figures["instance_f1"] == (0.5 + 1) / 2
-    assert figures["exact_match"] == 0.5
-    assert figures["micro_f1"] == pytest.approx(2 / 3)  # two hits of three right, three picked
-    # Ride is found, hold in one of two questions, wash was picked wrongly: 1, 2/3 and 0.
-    assert figures["macro_f1"] == pytest.approx((1 + 2 / 3 + 0) / 3)
-
-
 def test_macro_f1_runs_over_classes_that_are_right_or_picked() -> None:
     counts = tally(
         answered(
