@@ -20,8 +20,7 @@ import numpy as np
 from diaghoi.choice.questions import (
     Box,
     Questions,
-    as_boxes,
-    box_numbers,
+    box_in,
     check_named,
     load_if_json,
 )
@@ -213,11 +212,8 @@ def _is_plain(value: Any) -> bool:
 
 
 def _boxes(where: str, rows: list[Any]) -> tuple[Box, ...]:
-    numbers = [
-        box_numbers(f"{where}: boxes[{number}]", row, scored=True)
-        for number, row in enumerate(rows)
-    ]
-    return as_boxes(row[:4] for row in numbers if len(row) == 4 or row[4] >= SURE)
+    boxes = [box_in(f"{where}: boxes[{n}]", row, scored=True) for n, row in enumerate(rows)]
+    return tuple(box for box, score in boxes if score >= SURE)
 
 
 def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
@@ -229,7 +225,8 @@ def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
         taken &= ~(scenes.box_score < SURE)
     first = np.searchsorted(scenes.box_image[taken], np.arange(1, len(scenes)))
     parts = np.split(scenes.box_xyxy[taken], first)
-    return {name: as_boxes(part) for name, part in zip(scenes.names.tolist(), parts, strict=True)}
+    boxes = (tuple(map(tuple, part.tolist())) for part in parts)
+    return dict(zip(scenes.names.tolist(), boxes, strict=True))
 
 
 def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box | None:

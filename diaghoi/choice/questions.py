@@ -8,7 +8,7 @@ object of the interaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -287,15 +287,15 @@ def _question(where: str, image: str, name: str, value: Any) -> Question:
     if not isinstance(boxes, Mapping):
         raise InputError(f"{where}: boxes: {shown(boxes)} is not an object; give human and object")
     named = {
-        key: as_boxes([box_numbers(f"{where}: boxes.{key}", boxes[key])])[0]
+        key: box_in(f"{where}: boxes.{key}", boxes[key])[0]
         for key in ("human", "object")
         if boxes.get(key) is not None
     }
     return Question(image=image, name=name, right=right, wrong=wrong, **named)
 
 
-def box_numbers(where: str, value: Any, *, scored: bool = False) -> list[float]:
-    """Read the four numbers of a box in JSON; or five, where it may have a score."""
+def box_in(where: str, value: Any, *, scored: bool = False) -> tuple[Box, float]:
+    """Read a box in JSON and its score, which only a scored box may have; else it is 1."""
     numbers = value if isinstance(value, list) else []
     right = len(numbers) in (4, 4 + scored) and all(
         isinstance(each, int | float) and not isinstance(each, bool) and abs(each) <= FARTHEST
@@ -306,12 +306,8 @@ def box_numbers(where: str, value: Any, *, scored: bool = False) -> list[float]:
         raise InputError(
             f"{where}: {shown(value)} is not a box; give left, top, right, bottom{more}"
         )
-    return [float(each) for each in numbers]
-
-
-def as_boxes(rows: Iterable[Iterable[float]]) -> tuple[Box, ...]:
-    """Make tuples of the rows of an array or list of boxes."""
-    return tuple((float(x1), float(y1), float(x2), float(y2)) for x1, y1, x2, y2 in rows)
+    x1, y1, x2, y2, score = map(float, (*numbers, 1.0)[:5])
+    return (x1, y1, x2, y2), score
 
 
 def _recognised(questions: list[Question]) -> Vocabulary | None:
