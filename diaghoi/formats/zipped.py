@@ -18,7 +18,6 @@ import zlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -28,7 +27,8 @@ from diaghoi.data.arrays import Array
 from diaghoi.data.files import ordinary
 from diaghoi.data.memory import StoredArray, budget, check_budget
 from diaghoi.exceptions import InputError
-from diaghoi.formats.pickle import AHEAD, Storages, check_letters, load_pickle, size_of
+from diaghoi.formats.pickle import AHEAD, check_letters, load_pickle, size_of
+from diaghoi.formats.torch import storages
 
 _LOCAL_HEADER, _MAGIC = 30, b"PK\x03\x04"
 UNPACKED, TIMES = 1 << 28, 100
@@ -276,9 +276,7 @@ def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]
         if order not in (b"little", b"big"):
             raise ValueError(f"the byte order is {order!r:.40}")
 
-        @cache
         def storage(key: str) -> Array:
-            """Read a storage when a tensor first refers to it."""
             name = f"{prefix}data/{key}"
             if name not in by_name:
                 raise pickle.UnpicklingError(f"the storage {key!r:.40} is missing")
@@ -286,7 +284,7 @@ def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]
 
         size = sum(entry.file_size for entry in by_name.values())
         stream = io.BytesIO(read(by_name[pickles[0]]).data)
-        beside = Storages(storage, size, big=order == b"big")
+        beside = storages(storage, size, big=order == b"big")
         return load_pickle(stream, f"{path}: {_PICKLE}", beside), size
 
 

@@ -272,9 +272,20 @@ QUICK = {
 
 @pytest.mark.parametrize("value", QUICK.values(), ids=QUICK)
 def test_lists_of_numbers_and_arrays_are_passed_over_at_once(value, monkeypatch):
-    monkeypatch.setattr(pickletools, "genops", None)
+    steps, opcodes = [], pickletools.genops
+
+    def counted(stream):
+        for step in opcodes(stream):
+            steps.append(step[0].name)
+            yield step
+
+    monkeypatch.setattr(pickletools, "genops", counted)
     for protocol in (2, 3, 4, 5):
-        load_pickle(io.BytesIO(pickle.dumps(value, protocol)), "file.pkl")
+        data = pickle.dumps([value] * 2, protocol)
+        load_pickle(io.BytesIO(data), "file.pkl")
+        assert not {"TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"} & set(steps)
+        assert len(steps) < sum(1 for _ in opcodes(data)) / 3 + 10
+        steps.clear()
 
 
 @pytest.mark.parametrize(
