@@ -531,7 +531,7 @@ def _checked(
                 frames.append(at)
                 if argument > len(data) - stop and not cut:
                     raise EOFError
-            elif name in _PUTS and argument is not None and argument > at:
+            elif name in _PUTS and argument is not None and argument > max(at, 255):
                 raise UnpicklingError(f"the memo index {argument} is too high")
             elif isinstance(argument, int) and argument.bit_length() > 8 * _LONGEST_INTEGER:
                 raise UnpicklingError("a whole number is too long")

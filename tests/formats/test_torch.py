@@ -211,7 +211,7 @@ def test_damaged_archives(tmp_path):
     assert "cut off or damaged zip archive" in refused(path)
     place = whole.index(b"PK\x03\x04", whole.index(b"x/data/0") - 40)
     path.write_bytes(whole[:place] + b"none" + whole[place + 4 :])
-    assert "no entry at its place" in refused(path)
+    assert "Bad magic number" in refused(path)
     assert "byte order" in refused(one(tmp_path / "x.pt", 1, order="middle"))
     with zipfile.ZipFile(path, "a") as opened:
         opened.writestr("y/data.pkl", b"")
@@ -276,4 +276,4 @@ def test_damaged_numbers_are_noticed(tmp_path):
     path = one(tmp_path / "x.pt", tensor(storage("FloatStorage", "0", 24), (4, 6)), b"\x05" * 96)
     content = path.read_bytes()
     path.write_bytes(content.replace(b"\x05" * 96, b"\x05" * 95 + b"\x04"))
-    assert "data/0 is damaged" in refused(path)
+    assert "Bad CRC-32 for file 'x/data/0'" in refused(path)
