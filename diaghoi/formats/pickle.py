@@ -529,7 +529,7 @@ def _checked(
                 memory += _WIDEST * len(argument)
             elif name == "FRAME":
                 frames.append(at)
-                if argument > len(data) - stop and not cut:
+                if (argument or 0) > len(data) - stop and not cut:
                     raise EOFError
             elif name in _PUTS and argument is not None and argument > max(at, 255):
                 raise UnpicklingError(f"the memo index {argument} is too high")
