@@ -365,3 +365,38 @@ def test_many_arrays_at_the_start_of_a_large_file(tmp_path, protocol):
     path.write_bytes(pickle.dumps([np.zeros(600) for _ in range(400)], protocol=protocol))
     with path.open("rb", buffering=AHEAD) as stream:
         assert len(load_pickle(stream, str(path))) == 400
+
+
+NUMBERS = np.random.default_rng(0)
+
+
+def values(kind, count=6000):
+    if np.issubdtype(kind, np.integer):
+        least, most = np.iinfo(kind).min, np.iinfo(kind).max
+        drawn = NUMBERS.integers(least, most, count, dtype=kind, endpoint=True)
+        return list(drawn // kind(2 ** (8 * drawn.itemsize - 8)) if drawn.itemsize > 4 else drawn)
+    found = NUMBERS.normal(size=count).astype(kind)
+    found[:4] = np.nan, np.inf, -np.inf, -0.0
+    return list(found)
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "kind", [np.float32, np.float64, np.int64, np.int32, np.uint8, np.float16, np.int16]
+)
+def test_numbers_are_the_same(kind, protocol):
+    given = [{"value": value, "again": [value, 7]} for value in values(kind)]
+    found = load(pickle.dumps(given, protocol))
+    for one, other in zip(found, given, strict=True):
+        number = one["value"]
+        assert number == other["value"] or number != number
+        # NaN is equal to itself only where it is the same object.
+        assert one["again"] == [number, 7]
+    assert {type(row["value"]) for row in found} <= {float, int}
+
+
+@pytest.mark.parametrize("cut", [20, 70_000])
+def test_cut_off_and_damaged(cut):
+    data = pickle.dumps(values(np.float32, 20_000), 4)
+    with pytest.raises(InputError, match=r"cut off|exhausted"):
+        load(data[:-cut])
