@@ -79,6 +79,9 @@ class Inert:
 
     __slots__ = ()
 
+    def __repr__(self) -> str:
+        return "an object without content"
+
     def __setstate__(self, state: object) -> NoReturn:
         raise UnpicklingError("the pickle sets the state of something that has none")
 
@@ -102,9 +105,6 @@ class Constructor(Inert):
 
     def __call__(self, *arguments: Any) -> Any:
         return self.make(self.limit, *arguments)
-
-    def __repr__(self) -> str:
-        return "an object without content"
 
 
 class _Scalar(Constructor):

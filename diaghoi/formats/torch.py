@@ -113,12 +113,12 @@ def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
     big : bool
         Whether the bytes of a number are in big-endian order.
     """
+    content = cache(read)  # read when a tensor first refers to it
 
     @cache
     def numbers(kind: str, key: str) -> Array:
-        """Read a storage when a tensor first refers to it."""
         real = np.dtype(_REAL[kind]).newbyteorder(">" if big else "<")
-        data = read(key)
+        data = content(key)
         data = data[: len(data) // real.itemsize * real.itemsize].view(real)
         values: Array = np.asarray(data, dtype=real.newbyteorder("="))
         if kind == "BFloat16":  # the upper half of float32
@@ -128,12 +128,11 @@ def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
 
     def load(pid: Any) -> _Storage:
         """Give the storage of a persistent id: its type, key, device and number of values."""
-        types = str, Constructor, str, str, int
-        if type(pid) is not tuple or tuple(map(type, pid)) != types or pid[0] != "storage":
+        kinds = (str, Constructor, str, str, int)
+        is_storage = type(pid) is tuple and tuple(map(type, pid)) == kinds
+        if not is_storage or pid[0] != "storage" or pid[1].make not in _REAL:
             raise UnpicklingError("a storage is not named in PyTorch's way")
         _, kind, key, _, count = pid
-        if kind.make not in _REAL:
-            raise UnpicklingError("a storage is not named in PyTorch's way")
         values = numbers(kind.make, key)
         if not 0 <= count <= len(values):
             raise UnpicklingError(
