@@ -541,7 +541,7 @@ def _checked(
                     memory += 8 * int(units.sum())
                     stop = stream.seek(run.end())
                 if name in _HASHED or memory > most:
-                    return _checked(data, file, cut=cut, quick=False)
+                    break
                 continue
             if memory > most:
                 raise InputError(
@@ -556,6 +556,8 @@ def _checked(
     except ValueError as error:
         if stream.tell() < len(data) or isinstance(error, UnicodeError):
             raise
+    else:  # a glance does not do
+        return _checked(data, file, cut=cut, quick=False)
     if cut:
         return stop, frames
     raise EOFError
