@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -386,6 +387,13 @@ _KINDS = {
     if field not in ("name", "groups")
 }
 """The types of the choices that a text can set."""
+_NUMBERS: dict[str, tuple[type, float, float, str]] = {
+    "iou": (Real, np.nextafter(0, 1), 1, "a number above 0, up to 1"),
+    "added_to_union": (Real, 0, np.finfo(np.float64).max, "a number from 0"),
+}
+"""Of choices that are numbers: what kind, the least and the most, and both in words."""
+_COUNT = (Integral, 1, MOST, f"a whole number from 1 to {MOST:,}")
+"""The same of all others: how many triplets."""
 
 
 def _exact(number: float) -> str:
@@ -514,7 +522,7 @@ def _of_keys(text: str, usual: Protocol | None) -> Protocol:
             raise InputError(f"--protocol {part}: give a value: {key}=VALUE")
         if field in changes:
             raise InputError(f"--protocol {part}: {key} is given twice; give one value")
-        changes[field] = _value(part, value, field)
+        changes[field] = _value(field, value)
     return protocol(_named(first, usual), **changes)
 
 
@@ -522,18 +530,14 @@ def _field(key: str) -> str:
     return KEYS.get(key, key.replace("-", "_"))
 
 
-def _value(part: str, value: str, field: str) -> Any:
-    """Read the value of a field of :class:`Protocol`."""
-    if allowed := {str(one).replace(" ", "-").lower(): one for one in _allowed(field)}:
-        spelt = re.sub("pt$", "-point", value.replace(" ", "-").lower())
-        if spelt not in allowed:
-            raise InputError(f"--protocol {part}: give one of {', '.join(allowed)}")
-        return allowed[spelt]
+def _value(field: str, text: str) -> Any:
+    """Read the value of a choice; a text that is none stays, for :func:`choice_problem`."""
+    if named := {str(value).replace(" ", "-").lower(): value for value in _allowed(field)}:
+        return named.get(re.sub("pt$", "-point", text.replace(" ", "-").lower()), text)
     try:
-        return float(value) if _KINDS[field] is float else int(value)
+        return float(text) if _KINDS[field] is float else int(text)
     except ValueError:
-        number = "a number" if _KINDS[field] is float else "a whole number"
-        raise InputError(f"--protocol {part}: give {number}") from None
+        return text
 
 
 def _named(name: str, usual: Protocol | None) -> Protocol:
@@ -574,9 +578,8 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
     Raises
     ------
     InputError
-        For an unknown name or rare split, an IoU threshold outside (0, 1], less than nothing that
-        is added to the union, fewer than one triplet or more than :data:`MOST`, and a line whose
-        groups are not those given.
+        For an unknown name, a value that a choice cannot have, and a line whose groups are not
+        those given.
     """
     if isinstance(name, str):
         text = name
@@ -588,66 +591,46 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
                 f"--protocol {text}: has the groups {listed[1]}; give the same ones with "
                 "--zero-shot or --groups"
             )
-    rare = changes.get("rare")
-    if rare not in (None, "train", "test"):
-        raise InputError(
-            f"rare classes are counted in the 'train' or the 'test' set, not in '{rare}'"
-        )
-    kind, kinds = changes.get("average_precision"), get_args(AveragePrecision)
-    if kind not in (None, *kinds):
-        raise InputError(
-            f"average precision is one of {', '.join(kinds)}, not '{kind}'"
-            f"{close_matches(str(kind), kinds)}"
-        )
     chosen = replace(name, **{key: value for key, value in changes.items() if value is not None})
     _check_groups(chosen.groups)
-    if not 0 < chosen.iou <= 1:
-        raise InputError(f"the IoU threshold must lie in (0, 1], not {chosen.iou:g}")
-    if not 0 <= chosen.added_to_union < np.inf:
-        raise InputError(f"added_to_union must be 0 or more, not {chosen.added_to_union:g}")
-    for key in ("top", "top_of_class", "considered"):
-        number = getattr(chosen, key)
-        if number is not None and not 1 <= number <= MOST:
-            raise InputError(f"{key} must be a number of triplets from 1 to {MOST:,}, not {number}")
+    for key in _KINDS:
+        if problem := choice_problem(key, getattr(chosen, key)):
+            raise InputError(f"protocol.{key}: {problem}")
     return chosen
 
 
-def choice_problem(key: str, value: Any, allowed: tuple[Any, ...] | None = None) -> str:
-    """Compare a value from a file with the type that :class:`Protocol` declares for a choice.
+def choice_problem(key: str, value: Any, allowed: Sequence[Any] = ()) -> str:
+    """Say what is wrong with a value of a choice and what to give; empty if it fits.
 
     Parameters
     ----------
     key : str
-        A field of :class:`Protocol`, not ``groups``.
+        A field of :class:`Protocol`, neither ``name`` nor ``groups``.
     value : object
-        What the file says.
-    allowed : tuple, optional
-        The values allowed, where fewer than the type has.
-
-    Returns
-    -------
-    str
-        What is wrong and what to give, empty if the value fits.
+        Anything.
+    allowed : sequence, optional
+        The values allowed, where fewer than the field has.
     """
-    declared = get_type_hints(Protocol)[key]
-    allowed = allowed or get_args(declared)
-    kinds = tuple(kind for kind in (allowed or (declared,)) if isinstance(kind, type))
-    if kinds:
-        wanted = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
-        right = type(value) in kinds or (float in kinds and type(value) is int)
-    else:
+    if allowed := allowed or _allowed(key):
+        fits = type(value) is type(allowed[0]) and value in allowed
         wanted = " or ".join(map(repr, allowed))
-        right = value in allowed
-    return "" if right else f"is {value!r:.60}; give {wanted}"
+    else:
+        kind, least, most, wanted = _NUMBERS.get(key, _COUNT)
+        fits = isinstance(value, kind) and not isinstance(value, bool) and least <= value <= most
+        fits = fits or (value is None and key not in _NUMBERS)
+    return (
+        ""
+        if fits
+        else f"is {value!r:.60}{close_matches(str(value), map(str, allowed))}; give {wanted}"
+    )
 
 
 def _check_groups(groups: tuple[Group, ...]) -> None:
-    """Refuse names that would hide other figures, in results or as titles."""
+    """Refuse names that would hide other numbers, in results or as titles."""
     taken = {name.replace("_", "-") for name in RESERVED}
     for group in groups:
         key = group.name.lower().replace("_", "-")
-        if not key.strip():
-            raise InputError("a group of classes has no name; give it one")
-        if key in taken:
-            raise InputError(f"a group of classes cannot be called '{group.name}': that is taken")
+        if not key.strip() or key in taken:
+            problem = "that is taken" if key.strip() else "give it a name"
+            raise InputError(f"protocol.groups: one cannot be called '{group.name}': {problem}")
         taken.add(key)

@@ -213,7 +213,7 @@ def test_names_that_would_hide_other_figures_are_refused(name: str) -> None:
 
 
 def test_a_group_has_a_name() -> None:
-    with pytest.raises(InputError, match="a group of classes has no name"):
+    with pytest.raises(InputError, match="one cannot be called ' ': give it a name"):
         protocol("hico-det", groups=(Group(" ", (0,)),))
 
 
