@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Iterator
 from itertools import pairwise, starmap
 from typing import Any, TypeAlias
@@ -174,9 +175,18 @@ def distinct(keys: Array) -> tuple[IntArray, IntArray]:
     number : (N,) int array
         Which of the K keys each row has.
     """
-    # An unstable sort does: _number takes the first row of each run by its number.
+    if len(keys) == 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    # An unstable sort does: the first row of each run is taken by its number.
     order = np.argsort(keys)
-    return _number(order, first_of_run(keys[order]))
+    starts = first_of_run(keys[order])
+    first = np.minimum.reduceat(order, np.flatnonzero(starts))
+    rank = np.argsort(first)
+    renumber = np.empty(len(first), dtype=np.int64)
+    renumber[rank] = np.arange(len(first))
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = renumber[np.cumsum(starts) - 1]
+    return first[rank], number
 
 
 def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[IntArray, IntArray]:
@@ -229,46 +239,20 @@ def _distinct_boxes(
     # Bits, not values: -0.0 is not 0.0 and NaN equals itself, so that nothing is merged that a file
     # wrote in two ways.
     bits = np.ascontiguousarray(xyxy, dtype=np.float64).view(np.uint64)
-    hashed = image.astype(np.uint64) * np.uint64(_MIX[0])
-    hashed ^= label.astype(np.uint64) * np.uint64(_MIX[1])
-    for column in range(4):
-        hashed ^= bits[:, column]
-        hashed *= np.uint64(_MIX[column])
-        hashed ^= hashed >> np.uint64(29)
-    first, number = distinct(hashed)
-    same = first[number]
-    if (
-        np.array_equal(image, image[same])
-        and np.array_equal(label, label[same])
-        and np.array_equal(bits, bits[same])
-    ):
-        return first, number
-    # Two different boxes with one hash: hardly ever, but then it must not matter.
-    return _distinct_exactly(image, label, bits)
-
-
-def _distinct_exactly(
-    image: IntArray, label: IntArray, bits: IntArray
-) -> tuple[IntArray, IntArray]:
-    columns = [image, label, *bits.T]
-    order = np.lexsort(columns)
-    starts = np.zeros(len(order), dtype=bool)
-    for column in columns:
-        starts |= first_of_run(column[order])
-    return _number(order, starts)
-
-
-def _number(order: IntArray, starts: BoolArray) -> tuple[IntArray, IntArray]:
-    """Turn sorted runs of equal rows into numbers by first occurrence."""
-    if len(order) == 0:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    first = np.minimum.reduceat(order, np.flatnonzero(starts))
-    rank = np.argsort(first)
-    renumber = np.empty(len(first), dtype=np.int64)
-    renumber[rank] = np.arange(len(first))
-    number = np.empty(len(order), dtype=np.int64)
-    number[order] = renumber[np.cumsum(starts) - 1]
-    return first[rank], number
+    mix: tuple[int, ...] = _MIX
+    while True:
+        hashed = image.astype(np.uint64) * np.uint64(mix[0])
+        hashed ^= label.astype(np.uint64) * np.uint64(mix[1])
+        for column in range(4):
+            hashed ^= bits[:, column]
+            hashed *= np.uint64(mix[column])
+            hashed ^= hashed >> np.uint64(29)
+        first, number = distinct(hashed)
+        same = first[number]
+        if all(np.array_equal(values, values[same]) for values in (image, label, bits)):
+            return first, number
+        # Two different boxes have one hash: hardly ever, and hardly so with other factors.
+        mix = tuple(secrets.randbits(64) | 1 for _ in mix)
 
 
 def seeded(seed: int, *names: object) -> np.random.Generator:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast, overload
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from diaghoi.data.arrays import (
     BoolArray,
@@ -73,17 +74,9 @@ def iou_of(
     return box_iou(mine.take(one, axis=0), theirs.take(other, axis=0), margin, added)
 
 
-@overload
-def reaches(protocol: Protocol, iou: float) -> bool: ...
-
-
-@overload
-def reaches(protocol: Protocol, iou: FloatArray) -> BoolArray: ...
-
-
-def reaches(protocol: Protocol, iou: float | FloatArray) -> bool | BoolArray:
+def reaches(protocol: Protocol, iou: npt.ArrayLike) -> BoolArray:
     """Tell whether an IoU reaches the threshold, or is above a strict one; NaN never is."""
-    return iou > protocol.iou if protocol.strict else iou >= protocol.iou
+    return np.greater(iou, protocol.iou) if protocol.strict else np.greater_equal(iou, protocol.iou)
 
 
 LAYOUTS = {

@@ -387,12 +387,12 @@ _KINDS = {
     if field not in ("name", "groups")
 }
 """The types of the choices that a text can set."""
-_NUMBERS: dict[str, tuple[type, float, float, str]] = {
+_NUMBERS: dict[str, tuple[Any, float, float, str]] = {
     "iou": (Real, np.nextafter(0, 1), 1, "a number above 0, up to 1"),
     "added_to_union": (Real, 0, np.finfo(np.float64).max, "a number from 0"),
 }
 """Of choices that are numbers: what kind, the least and the most, and both in words."""
-_COUNT = (Integral, 1, MOST, f"a whole number from 1 to {MOST:,}")
+_COUNT: tuple[Any, float, float, str] = (Integral, 1, MOST, f"a whole number from 1 to {MOST:,}")
 """The same of all others: how many triplets."""
 
 

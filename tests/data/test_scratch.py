@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import errno
 import tempfile
-from contextlib import ExitStack, closing, nullcontext
+from collections.abc import Iterator
+from contextlib import ExitStack, closing, contextmanager, nullcontext
 from dataclasses import fields
 from typing import Any
 from unittest.mock import patch
@@ -29,18 +30,23 @@ def _full(*_: Any, **__: Any) -> Any:
     raise OSError(errno.ENOSPC, "No space left on device")
 
 
-def _small() -> Any:
+@contextmanager
+def _small(*more: Any, many: int = 5) -> Iterator[None]:
     """Put everything on disk, and look at few rows at a time."""
-    return (
-        patch.object(examine, "LARGE", -1),
-        patch.object(examine, "BLOCK", 3),
-        patch.object(evidence, "_MANY", 5),
-        patch.object(evidence, "_FEW", 2),
-        patch.object(ledger, "PART", 4),
-        patch.object(diagnosis, "PART", 4),
-        patch.object(negatives, "_SORTED", 3),
-        patch.object(arrays, "EXPANDED", 2),
-    )
+    few = {
+        examine: {"LARGE": -1, "BLOCK": 3},
+        evidence: {"_MANY": many, "_FEW": 2},
+        ledger: {"PART": 4},
+        diagnosis: {"PART": 4},
+        negatives: {"_SORTED": 3},
+        arrays: {"EXPANDED": 2},
+    }
+    with ExitStack() as stack:
+        for module, values in few.items():
+            stack.enter_context(patch.multiple(module, **values))
+        for each in more:
+            stack.enter_context(each)
+        yield
 
 
 @pytest.mark.parametrize(
@@ -59,9 +65,7 @@ def test_figures_do_not_depend_on_where_rows_lie(disk: str, problem: tuple[Scene
         "full": patch.object(tempfile, "TemporaryFile", _full),
         "full later": patch.object(memory.os, "posix_fallocate", _full, create=True),
     }[disk]
-    with ExitStack() as stack:
-        for each in (*_small(), full):
-            stack.enter_context(each)
+    with _small(full):
         found = diagnose(*problem)
         assert found.to_dict() == expected.to_dict()
     for name in ("row_class", "row_input", "row_annotation", "row_score"):
@@ -130,9 +134,7 @@ def test_a_class_with_very_many_rows_is_ranked_as_all_others(
     problem = scenes(annotated, scored=False), scenes(predicted, scored=True)
     choices = protocol("hico-det", **chosen)
     expected = diagnose(*problem, choices)
-    with ExitStack() as stack:
-        for each in (*_small(), patch.object(evidence, "_MANY", many)):
-            stack.enter_context(each)
+    with _small(many=many):
         found = diagnose(*problem, choices)
         assert found.to_dict() == expected.to_dict()
     for table in ("ledger", "benchmark"):
