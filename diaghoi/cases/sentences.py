@@ -191,7 +191,7 @@ def _done(view: MatchedImages, triplet: int, person: int) -> int:
     done = (annotations.pair_human[annotations.triplet_pair] == person) & (
         annotations.triplet_verb == view.predictions.triplet_verb[triplet]
     )
-    # The last one, as in diaghoi.evaluation.candidates.by_person.
+    # The last one, as in diaghoi.evaluation.matching.by_person.
     return int(np.flatnonzero(done)[-1]) if done.any() else -1
 
 

@@ -28,11 +28,10 @@ from diaghoi.diagnosis.blocks import annotated_pairs, block_bounds, counted_imag
 from diaghoi.diagnosis.variants import ClosePairs, detection_scores
 from diaghoi.evaluation.average_precision import ClassScores, envelopes
 from diaghoi.evaluation.ledger import Ledger
-from diaghoi.evaluation.localisation import pair_hits
 from diaghoi.evaluation.matching import among_best, score_order
 from diaghoi.evaluation.means import counts_in_mean
 from diaghoi.evaluation.negatives import Negatives
-from diaghoi.evaluation.overlap import box_overlap
+from diaghoi.evaluation.overlap import box_overlap, pair_hits
 from diaghoi.evaluation.pairs import credited_pairs, pair_recall
 from diaghoi.oracles import Oracle
 

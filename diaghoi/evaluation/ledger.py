@@ -8,7 +8,7 @@ what the official figures need.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from diaghoi.evaluation.errors import TRUE_POSITIVE
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
+from diaghoi.data.arrays import expand, first_of_run
 
 # Rows that are looked at or repaired at once, so that it takes little memory.
 PART = 500_000
@@ -82,6 +82,12 @@ class Ranked:
         # The parts come first: at their end the last one is released.
         for rows, run in zip(in_parts(self._columns("row"), cuts), runs, strict=True):
             yield run, replace(self, **rows)
+
+    def scored(self, of: Callable[[Self], Evaluated], protocol: Protocol) -> ClassScores:
+        """Average precision of each class of what ``of`` makes of the rows, part by part."""
+        return ClassScores.concatenate(
+            [(run, class_scores(of(part), self.classes, protocol)) for run, part in self.parts()]
+        )
 
     def rows(self, keep: BoolArray) -> Self:
         """Return the same with only some of the rows."""
@@ -323,12 +329,7 @@ class Ledger(Ranked):
 
     def scores(self, protocol: Protocol) -> ClassScores:
         """Average precision and max recall of each class; see :func:`class_scores`."""
-        return ClassScores.concatenate(
-            [
-                (classes, class_scores(part.evaluated, self.classes, protocol))
-                for classes, part in self.parts()
-            ]
-        )
+        return self.scored(lambda part: part.evaluated, protocol)
 
     def repairable_parts(self) -> Iterator[tuple[range, Self]]:
         """Cut the classes into runs of about ``PART`` rows, each of which can be repaired alone.
@@ -344,9 +345,8 @@ class Ledger(Ranked):
         if len(runs) < 2:
             yield range(self.classes), self
             return
-        # The rows that are assigned to a triplet of another class.
-        # An oracle moves these rows to the class of their annotated triplet, which may lie in
-        # another part.
+        # An oracle moves rows that are assigned to a triplet of another class to that class, which
+        # may lie in another part.
         moved = []
         for classes, part in self.parts():
             for meant_by in (part.row_annotation, part.row_attempt):
@@ -431,10 +431,8 @@ class Ledger(Ranked):
         before : Ledger
             The same before the repair.
         """
-        new = np.ones(len(self.row_class) + 1, dtype=bool)
-        new[1:-1] = False
-        for column in (self.row_class, self.row_score, self.row_image):
-            new[1:-1] |= column[1:] != column[:-1]
+        first = first_of_run(self.row_class) | first_of_run(self.row_score)
+        new = np.append(first | first_of_run(self.row_image), True)
         tied = np.flatnonzero(~(new[1:] & new[:-1]))
         group = np.cumsum(new[:-1])[tied]
         wrong = before.row_input[~before.true]
@@ -451,3 +449,59 @@ def _dense(places: IntArray, image: IntArray | None = None) -> IntArray:
     order = np.argsort(places) if image is None else np.lexsort((places, image))
     rank[order] = np.arange(len(places))
     return rank
+
+
+def up_to_last_true(row_class: IntArray, row_true: BoolArray) -> IntArray:
+    """Find the rows up to the last true positive of each class.
+
+    Parameters
+    ----------
+    row_class : (R,) int array
+        Class of each row; rows sorted by class and descending score.
+    row_true : (R,) bool array
+        Whether the row is a true positive.
+    """
+    true = np.flatnonzero(row_true)
+    if not len(true):
+        return true
+    last = true[np.roll(first_of_run(row_class[true]), -1)]
+    start = np.searchsorted(row_class, row_class[last])
+    return expand(start, last + 1 - start)[1]
+
+
+def deciding(ledger: Ledger, protocol: Protocol) -> Ledger:
+    """Return a ledger without the rows that decide nothing; see :func:`deciding_rows`."""
+    rows = deciding_rows(ledger, protocol)
+    return ledger if rows.all() else ledger.rows(rows)
+
+
+def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
+    """(R,) mark the rows that may decide average precision, whatever is repaired.
+
+    A false positive behind all true positives of its class changes nothing, and detectors list many
+    more predictions than they find triplets. A repair makes true positives of rows that are assigned to an annotated triplet, or attempt one,
+    in the class of the triplet. In each class those that score below all rows that are or may
+    become true positives are left out.
+
+    Parameters
+    ----------
+    ledger : Ledger
+        Of the protocol, before any repair.
+    protocol : Protocol
+        Where it asks whether classes have any rows, or lets all share one rank, all rows decide.
+    """
+    if not counts_only_found(protocol) or protocol.ranking != "by score":
+        return np.ones(len(ledger.row_class), dtype=bool)
+    lowest, possible = np.full(ledger.classes, np.inf), np.zeros(len(ledger.row_class), dtype=bool)
+    for meant in (ledger.row_annotation, ledger.row_attempt):
+        some = meant >= 0
+        possible |= some
+        np.minimum.at(lowest, ledger.annotation_class[meant[some]], ledger.row_score[some])
+    # Not `>=`, which would drop rows of unknown score (NaN).
+    return np.asarray(possible | ~(ledger.row_score < lowest[ledger.row_class]))
+
+
+def counts_only_found(protocol: Protocol) -> bool:
+    """Whether means are the same however many predictions a class has without a true positive."""
+    found_alone = protocol.class_without_true_positive != "left out"
+    return found_alone and protocol.class_without_prediction == "counted"

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from diaghoi.data.arrays import BoolArray, IntArray, first_of_run, marked, ratio, ratios, slices
 from diaghoi.data.memory import in_parts
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.localisation import PairHits
-from diaghoi.evaluation.overlap import Overlap
+from diaghoi.evaluation.overlap import Overlap, PairHits
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # Images whose counts are added up at once.
 _IMAGES = 500_000
@@ -83,7 +85,25 @@ class ImagePairs:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ObjectBoxes:
+class OfImages:
+    """A table whose column ``image`` says the image of each row."""
+
+    image: IntArray
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
+        """Join the rows of disjoint images; ``images`` is the number of images of each part."""
+        columns: dict[str, Any] = {
+            field.name: np.concatenate([getattr(part, field.name) for part in parts])
+            for field in fields(cls)
+        }
+        first = np.cumsum([0, *images[:-1]]).astype(np.int32)
+        columns["image"] += np.repeat(first, [len(part.image) for part in parts])
+        return cls(**columns)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ObjectBoxes(OfImages):
     """The distinct object boxes of the annotated pairs of all classes that count.
 
     Parameters
@@ -94,7 +114,6 @@ class ObjectBoxes:
         Whether a box of some predicted pair reaches it.
     """
 
-    image: IntArray
     category: IntArray
     found: BoolArray
 
@@ -104,16 +123,6 @@ class ObjectBoxes:
         annotated = np.bincount(self.category)
         recall = ratios(np.bincount(self.category, weights=self.found), annotated)[annotated > 0]
         return float(recall.mean()) if len(recall) else None
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[ObjectBoxes], images: Sequence[int]) -> ObjectBoxes:
-        """Join the boxes of disjoint images; ``images`` is the number of images of each part."""
-        first = np.cumsum([0, *images]).astype(np.int32)
-        return cls(
-            image=np.concatenate([part.image + n for part, n in zip(parts, first, strict=False)]),
-            category=np.concatenate([part.category for part in parts]),
-            found=np.concatenate([part.found for part in parts]),
-        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)

@@ -9,7 +9,7 @@ import numpy as np
 
 from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
 from diaghoi.evaluation.average_precision import envelope_of
-from diaghoi.evaluation.image_counts import image_counts
+from diaghoi.evaluation.weighted_ap import image_counts
 from diaghoi.statistics.slice_figures import Sliced
 
 

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from diaghoi.evaluation.image_counts import ImageCounts
+from diaghoi.evaluation.weighted_ap import ImageCounts
 
 
 @given(

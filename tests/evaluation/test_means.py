@@ -10,9 +10,8 @@ from scipy.sparse import csr_array
 
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.evaluation.average_precision import ClassScores
-from diaghoi.evaluation.image_counts import ImageCounts
 from diaghoi.evaluation.means import split_means, weighted_split_means
-from diaghoi.evaluation.weighted_ap import WeightedScores
+from diaghoi.evaluation.weighted_ap import ImageCounts, WeightedScores
 
 CLASSES, COLUMNS = 6, 3
 FRACTIONS = st.one_of(st.just(0.0), st.just(np.nan), st.floats(0, 1))
