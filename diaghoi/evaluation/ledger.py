@@ -479,9 +479,9 @@ def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
     """(R,) mark the rows that may decide average precision, whatever is repaired.
 
     A false positive behind all true positives of its class changes nothing, and detectors list many
-    more predictions than they find triplets. A repair makes true positives of rows that are assigned to an annotated triplet, or attempt one,
-    in the class of the triplet. In each class those that score below all rows that are or may
-    become true positives are left out.
+    more predictions than they find triplets. A repair makes true positives of rows that are
+    assigned to an annotated triplet, or attempt one, in the class of the triplet. In each class
+    those that score below all rows that are or may become true positives are left out.
 
     Parameters
     ----------
