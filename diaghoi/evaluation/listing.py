@@ -2,10 +2,10 @@
 
 Some detectors have no scores. A language model says which triplets it sees, not how sure it is.
 Which annotations its predictions claim does not depend on scores, where each claims the one that it
-overlaps most; how its rows would be ranked does. So mAP is known up to bounds: over all ways to rank the list, that which ranks the
-true positives of each class first has the highest, and that which ranks them as late as can be the
-lowest. All rows in one rank can have a lower one still: a duplicate is then beside the true
-positive, behind which every ranking puts it.
+overlaps most; how its rows would be ranked does. So mAP is known up to bounds: over all ways to
+rank the list, that which ranks the true positives of each class first has the highest, and that
+which ranks them as late as can be the lowest. All rows in one rank can have a lower one still: a
+duplicate is then beside the true positive, behind which every ranking puts it.
 """
 
 from __future__ import annotations
