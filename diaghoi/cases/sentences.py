@@ -312,7 +312,7 @@ def _wrong(view: MatchedImages, role: str, box: int) -> str:
         fits = reaches(view.protocol, there.iou)
         return f"{text}; its box fits {_a_box(view, there)}" if fits else text
     other = view.closest_of_all(box)
-    fits = view.protocol.categories_count and reaches(view.protocol, other.iou)
+    fits = reaches(view.protocol, other.iou) & view.protocol.categories_count
     if near.box < 0 and fits:
         return f"the {role} box fits {_a_box(view, other)}; none is annotated as {category}"
     if near.box < 0:

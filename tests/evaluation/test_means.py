@@ -62,3 +62,4 @@ def test_the_harmonic_mean_by_hand() -> None:
     assert means["unseen"] == pytest.approx(0.2)
     assert means["harmonic"] == pytest.approx(2 * 0.5 * 0.2 / 0.7)
     assert means["nothing"] is None
+    assert split_means(alone(np.zeros(CLASSES)), HICO_DET, SPLITS)[0]["harmonic"] == 0
