@@ -330,14 +330,12 @@ def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
     if "" in attributes or len(set(attributes)) < len(attributes):
         raise InputError(f"{path}: line {rows[0][0]}: each column needs a name of its own")
     tags: dict[str, dict[str, str]] = {attribute: {} for attribute in attributes}
-    seen: dict[str, int] = {}
     for line, (image, *cells) in rows[1:]:
-        if image in seen:
+        if image in tags[attributes[0]]:
             raise InputError(
-                f"{path}: line {line}: image '{image}' appears twice, first in line {seen[image]}; "
-                f"write several tags into one cell, with '{SEPARATOR}' between them"
+                f"{path}: line {line}: image '{image}' appears twice; write several tags into one "
+                f"cell, with '{SEPARATOR}' between them"
             )
-        seen[image] = line
         for attribute, cell in zip(attributes, cells, strict=True):
             tags[attribute][image] = cell
     return tags

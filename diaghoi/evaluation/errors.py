@@ -21,14 +21,13 @@ from diaghoi.data.arrays import (
     expand,
     expand_in_parts,
     marked,
-    place_in_group,
     runs,
 )
 from diaghoi.data.boxes import reaches
 from diaghoi.data.memory import gathered
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.matching import Match
+from diaghoi.evaluation.matching import Match, among_best
 from diaghoi.evaluation.overlap import CROWDED
 
 
@@ -286,8 +285,8 @@ def explain(
 
     # The limit counts the predictions of the protocol's classes, true positives included.
     ranked = match.order[predicted[match.order]]
-    if protocol.considered is not None:
-        ranked = ranked[place_in_group(predictions.triplet_image[ranked]) < protocol.considered]
+    best = among_best(predictions.triplet_image, ranked, protocol.considered)
+    ranked = ranked[best[ranked]]
     assignable = ~match.found & (candidates.attempts_by_human | candidates.attempts_by_object)
     if protocol.duplicates == "not assigned":
         assignable &= label != DUPLICATE
