@@ -344,17 +344,10 @@ def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
 def tag_slices(
     names: StrArray, own: Mapping[str, Own], source: str = "slices"
 ) -> tuple[list[Slice], list[str]]:
-    """Cut images by tags, and note which images have no tag or are not annotated.
+    """Cut annotated images, (N,) names, by tags; note which have no tag or are not annotated.
 
-    Parameters
-    ----------
-    names : (N,) str array
-        Images of the annotations.
-    own : mapping
-        By the name of the attribute what says the tags of each image. Images are found by their
-        full names or, where that finds none, by their stems.
-    source : str
-        What messages call the tags.
+    ``own`` has, by the name of the attribute, what says the tags of each image. Images are found by
+    their full names or, where that finds none, by their stems. Messages call the tags ``source``.
 
     Raises
     ------

@@ -161,18 +161,11 @@ class UnclearBaseError(InputError):
 def read_groups(
     path: str | PathLike[str], vocabulary: Vocabulary, notes: list[str] | None = None
 ) -> tuple[Group, ...]:
-    """Read groups of classes from a JSON file.
+    """Read groups of classes from a JSON file: ``{"group": [class, ...], ..., "base": 1}``.
 
-    Parameters
-    ----------
-    path : path
-        ``{"group": [class, ...], ..., "base": 1}``; a class is its official number or its name
-        (``ride bicycle``). ``base`` is the number of the first class, 0 or 1; without it the
-        numbers must show which it is. A group ``unseen`` alone brings its complement ``seen``.
-    vocabulary : Vocabulary
-        The data set.
-    notes : list of str, optional
-        What the numbers showed is added to it.
+    A class is its official number or its name (``ride bicycle``). ``base`` is the number of the
+    first class, 0 or 1; without it the numbers must show which it is, which is then added to
+    ``notes``. A group ``unseen`` alone brings its complement ``seen``.
 
     Raises
     ------

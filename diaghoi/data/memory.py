@@ -115,13 +115,7 @@ def allowing(megabytes: int) -> Iterator[None]:
 
 
 def check_budget(size: int, what: str) -> None:
-    """Refuse a number of bytes beyond the budget; the message begins with ``what`` takes them.
-
-    Raises
-    ------
-    BudgetError
-        With how to raise the budget.
-    """
+    """Refuse a number of bytes beyond the budget with a ``BudgetError``: ``what`` takes them."""
     if size > budget():
         needed = -(-size // MEGABYTE)
         option = "--memory " if running_a_command() else f"{MEMORY_VARIABLE}="
@@ -132,12 +126,9 @@ def check_budget(size: int, what: str) -> None:
 
 
 def gathered(parts: Iterable[tuple[Array, ...]], what: str) -> tuple[Array, ...]:
-    """Join the columns of the parts, one at least, as long as they fit into the budget.
+    """Join the columns of the parts, one at least; see :func:`check_budget`.
 
-    Raises
-    ------
-    BudgetError
-        As :func:`check_budget`, before the next part is made.
+    Of what is too much, no further part is made.
     """
     kept, size = [], 0
     for part in parts:
@@ -315,18 +306,9 @@ def merge(table: Mapping[str, Array], bounds: Sequence[int], size: int, scratch:
     """Rank the rows of a table anew, in place, where runs of them are ranked already.
 
     The same as a stable sort of all rows, as long as the input order of the runs is that in which
-    they follow each other.
-
-    Parameters
-    ----------
-    table : mapping of (R, ...) array
-        Columns, one of which is ``score``; no score is NaN.
-    bounds : sequence of int
-        The first row of each run, and the number of rows.
-    size : int
-        The number of rows in memory, beside the scores of one run.
-    scratch : Scratch
-        Where the runs lie meanwhile.
+    they follow each other. One of the (R, ...) columns is ``score``, without NaN; ``bounds`` are
+    the first row of each run, and the number of rows. The runs lie in ``scratch`` meanwhile; in
+    memory are ``size`` rows, and the scores of one run.
     """
     runs = list(starmap(slice, pairwise(bounds)))
     ranked = {name: scratch.empty(values.shape, values.dtype) for name, values in table.items()}

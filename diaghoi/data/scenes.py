@@ -243,12 +243,9 @@ class Scenes(SceneSource):
         return ~np.isnan(self.pair_score)
 
     def outside(self, sizes: IntArray) -> BoolArray:
-        """Mark the boxes that reach outside their image by more than a pixel.
+        """Mark boxes that reach outside their image, of (N, 2) ``sizes``, by more than a pixel.
 
-        Parameters
-        ----------
-        sizes : (N, 2) int array
-            Width and height of each image, 0 where unknown.
+        Images of size 0 are of unknown size.
         """
         size = sizes[self.box_image]
         beyond = (self.box_xyxy[:, 2:] > size + _EDGE).any(axis=1)

@@ -244,17 +244,10 @@ def text_table(
 
 
 def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
-    """Show a figure; a dash for None.
+    """Show a number, a fraction where the unit is percent or points; a dash for None.
 
-    Parameters
-    ----------
-    value : float or None
-        A fraction where the unit is percent or points.
-    unit : {"percent", "points", "count", "number", "index", "change"}
-        Two decimals for percent, indices and points; none for counts; one for other numbers. Points
-        and changes always have a sign.
-    signed : bool
-        Show the sign of positive figures too, because this is a difference.
+    Two decimals for percent, indices and points; none for counts; one for others. Points and
+    changes always have a sign, others where they are ``signed`` differences.
     """
     if value is None:
         return UNDEFINED

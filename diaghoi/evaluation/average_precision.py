@@ -233,15 +233,7 @@ def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> Float
 
 
 def needed_for(level: float, positives: IntArray) -> IntArray:
-    """Smallest number of true positives, 1 or more, whose recall as a float is >= the level.
-
-    Parameters
-    ----------
-    level : float
-        Recall in [0, 1].
-    positives : int array
-        Number of annotated instances.
-    """
+    """Smallest number of true positives, 1 or more, whose recall as a float is >= the level."""
     needed = np.maximum(np.floor(level * positives).astype(np.int64) - 1, 1)
     # The product may be rounded to either side; the quotient decides, as in the evaluators.
     with np.errstate(divide="ignore"):

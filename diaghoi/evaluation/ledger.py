@@ -108,15 +108,7 @@ class Ranked:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
-        """Join those of disjoint images, in order.
-
-        Parameters
-        ----------
-        parts : sequence
-            Of the same classes.
-        images : sequence of int
-            The number of images of each.
-        """
+        """Join parts of the same classes and of disjoint images, so many ``images`` each."""
         first_image = np.cumsum([0, *images])
         first_row = np.cumsum([0, *(len(part.row_class) for part in parts)])
         first_annotation = np.cumsum([0, *(len(part.annotation_class) for part in parts)])
@@ -144,13 +136,7 @@ class Ranked:
         return replace(parts[0], **joined)
 
     def arranged(self, place: IntArray) -> Self:
-        """Give images new numbers, whose order equal scores follow.
-
-        Parameters
-        ----------
-        place : (N,) int array
-            The new number of each image.
-        """
+        """Give images new numbers, (N,), whose order equal scores follow."""
         if np.array_equal(place, np.arange(len(place))):
             return self
         image, annotated = place[self.row_image], place[self.annotation_image]
@@ -203,12 +189,7 @@ class Benchmark(Ranked):
     ) -> Evaluated:
         """Give what average precision goes by under one of the protocols.
 
-        Parameters
-        ----------
-        protocol : Protocol
-            One of ``protocols``.
-        rows, annotations : (R,) and (A,) bool array, optional
-            Those that count.
+        Of (R,) rows and (A,) annotations, those count that masks mark; by default all.
         """
         verdict = self.row_verdict[:, self.protocols.index(protocol)]
         mask = verdict >= 0
@@ -365,17 +346,9 @@ class Ledger(Ranked):
             yield classes, self._joined(found)
 
     def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
-        """Find the places that other rows would have among these.
+        """Find the rows, (N,), before which other rows would come.
 
-        Parameters
-        ----------
-        group, score, input_ : (N,) arrays
-            Class, score and place in the input of the other rows, which are ranked themselves.
-
-        Returns
-        -------
-        (N,) int array
-            The row before which each would come.
+        These are ranked themselves, by (N,) classes, scores and places in the input.
         """
         places = np.empty(len(group), dtype=np.int64)
         for hoi in np.unique(group).tolist():
@@ -424,12 +397,8 @@ class Ledger(Ranked):
         """Order equal scores of an image as the published Diag-HOI code does after a repair.
 
         It appends the repaired triplets to their image, in the order of the annotations, sorts the
-        image in rising order and reverses it: the last one appended comes first.
-
-        Parameters
-        ----------
-        before : Ledger
-            The same before the repair.
+        image in rising order and reverses it: the last one appended comes first. ``before`` is the
+        ledger before the repair.
         """
         first = first_of_run(self.row_class) | first_of_run(self.row_score)
         new = np.append(first | first_of_run(self.row_image), True)
@@ -454,12 +423,7 @@ def _dense(places: IntArray, image: IntArray | None = None) -> IntArray:
 def up_to_last_true(row_class: IntArray, row_true: BoolArray) -> IntArray:
     """Find the rows up to the last true positive of each class.
 
-    Parameters
-    ----------
-    row_class : (R,) int array
-        Class of each row; rows sorted by class and descending score.
-    row_true : (R,) bool array
-        Whether the row is a true positive.
+    Rows, (R,) classes and whether each is true, are sorted by class and descending score.
     """
     true = np.flatnonzero(row_true)
     if not len(true):
@@ -481,14 +445,8 @@ def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
     A false positive behind all true positives of its class changes nothing, and detectors list many
     more predictions than they find triplets. A repair makes true positives of rows that are
     assigned to an annotated triplet, or attempt one, in the class of the triplet. In each class
-    those that score below all rows that are or may become true positives are left out.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        Of the protocol, before any repair.
-    protocol : Protocol
-        Where it asks whether classes have any rows, or lets all share one rank, all rows decide.
+    those that score below all rows that are or may become true positives are left out. Where the
+    protocol asks whether classes have any rows, or lets all share one rank, all rows decide.
     """
     if not counts_only_found(protocol) or protocol.ranking != "by score":
         return np.ones(len(ledger.row_class), dtype=bool)

@@ -68,14 +68,8 @@ def worst_ranking(evaluated: Evaluated, claims: IntArray) -> Evaluated:
 
     Predictions that claim no annotation come first. Of those that claim the same, the first ranked
     is the true positive and the others are duplicates. So they stay together, and annotations that
-    most predictions claim come before others: no true positive could come later.
-
-    Parameters
-    ----------
-    evaluated : Evaluated
-        The predictions, in any order within a class.
-    claims : (A,) int array
-        How many of them claim each annotated instance.
+    most predictions claim come before others: no true positive could come later. ``claims``, (A,),
+    says how many predictions claim each annotated instance.
     """
     true, classes = evaluated.row_true, evaluated.annotation_class
     found = np.flatnonzero(claims)
@@ -118,14 +112,7 @@ class Detections:
     annotated: IntArray
 
     def figures(self, members: BoolArray | int, others: int = 0) -> Figures:
-        """Pool some classes: precision, recall, F1 and the counts that they are made of.
-
-        Parameters
-        ----------
-        members : (C,) bool array or int
-            The classes, or one.
-        others : int
-            Predictions of no class, which are wrong.
+        """Pool some classes, (C,), or take one; ``others`` are predictions of no class, all wrong.
 
         Returns
         -------
@@ -148,16 +135,9 @@ class Detections:
 
 
 def detections(ledger: Ledger, threshold: float | None = None) -> Detections:
-    """Count the predictions of each class with at least some score.
+    """Count the predictions of each class with at least some score, or all.
 
     Which of them are true positives does not depend on those with lower scores.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        The predictions that count, with scores from the highest to the lowest in each class.
-    threshold : float or None
-        The lowest score; None for all.
     """
     predicted, found = (np.zeros(ledger.classes, dtype=np.int64) for _ in range(2))
     for _, part in ledger.parts():
@@ -193,11 +173,6 @@ def outranked(ledger: Ledger) -> dict[str, float | None]:
     """Share of the wrong predictions of its class that a right one outranks, on average.
 
     Right are true positives and duplicates: which of them is the true positive is up to the scores.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        The predictions of a detector with scores.
 
     Returns
     -------

@@ -330,14 +330,7 @@ class Match:
 def among_best(image: IntArray, order: IntArray, top: int | None) -> BoolArray:
     """(T,) mark the ``top`` best triplets of each image; all where it is None.
 
-    Parameters
-    ----------
-    image : (T,) int array
-        Image of each triplet.
-    order : int array
-        See :func:`score_order`; of all triplets, or of those that are left.
-    top : int or None
-        How many.
+    ``order`` is that of :func:`score_order`, of all triplets or of those that are left.
     """
     if top is None:
         return np.ones(len(image), dtype=bool)

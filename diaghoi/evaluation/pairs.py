@@ -151,13 +151,7 @@ class PairMatch:
     images: BoolArray
 
     def count(self, wanted: BoolArray) -> ImagePairs:
-        """Count what the listed pairs find of some annotated pairs, for each image.
-
-        Parameters
-        ----------
-        wanted : (Pa,) bool array
-            Annotated pairs to count, for instance those of rare classes.
-        """
+        """Count what the listed pairs find of wanted annotated pairs, (Pa,), for each image."""
         annotations, predictions = self.annotations, self.predictions
         credited = credited_pairs(self.hits, self.listed, wanted)
         humans = np.unique(annotations.pair_human[wanted])
@@ -208,16 +202,10 @@ class PairMatch:
 
 
 def credited_pairs(hits: PairHits, listed: BoolArray, wanted: BoolArray) -> IntArray:
-    """Find the listed pair that each annotated pair credits, for those that one localises.
+    """Find the predicted pair that each annotated pair credits, for those that one localises.
 
-    Parameters
-    ----------
-    hits : PairHits
-        Which of P predicted pairs localise which of Pa annotated ones.
-    listed : (P,) bool array
-        The predicted pairs that count.
-    wanted : (Pa,) bool array
-        The annotated pairs that count.
+    Of the hits of P predicted and Pa annotated pairs, those of ``listed``, (P,), and ``wanted``,
+    (Pa,), pairs count.
     """
     use = listed[hits.predicted] & wanted[hits.annotated]
     predicted, annotated = hits.predicted[use], hits.annotated[use]
@@ -240,18 +228,12 @@ def pair_recall(localised: int, annotated: int, *, single_precision: bool) -> fl
 def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[str, Any]:
     """Pair recall, precision and number, from their counts.
 
-    Parameters
-    ----------
-    counts : PairCounts
-        The counts.
-    single_precision : bool
-        Round the recall to 32 bits, as the published Diag-HOI code does.
-
     Returns
     -------
     dict
-        ``recall``, ``precision``, ``per_image``, ``human_recall`` and ``object_recall``: fractions
-        (pairs per image for ``per_image``), None where there is nothing to divide by.
+        ``recall``, by choice rounded to 32 bits as in the published Diag-HOI code, ``precision``,
+        ``per_image``, ``human_recall`` and ``object_recall``: fractions (pairs per image for
+        ``per_image``), None where there is nothing to divide by.
     """
     single = single_precision
     return {

@@ -41,18 +41,7 @@ class ImageCounts:
         return int(self.table.data.sum(dtype=np.int64))
 
     def under(self, weights: IntArray) -> IntArray:
-        """Add up the counts of images under weights.
-
-        Parameters
-        ----------
-        weights : (N, B) int32 array
-            How often each image counts.
-
-        Returns
-        -------
-        (R, B) int64 array
-            The product of both.
-        """
+        """(R, B) add up the counts of images under (N, B) int32 weights, as 64-bit integers."""
         return np.asarray(self.product(weights).astype(np.int64))
 
     def product(self, weights: IntArray) -> Any:
@@ -79,15 +68,7 @@ class ImageCounts:
 
 
 def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
-    """Count the entries of each row and image: a sparse (R, N) int32 array.
-
-    Parameters
-    ----------
-    row, image : (K,) int array
-        Row and image of each entry.
-    shape : (R, N)
-        The number of rows and of images.
-    """
+    """Count the entries, (K,), of each row and image: a sparse int32 array of a shape, (R, N)."""
     from scipy.sparse import csr_array
 
     # Sorted and counted here, so that SciPy is given no duplicate entries to add up.
