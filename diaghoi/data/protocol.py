@@ -288,98 +288,74 @@ OVERLAPPING = (*MEASURING, "iou", "strict")
 MATCHING = (*OVERLAPPING, "missing_role", "claim")
 """Those by which true positives are the same in every class."""
 
-HICO_DET = Protocol(name="hico-det", classes="all")
-V_COCO_1 = Protocol(
-    name="v-coco-s1",
-    classes="roles",
-    pairing="person",
-    missing_role="empty",
-    considered=100,
-    duplicates="assigned",
-    average_precision="area",
-)
-V_COCO_2 = replace(V_COCO_1, name="v-coco-s2", missing_role="anything")
-SWIG_HOI = Protocol(
-    name="swig-hoi",
-    classes="evaluated",
-    boxes="continuous",
-    top_of_class=19_999,
-    levels_from="tenths",
-)
+_SWIG_HOI: dict[str, Any] = {"boxes": "continuous", "top_of_class": 19_999, "levels_from": "tenths"}
+_V_COCO: dict[str, Any] = {
+    "classes": "roles",
+    "pairing": "person",
+    "considered": 100,
+    "duplicates": "assigned",
+    "average_precision": "area",
+}
 # The choices of the evaluator that PPDM, AS-Net and HoiTransformer share, but by HOI class: theirs
 # ranks all triplets of a verb together.
-HOI_A = Protocol(
-    name="hoi-a",
-    classes="all",
-    average_precision="area",
-    class_without_annotation="zero",
-    claim="first left",
-    boxes="continuous",
-    rare="described",
-    images_without_annotations="left out",
-)
-# Theirs as it is.
-HOI_A_VERBS = replace(HOI_A, name="hoi-a-verbs", classes="verbs", claim="all left")
-# QPIC's evaluator of V-COCO during training: that of HICO-DET, with actions for HOI classes.
-V_COCO_THESIS = Protocol(
-    name="v-coco-thesis",
-    classes="verbs",
-    missing_role="anything",
-    class_without_annotation="zero in groups",
-    rare="described",
-    top=100,
-)
-# CMD-SE evaluates HICO-DET as SWIG-HOI is evaluated.
-CMD_SE = replace(SWIG_HOI, name="cmd-se", classes="all")
-V_COCO_DIAG_HOI = replace(V_COCO_1, name="v-coco-diag-hoi", class_without_annotation="zero")
-PROTOCOLS = {
-    protocol.name: protocol
-    for protocol in (
-        HICO_DET,
-        Protocol(name="hico-det-520", classes="interactions"),
-        Protocol(
-            name="diag-hoi",
-            classes="interactions",
-            duplicates="assigned",
-            class_without_true_positive="left out",
-            repaired_ties="turned round",
-            action_ties="triplet score",
-            images_without_predictions="passed over",
-            single_precision_recall=True,
-        ),
-        # Its code has continuous boxes in memory, which are these in its files: it lowers only the
-        # left and top edge of annotated boxes by one, and saves predictions with the right and
-        # bottom edge lowered.
-        Protocol(
-            name="upt",
-            classes="all",
-            strict=True,
-            images_without_annotations="left out",
-            levels_from="both ends",
-        ),
-        replace(HICO_DET, name="cdn", images_without_annotations="left out"),
-        # These two make the choices of the official evaluator.
-        replace(HICO_DET, name="gen-vlkt"),
-        replace(HICO_DET, name="ppdm"),
-        replace(HICO_DET, name="hoiclip", class_without_prediction="left out of groups"),
-        CMD_SE,
-        replace(CMD_SE, name="cmd-se-600", class_without_annotation="zero"),
-        replace(CMD_SE, name="cmd-se-520", classes="interactions", class_without_annotation="zero"),
-        Protocol(name="qahoi", classes="all", claim="first left", strict=True, added_to_union=1e-6),
-        V_COCO_1,
-        V_COCO_2,
-        # The published code as it is meant, and as it prints.
-        V_COCO_DIAG_HOI,
-        replace(
-            V_COCO_DIAG_HOI, name="v-coco-diag-hoi-published", fitting_boxes="stored at the rank"
-        ),
-        V_COCO_THESIS,
-        SWIG_HOI,
-        HOI_A,
-        HOI_A_VERBS,
-    )
+_HOI_A: dict[str, Any] = {
+    "average_precision": "area",
+    "class_without_annotation": "zero",
+    "claim": "first left",
+    "boxes": "continuous",
+    "rare": "described",
+    "images_without_annotations": "left out",
 }
-
+# What each protocol chooses, where it is not all HOI classes and the default of the choice.
+_CHOSEN: dict[str, dict[str, Any]] = {
+    "hico-det": {},
+    "hico-det-520": {"classes": "interactions"},
+    "diag-hoi": {
+        "classes": "interactions",
+        "duplicates": "assigned",
+        "class_without_true_positive": "left out",
+        "repaired_ties": "turned round",
+        "action_ties": "triplet score",
+        "images_without_predictions": "passed over",
+        "single_precision_recall": True,
+    },
+    # Its code has continuous boxes in memory, which are these in its files: it lowers only the left
+    # and top edge of annotated boxes by one, and saves predictions with the right and bottom edge
+    # lowered.
+    "upt": {"strict": True, "images_without_annotations": "left out", "levels_from": "both ends"},
+    "cdn": {"images_without_annotations": "left out"},
+    # These two make the choices of the official evaluator.
+    "gen-vlkt": {},
+    "ppdm": {},
+    "hoiclip": {"class_without_prediction": "left out of groups"},
+    # CMD-SE evaluates HICO-DET as SWIG-HOI is evaluated.
+    "cmd-se": _SWIG_HOI,
+    "cmd-se-600": _SWIG_HOI | {"class_without_annotation": "zero"},
+    "cmd-se-520": _SWIG_HOI | {"class_without_annotation": "zero", "classes": "interactions"},
+    "qahoi": {"claim": "first left", "strict": True, "added_to_union": 1e-6},
+    "v-coco-s1": _V_COCO,
+    "v-coco-s2": _V_COCO | {"missing_role": "anything"},
+    # The published code as it is meant, and as it prints.
+    "v-coco-diag-hoi": _V_COCO | {"class_without_annotation": "zero"},
+    "v-coco-diag-hoi-published": _V_COCO
+    | {"class_without_annotation": "zero", "fitting_boxes": "stored at the rank"},
+    # QPIC's evaluator of V-COCO during training: that of HICO-DET, with actions for HOI classes.
+    "v-coco-thesis": {
+        "classes": "verbs",
+        "missing_role": "anything",
+        "class_without_annotation": "zero in groups",
+        "rare": "described",
+        "top": 100,
+    },
+    "swig-hoi": _SWIG_HOI | {"classes": "evaluated"},
+    "hoi-a": _HOI_A,
+    # That evaluator as it is.
+    "hoi-a-verbs": _HOI_A | {"classes": "verbs", "claim": "all left"},
+}
+PROTOCOLS = {
+    name: Protocol(name=name, **({"classes": "all"} | chosen)) for name, chosen in _CHOSEN.items()
+}
+HICO_DET = PROTOCOLS["hico-det"]
 
 _KINDS = {
     field: kind
