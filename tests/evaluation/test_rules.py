@@ -207,30 +207,28 @@ def test_one_prediction_of_each_kind_costs_what_its_repair_adds() -> None:
 class TestAssignment:
     """Which annotated triplet a wrong prediction stands for."""
 
-    def test_goes_to_the_triplet_of_the_human(self) -> None:
-        assert assigned(diagnosed([(BOB, BICYCLE, FAR, RIDE, 0.9)])) == [1]
-
-    def test_by_human_even_where_only_the_object_would_fit(self) -> None:
-        # Ann with Bob's bicycle: her own triplet, by the human box.
-        assert assigned(diagnosed([(ANN, BICYCLE, BOBS, RIDE, 0.9)])) == [0]
-
-    def test_goes_to_the_triplet_of_the_object_where_the_human_is_wrong(self) -> None:
-        assert assigned(diagnosed([(FAR, BICYCLE, BOBS, RIDE, 0.9)])) == [1]
-
-    def test_two_wrong_boxes_fit_nothing(self) -> None:
-        assert assigned(diagnosed([(FAR, BICYCLE, FAR, RIDE, 0.9)])) == [-1]
-
-    def test_annotated_triplets_choose_in_their_order_the_best_score(self) -> None:
-        rows = [
-            (BOB, BICYCLE, FAR, RIDE, 0.2),
-            (BOB, BICYCLE, FAR, WASH, 0.9),
-            (BOB, BICYCLE, FAR, HOLD, 0.5),
-        ]
-        assert assigned(diagnosed(rows)) == [-1, 1, 2]
-
-    def test_stops_at_the_own_true_positive(self) -> None:
-        rows = [(ANN, BICYCLE, ANNS, RIDE, 0.9), (ANN, BICYCLE, FAR, RIDE, 0.8)]
-        assert assigned(diagnosed(rows)) == [0, -1]
+    @pytest.mark.parametrize(
+        ("rows", "to"),
+        [
+            ([(BOB, BICYCLE, FAR, RIDE, 0.9)], [1]),  # that of the human
+            # Ann with Bob's bicycle: her own, even where only the object would fit.
+            ([(ANN, BICYCLE, BOBS, RIDE, 0.9)], [0]),
+            ([(FAR, BICYCLE, BOBS, RIDE, 0.9)], [1]),  # that of the object: the human is wrong
+            ([(FAR, BICYCLE, FAR, RIDE, 0.9)], [-1]),  # two wrong boxes fit nothing
+            # Annotated triplets choose in their order the best score.
+            (
+                [
+                    (BOB, BICYCLE, FAR, verb, s)
+                    for verb, s in ((RIDE, 0.2), (WASH, 0.9), (HOLD, 0.5))
+                ],
+                [-1, 1, 2],
+            ),
+            # None behind the own true positive.
+            ([(ANN, BICYCLE, thing, RIDE, s) for thing, s in ((ANNS, 0.9), (FAR, 0.8))], [0, -1]),
+        ],
+    )
+    def test_it_shares_a_box(self, rows: list[Any], to: list[int]) -> None:
+        assert assigned(diagnosed(rows)) == to
 
     @pytest.mark.parametrize(("name", "to"), [("hico-det-520", -1), ("diag-hoi", 2)])
     def test_a_duplicate_is_assigned_in_the_published_code_alone(self, name: str, to: int) -> None:
