@@ -170,8 +170,7 @@ class Differences(NamedTuple):
 def differences(annotations: Scenes, others: Scenes) -> Differences:
     """Count the images and annotated triplets that only one of two files of a data set has.
 
-    Images are joined by name, stem or number. Triplets are the same if they have the same image,
-    HOI class and boxes to the pixel.
+    Triplets are the same if they have the same image, HOI class and boxes to the pixel.
     """
     others = named_alike(annotations, others)
     mine, theirs = (set(scenes.names.tolist()) for scenes in (annotations, others))

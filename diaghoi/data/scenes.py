@@ -33,14 +33,11 @@ class SceneSource(ABC):
     vocabulary : Vocabulary
         What labels and verbs mean.
     names : (N,) str array
-        Image names; images are joined by them. Empty strings where the file has no names: then
-        images are joined by position.
+        By which images are joined; empty strings where the file has none: then by position.
     top : int or None
         Where the reader kept only the best triplets of each image, how many.
-    source : str
-        The file, for messages.
-    notes : tuple of str
-        What a reader of the results has to know about how the file was read.
+    source, notes : str and tuple of str
+        The file, for messages, and what has to be known about how it was read.
     """
 
     vocabulary: Vocabulary
