@@ -594,11 +594,8 @@ def choice_problem(key: str, value: Any, allowed: Sequence[Any] = ()) -> str:
         kind, least, most, wanted = _NUMBERS.get(key, _COUNT)
         fits = isinstance(value, kind) and not isinstance(value, bool) and least <= value <= most
         fits = fits or (value is None and key not in _NUMBERS)
-    return (
-        ""
-        if fits
-        else f"is {value!r:.60}{close_matches(str(value), map(str, allowed))}; give {wanted}"
-    )
+    similar = "" if fits else close_matches(str(value), map(str, allowed))
+    return "" if fits else f"is {value!r:.60}{similar}; give {wanted}"
 
 
 def _check_groups(groups: tuple[Group, ...]) -> None:
