@@ -56,7 +56,7 @@ class FoundAt:
             row_class, row_true, diagnosis.ledger.positives, diagnosis.protocol.top_of_class
         )
         true, of_class, ends = curves.true, curves.of_class, curves.ends
-        end = np.cumsum(ends) - ends
+        end: IntArray = np.cumsum(ends) - ends
         at = np.flatnonzero(ends)
         triplet = sliced.triplet[ranked.row_annotation[true]]
         values = np.zeros(triplets)
