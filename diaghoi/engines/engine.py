@@ -25,7 +25,7 @@ MOST_LOSSES = 3
 CONTEXT = multiprocessing.get_context("spawn")
 LOST = (
     f"the worker was lost {MOST_LOSSES} times while it worked on this file (ended, or out of "
-    "memory); give it less with --block, or more memory"
+    "memory); give fewer --workers, a smaller --block or more memory"
 )
 
 

@@ -23,8 +23,8 @@ import numpy as np
 
 from diaghoi.data.arrays import Array, seeded
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.robustness import camera, scenery
-from diaghoi.robustness.pixels import Image
+from diaghoi.robustness import effects
+from diaghoi.robustness.effects import Image
 
 SEVERITIES = (1, 2, 3, 4, 5)
 # Shorter side, in pixels, of the pictures for which the lengths in the table are meant.
@@ -81,26 +81,26 @@ GROUPS = {
 CORRUPTIONS = {
     corruption.name: corruption
     for corruption in (
-        Corruption("optical", "MB", "Motion blur", camera.motion_blur),
-        Corruption("optical", "DB", "Defocus blur", camera.defocus_blur),
-        Corruption("optical", "GauB", "Gaussian blur", camera.gaussian_blur),
-        Corruption("optical", "GB", "Glass blur", camera.glass_blur),
-        Corruption("sensor", "GauN", "Gaussian noise", camera.gaussian_noise),
-        Corruption("sensor", "ShN", "Shot noise", camera.shot_noise),
-        Corruption("sensor", "S&P", "Salt-and-pepper noise", camera.salt_and_pepper_noise),
-        Corruption("sensor", "JPEG", "JPEG artifacts", camera.jpeg_artifacts),
-        Corruption("sensor", "SN", "Speckle noise", camera.speckle_noise),
-        Corruption("sensor", "PL", "Packet loss", camera.packet_loss),
-        Corruption("environment", "EXP", "Exposure", scenery.exposure),
-        Corruption("environment", "RE", "Rainbow effect", scenery.rainbow_effect),
-        Corruption("environment", "OCC", "Occlusion", scenery.occlusion),
-        Corruption("environment", "VE", "Vignette effect", scenery.vignette_effect),
-        Corruption("geometry", "MP", "Moiré pattern", scenery.moire_pattern),
-        Corruption("geometry", "SC", "Screen crack", scenery.screen_crack),
-        Corruption("geometry", "ET", "Elastic transform", scenery.elastic_transform),
-        Corruption("geometry", "PD", "Perspective distortion", scenery.perspective_distortion),
-        Corruption("geometry", "PIX", "Pixelation", scenery.pixelation),
-        Corruption("geometry", "ZB", "Zoom blur", scenery.zoom_blur),
+        Corruption("optical", "MB", "Motion blur", effects.motion_blur),
+        Corruption("optical", "DB", "Defocus blur", effects.defocus_blur),
+        Corruption("optical", "GauB", "Gaussian blur", effects.gaussian_blur),
+        Corruption("optical", "GB", "Glass blur", effects.glass_blur),
+        Corruption("sensor", "GauN", "Gaussian noise", effects.gaussian_noise),
+        Corruption("sensor", "ShN", "Shot noise", effects.shot_noise),
+        Corruption("sensor", "S&P", "Salt-and-pepper noise", effects.salt_and_pepper_noise),
+        Corruption("sensor", "JPEG", "JPEG artifacts", effects.jpeg_artifacts),
+        Corruption("sensor", "SN", "Speckle noise", effects.speckle_noise),
+        Corruption("sensor", "PL", "Packet loss", effects.packet_loss),
+        Corruption("environment", "EXP", "Exposure", effects.exposure),
+        Corruption("environment", "RE", "Rainbow effect", effects.rainbow_effect),
+        Corruption("environment", "OCC", "Occlusion", effects.occlusion),
+        Corruption("environment", "VE", "Vignette effect", effects.vignette_effect),
+        Corruption("geometry", "MP", "Moiré pattern", effects.moire_pattern),
+        Corruption("geometry", "SC", "Screen crack", effects.screen_crack),
+        Corruption("geometry", "ET", "Elastic transform", effects.elastic_transform),
+        Corruption("geometry", "PD", "Perspective distortion", effects.perspective_distortion),
+        Corruption("geometry", "PIX", "Pixelation", effects.pixelation),
+        Corruption("geometry", "ZB", "Zoom blur", effects.zoom_blur),
     )
 }
 

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from diaghoi.data.arrays import BoolArray
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.pixels import opencv
+from diaghoi.robustness.effects import opencv
 
 # The severity levels, from 1: what the paper calls omega_1 to omega_4.
 LEVELS = ("clean", "low", "middle", "high")

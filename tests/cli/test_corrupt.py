@@ -80,7 +80,7 @@ def test_another_seed_for_the_same_folder_is_refused(run, images: Path) -> None:
     left = run(*words, "--seed", 1)
     assert left.code == 2
     assert left.err == (
-        "diaghoi: error: out: was made with seed 0; give --seed 0, or another folder\n"
+        "diaghoi: error: out: was made with seed 0, not 1; give the same, or another folder\n"
     )
 
 
