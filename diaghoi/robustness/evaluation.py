@@ -151,7 +151,7 @@ def evaluate_study(
         Any score of the report, by its path in the JSON; by default that of the RoHOI paper: the
         official mAP on HICO-DET, role AP of scenario 2 on V-COCO.
     **choices
-        As of :func:`diaghoi.robustness.sweep.sweep`.
+        Of :func:`diaghoi.robustness.sweep.sweep`.
 
     Raises
     ------

@@ -32,7 +32,6 @@ from diaghoi.robustness.profile import (
 )
 from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
 from diaghoi.robustness.tables import robustness_tables, sentences, summary, worst
-from diaghoi.robustness.work import Asked
 
 
 def evaluated(folder: Path, **choices: Any) -> Robustness:
@@ -288,7 +287,7 @@ def test_the_json_holds_every_figure(whole: Robustness) -> None:
 def test_intervals_stand_beside_every_figure(written: Path) -> None:
     study = read_robustness_study(written / "study.toml")
     small = replace(study, models=study.models[:1], corruptions=("occlusion",), severities=(5,))
-    found = evaluate_study(small, LocalEngine(1), asked=Asked(resamples=4))
+    found = evaluate_study(small, LocalEngine(1), resamples=4)
     made = found.to_dict()["bootstrap"]
     assert made == {"resamples": 4, "seed": 0, "confidence": 0.95, "method": "centred"}
     for cell in found.profiles[0].cells():

@@ -20,8 +20,7 @@ from diaghoi.engines.engine import LocalEngine
 from diaghoi.exceptions import InputError
 from diaghoi.robustness import sweep as module
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, read_robustness_study
-from diaghoi.robustness.sweep import Outcomes, sweep
-from diaghoi.robustness.work import Asked, Store
+from diaghoi.robustness.sweep import Outcomes, Store, sweep
 
 BLURRED = Condition("motion_blur", 5)
 
@@ -117,8 +116,7 @@ def test_intervals_are_those_of_the_report(written: Path) -> None:
     from diaghoi.statistics.bootstrap import bootstrap
 
     study = replace(small(written), severities=(5,))
-    asked = Asked(resamples=20, seed=3, confidence=0.9)
-    result = swept(study, asked=asked, block=5).results["A", CLEAN]
+    result = swept(study, resamples=20, seed=3, confidence=0.9, block=5).results["A", CLEAN]
     predictions = read_predictions(written / "A" / "clean.npz")
     diagnosis = diagnose(read_annotations(written / "gt.npz"), predictions)
     expected = bootstrap(diagnosis, 20, seed=3, confidence=0.9).to_dict()
@@ -163,9 +161,8 @@ def test_damaged_work_is_done_again(written: Path, tmp_path: Path) -> None:
     study = replace(small(written), corruptions=("occlusion",), severities=(5,))
     study = replace(study, models=study.models[:1])
     first = swept(study, store=Store(tmp_path / "kept"), exchanges=2)
-    for name in ("results", "hashes"):
-        for path in (tmp_path / "kept" / name).iterdir():
-            path.write_text('{"')
+    for path in (tmp_path / "kept" / "results").iterdir():
+        path.write_text('{"')
     again = swept(study, store=Store(tmp_path / "kept"), exchanges=2)
     assert digits(again) == digits(first)
     assert again.tests == first.tests != {}
@@ -269,16 +266,16 @@ def test_an_interrupted_sweep_goes_on(folder: Path, few: Outcomes) -> None:
 def test_what_changes_a_result_is_computed_again(written: Path, tmp_path: Path) -> None:
     study = replace(small(written), corruptions=("occlusion",))
     swept(study, store=Store(tmp_path))
-    for changed, asked, tasks in (
+    for changed, resamples, tasks in (
         (study, None, 0),
         (replace(study, protocol="hico-det"), None, 6),
         (replace(study, protocol="iou=0.75"), None, 6),
         (replace(study, reading={"top": 100}), None, 6),
         (replace(study, severities=(5,)), None, 0),
-        (study, Asked(resamples=2), 6),
+        (study, 2, 6),
     ):
         with _Counting() as engine:
-            sweep(changed, engine, store=Store(tmp_path), asked=asked)
+            sweep(changed, engine, store=Store(tmp_path), resamples=resamples)
             assert engine.tasks == tasks
 
 
