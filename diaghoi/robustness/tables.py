@@ -6,14 +6,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 
-from diaghoi.comparison.selection import TABLES, meant, unknown_table
-from diaghoi.comparison.semantic import measured_by, similarity_tables
+from diaghoi.comparison.selection import meant, unknown_table
+from diaghoi.comparison.semantic import measured_by
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
 from diaghoi.data.table import Cell, Column, Table, Unit, percent
-from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
-from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
+from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS, SEVERITIES
 from diaghoi.robustness.profile import (
     DELTA,
     SOFT,
@@ -68,16 +67,10 @@ def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = 
     InputError
         With the names that there are.
     """
-    keys = _keys(study.severities, errors=errors)
-    titles = {key: HEADINGS[key] for key in keys}
+    titles = {key: HEADINGS[key] for key in _keys(study.severities, errors=errors)}
     for name in names:
         if not meant(name, titles):
-            if not meant(name, TABLES):
-                raise unknown_table(name, titles)
-            raise InputError(  # another comparison has it
-                f"--table '{name}': studies of robustness have {', '.join(keys)}; give some of "
-                "these"
-            )
+            raise unknown_table(name, titles)
 
 
 def _keys(severities: Sequence[int], *, errors: bool) -> list[str]:
@@ -138,13 +131,14 @@ def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[N
     """Choose the columns of a table, and what its caption says."""
     first, names = profiles[0], list(profiles[0].corruptions)
     result = next(result for profile in profiles for result in profile.results.values())
-    title = score = metric_title(metric, result)
-    if metric in SOFT:
-        by = " and ".join(similarity_tables(result))
-        score = title.replace(SOFT[metric], f"{SOFT[metric]} by {by}", 1)
-    severities = first.scope.over_severities
-    limits = [NO_CRI if len(first.severities) < 2 else "", first.scope.remark]
-    both = _both("", first.scope.title)
+    score, scope = metric_title(metric, result, sourced=True), first.scope
+    single = len(first.severities) == 1
+    severities = f"{'at' if single else 'over'} {scope.severities}"
+    limits = [NO_CRI] if single else []
+    if not scope.complete:
+        whole = f"all {len(CORRUPTIONS)} corruptions in {len(SEVERITIES)} severities"
+        limits.append(f"Over {scope.words}: not comparable with MRI and CRI over {whole}.")
+    both = _both("", scope.title)
     scores = [_clean(path, head) for path, head in scores_with(metric, result).items()]
     if key == "overview":
         scores = [number for number in scores if number[0].key == f"clean.{metric}"]
@@ -154,7 +148,8 @@ def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[N
         return [*scores, *both, *by_corruption], [caption, _abbreviations(names), *limits]
     if key == "robustness":
         sources = measured_by(result) if metric in SOFT else []
-        return [*scores, *both], [f"Scores: {title}, %. {MEANING} {SCALE}.", *limits, *sources]
+        caption = f"Scores: {metric_title(metric, result)}, %. {MEANING} {SCALE}."
+        return [*scores, *both], [caption, *limits, *sources]
     if key == "corruptions":
         return _by_corruption(names, "mri"), [f"{score}, {severities}.", _abbreviations(names)]
     if key == "corruptions_cri":
@@ -166,8 +161,8 @@ def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[N
         return [*chain(*of)], [caption, *limits]
     if key == "severities":
         levels = [_index("mri", f"{n}", f"L{n}", "Severity", None, [n]) for n in first.severities]
-        return levels, [f"{score}, over {first.scope.named_corruptions}."]
-    mean = "mean " if len(first.severities) > 1 else ""
+        return levels, [f"{score}, over {scope.corruptions}."]
+    mean = "" if single else "mean "
     caption = f"ΔmAP of the error under corruption less that on clean pictures, {mean}{severities}."
     error = key.removeprefix(GROWTH)
     return [_grown(name, error) for name in names], [caption, _abbreviations(names)]
@@ -328,17 +323,21 @@ def _interval(profile: Profile, condition: Condition) -> str:
 
 
 def _growth(profile: Profile, condition: Condition) -> str:
-    grown = {error: profile.growth(condition, error) for error in ERRORS}
+    grown = {error: profile.change(condition, DELTA.format(error)) for error in ERRORS}
     known = {error: value for error, value in grown.items() if value is not None}
     if not known:
         return "the growth of errors is undefined"
     most = max(known, key=lambda error: known[error])
     if known[most] < LEAST:
         return "no error costs more than on clean pictures"
-    before, after = profile.delta(CLEAN, most), profile.delta(condition, most)
+    path = DELTA.format(most)
+    before, after = (
+        f"{100 * (profile.number(each, path) or 0):+.1f}".replace("-", "−")
+        for each in (CLEAN, condition)
+    )
     sentence = (
-        f"most grows {ORACLES[most].title.lower()}, whose ΔmAP goes from {_points(before)} to "
-        f"{_points(after)}{_certainty(profile, condition, DELTA.format(most))}"
+        f"most grows {ORACLES[most].title.lower()}, whose ΔmAP goes from {before} to {after}"
+        f"{_certainty(profile, condition, path)}"
     )
     first, last = (profile.share(each, most) for each in (CLEAN, condition))
     if first is None or last is None:
@@ -346,10 +345,6 @@ def _growth(profile: Profile, condition: Condition) -> str:
     whole = "annotations" if most == "missed_gt" else "predictions"
     shares = f"from {100 * first:.1f} to {100 * last:.1f} %"
     return f"{sentence} and whose share of the {whole} {shares}"
-
-
-def _points(value: float | None) -> str:
-    return f"{100 * (value or 0):+.1f}".replace("-", "−")
 
 
 def _certainty(profile: Profile, condition: Condition, path: str) -> str:

@@ -227,8 +227,8 @@ def test_figures_for_one_column_of_chosen_corruptions(evaluate, study: Path) -> 
         (("--out", "x.svg"), "--out x.svg: unknown suffix .svg; give one of .json, .csv, .md,"),
         (("--out", "-.pdf"), "--out -.pdf: unknown suffix .pdf"),
         (("--column", "both"), "--column 'both': not known"),
-        (("--table", "dmap"), "--table 'dmap': studies of robustness have robustness, corr"),
-        (("--table", "compact"), "--table 'compact': studies of robustness have robustness, co"),
+        (("--table", "dmap"), "--table 'dmap': there is no such table; give some of Robus"),
+        (("--table", "compact"), "--table 'compact': there is no such table"),
         (("--table", "growth_action"), "'growth_action': there is no such table"),
         (("--also", "error"), "--also error: not known (did you mean 'errors'?)"),
         (("--also", "errors=1"), "--also errors=1: errors takes no value; leave it out"),
@@ -375,7 +375,10 @@ def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monk
     [
         (("--engine", "dusk"), "--engine 'dusk' (did you mean 'dask'?): give one of local, dask"),
         (("--scheduler", "tcp://a:1"), "--scheduler: is for a Dask cluster; add --engine dask"),
-        (("--metric", "map.ful"), "--metric map.ful: not in the report (did you mean 'map.full'"),
+        (
+            ("--metric", "map.ful"),
+            "--metric map.ful: is no score of the report (did you",
+        ),
         (("--out", "none/x.md"), "none/x.md: cannot be written: the folder none does not exist"),
         (("--json", "gt.npz"), "gt.npz: would overwrite an input file; give another name"),
         (("--json", "A/clean.npz"), "A/clean.npz: would overwrite an input file"),

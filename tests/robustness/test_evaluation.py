@@ -23,6 +23,7 @@ from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
 from diaghoi.robustness.profile import (
+    DELTA,
     Profile,
     check_metric,
     costliest,
@@ -118,7 +119,7 @@ def test_indices_by_hand() -> None:
 
 def test_drops_and_growth_by_hand() -> None:
     assert BY_HAND.drop("motion_blur") == pytest.approx(0.4)
-    assert BY_HAND.growth(Condition("motion_blur", 2), "action") == pytest.approx(0.3)
+    assert BY_HAND.change(Condition("motion_blur", 2), DELTA.format("action")) == pytest.approx(0.3)
     assert BY_HAND.mean_growth("motion_blur", "action") == pytest.approx(0.2)
     # 1,000 of 2,000 predictions; 5 of 2,000 annotations.
     assert BY_HAND.share(CLEAN, "action") == 0.5
@@ -290,7 +291,7 @@ def test_intervals_stand_beside_every_figure(written: Path) -> None:
     found = evaluate_study(small, LocalEngine(1), resamples=4)
     made = found.to_dict()["bootstrap"]
     assert made == {"resamples": 4, "seed": 0, "confidence": 0.95, "method": "centred"}
-    for cell in found.profiles[0].cells():
+    for cell in found.profiles[0].to_dict()["cells"]:
         intervals = cell["intervals"]
         for what in ("delta_map", "shares"):
             for error, value in cell[what].items():
@@ -420,13 +421,13 @@ def test_any_score_of_the_report_is_a_metric(written: Path) -> None:
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("map.ful", "`metric` map.ful: not in the report (did you mean 'map.full'"),
-        ("soft_map", "and soft_map and mf1 of a study with similarities"),
-        ("errors.action", "`metric` errors.action: is not a score where higher is better"),
-        ("oracles.action.delta_map.full", "is not a score"),
-        ("pairs.per_image", "is not a score"),
-        ("negatives.pairs", "is not a score"),
-        ("map", "`metric` map: not in the report"),
+        ("map.ful", "`metric` map.ful: is no score of the report (did you mean 'map.full'"),
+        ("soft_map", "or of a study with similarities soft_map or mf1"),
+        ("errors.action", "`metric` errors.action: is no score of the report"),
+        ("oracles.action.delta_map.full", "is no score"),
+        ("pairs.per_image", "is no score"),
+        ("negatives.pairs", "is no score"),
+        ("map", "`metric` map: is no score of the report"),
     ],
 )
 def test_what_is_no_metric(metric: str, message: str) -> None:
@@ -436,7 +437,7 @@ def test_what_is_no_metric(metric: str, message: str) -> None:
 
 
 def test_an_unknown_metric_is_refused(written: Path) -> None:
-    with pytest.raises(InputError, match=r"`metric` mAP: not in the report"):
+    with pytest.raises(InputError, match=r"`metric` mAP: is no score of the report"):
         evaluated(written, metric="mAP")
 
 

@@ -19,7 +19,7 @@ from diaghoi.report.markdown import to_markdown
 from diaghoi.robustness import corruptions
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
 from diaghoi.robustness.profile import Profile
-from diaghoi.robustness.study import CLEAN, Scope, read_robustness_study
+from diaghoi.robustness.study import CLEAN, read_robustness_study, scope_of
 from diaghoi.robustness.tables import robustness_tables
 
 ALL = tuple(corruptions.CORRUPTIONS)
@@ -67,15 +67,14 @@ def some(written: Path) -> Robustness:
 def test_part_of_the_paper_is_called_a_part(
     corruptions: tuple[str, ...], severities: tuple[int, ...], title: str, words: str
 ) -> None:
-    scope = Scope(corruptions=corruptions, severities=severities)
+    scope = scope_of(corruptions, severities)
     assert not scope.complete
     assert (scope.title, scope.words) == (title, words)
-    assert scope.remark == f"Over {words}: {REST}."
 
 
 def test_all_is_said_of_all_alone() -> None:
-    scope = Scope(corruptions=ALL, severities=(1, 2, 3, 4, 5))
-    assert (scope.complete, scope.title, scope.remark) == (True, "All corruptions", "")
+    scope = scope_of(ALL, (1, 2, 3, 4, 5))
+    assert (scope.complete, scope.title) == (True, "All corruptions")
 
 
 def test_tables_of_all_corruptions_in_all_severities() -> None:
