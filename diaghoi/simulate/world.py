@@ -1,6 +1,6 @@
 """A simulated annotated test set with the statistics of HICO-DET."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,7 @@ RELATIVE_SIZE = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Instances:
+class _Instances(NamedTuple):
     """Boxes to be: image, label and role of each, ordered by image."""
 
     image: IntArray
