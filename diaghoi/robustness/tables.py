@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
 from diaghoi.comparison.selection import meant, unknown_table
 from diaghoi.comparison.semantic import measured_by
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
-from diaghoi.data.table import Cell, Column, Table, Unit, percent
+from diaghoi.data.table import Better, Cell, Column, Table, Unit, percent
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS, SEVERITIES
 from diaghoi.robustness.profile import (
@@ -46,26 +45,21 @@ MEANING = (
     "severity; 1 if nothing is lost."
 )
 NO_CRI = "CRI is undefined: it takes scores in two severities or more."
+UNITS: Mapping[str, Unit] = {"mri": "percent", "cri": "index"}
 Number = tuple[Column, Callable[[Profile], Cell]]
 """A column, and what makes its cell for a detector."""
 
 
 def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = False) -> None:
-    """Refuse names of tables that a study will not have, before anything is read.
+    """Refuse names of tables that a study will not have, with those that there are.
 
-    Parameters
-    ----------
-    names : iterable of str
-        As for :func:`diaghoi.comparison.selection.selected`.
-    study : RobustnessStudy
-        Its severities decide.
-    errors : bool
-        As for :func:`robustness_tables`.
+    ``names`` are as for :func:`diaghoi.comparison.selection.selected`, and ``errors`` as for
+    :func:`robustness_tables`.
 
     Raises
     ------
     InputError
-        With the names that there are.
+        For an unknown name.
     """
     titles = {key: HEADINGS[key] for key in _keys(study.severities, errors=errors)}
     for name in names:
@@ -165,18 +159,13 @@ def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[N
     mean = "" if single else "mean "
     caption = f"ΔmAP of the error under corruption less that on clean pictures, {mean}{severities}."
     error = key.removeprefix(GROWTH)
-    return [_grown(name, error) for name in names], [caption, _abbreviations(names)]
+    return _by_corruption(names, error), [caption, _abbreviations(names)]
 
 
 def _abbreviations(names: Sequence[str]) -> str:
     corruptions = [CORRUPTIONS[name] for name in names]
     said = ", ".join(f"{each.abbreviation}: {each.label}" for each in corruptions)
     return f"{said}." if said else ""
-
-
-def _cell(value: float | None, partial: bool) -> Cell:
-    """Make a cell, with a mark where some of the conditions behind its number have no score."""
-    return Cell(value=value, mark=PARTIAL if partial and value is not None else "")
 
 
 def _clean(path: str, title: str) -> Number:
@@ -192,41 +181,30 @@ def _index(
     corruptions: Sequence[str] | None = None,
     severities: Sequence[int] | None = None,
 ) -> Number:
-    """Make a column of MRI or CRI."""
+    """Make a column of MRI or CRI, or of the growth of an error."""
 
     def cell(profile: Profile) -> Cell:
         index = profile.index(corruptions, severities)
-        return _cell(getattr(index, which), index.partial)
+        if which in ERRORS:
+            value = profile.mean_growth(key, which)
+        else:
+            value = index.mri if which == "mri" else index.cri
+        # Some of the conditions behind a number may have no score.
+        return Cell(value=value, mark=PARTIAL if index.partial and value is not None else "")
 
-    unit: Unit = "index" if which == "cri" else "percent"
-    return Column(key=key, title=title, unit=unit, better="higher", group=group), cell
+    unit: Unit = UNITS.get(which, "points")
+    # Growth has no better direction: where mAP collapses, no error costs much.
+    better: Better = "higher" if which in UNITS else None
+    return Column(key=key, title=title, unit=unit, better=better, group=group), cell
 
 
 def _both(before: str, group: str, corruptions: Sequence[str] | None = None) -> list[Number]:
-    return [
-        _index(which, f"{before}{which}", which.upper(), group, corruptions)
-        for which in ("mri", "cri")
-    ]
+    return [_index(kind, f"{before}{kind}", kind.upper(), group, corruptions) for kind in UNITS]
 
 
 def _by_corruption(names: Sequence[str], which: str, group: str = "") -> list[Number]:
-    return [
-        _index(
-            which, name, each.abbreviation, group or GROUPS[each.group].label, corruptions=[name]
-        )
-        for name in names
-        for each in [CORRUPTIONS[name]]
-    ]
-
-
-def _grown(name: str, error: str) -> Number:
-    ((column, _),) = _by_corruption([name], "mri")
-
-    def cell(profile: Profile) -> Cell:
-        return _cell(profile.mean_growth(name, error), profile.index([name]).partial)
-
-    # Without a better direction: where mAP collapses, no error costs much.
-    return replace(column, unit="points", better=None), cell
+    of = {name: group or GROUPS[CORRUPTIONS[name].group].label for name in names}
+    return [_index(which, name, CORRUPTIONS[name].abbreviation, of[name], [name]) for name in names]
 
 
 def sentences(profile: Profile) -> dict[str, str]:
@@ -244,17 +222,8 @@ def sentences(profile: Profile) -> dict[str, str]:
 def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
     """Choose the sentences on the corruptions that cost most mAP, as many of each detector.
 
-    Parameters
-    ----------
-    profiles : sequence of Profile
-        One a detector.
-    most : int
-        Sentences at most; of equal places the greatest falls.
-
-    Returns
-    -------
-    list of (str, str)
-        Label and sentence, detector by detector, the greatest fall of each first.
+    At most so many are chosen, of equal places the greatest falls. They are returned with their
+    labels, detector by detector, the greatest fall of each first.
     """
     ranked = []
     for number, profile in enumerate(profiles):
@@ -301,25 +270,23 @@ def summary(profiles: Sequence[Profile]) -> str:
 
 
 def _fall(profile: Profile, condition: Condition) -> str:
-    here, clean = (profile.number(each, "map.full") for each in (condition, CLEAN))
+    clean, here = (profile.number(each, "map.full") for each in (CLEAN, condition))
     if here is None or clean is None:
         return "mAP is undefined"
     before, after = (f"{100 * value:.1f}" for value in (clean, here))
     if before == after:
         return f"mAP stays at {after}"
+    with_intervals = []
+    for shown, each in ((before, CLEAN), (after, condition)):
+        result = profile.results[each]
+        bounds = result.get("intervals", {}).get("map.full")
+        if bounds is not None:
+            low, high = (f"{100 * bound:.1f}" for bound in bounds)
+            shown += f" ({100 * result['bootstrap']['confidence']:g} % {low} to {high})"
+        with_intervals.append(shown)
     verb = "falls" if here < clean else "rises"
-    before, after = before + _interval(profile, CLEAN), after + _interval(profile, condition)
-    return f"mAP {verb} from {before} to {after}{_certainty(profile, condition, 'map.full')}"
-
-
-def _interval(profile: Profile, condition: Condition) -> str:
-    """Give the interval of mAP under a condition, where there is one."""
-    result = profile.results[condition]
-    bounds = result.get("intervals", {}).get("map.full")
-    if bounds is None:
-        return ""
-    low, high = (f"{100 * bound:.1f}" for bound in bounds)
-    return f" ({100 * result['bootstrap']['confidence']:g} % {low} to {high})"
+    certainty = _certainty(profile, condition, "map.full")
+    return f"mAP {verb} from {' to '.join(with_intervals)}{certainty}"
 
 
 def _growth(profile: Profile, condition: Condition) -> str:
