@@ -1,8 +1,8 @@
 """Diagnose all runs of a robustness study, here or on a cluster, as far as that is not done yet.
 
 A run is cut into blocks of images. Each block becomes a partial :class:`~diaghoi.Diagnosis`, and
-their sum is exactly the diagnosis of the run. Workers do :func:`diagnose_run`,
-:func:`diagnose_block`, :func:`finish` and :func:`compare_to_clean`.
+their sum is exactly the diagnosis of the run. Workers do :func:`diagnose_block`,
+:func:`finish` and :func:`compare_to_clean`.
 """
 
 from __future__ import annotations
@@ -104,7 +104,7 @@ def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -
 
 
 def finish(settings: Settings, run: Run, *blocks: Diagnosis) -> dict[str, Any]:
-    """Turn the diagnosis of all blocks of a run into its result.
+    """Turn the diagnosis of all blocks of a run, by default a single one, into its result.
 
     Returns
     -------
@@ -113,7 +113,7 @@ def finish(settings: Settings, run: Run, *blocks: Diagnosis) -> dict[str, Any]:
         are resamples, and ``soft_map``, ``mf1``, ``measure`` and ``similarity`` where there are
         tables of similarity.
     """
-    diagnosis = blocks[0] if len(blocks) == 1 else Diagnosis.sum(blocks)
+    diagnosis = Diagnosis.sum(blocks) if blocks else diagnose_block(settings, run)
     result = diagnosis.to_dict()
     if settings.resamples is not None:
         from diaghoi.statistics.bootstrap import bootstrap
@@ -130,11 +130,6 @@ def finish(settings: Settings, run: Run, *blocks: Diagnosis) -> dict[str, Any]:
         soft = evaluate(truth, predictions.load(), *tables, protocol=rules).to_dict()
         result |= {key: soft[key] for key in ("soft_map", "mf1", "measure", "similarity")}
     return result
-
-
-def diagnose_run(settings: Settings, run: Run) -> dict[str, Any]:
-    """Do all work on a run at once: :func:`finish` of a single block."""
-    return finish(settings, run, diagnose_block(settings, run))
 
 
 def compare_to_clean(settings: Settings, clean: Run, run: Run) -> dict[str, Any]:
@@ -431,13 +426,9 @@ class _Plan:
         def tasks(name: str, run: Run) -> Iterator[Task]:
             images = len(read_truth(self.settings.truth))
             blocks = 1 if block is None else min(max(1, ceil(images / block)), images)
-            if blocks == 1:
-                yield Task(name, diagnose_run, (self.settings, run))
-                return
-            parts = tuple(f"{name}-{number}" for number in range(blocks))
+            parts = tuple(f"{name}-{number}" for number in range(blocks if blocks > 1 else 0))
             for number, part in enumerate(parts):
-                arguments = (self.settings, run, number, blocks)
-                yield Task(part, diagnose_block, arguments, wanted=False)
+                yield Task(part, diagnose_block, (self.settings, run, number, blocks))
             yield Task(name, finish, (self.settings, run), needs=parts)
 
         yield from self._worked("diagnosing", keys, tasks)

@@ -45,10 +45,13 @@ def die(marks: str, _: int) -> None:
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    """An engine with three processes."""
+    """An engine with three processes, which may come back as late as on a busy machine."""
+    import dask
+
     from diaghoi.engines.cluster import DaskEngine
 
-    with DaskEngine(workers=3) as engine:
+    late = {"distributed.deploy.lost-worker-timeout": "1ms"}
+    with dask.config.set(late), DaskEngine(workers=3) as engine:
         yield engine
 
 
@@ -83,21 +86,15 @@ def test_both_engines_give_the_same_json_and_survive_a_killed_worker(
 @pytest.mark.slow
 def test_failures_needs_and_losses(cluster, tmp_path: Path) -> None:
     tasks = [
-        Task("a", times, (2, 3), wanted=False),
+        Task("a", times, (2, 3)),
         Task("b", times, (5,), needs=("a",)),
         Task("c", refuse, ()),
         Task("d", times, (), needs=("a", "c")),
-        # After the others: a worker takes what it works on along, which may then be lost, too.
-        Task("bad", die, (str(tmp_path),), needs=("b",)),
-        Task("after", times, (), needs=("bad",)),
     ]
-    assert dict(cluster.run(tasks)) == {
-        "b": 30,
-        "c": Failure("odd"),
-        "d": Failure("odd"),
-        "bad": Failure(LOST),
-        "after": Failure(LOST),
-    }
+    assert dict(cluster.run(tasks)) == {"b": 30, "d": Failure("odd")}
+    # Apart: a worker takes what it works on along, which may then be lost, too.
+    tasks = [Task("bad", die, (str(tmp_path), 0)), Task("after", times, (), needs=("bad",))]
+    assert dict(cluster.run(tasks)) == {"after": Failure(LOST)}
     assert len(list(tmp_path.iterdir())) == MOST_LOSSES
 
 
