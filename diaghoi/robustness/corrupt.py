@@ -43,16 +43,9 @@ LIBRARIES = ("numpy", "opencv-python-headless", "opencv-python", "pillow")
 class CorruptedFolder:
     """Counts and problems of a run over a folder.
 
-    Parameters
-    ----------
-    pictures : int
-        Found in the folder.
-    written, kept : int
-        Corrupted pictures made by this run, and by an earlier one.
-    damaged : dict of str
-        Problem of each picture that could not be read, by its name.
-    notes : tuple of str
-        What readers should know about the result.
+    There are ``pictures`` in the folder; corrupted ones were ``written`` by this run and ``kept``
+    of an earlier one. ``damaged`` has the problem of each picture that could not be read, and
+    ``notes`` what readers should know about the result.
     """
 
     pictures: int
@@ -95,11 +88,6 @@ def corrupt_folder(
         ``if __name__ == "__main__":``, because each worker loads it.
     progress : callable, optional
         Called with the number of pictures finished since the last call.
-
-    Returns
-    -------
-    CorruptedFolder
-        Counts, and pictures that could not be read.
 
     Raises
     ------

@@ -37,16 +37,11 @@ class Robustness:
         What they are scored by: a path in the JSON of a report.
     profiles : tuple of Profile
         One a detector, in the order of the study.
-    missing : tuple of (Run, str)
-        Runs of which a file is missing, and which.
-    failed : tuple of (Run, str)
-        Runs whose file cannot be used, and why.
-    caveats : tuple of str
-        What keeps the numbers from being comparable.
-    gaps : tuple of str
-        What is missing, and which numbers it leaves undefined.
-    notes : tuple of str
-        What else a reader has to know.
+    missing, failed : tuple of (Run, str)
+        Runs of which a file is missing, and which; runs whose file cannot be used, and why.
+    caveats, gaps, notes : tuple of str
+        What keeps the numbers from being comparable; what is missing, and which numbers it leaves
+        undefined; what else a reader has to know.
     """
 
     metric: str

@@ -56,17 +56,8 @@ def composite_robustness_index(scores: Scores, clean: float | None) -> float | N
     and sigma their population standard deviation over the severities. Sigma grows with the scale of
     the scores, so the index depends on it.
 
-    Parameters
-    ----------
-    scores : mapping of sequence of float
-        As for :func:`mean_robustness_index`, in percent, as in the paper.
-    clean : float or None
-        The score without corruption, in percent.
-
-    Returns
-    -------
-    float or None
-        1 if all scores equal the clean one; None without a positive clean score, or without scores.
+    All scores are in percent, as in the paper. The index is 1 if all of them equal the clean one,
+    and None without a positive clean score, or without scores.
     """
     terms = [
         statistics.mean(values) / clean / (math.log1p(statistics.pstdev(values)) + 1)
@@ -79,15 +70,9 @@ def composite_robustness_index(scores: Scores, clean: float | None) -> float | N
 class Index(NamedTuple):
     """The indices of some conditions.
 
-    Parameters
-    ----------
-    mri : float or None
-        A fraction; None if no condition has a score.
-    cri : float or None
-        Over the corruptions with scores at several severities; None without such, and without a
-        positive clean score.
-    conditions, of : int
-        Number of conditions with a score, and number of conditions of the study.
+    MRI is a fraction, and None if no condition has a score. CRI is over the corruptions with scores
+    at several severities, and None without such, and without a positive clean score. So many
+    ``conditions`` have a score, ``of`` all of the study.
     """
 
     mri: float | None
@@ -109,14 +94,8 @@ def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) 
     """Compute both indices over the available scores.
 
     A corruption with a single score does not enter CRI: its deviation of 0 would count as perfectly
-    stable, although nothing is known of its stability.
-
-    Parameters
-    ----------
-    scores : mapping of sequence of float or None
-        Fractions, one per severity for each corruption; None for a missing score.
-    clean : float or None
-        The score without corruption, a fraction.
+    stable, although nothing is known of its stability. Scores are fractions, one per severity for
+    each corruption, and None where they are missing.
     """
     known = {name: [each for each in row if each is not None] for name, row in scores.items()}
     percent = {name: [100 * each for each in row] for name, row in known.items() if len(row) > 1}
@@ -133,18 +112,9 @@ def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) 
 class Profile:
     """One detector on clean and on corrupted pictures.
 
-    Parameters
-    ----------
-    model : StudyModel
-        What the study says about it.
-    metric : str
-        Path of its score in a result.
-    corruptions, severities : tuple
-        Those of the study.
-    results : mapping
-        Result of each available run, by condition.
-    tests : mapping
-        Tested differences from clean pictures, by condition.
+    It has what the study says about the detector, the path of its score in a result (``metric``),
+    the corruptions and severities of the study, and by condition the result of each available run
+    and the tested differences from clean pictures.
     """
 
     model: StudyModel

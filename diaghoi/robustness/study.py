@@ -48,15 +48,7 @@ FEW = 3  # corruptions that are left out and named
 
 
 class Condition(NamedTuple):
-    """A corruption and its severity.
-
-    Parameters
-    ----------
-    corruption : str
-        Name in the registry; empty for clean pictures.
-    severity : int
-        1 to 5; 0 for clean pictures.
-    """
+    """The name of a corruption, empty for clean pictures, and its severity, 1 to 5, 0 for clean."""
 
     corruption: str
     severity: int
@@ -85,12 +77,8 @@ def conditions_of(corruptions: Iterable[str], severities: Sequence[int]) -> tupl
 class RobustModel(StudyModel):
     """One detector of a study, with its predictions under all conditions.
 
-    Parameters
-    ----------
-    clean, files : str
-        Predictions on clean pictures, and the pattern of all others.
-    clean_pairs, pairs : str or None
-        The pairs that the detector lists apart, likewise.
+    There is a file for clean pictures and a pattern for all others, and likewise for the pairs
+    where the detector lists them apart.
     """
 
     clean: str
@@ -100,19 +88,7 @@ class RobustModel(StudyModel):
 
 
 class Run(NamedTuple):
-    """The files of one detector under one condition.
-
-    Parameters
-    ----------
-    label : str
-        The detector.
-    condition : Condition
-        The pictures.
-    file : str
-        Its predictions.
-    pairs : str or None
-        Its pairs, where it lists them apart.
-    """
+    """The predictions of one detector under one condition, and its pairs if it lists them apart."""
 
     label: str
     condition: Condition
@@ -142,14 +118,8 @@ class Run(NamedTuple):
 class Scope(NamedTuple):
     """The conditions that MRI and CRI of a study are over, in words.
 
-    Parameters
-    ----------
-    complete : bool
-        Whether these are all corruptions in all severities, as in the paper.
-    title : str
-        Head of columns of MRI and CRI.
-    corruptions, severities : str
-        Which ones; those that are a part are named.
+    ``complete`` are all corruptions in all severities, as in the paper; ``title`` is the head of
+    columns of MRI and CRI.
     """
 
     complete: bool
@@ -232,10 +202,7 @@ class RobustnessStudy(StudyData):
 def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
     """Read the description of a robustness study.
 
-    Parameters
-    ----------
-    path : path
-        A TOML file as shown at the top of this module.
+    It is a TOML file as shown at the top of this module.
 
     Raises
     ------

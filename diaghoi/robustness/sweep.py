@@ -47,18 +47,9 @@ Place = tuple[str, Condition]
 class Settings(NamedTuple):
     """What is the same for all runs of a study.
 
-    Parameters
-    ----------
-    truth : Truth
-        What they are evaluated against.
-    reading : tuple of (str, object)
-        How to read predictions: the items of a :class:`diaghoi.formats.base.Reading`.
-    similarity : tuple of pathlib.Path or None
-        Tables of verbs and of objects for soft mAP and mF1.
-    resamples, exchanges : int or None
-        Of the bootstrap, and of tests against clean pictures; None for none.
-    confidence, seed
-        Of intervals, and of resamples and exchanges.
+    ``reading`` has the items of a :class:`diaghoi.formats.base.Reading`, and ``similarity`` tables
+    of verbs and of objects. There are so many resamples of the bootstrap, and exchanges of tests
+    against clean pictures; None for none.
     """
 
     truth: Truth
@@ -162,12 +153,8 @@ class Store:
     """A folder of finished work; without one nothing is kept.
 
     Results are found by the content of what they were made from, not by names or dates. Files are
-    read for that once, until their size or their time of writing changes.
-
-    Parameters
-    ----------
-    folder : pathlib.Path or None
-        Made where it is missing.
+    read for that once, until their size or their time of writing changes. The folder is made where
+    it is missing.
     """
 
     def __init__(self, folder: Path | None) -> None:
