@@ -233,17 +233,14 @@ def _candidates(scenes: Scenes, instance_of: IntArray, seen: Sightings) -> _Cand
 def _queries(
     pool: _Candidates, seen: Sightings, detector: Detector, rng: np.random.Generator
 ) -> IntArray:
-    """Choose the pairs that the detector puts forward: rows of the candidates, by image."""
-    if not detector.shared_boxes:
-        return _drawn(pool, seen, detector, rng)
-    order = np.lexsort((-(seen.logit[pool.human] + seen.logit[pool.object]), pool.image))
-    return np.sort(order[place_in_group(pool.image[order]) < detector.pairs])
+    """Choose the pairs that the detector puts forward: rows of the candidates, by image.
 
-
-def _drawn(
-    pool: _Candidates, seen: Sightings, detector: Detector, rng: np.random.Generator
-) -> IntArray:
-    """Draw the answers of a fixed number of queries, with repetition, in random order."""
+    With shared boxes these are the best; else the answers of a fixed number of queries, which are
+    drawn with repetition, in random order.
+    """
+    if detector.shared_boxes:
+        order = np.lexsort((-(seen.logit[pool.human] + seen.logit[pool.object]), pool.image))
+        return np.sort(order[place_in_group(pool.image[order]) < detector.pairs])
     real = np.flatnonzero(pool.joined)
     real = np.repeat(real, 1 + rng.poisson(detector.duplicates, len(real)))
     copy = place_in_group(real)
@@ -335,7 +332,10 @@ def sight(
     xyxy = jitter(both.xyxy, sizes[both.image], detector.localisation, rng)
     order = np.lexsort((-logit, both.image))
     seen = both._replace(xyxy=xyxy, logit=logit).take(order)
-    return _best_of_each_kind(seen, scenes.vocabulary.person)
+    # Detectors keep the best persons and the best other boxes of every image.
+    kind = seen.image * 2 + (seen.label == scenes.vocabulary.person)
+    order = np.argsort(kind, kind="stable")
+    return seen.take(np.sort(order[place_in_group(kind[order]) < MOST_OF_A_KIND]))
 
 
 def jitter(
@@ -428,11 +428,3 @@ def _background(
         xyxy=inside(np.concatenate([centre - span / 2, centre + span / 2], axis=1), sizes[image]),
         logit=np.full(number, BACKGROUND_LOGIT),
     )
-
-
-def _best_of_each_kind(sightings: Sightings, person: int) -> Sightings:
-    """Keep the best persons and the best other boxes of every image, as detectors do."""
-    kind = sightings.image * 2 + (sightings.label == person)
-    order = np.argsort(kind, kind="stable")
-    kept = np.sort(order[place_in_group(kind[order]) < MOST_OF_A_KIND])
-    return sightings.take(kept)

@@ -112,22 +112,24 @@ def test_a_scheduler_that_runs_is_used(cluster, study: RobustnessStudy) -> None:
     assert dict(cluster.run([Task("a", times, (2,))])) == {"a": 2}
 
 
-@pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:1"])
-def test_a_scheduler_that_does_not_answer(address: str, monkeypatch) -> None:
+def refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from diaghoi.engines import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", 0.5)
-    with pytest.raises(InputError, match=rf"`scheduler` {address}: cannot be reached \(.*give an"):
+    message = rf"`scheduler` {address}: cannot be reached \(\w.*; give an address like tcp://node"
+    with pytest.raises(InputError, match=message):
         cluster.DaskEngine(address)
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:1"])
+def test_a_scheduler_that_does_not_answer(address: str, monkeypatch) -> None:
+    refused(address, monkeypatch)
 
 
 @pytest.mark.parametrize(
     "said", [b"SSH-2.0-OpenSSH_9.6\r\n", bytes(8), b""], ids=["words", "zeros", "nothing"]
 )
 def test_a_server_that_is_no_scheduler(said: bytes, monkeypatch) -> None:
-    from diaghoi.engines import cluster
-
-    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
         connections: list[socket.socket] = []
 
@@ -138,9 +140,7 @@ def test_a_server_that_is_no_scheduler(said: bytes, monkeypatch) -> None:
                     connections[-1].sendall(said)
 
         threading.Thread(target=speak, daemon=True).start()
-        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(InputError, match=rf"`scheduler` {address}: cannot be reached \(\w"):
-            cluster.DaskEngine(address)
+        refused(f"tcp://127.0.0.1:{server.getsockname()[1]}", monkeypatch)
     for connection in connections:
         connection.close()
 
