@@ -22,9 +22,7 @@ from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
-from diaghoi.robustness.profile import (
-    score_paths,
-)
+from diaghoi.robustness.profile import score_paths
 from diaghoi.robustness.study import CLEAN, read_robustness_study
 from diaghoi.robustness.tables import sentences, summary
 
@@ -34,8 +32,9 @@ SIMILARITY = "Similarity: verb_scores (verb_scores.csv) and object_scores (objec
 MEASURE = "Measure: sigma = 0.5 S_v + 0.5 S_o; IoU >= 0.5;"
 
 
-def evaluated(folder: Path, **choices: Any) -> Robustness:
-    study = read_robustness_study(folder / "study.toml")
+def evaluated(folder: Path, changed: dict[str, Any] | None = None, **choices: Any) -> Robustness:
+    """Evaluate the study with some changes."""
+    study = replace(read_robustness_study(folder / "study.toml"), **changed or {})
     return evaluate_study(study, LocalEngine(1), **choices)
 
 
@@ -47,9 +46,9 @@ def whole(written: Path) -> Robustness:
 @pytest.fixture(scope="module")
 def tested(written: Path) -> Robustness:
     """One model and one corruption, with tests: they take most of the time."""
-    study = read_robustness_study(written / "study.toml")
-    study = replace(study, models=study.models[:1], corruptions=CORRUPTIONS[:1])
-    return evaluate_study(study, LocalEngine(1), exchanges=2)
+    models = read_robustness_study(written / "study.toml").models
+    changed = {"models": models[:1], "corruptions": CORRUPTIONS[:1]}
+    return evaluated(written, changed, exchanges=2)
 
 
 @pytest.mark.slow
@@ -115,9 +114,7 @@ def test_the_json_holds_every_figure(whole: Robustness) -> None:
 
 
 def test_intervals_stand_beside_every_figure(written: Path) -> None:
-    study = read_robustness_study(written / "study.toml")
-    small = replace(study, models=study.models[:1], corruptions=("occlusion",), severities=(5,))
-    found = evaluate_study(small, LocalEngine(1), resamples=4)
+    found = evaluated(written, {"corruptions": ("occlusion",), "severities": (5,)}, resamples=4)
     made = found.to_dict()["bootstrap"]
     assert made == {"resamples": 4, "seed": 0, "confidence": 0.95, "method": "centred"}
     for cell in found.profiles[0].to_dict()["cells"]:
@@ -202,24 +199,14 @@ def test_gaps_are_named_and_marked(folder: Path) -> None:
     damaged.write_bytes(b"")
     found = evaluated(folder)
     told = found.to_dict()
-    assert told["missing"] == [
-        {
-            "model": "A",
-            "corruption": "occlusion",
-            "severity": 5,
-            "file": str(folder / "A" / "occlusion_5.npz"),
-        },
-        {
-            "model": "B",
-            "corruption": None,
-            "severity": 0,
-            "file": str(folder / "B" / "clean.npz"),
-        },
+    assert [list(run.values()) for run in told["missing"]] == [
+        ["A", "occlusion", 5, str(folder / "A" / "occlusion_5.npz")],
+        ["B", None, 0, str(folder / "B" / "clean.npz")],
     ]
-    assert [(each["model"], each["corruption"]) for each in told["failed"]] == [
-        ("B", "motion_blur")
-    ]
-    assert "the file is empty" in told["failed"][0]["error"]
+    assert list(told["missing"][0]) == ["model", "corruption", "severity", "file"]
+    (failed,) = told["failed"]
+    assert (failed["model"], failed["corruption"]) == ("B", "motion_blur")
+    assert "the file is empty" in failed["error"]
     notes = "\n".join([*found.gaps, *found.notes])
     assert "A: 1 of 7 files are missing: Occlusion 5; the first is " in notes
     assert "B: without predictions on clean pictures CRI, drops and the growth of" in notes
@@ -240,36 +227,22 @@ def test_gaps_are_named_and_marked(folder: Path) -> None:
 def test_the_first_detector_may_lack_all_files(folder: Path) -> None:
     for path in (folder / "A").iterdir():
         path.unlink()
-    study = read_robustness_study(folder / "study.toml")
-    found = evaluate_study(replace(study, corruptions=("occlusion",)), LocalEngine(1))
+    found = evaluated(folder, {"corruptions": ("occlusion",)})
     assert [model["clean"] is None for model in found.to_dict()["models"]] == [True, False]
     assert summary(found.profiles).startswith("B keeps ")
 
 
-def test_one_severity_has_no_cri(folder: Path) -> None:
-    path = folder / "study.toml"
-    path.write_text(path.read_text().replace("severities = [1, 5]", "severities = [5]"))
-    found = evaluated(folder)
-    assert [table.key for table in found.comparison().tables] == [
-        *("robustness", "corruptions"),
-        "groups",
-    ]
+def test_one_severity_has_no_cri_and_any_score_of_the_report_is_a_metric(written: Path) -> None:
+    few = {"corruptions": ("occlusion",), "severities": (5,)}
+    found = evaluated(written, few, metric="pairs.recall")
+    tables = found.comparison().tables
+    assert [table.key for table in tables] == ["robustness", "corruptions", "groups"]
+    assert [column.title for column in tables[0].columns] == ["pairs.recall", "MRI", "CRI"]
     assert found.to_dict()["models"][0]["indices"]["all"]["cri"] is None
-
-
-def test_any_score_of_the_report_is_a_metric(written: Path) -> None:
-    study = read_robustness_study(written / "study.toml")
-    small = replace(study, corruptions=("occlusion",))
-    found = evaluate_study(small, LocalEngine(1), metric="pairs.recall")
     profile = found.profiles[0]
     assert profile.clean == profile.results[CLEAN]["pairs"]["recall"]
-    told = found.comparison().tables[0]
-    assert [column.title for column in told.columns] == ["pairs.recall", "MRI", "CRI"]
-
-
-def test_an_unknown_metric_is_refused(written: Path) -> None:
     with pytest.raises(InputError, match=r"`metric` mAP: is no score of the report"):
-        evaluated(written, metric="mAP")
+        evaluated(written, few, metric="mAP")
 
 
 def test_on_v_coco_the_paper_takes_scenario_2(tmp_path: Path) -> None:
@@ -294,51 +267,42 @@ def test_on_v_coco_the_paper_takes_scenario_2(tmp_path: Path) -> None:
     assert found.profiles[0].clean is not None
 
 
+def softly(written: Path, folder: Path, metric: str | None, **changed: Any) -> Robustness:
+    tables = folder / "verb_scores.csv", folder / "object_scores.csv"
+    tables[0].write_text("a,b,score\nride,sit_on,0.5\n")
+    tables[1].write_text("a,b,score\nbicycle,motorcycle,0.5\n")
+    return evaluated(written, {"similarity": tables, **changed}, metric=metric)
+
+
 @pytest.fixture(scope="module")
 def soft(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Robustness:
     return softly(written, tmp_path_factory.mktemp("tables"), "soft_map")
 
 
-def softly(written: Path, folder: Path, metric: str | None) -> Robustness:
-    tables = folder / "verb_scores.csv", folder / "object_scores.csv"
-    tables[0].write_text("a,b,score\nride,sit_on,0.5\n")
-    tables[1].write_text("a,b,score\nbicycle,motorcycle,0.5\n")
-    study = replace(read_robustness_study(written / "study.toml"), similarity=tables)
-    return evaluate_study(study, LocalEngine(1), metric=metric)
-
-
 def test_tables_of_soft_map_name_similarity_and_measure(soft: Robustness) -> None:
     tables = {table.key: table for table in soft.comparison().tables}
-    overall = tables["robustness"]
+    overall = tables.pop("robustness")
     assert [column.title for column in overall.columns] == ["Soft mAP", "MRI", "CRI"]
     assert overall.caption.startswith("Scores: Soft mAP, classes of protocol hico-det-520, %.")
-    assert MEASURE in overall.caption
-    assert "soft AP: area under the envelope" in overall.caption
-    assert SIMILARITY in overall.caption
-    for key in ("corruptions", "corruptions_cri", "groups", "severities"):
-        assert tables[key].caption.startswith(
+    for words in (MEASURE, "soft AP: area under the envelope", SIMILARITY):
+        assert words in overall.caption
+    for table in tables.values():
+        assert table.caption.startswith(
             "Soft mAP by verb_scores (verb_scores.csv) and object_scores (object_scores.csv), "
             "classes of protocol hico-det-520, over "
         )
+    for write in (to_text, to_latex):
+        text = " ".join(write(soft.comparison()).replace("\\_", "_").split())
+        assert SIMILARITY in text
+        assert "Measure: sigma = 0.5 S_v + 0.5 S_o; IoU" in text
+        assert "soft_map" not in text
 
 
-@pytest.mark.parametrize("write", [to_text, to_latex])
-def test_text_and_latex_say_it(soft: Robustness, write) -> None:
-    text = " ".join(write(soft.comparison()).replace("\\_", "_").split())
-    assert SIMILARITY in text
-    assert "Measure: sigma = 0.5 S_v + 0.5 S_o; IoU" in text
-    assert "soft_map" not in text
-
-
-def test_the_json_holds_measure_and_tables(soft: Robustness) -> None:
+def test_json_and_figures_of_soft_map_say_it_too(soft: Robustness) -> None:
     told = json.loads(json.dumps(soft.to_dict()))
     assert told["metric_title"] == "Soft mAP, classes of protocol hico-det-520"
     assert told["measure"]["soft_ap"] == "area under the envelope"
     assert told["similarity"]["verbs"]["source"] == "verb_scores.csv"
-
-
-def test_figures_of_soft_scores_say_it_too(soft: Robustness) -> None:
-    told = soft.to_dict()
     for name in ("robustness_drops", "robustness_groups", "robustness_severities"):
         kind = ROBUSTNESS_FIGURES[name]
         figure = figure_of(kind, models_of(kind, told), SINGLE_COLUMN)
@@ -347,14 +311,14 @@ def test_figures_of_soft_scores_say_it_too(soft: Robustness) -> None:
         assert "Score: Soft mAP, classes of protocol hico-det-520" in text
 
 
-def test_mf1_has_a_name(written: Path, tmp_path: Path) -> None:
-    table = softly(written, tmp_path, "mf1").comparison().tables[0]
+def test_mf1_has_a_name_and_other_scores_do_not_speak_of_similarity(
+    written: Path, tmp_path: Path
+) -> None:
+    few = {"corruptions": ("occlusion",), "severities": (5,)}
+    table = softly(written, tmp_path, "mf1", **few).comparison().tables[0]
     assert [column.title for column in table.columns] == ["mF1", "MRI", "CRI"]
     assert SIMILARITY in table.caption
-
-
-def test_other_scores_do_not_speak_of_similarity(written: Path, tmp_path: Path) -> None:
-    found = softly(written, tmp_path, None)
+    found = softly(written, tmp_path, None, **few)
     assert not any("Similarity" in table.caption for table in found.comparison().tables)
     assert not {"measure", "similarity"} & found.to_dict().keys()
     result = next(iter(found.profiles[0].results.values()))
