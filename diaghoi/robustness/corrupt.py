@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import json
 import os
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -111,23 +110,19 @@ def corrupt_folder(
     # Other programs could mistake the unfinished files of killed runs for pictures.
     remove_leftovers(path for folder in folders for path in folder.rglob(".*"))
     tasks = [Task(name, _corrupt_picture, (images, out, conditions, seed, name)) for name in names]
-    counts: Counter[str] = Counter()
-    damaged: dict[str, str] = {}
+    outcomes: dict[str, tuple[int, int, str]] = {}
     with LocalEngine(min(workers, len(names))) as engine:
         for name, outcome in engine.run(tasks):
             if isinstance(outcome, Failure):
                 raise InputError(f"{images / name}: {outcome.message}")
-            written, kept, problem = outcome
-            counts.update(written=written, kept=kept)
-            if problem:
-                damaged[name] = problem
+            outcomes[name] = outcome
             if progress is not None:
                 progress(1)
     return CorruptedFolder(
         pictures=len(names),
-        written=counts["written"],
-        kept=counts["kept"],
-        damaged=dict(sorted(damaged.items())),
+        written=sum(written for written, _, _ in outcomes.values()),
+        kept=sum(kept for _, kept, _ in outcomes.values()),
+        damaged={name: outcomes[name][2] for name in names if outcomes[name][2]},
         notes=notes,
     )
 
