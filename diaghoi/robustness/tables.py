@@ -194,7 +194,7 @@ def _index(
 
     unit: Unit = UNITS.get(which, "points")
     # Growth has no better direction: where mAP collapses, no error costs much.
-    better: Better = "higher" if which in UNITS else None
+    better: Better | None = "higher" if which in UNITS else None
     return Column(key=key, title=title, unit=unit, better=better, group=group), cell
 
 
