@@ -128,8 +128,8 @@ def robustness(choices: RobustnessOptions) -> None:
     """Evaluate detectors on corrupted pictures: MRI, CRI, and which errors grow."""
     from diaghoi.robustness.evaluation import evaluate_study
     from diaghoi.robustness.study import read_robustness_study
+    from diaghoi.robustness.sweep import Store
     from diaghoi.robustness.tables import check_names, sentences, worst
-    from diaghoi.robustness.work import Asked, Store
 
     choices.check_settings()
     # What is given on the command line takes the place of what the study says.
@@ -149,14 +149,15 @@ def robustness(choices: RobustnessOptions) -> None:
     described, located = _located(described)
     choices.check_files(described)
     sure = choices.sure
-    asked = Asked(resamples=sure.bootstrap, confidence=sure.confidence, seed=sure.seed)
     with progress(choices.quiet) as bar:
         with choices.engines.started(bar) as engine:
             found = evaluate_study(
                 described,
                 engine,
                 metric=choices.metric,
-                asked=asked,
+                resamples=sure.bootstrap,
+                confidence=sure.confidence,
+                seed=sure.seed,
                 exchanges=choices.resamples if choices.significance else None,
                 block=choices.block,
                 store=Store(choices.cache),

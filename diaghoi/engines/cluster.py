@@ -28,6 +28,9 @@ PATIENCE = 30  # seconds until a scheduler that does not answer is given up
 SETTINGS = {
     # Dask gives up at the loss after these.
     "distributed.scheduler.allowed-failures": MOST_LOSSES - 1,
+    # A cluster of this machine gives up workers that are not back by then, and with the last of
+    # them all work would wait for ever; on a busy machine they take half a minute.
+    "distributed.deploy.lost-worker-timeout": "1h",
     # Dask watches its processes many times a second, which takes an eighth of a processor while
     # they work on something else. These intervals are four times cheaper.
     "distributed.worker.profile.enabled": False,
@@ -118,7 +121,8 @@ class DaskEngine:
                 *(futures[need] for need in task.needs),
                 key=f"diaghoi-{mark}-{task.key}",
             )
-        key_of = {futures[task.key].key: task.key for task in tasks if task.wanted}
+        needed = {need for task in tasks for need in task.needs}
+        key_of = {futures[task.key].key: task.key for task in tasks if task.key not in needed}
         queue = self._library.as_completed([futures[key] for key in key_of.values()])
         del futures  # or the workers kept all blocks
         for future in queue:

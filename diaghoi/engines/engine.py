@@ -25,12 +25,12 @@ MOST_LOSSES = 3
 CONTEXT = multiprocessing.get_context("spawn")
 LOST = (
     f"the worker was lost {MOST_LOSSES} times while it worked on this file (ended, or out of "
-    "memory); give it less with --block, or more memory"
+    "memory); give fewer --workers, a smaller --block or more memory"
 )
 
 
 class Task(NamedTuple):
-    """A piece of work.
+    """A piece of work; its outcome is given back unless other tasks need it.
 
     Parameters
     ----------
@@ -42,15 +42,12 @@ class Task(NamedTuple):
         Plain values.
     needs : tuple of str
         Tasks whose outcomes follow the arguments.
-    wanted : bool
-        Whether the outcome is given back, or needed by other tasks alone.
     """
 
     key: str
     function: Callable[..., Any]
     arguments: tuple[Any, ...]
     needs: tuple[str, ...] = ()
-    wanted: bool = True
 
 
 @dataclass(frozen=True)
@@ -68,7 +65,7 @@ class Engine(AbstractContextManager["Engine"], Protocol):
         """Number of workers, as far as it is known."""
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
-        """Do some work; give the key and outcome of each wanted task as it is finished.
+        """Do some work; give key and outcome of each task that no other needs as it is finished.
 
         The outcome is a :class:`Failure` where the input of the task, or one that it needs, cannot
         be used, or where its workers are lost again and again.
@@ -126,29 +123,29 @@ class LocalEngine:
         kept: dict[str, Any] = {}
         while ready or self._working or waiting:
             for task, outcome in self._outcomes(ready, kept, losses):
-                if uses[task.key]:
-                    kept[task.key] = outcome
                 for need in task.needs:
                     uses[need] -= 1
                     if not uses[need]:
                         del kept[need]
+                if not uses[task.key]:
+                    yield task.key, outcome
+                    continue
+                kept[task.key] = outcome
                 # Finishing what is begun frees the outcomes that it needs.
                 ready.extendleft(later for later in waiting if kept.keys() >= set(later.needs))
                 waiting = [later for later in waiting if not kept.keys() >= set(later.needs)]
-                if task.wanted:
-                    yield task.key, outcome
 
     def _outcomes(
         self, ready: deque[Task], kept: dict[str, Any], losses: Counter[str]
     ) -> Iterator[tuple[Task, Any]]:
         """Give work to the workers that are idle, and wait for the next outcomes."""
-        if self.workers == 1:
-            task = ready.popleft()
-            yield task, guarded(task.function, task.arguments, *_needed(task, kept))
-            return
         while ready and len(self._working) < self.workers:
             task = ready.popleft()
-            future, executor = self._start(task, _needed(task, kept))
+            call = (task.function, task.arguments, *(kept[need] for need in task.needs))
+            if self.workers == 1:
+                yield task, guarded(*call)
+                return
+            future, executor = self._start(*call)
             self._working[future] = task, executor
         done, _ = wait(self._working, return_when=FIRST_COMPLETED)
         for future in done:
@@ -166,41 +163,31 @@ class LocalEngine:
                 self._idle.append(executor)
             yield task, outcome
 
-    def _start(self, task: Task, needed: list[Any]) -> tuple[Future[Any], ProcessPoolExecutor]:
-        """Give a task to an idle worker that still lives, or to a new one."""
-        call = (guarded, task.function, task.arguments, *needed)
+    def _start(self, *call: Any) -> tuple[Future[Any], ProcessPoolExecutor]:
+        """Give a guarded call to an idle worker that still lives, or to a new one."""
         while self._idle:
             executor = self._idle.pop()
             try:
-                return executor.submit(*call), executor
+                return executor.submit(guarded, *call), executor
             except BrokenProcessPool:
                 executor.shutdown(wait=False)
         executor = ProcessPoolExecutor(
             1, mp_context=CONTEXT, initializer=_share, initargs=(self.workers,)
         )
         if not self._started:
-            _check_start(executor)
+            try:
+                executor.submit(guarded, int, ()).result()
+            except BrokenProcessPool:  # which no file is to blame for
+                executor.shutdown(wait=False)
+                raise InputError(
+                    "the worker processes do not start; a script that calls this needs "
+                    "\"if __name__ == '__main__':\" around the call, or give one worker"
+                ) from None
             self._started = True
-        return executor.submit(*call), executor
-
-
-def _needed(task: Task, kept: dict[str, Any]) -> list[Any]:
-    return [kept[need] for need in task.needs]
+        return executor.submit(guarded, *call), executor
 
 
 def _share(workers: int) -> None:
     """Let a worker use its share of the cores."""
     os.environ |= share(workers)
     keep_freed_memory()
-
-
-def _check_start(executor: ProcessPoolExecutor) -> None:
-    """Refuse to go on where workers end as they start, which no file is to blame for."""
-    try:
-        executor.submit(guarded, int, ()).result()
-    except BrokenProcessPool:
-        executor.shutdown(wait=False)
-        raise InputError(
-            "the worker processes do not start; a script that calls this needs "
-            "\"if __name__ == '__main__':\" around the call, or give one worker"
-        ) from None

@@ -9,20 +9,18 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from concurrent.futures import ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from functools import partial
 from importlib.metadata import PackageNotFoundError, version
-from multiprocessing import get_context
 from pathlib import Path
 from stat import S_ISREG
 from typing import Any
 
 from diaghoi._version import __version__
-from diaghoi.data.files import ordinary
+from diaghoi.data.memory import cores
+from diaghoi.diagnosis.inputs import read_object
+from diaghoi.engines.engine import Failure, LocalEngine, Task
 from diaghoi.exceptions import InputError
 from diaghoi.formats.output import remove_leftovers, replacing
 from diaghoi.formats.pictures import SUFFIXES, read_picture, write_picture
@@ -34,7 +32,7 @@ from diaghoi.robustness.corruptions import (
     generator,
     strengths_digest,
 )
-from diaghoi.robustness.pixels import opencv
+from diaghoi.robustness.effects import opencv
 
 RECORD = "corruptions.json"
 LIBRARIES = ("numpy", "opencv-python-headless", "opencv-python", "pillow")
@@ -44,16 +42,9 @@ LIBRARIES = ("numpy", "opencv-python-headless", "opencv-python", "pillow")
 class CorruptedFolder:
     """Counts and problems of a run over a folder.
 
-    Parameters
-    ----------
-    pictures : int
-        Found in the folder.
-    written, kept : int
-        Corrupted pictures made by this run, and by an earlier one.
-    damaged : dict of str
-        Problem of each picture that could not be read, by its name.
-    notes : tuple of str
-        What readers should know about the result.
+    There are ``pictures`` in the folder; corrupted ones were ``written`` by this run and ``kept``
+    of an earlier one. ``damaged`` has the problem of each picture that could not be read, and
+    ``notes`` what readers should know about the result.
     """
 
     pictures: int
@@ -97,11 +88,6 @@ def corrupt_folder(
     progress : callable, optional
         Called with the number of pictures finished since the last call.
 
-    Returns
-    -------
-    CorruptedFolder
-        Counts, and pictures that could not be read.
-
     Raises
     ------
     InputError
@@ -123,17 +109,21 @@ def corrupt_folder(
     notes = _claim(out, seed, folders)
     # Other programs could mistake the unfinished files of killed runs for pictures.
     remove_leftovers(path for folder in folders for path in folder.rglob(".*"))
-    written, kept = 0, 0
-    damaged: dict[str, str] = {}
-    work = partial(_corrupt_picture, images, out, conditions, seed)
-    for name, (new, old, problem) in zip(names, _outcomes(work, names, workers), strict=True):
-        written, kept = written + new, kept + old
-        if problem:
-            damaged[name] = problem
-        if progress is not None:
-            progress(1)
+    tasks = [Task(name, _corrupt_picture, (images, out, conditions, seed, name)) for name in names]
+    outcomes: dict[str, tuple[int, int, str]] = {}
+    with LocalEngine(min(workers, len(names))) as engine:
+        for name, outcome in engine.run(tasks):
+            if isinstance(outcome, Failure):
+                raise InputError(f"{images / name}: {outcome.message}")
+            outcomes[name] = outcome
+            if progress is not None:
+                progress(1)
     return CorruptedFolder(
-        pictures=len(names), written=written, kept=kept, damaged=damaged, notes=notes
+        pictures=len(names),
+        written=sum(written for written, _, _ in outcomes.values()),
+        kept=sum(kept for _, kept, _ in outcomes.values()),
+        damaged={name: outcomes[name][2] for name in names if outcomes[name][2]},
+        notes=notes,
     )
 
 
@@ -171,94 +161,50 @@ def _check_apart(images: Path, out: Path, folders: Sequence[Path]) -> None:
 def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
     """Record how pictures are made, or check the record; return notes on harmless differences."""
     file = out / RECORD
-    record = {
+    record: dict[str, Any] = {
         "seed": seed,
         "strengths": strengths_digest(),
         "diaghoi": __version__,
-        "libraries": _libraries(),
+        "libraries": {},
     }
-    if file.is_file():
-        return _compared(file, record)
-    for folder in folders:
-        if folder.exists():
-            raise InputError(
-                f"{folder}: exists, and {file} does not say how it was made; give another folder"
-            )
-    try:
-        out.mkdir(parents=True, exist_ok=True)
-    except OSError as error:
-        raise InputError(f"{out}: cannot be made: {error.strerror}; give another folder") from error
-    with replacing(file) as temporary:
-        temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
-    return ()
-
-
-def _compared(file: Path, record: dict[str, Any]) -> tuple[str, ...]:
-    try:
-        before = json.loads(ordinary(file).read_text(encoding="utf-8"))
-    except (ValueError, OSError) as error:
-        raise InputError(
-            f"{file}: cannot be read ({error}); remove it together with the pictures beside it"
-        ) from None
-    if not (isinstance(before, dict) and {"seed", "strengths"} <= before.keys()):
-        raise InputError(f"{file}: is not a record of corrupted pictures; give another folder")
-    if before["seed"] != record["seed"]:
-        raise InputError(
-            f"{file.parent}: was made with seed {before['seed']}; give --seed "
-            f"{before['seed']}, or another folder"
-        )
-    if before["strengths"] != record["strengths"]:
-        raise InputError(
-            f"{file.parent}: was made with other strengths, by version {before.get('diaghoi')}; "
-            "give another folder"
-        )
-    if before.get("libraries") == record["libraries"]:
-        return ()
-    begun, now = (_listed(each.get("libraries")) for each in (before, record))
-    return (
-        f"{file.parent} was begun with {begun}, and goes on with {now}: pictures made from now on "
-        "can differ a little",
-    )
-
-
-def _libraries() -> dict[str, str]:
-    versions = {}
     for name in LIBRARIES:
         with suppress(PackageNotFoundError):  # only one of the two builds of OpenCV is installed
-            versions[name] = version(name)
-    return versions
-
-
-def _listed(libraries: Any) -> str:
-    if not isinstance(libraries, dict):
-        return "unknown libraries"
-    return ", ".join(f"{name} {number}" for name, number in libraries.items())
-
-
-def _outcomes(
-    work: Callable[[str], tuple[int, int, str]], names: Sequence[str], workers: int
-) -> Iterator[tuple[int, int, str]]:
-    """Yield the outcome of each picture in order, computed by several processes."""
-    if min(workers, len(names)) == 1:
-        yield from map(work, names)
-        return
-    # Spawned, not forked: forked processes could inherit locks held by threads of OpenCV.
-    pool = ProcessPoolExecutor(
-        min(workers, len(names)), mp_context=get_context("spawn"), initializer=_use_one_thread
-    )
-    try:
-        yield from pool.map(work, names)
-    except BrokenProcessPool:
+            record["libraries"][name] = version(name)
+    if not file.is_file():
+        for folder in folders:
+            if folder.exists():
+                raise InputError(
+                    f"{folder}: exists, and {file} does not say how it was made; give another "
+                    "folder"
+                )
+        try:
+            out.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise InputError(
+                f"{out}: cannot be made: {error.strerror}; give another folder"
+            ) from error
+        with replacing(file) as temporary:
+            temporary.write_text(json.dumps(record, indent=2) + "\n", encoding="utf-8")
+        return ()
+    before = read_object(file)
+    if not {"seed", "strengths"} <= before.keys():
         raise InputError(
-            "a worker process was ended from outside, perhaps for want of memory; run it again "
-            "with fewer workers: what is finished is kept"
-        ) from None
-    finally:
-        pool.shutdown(cancel_futures=True)
-
-
-def _use_one_thread() -> None:
-    opencv().setNumThreads(1)
+            f"{file}: is no record of corrupted pictures; remove it together with the pictures "
+            "beside it, or give another folder"
+        )
+    for key in ("seed", "strengths"):
+        if before[key] != record[key]:
+            raise InputError(
+                f"{out}: was made with {key} {before[key]!r:.60}, not {record[key]!r}; give the "
+                "same, or another folder"
+            )
+    begun, now = (json.dumps(each.get("libraries")).replace('"', "") for each in (before, record))
+    if begun == now:
+        return ()
+    return (
+        f"{out} was begun with {begun}, and goes on with {now}: pictures made from now on can "
+        "differ a little",
+    )
 
 
 def _corrupt_picture(
@@ -271,6 +217,7 @@ def _corrupt_picture(
     kept = len(targets) - len(missing)
     if not missing:
         return 0, kept, ""
+    opencv().setNumThreads(cores())  # the share of this process
     try:
         picture = read_picture(source)
     except InputError as error:

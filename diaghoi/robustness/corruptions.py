@@ -23,8 +23,8 @@ import numpy as np
 
 from diaghoi.data.arrays import Array, seeded
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.robustness import camera, scenery
-from diaghoi.robustness.pixels import Image
+from diaghoi.robustness import effects
+from diaghoi.robustness.effects import Image
 
 SEVERITIES = (1, 2, 3, 4, 5)
 # Shorter side, in pixels, of the pictures for which the lengths in the table are meant.
@@ -44,17 +44,10 @@ class CorruptionGroup(NamedTuple):
 class Corruption(NamedTuple):
     """One way to corrupt pictures.
 
-    Parameters
-    ----------
-    group : str
-        Name of its :class:`CorruptionGroup`.
-    abbreviation : str
-        Of the paper, such as ``MB``.
-    label : str
-        For tables and figures.
-    function : callable
-        Takes a (H, W, C) uint8 array with one or three channels, a generator, and the strengths of
-        a severity as keywords; returns an array of the same shape, or of three channels.
+    It has the name of its group, the abbreviation of the paper, a label for tables and figures, and
+    a function (:mod:`diaghoi.robustness.effects`) that takes a (H, W, C) uint8 array, a generator
+    and the strengths of a severity as keywords, and returns an array of the same shape, or of three
+    channels.
     """
 
     group: str
@@ -81,26 +74,26 @@ GROUPS = {
 CORRUPTIONS = {
     corruption.name: corruption
     for corruption in (
-        Corruption("optical", "MB", "Motion blur", camera.motion_blur),
-        Corruption("optical", "DB", "Defocus blur", camera.defocus_blur),
-        Corruption("optical", "GauB", "Gaussian blur", camera.gaussian_blur),
-        Corruption("optical", "GB", "Glass blur", camera.glass_blur),
-        Corruption("sensor", "GauN", "Gaussian noise", camera.gaussian_noise),
-        Corruption("sensor", "ShN", "Shot noise", camera.shot_noise),
-        Corruption("sensor", "S&P", "Salt-and-pepper noise", camera.salt_and_pepper_noise),
-        Corruption("sensor", "JPEG", "JPEG artifacts", camera.jpeg_artifacts),
-        Corruption("sensor", "SN", "Speckle noise", camera.speckle_noise),
-        Corruption("sensor", "PL", "Packet loss", camera.packet_loss),
-        Corruption("environment", "EXP", "Exposure", scenery.exposure),
-        Corruption("environment", "RE", "Rainbow effect", scenery.rainbow_effect),
-        Corruption("environment", "OCC", "Occlusion", scenery.occlusion),
-        Corruption("environment", "VE", "Vignette effect", scenery.vignette_effect),
-        Corruption("geometry", "MP", "Moiré pattern", scenery.moire_pattern),
-        Corruption("geometry", "SC", "Screen crack", scenery.screen_crack),
-        Corruption("geometry", "ET", "Elastic transform", scenery.elastic_transform),
-        Corruption("geometry", "PD", "Perspective distortion", scenery.perspective_distortion),
-        Corruption("geometry", "PIX", "Pixelation", scenery.pixelation),
-        Corruption("geometry", "ZB", "Zoom blur", scenery.zoom_blur),
+        Corruption("optical", "MB", "Motion blur", effects.motion_blur),
+        Corruption("optical", "DB", "Defocus blur", effects.defocus_blur),
+        Corruption("optical", "GauB", "Gaussian blur", effects.gaussian_blur),
+        Corruption("optical", "GB", "Glass blur", effects.glass_blur),
+        Corruption("sensor", "GauN", "Gaussian noise", effects.gaussian_noise),
+        Corruption("sensor", "ShN", "Shot noise", effects.shot_noise),
+        Corruption("sensor", "S&P", "Salt-and-pepper noise", effects.salt_and_pepper_noise),
+        Corruption("sensor", "JPEG", "JPEG artifacts", effects.jpeg_artifacts),
+        Corruption("sensor", "SN", "Speckle noise", effects.speckle_noise),
+        Corruption("sensor", "PL", "Packet loss", effects.packet_loss),
+        Corruption("environment", "EXP", "Exposure", effects.exposure),
+        Corruption("environment", "RE", "Rainbow effect", effects.rainbow_effect),
+        Corruption("environment", "OCC", "Occlusion", effects.occlusion),
+        Corruption("environment", "VE", "Vignette effect", effects.vignette_effect),
+        Corruption("geometry", "MP", "Moiré pattern", effects.moire_pattern),
+        Corruption("geometry", "SC", "Screen crack", effects.screen_crack),
+        Corruption("geometry", "ET", "Elastic transform", effects.elastic_transform),
+        Corruption("geometry", "PD", "Perspective distortion", effects.perspective_distortion),
+        Corruption("geometry", "PIX", "Pixelation", effects.pixelation),
+        Corruption("geometry", "ZB", "Zoom blur", effects.zoom_blur),
     )
 }
 
@@ -108,15 +101,8 @@ CORRUPTIONS = {
 def find(names: Iterable[str]) -> tuple[Corruption, ...]:
     """Find corruptions by name, abbreviation, or the name or abbreviation of their group.
 
-    Parameters
-    ----------
-    names : iterable of str
-        Case does not matter, and hyphens and spaces are as good as underscores.
-
-    Returns
-    -------
-    tuple of Corruption
-        Each once, in the order of :data:`CORRUPTIONS`.
+    Case does not matter, and hyphens and spaces are as good as underscores. Each is returned once,
+    in the order of :data:`CORRUPTIONS`.
 
     Raises
     ------
@@ -143,7 +129,7 @@ def find(names: Iterable[str]) -> tuple[Corruption, ...]:
 def corrupt(
     image: Image, corruption: str, severity: int, *, rng: np.random.Generator | None = None
 ) -> Image:
-    """Corrupt a picture.
+    """Corrupt a picture; boxes are not moved with it.
 
     Parameters
     ----------
@@ -160,8 +146,7 @@ def corrupt(
     Returns
     -------
     array
-        Of the shape and type of ``image``. Boxes are not moved: the benchmark evaluates geometric
-        distortions with the annotations of the clean picture.
+        Of the shape and type of ``image``.
 
     Raises
     ------
@@ -193,18 +178,10 @@ def corrupt(
 def generator(seed: int, picture: str, corruption: str) -> np.random.Generator:
     """Return the random generator of a corruption of a picture.
 
-    Its state is a hash of the three parameters, so that neither the order nor the number of workers
-    matters. The severities share their draws: motion blur has the same direction at all severities,
-    and the rectangles of severity 2 lie where those of severity 1 lie. Only the strength differs.
-
-    Parameters
-    ----------
-    seed : int
-        Of the whole run.
-    picture : str
-        Name of the file, without folders.
-    corruption : str
-        Its name.
+    Its state is a hash of the seed of the run and of the names of the file, without folders, and of
+    the corruption, so that neither the order nor the number of workers matters. The severities
+    share their draws, and only the strength differs: the rectangles of severity 2 lie where those
+    of severity 1 lie.
     """
     return seeded(seed, picture, corruption)
 

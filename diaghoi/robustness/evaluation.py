@@ -13,7 +13,6 @@ from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.results import Result, notes_of, text
 from diaghoi.engines.engine import Engine
 from diaghoi.exceptions import some_of
-from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
 from diaghoi.robustness.profile import DEFAULTS, SOFT, Profile, check_metric, metric_title
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
@@ -38,16 +37,11 @@ class Robustness:
         What they are scored by: a path in the JSON of a report.
     profiles : tuple of Profile
         One a detector, in the order of the study.
-    missing : tuple of (Run, str)
-        Runs of which a file is missing, and which.
-    failed : tuple of (Run, str)
-        Runs whose file cannot be used, and why.
-    caveats : tuple of str
-        What keeps the numbers from being comparable.
-    gaps : tuple of str
-        What is missing, and which numbers it leaves undefined.
-    notes : tuple of str
-        What else a reader has to know.
+    missing, failed : tuple of (Run, str)
+        Runs of which a file is missing, and which; runs whose file cannot be used, and why.
+    caveats, gaps, notes : tuple of str
+        What keeps the numbers from being comparable; what is missing, and which numbers it leaves
+        undefined; what else a reader has to know.
     """
 
     metric: str
@@ -59,15 +53,7 @@ class Robustness:
     notes: tuple[str, ...]
 
     def comparison(self, *, errors: bool = False, overview: bool = False) -> Comparison:
-        """Lay the tables out, for the writers of :mod:`diaghoi.report`.
-
-        Parameters
-        ----------
-        errors : bool
-            With a table for each error: by how much each corruption makes it cost more.
-        overview : bool
-            With one table for the first screen in place of the others.
-        """
+        """Lay out the tables of :func:`diaghoi.robustness.tables.robustness_tables`."""
         results = _labelled(self.profiles)
         return Comparison(
             dataset=text(results[0], "dataset"),
@@ -88,7 +74,7 @@ class Robustness:
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` and ``images`` as of a comparison;
             ``metric`` and ``metric_title`` (in words), and in ``scale`` how CRI is taken;
-            ``bootstrap``, how intervals were made, where they were asked for;
+            ``bootstrap``, how intervals were made, where there are some;
             ``measure`` and ``similarity``, as of a semantic evaluation, of soft mAP and mF1;
             ``corruptions`` and ``severities`` of the study, and in ``scope`` whether these are
             all of the paper (``complete``), and both in words; ``models``, each with
@@ -100,7 +86,7 @@ class Robustness:
             - ``drops``: by corruption, the share of the clean score that it costs;
             - ``growth``: by error and corruption, the mean increase of ΔmAP;
             - ``cells``: for each condition, clean pictures first, score, mAP, ΔmAP and share of
-              each error, and ``intervals`` and ``tests`` where they were asked for;
+              each error, and ``intervals`` and ``tests`` where there are some;
             - ``sentences``: by corruption;
 
             ``missing`` and ``failed`` files, ``tables`` as of a comparison, ``caveats`` and
@@ -111,6 +97,8 @@ class Robustness:
         made = {key: result[key] for key in ("measure", "similarity") if self.metric in SOFT}
         if "bootstrap" in result:
             made["bootstrap"] = {key: result["bootstrap"][key] for key in INTERVALS}
+        scope = first.scope._asdict()
+        del scope["title"]
         return {
             "diaghoi": __version__,
             **{key: compared[key] for key in ("dataset", "protocol", "images")},
@@ -128,10 +116,12 @@ class Robustness:
                 for name in first.corruptions
             ],
             "severities": list(first.severities),
-            "scope": first.scope.to_dict(),
-            "models": [_model(profile) for profile in self.profiles],
-            "missing": [_named(run) | {"file": file} for run, file in self.missing],
-            "failed": [_named(run) | {"error": why} for run, why in self.failed],
+            "scope": scope,
+            "models": [
+                {**profile.to_dict(), "sentences": sentences(profile)} for profile in self.profiles
+            ],
+            "missing": [run.to_dict() | {"file": file} for run, file in self.missing],
+            "failed": [run.to_dict() | {"error": why} for run, why in self.failed],
             **{key: compared[key] for key in ("tables", "caveats", "notes")},
         }
 
@@ -151,7 +141,7 @@ def evaluate_study(
         Any score of the report, by its path in the JSON; by default that of the RoHOI paper: the
         official mAP on HICO-DET, role AP of scenario 2 on V-COCO.
     **choices
-        As of :func:`diaghoi.robustness.sweep.sweep`.
+        Of :func:`diaghoi.robustness.sweep.sweep`.
 
     Raises
     ------
@@ -206,21 +196,21 @@ def _labelled(profiles: Sequence[Profile]) -> list[Result]:
 
 def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> tuple[str, ...]:
     """Name what is not there."""
-    notes = []
+    gaps = []
     for model in study.models:
-        runs = [(run, file) for run, file in outcomes.missing if run.label == model.label]
-        if runs:
-            titles = [run.condition.title for run, _ in runs]
-            notes.append(
-                f"{model.label}: {len(runs)} of {len(study.conditions)} files are missing: "
-                f"{some_of(titles)}; the first is {runs[0][1]}"
+        missing = [(run, file) for run, file in outcomes.missing if run.label == model.label]
+        if missing:
+            titles = [run.condition.title for run, _ in missing]
+            gaps.append(
+                f"{model.label}: {len(missing)} of {len(study.conditions)} files are missing: "
+                f"{some_of(titles)}; the first is {missing[0][1]}"
             )
         if (model.label, CLEAN) not in outcomes.results:
-            notes.append(
+            gaps.append(
                 f"{model.label}: without predictions on clean pictures CRI, drops and the growth "
                 "of errors are undefined"
             )
-    return (*notes, *(f"{run.title}: left out: {why}" for run, why in outcomes.failed))
+    return (*gaps, *(f"{run.title}: left out: {why}" for run, why in outcomes.failed))
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
@@ -235,37 +225,3 @@ def _notes(results: Sequence[Result]) -> list[str]:
         else f"{note} ({len(of)} of {len(results)} runs, {of[0]} for instance)"
         for note, of in runs.items()
     ]
-
-
-def _named(run: Run) -> dict[str, Any]:
-    return {
-        "model": run.label,
-        "corruption": run.condition.corruption or None,
-        "severity": run.condition.severity,
-        "file": run.file,
-    }
-
-
-def _model(profile: Profile) -> dict[str, Any]:
-    names = profile.corruptions
-    return {
-        **profile.model.to_dict(),
-        "clean": profile.clean,
-        "indices": {
-            "all": profile.index().to_dict(),
-            "groups": {
-                group: profile.index(members).to_dict()
-                for group, members in profile.groups().items()
-            },
-            "corruptions": {name: profile.index([name]).to_dict() for name in names},
-            "severities": {
-                str(each): profile.index(severities=[each]).to_dict() for each in profile.severities
-            },
-        },
-        "drops": {name: profile.drop(name) for name in names},
-        "growth": {
-            error: {name: profile.mean_growth(name, error) for name in names} for error in ERRORS
-        },
-        "cells": profile.cells(),
-        "sentences": sentences(profile),
-    }

@@ -9,8 +9,8 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from diaghoi.comparison.results import Result, error_count, figure, text
 from diaghoi.comparison.semantic import FIGURES, similarity_tables
@@ -20,24 +20,20 @@ from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS
 from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
-from diaghoi.robustness.study import CLEAN, Condition, Scope
+from diaghoi.robustness.study import CLEAN, Condition, Scope, conditions_of, scope_of
 from diaghoi.statistics.significance import Difference
 
 # The metric of the RoHOI paper; on other data sets mAP under the protocol.
 DEFAULTS = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}
-# Sections and keys of a result whose numbers are not scores: higher is not better.
-NOT_SCORES = ("counts", "errors", "intervals", "bootstrap", "measure", "similarity")
-NOT_SCORE_KEYS = ("per_image", "delta_map", "pairs", "negatives")
-SCENARIOS = ("official.scenario_1.ap", "official.scenario_2.ap")
+# Sections of a result, and keys, whose numbers are not scores: higher is not better.
+NOT_SCORES = ("counts", "errors", "intervals", "bootstrap", "measure", "similarity", "delta_map")
+NOT_SCORE_KEYS = ("per_image", "pairs", "negatives")
 OFFICIAL = {"official.default": "Default", "official.known_object": "Known Object"}
-SHOWN = {
-    "ap": "AP",
-    "ap_without_point": "AP without point",
-    "official.scenario_1.ap": "Scenario 1",
-    "official.scenario_2.ap": "Scenario 2",
-}
+SCENARIOS = {"official.scenario_1.ap": "Scenario 1", "official.scenario_2.ap": "Scenario 2"}
 SOFT = {path: FIGURES[path] for path in ("soft_map", "mf1")}
 """Scores by tables of similarity, whatever the protocol says of AP."""
+SHOWN = {"ap": "AP", "ap_without_point": "AP without point", **SCENARIOS, **SOFT, **TITLES}
+"""Titles of scores by their paths, or by the last key of these."""
 DELTA = "oracles.{}.delta_map.full"
 """Path of the ΔmAP of an error."""
 Scores = Mapping[str, Sequence[float]]
@@ -60,17 +56,8 @@ def composite_robustness_index(scores: Scores, clean: float | None) -> float | N
     and sigma their population standard deviation over the severities. Sigma grows with the scale of
     the scores, so the index depends on it.
 
-    Parameters
-    ----------
-    scores : mapping of sequence of float
-        As for :func:`mean_robustness_index`, in percent, as in the paper.
-    clean : float or None
-        The score without corruption, in percent.
-
-    Returns
-    -------
-    float or None
-        1 if all scores equal the clean one; None without a positive clean score, or without scores.
+    All scores are in percent, as in the paper. The index is 1 if all of them equal the clean one,
+    and None without a positive clean score, or without scores.
     """
     terms = [
         statistics.mean(values) / clean / (math.log1p(statistics.pstdev(values)) + 1)
@@ -80,19 +67,12 @@ def composite_robustness_index(scores: Scores, clean: float | None) -> float | N
     return float(statistics.mean(terms)) if terms else None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Index:
+class Index(NamedTuple):
     """The indices of some conditions.
 
-    Parameters
-    ----------
-    mri : float or None
-        A fraction; None if no condition has a score.
-    cri : float or None
-        Over the corruptions with scores at several severities; None without such, and without a
-        positive clean score.
-    conditions, of : int
-        Number of conditions with a score, and number of conditions of the study.
+    MRI is a fraction, and None if no condition has a score. CRI is over the corruptions with scores
+    at several severities, and None without such, and without a positive clean score. So many
+    ``conditions`` have a score, ``of`` all of the study.
     """
 
     mri: float | None
@@ -107,21 +87,15 @@ class Index:
 
     def to_dict(self) -> dict[str, float | int | bool | None]:
         """All values as plain Python."""
-        return asdict(self) | {"partial": self.partial}
+        return self._asdict() | {"partial": self.partial}
 
 
 def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) -> Index:
     """Compute both indices over the available scores.
 
     A corruption with a single score does not enter CRI: its deviation of 0 would count as perfectly
-    stable, although nothing is known of its stability.
-
-    Parameters
-    ----------
-    scores : mapping of sequence of float or None
-        Fractions, one per severity for each corruption; None for a missing score.
-    clean : float or None
-        The score without corruption, a fraction.
+    stable, although nothing is known of its stability. Scores are fractions, one per severity for
+    each corruption, and None where they are missing.
     """
     known = {name: [each for each in row if each is not None] for name, row in scores.items()}
     percent = {name: [100 * each for each in row] for name, row in known.items() if len(row) > 1}
@@ -138,18 +112,9 @@ def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) 
 class Profile:
     """One detector on clean and on corrupted pictures.
 
-    Parameters
-    ----------
-    model : StudyModel
-        What the study says about it.
-    metric : str
-        Path of its score in a result.
-    corruptions, severities : tuple
-        Those of the study.
-    results : mapping
-        Result of each available run, by condition.
-    tests : mapping
-        Tested differences from clean pictures, by condition.
+    It has what the study says about the detector, the path of its score in a result (``metric``),
+    the corruptions and severities of the study, and by condition the result of each available run
+    and the tested differences from clean pictures.
     """
 
     model: StudyModel
@@ -162,26 +127,22 @@ class Profile:
     @property
     def scope(self) -> Scope:
         """What its indices are over."""
-        return Scope(corruptions=self.corruptions, severities=self.severities)
+        return scope_of(self.corruptions, self.severities)
 
     @property
     def conditions(self) -> list[Condition]:
         """Those with a result, clean pictures first."""
-        conditions = [CLEAN, *(each for name in self.corruptions for each in self._of(name))]
-        return [each for each in conditions if each in self.results]
+        conditions = conditions_of(self.corruptions, self.severities)
+        return [condition for condition in conditions if condition in self.results]
 
     @property
     def clean(self) -> float | None:
         """The score on clean pictures, a fraction."""
-        return self.score(CLEAN)
+        return self.number(CLEAN)
 
-    def score(self, condition: Condition) -> float | None:
-        """Return the score under a condition, None if there is none."""
-        return self.number(condition, self.metric)
-
-    def number(self, condition: Condition, path: str) -> float | None:
-        """Look up a number of the result of a condition by its path, None if there is none."""
-        return figure(self.results.get(condition, {}), *path.split("."))
+    def number(self, condition: Condition, path: str = "") -> float | None:
+        """Look up a number of a result, by default the score; None if there is none."""
+        return figure(self.results.get(condition, {}), *(path or self.metric).split("."))
 
     def index(
         self, corruptions: Iterable[str] | None = None, severities: Iterable[int] | None = None
@@ -189,7 +150,7 @@ class Profile:
         """Return MRI and CRI over some corruptions and severities, by default all of the study."""
         names = self.corruptions if corruptions is None else corruptions
         levels = self.severities if severities is None else tuple(severities)
-        scores = {name: [self.score(Condition(name, n)) for n in levels] for name in names}
+        scores = {name: [self.number(Condition(name, n)) for n in levels] for name in names}
         return index_of(scores, self.clean)
 
     def groups(self) -> dict[str, list[str]]:
@@ -205,10 +166,6 @@ class Profile:
         mean, clean = self.index([corruption]).mri, self.clean
         return None if mean is None or not clean else 1 - mean / clean
 
-    def delta(self, condition: Condition, error: str) -> float | None:
-        """Return the ΔmAP (full) of an error under a condition, a fraction."""
-        return self.number(condition, DELTA.format(error))
-
     def share(self, condition: Condition, error: str) -> float | None:
         """Return the share of an error among predictions, or of misses among annotations."""
         if condition not in self.results:
@@ -221,13 +178,13 @@ class Profile:
         here, clean = self.number(condition, path), self.number(CLEAN, path)
         return None if here is None or clean is None else here - clean
 
-    def growth(self, condition: Condition, error: str) -> float | None:
-        """Return :meth:`change` of the ΔmAP of an error."""
-        return self.change(condition, DELTA.format(error))
-
     def mean_growth(self, corruption: str, error: str) -> float | None:
-        """Return the mean of :meth:`growth` over the available severities."""
-        return _mean(self.growth(each, error) for each in self._of(corruption))
+        """Return by how much the ΔmAP of an error grows, on average over severities."""
+        return _mean(
+            self.change(condition, DELTA.format(error))
+            for condition in self.conditions
+            if condition.corruption == corruption
+        )
 
     def strongest(self) -> dict[str, Condition]:
         """Return the highest severity of each corruption with a result, if clean pictures have."""
@@ -235,21 +192,35 @@ class Profile:
             return {}
         return {each.corruption: each for each in self.conditions if each != CLEAN}
 
-    def cells(self) -> list[dict[str, Any]]:
-        """Return the values of every available condition, as plain Python."""
-        return [self._cell(each) for each in self.conditions]
-
-    def _of(self, corruption: str) -> list[Condition]:
-        return [Condition(corruption, each) for each in self.severities]
+    def to_dict(self) -> dict[str, Any]:
+        """Return all values as plain Python, with those of every available condition."""
+        names = self.corruptions
+        groups = {group: self.index(members) for group, members in self.groups().items()}
+        levels = {str(level): self.index(severities=[level]) for level in self.severities}
+        return {
+            **self.model.to_dict(),
+            "clean": self.clean,
+            "indices": {
+                "all": self.index().to_dict(),
+                "groups": {group: index.to_dict() for group, index in groups.items()},
+                "corruptions": {name: self.index([name]).to_dict() for name in names},
+                "severities": {level: index.to_dict() for level, index in levels.items()},
+            },
+            "drops": {name: self.drop(name) for name in names},
+            "growth": {
+                error: {name: self.mean_growth(name, error) for name in names} for error in ERRORS
+            },
+            "cells": [self._cell(condition) for condition in self.conditions],
+        }
 
     def _cell(self, condition: Condition) -> dict[str, Any]:
         result = self.results[condition]
+        paths = {error: DELTA.format(error) for error in ERRORS}
         cell: dict[str, Any] = {
-            "corruption": condition.corruption or None,
-            "severity": condition.severity,
-            "score": self.score(condition),
+            **condition.to_dict(),
+            "score": self.number(condition),
             "map": self.number(condition, "map.full"),
-            "delta_map": {error: self.delta(condition, error) for error in ERRORS},
+            "delta_map": {error: self.number(condition, path) for error, path in paths.items()},
             "shares": {error: self.share(condition, error) for error in ERRORS},
         }
         intervals = result.get("intervals")
@@ -257,11 +228,11 @@ class Profile:
             cell["intervals"] = {
                 "score": intervals.get(self.metric),
                 "map": intervals.get("map.full"),
-                "delta_map": {e: intervals.get(DELTA.format(e)) for e in ERRORS},
+                "delta_map": {error: intervals.get(path) for error, path in paths.items()},
                 "shares": {error: intervals.get(f"shares.{error}") for error in ERRORS},
             }
         if condition in self.tests:
-            cell["tests"] = [each.to_dict() for each in self.tests[condition]]
+            cell["tests"] = [test.to_dict() for test in self.tests[condition]]
         return cell
 
 
@@ -287,61 +258,44 @@ def check_metric(metric: str, result: Result) -> None:
     known = list(score_paths(result))
     if metric in known:
         return
-    if any(metric == path for path, _ in _leaves(result)):
-        raise InputError(
-            f"--metric {metric}: is not a score where higher is better; give one like map.full or "
-            "pairs.recall"
-        )
     usual = [path for path in known if ".classes." not in path and not path.startswith("oracles.")]
     raise InputError(
-        f"--metric {metric}: not in the report{close_matches(metric, known)}; known: "
+        f"--metric {metric}: is no score of the report{close_matches(metric, known)}; give one of "
         f"{', '.join(usual)}"
-        + ("" if "soft_map" in known else ", and soft_map and mf1 of a study with similarities")
+        + ("" if "soft_map" in known else ", or of a study with similarities soft_map or mf1")
     )
 
 
-def score_paths(result: Result) -> Iterator[str]:
-    """Yield the paths of all scores of a result."""
-    for path, value in _leaves(result):
-        keys = path.split(".")
-        leaf = keys[-1] not in NOT_SCORE_KEYS and "delta_map" not in keys
-        if keys[0] not in NOT_SCORES and leaf and not isinstance(value, int):  # integers are counts
-            yield path
-
-
-def _leaves(part: Mapping[str, Any], before: str = "") -> Iterator[tuple[str, float | None]]:
-    """Yield path and value of all numbers of a result, including undefined ones."""
-    for key, value in part.items():
+def score_paths(result: Result, before: str = "") -> Iterator[str]:
+    """Yield the paths of all scores of a result, with keys before them; undefined ones, too."""
+    for key, value in result.items():
         if isinstance(value, Mapping):
-            yield from _leaves(value, f"{before}{key}.")
-        elif value is None or (isinstance(value, int | float) and not isinstance(value, bool)):
-            yield f"{before}{key}", value
+            if key not in NOT_SCORES:
+                yield from score_paths(value, f"{before}{key}.")
+        # Integers are counts.
+        elif (value is None or isinstance(value, float)) and key not in NOT_SCORE_KEYS:
+            yield f"{before}{key}"
 
 
-def metric_title(metric: str, result: Result) -> str:
-    """Name a metric of a result in words, with the classes that it is a mean over."""
+def metric_title(metric: str, result: Result, *, sourced: bool = False) -> str:
+    """Name a metric of a result in words, with the classes that it is a mean over.
+
+    Where it is sourced, the name of a soft score has the tables of similarity.
+    """
     dataset, protocol = text(result, "dataset"), text(result, "protocol", "name")
     parent, _, leaf = metric.rpartition(".")
     if metric in SCENARIOS:
-        return f"official role AP, {SHOWN[metric].lower()}"
+        return f"official role AP, {SCENARIOS[metric].lower()}"
     if parent in OFFICIAL:
         counted = figure(result, "counts", "classes_in_official", leaf) if leaf == "full" else None
         every = dataset in VOCABULARIES and counted == len(VOCABULARIES[dataset]())
         classes = "" if counted is None else f" ({'all ' if every else ''}{counted:g} classes)"
         return f"official mAP, {OFFICIAL[parent]}, {TITLES.get(leaf, leaf)}{classes}"
     if metric in SOFT:
-        return f"{SOFT[metric]}, classes of protocol {protocol}"
+        by = f" by {' and '.join(similarity_tables(result))}" if sourced else ""
+        return f"{SOFT[metric]}{by}, classes of protocol {protocol}"
     name = f"mAP, {TITLES.get(leaf, leaf)}" if parent == "map" else metric
     return f"{name}, under protocol {protocol}"
-
-
-def sourced_title(metric: str, result: Result) -> str:
-    """Name a metric in words, with the tables of similarity that it rests on."""
-    title = metric_title(metric, result)
-    if metric not in SOFT:
-        return title
-    tables = " and ".join(similarity_tables(result))
-    return title.replace(SOFT[metric], f"{SOFT[metric]} by {tables}", 1)
 
 
 def scores_with(metric: str, result: Result) -> dict[str, str]:
@@ -349,14 +303,13 @@ def scores_with(metric: str, result: Result) -> dict[str, str]:
 
     These are the splits of a mean, or both scenarios of V-COCO.
     """
-    if metric in SCENARIOS:
-        return {path: SHOWN[path] for path in SCENARIOS}
     parent, _, leaf = metric.rpartition(".")
     paths = [metric]
-    if parent and leaf in TITLES:
+    if metric in SCENARIOS:
+        paths = list(SCENARIOS)
+    elif parent and leaf in TITLES:
         paths = [path for path in score_paths(result) if path.rpartition(".")[0] == parent]
-    titles = SHOWN | SOFT | TITLES
-    return {path: titles.get(path.rpartition(".")[2], path) for path in paths}
+    return {path: SHOWN.get(path, SHOWN.get(path.rpartition(".")[2], path)) for path in paths}
 
 
 def _mean(values: Iterable[float | None]) -> float | None:

@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from diaghoi.data.arrays import BoolArray
 from diaghoi.exceptions import InputError
-from diaghoi.robustness.pixels import opencv
+from diaghoi.robustness.effects import opencv
 
 # The severity levels, from 1: what the paper calls omega_1 to omega_4.
 LEVELS = ("clean", "low", "middle", "high")
@@ -55,10 +55,15 @@ class ProgressiveSchedule:
 
     Parameters
     ----------
-    initial_threshold : float
-        tau_init of equation 5.
-    epsilon : float
-        Of equation 5.
+    initial_threshold, epsilon : float
+        tau_init and epsilon of equation 5.
+
+    Attributes
+    ----------
+    level : int
+        The current level above clean, 2 to 4: p of algorithm 1.
+    chosen : dict of int
+        How often each level was chosen, plus one: N of algorithm 1.
 
     Raises
     ------
@@ -73,28 +78,18 @@ class ProgressiveSchedule:
             if not (math.isfinite(value) and value > 0):
                 raise InputError(f"{name} is {value}; give a number above 0")
         self.initial_threshold, self.epsilon = initial_threshold, epsilon
-        self._level = 2
-        self._chosen = dict.fromkeys(range(CLEAN, len(LEVELS) + 1), 1)
+        self.level = 2
+        self.chosen = dict.fromkeys(range(CLEAN, len(LEVELS) + 1), 1)
         self._largest_change: float | None = None
         self._previous: dict[int, float] = {}
 
     @property
-    def level(self) -> int:
-        """The current level above clean, 2 to 4: p of algorithm 1."""
-        return self._level
-
-    @property
     def evaluated(self) -> tuple[int, int]:
-        """The levels whose validation scores the next epoch needs: clean and :attr:`level`."""
-        return CLEAN, self._level
-
-    @property
-    def chosen(self) -> dict[int, int]:
-        """How often each level was chosen, plus one: N of algorithm 1."""
-        return dict(self._chosen)
+        """The levels whose validation scores the next epoch needs: clean and ``level``."""
+        return CLEAN, self.level
 
     def next_severity(self, scores: Mapping[int, float]) -> int:
-        """Choose the level to train on in this epoch.
+        """Choose the level to train on in this epoch, 1 (clean) to 4 (high).
 
         Parameters
         ----------
@@ -102,11 +97,6 @@ class ProgressiveSchedule:
             Validation score (mAP, say; higher is better, not negative) of the model at each of the
             levels :attr:`evaluated`. Scores of other levels are kept: after a step up they are the
             previous score of the new level.
-
-        Returns
-        -------
-        int
-            1 (clean) to 4 (high).
 
         Raises
         ------
@@ -120,44 +110,39 @@ class ProgressiveSchedule:
                     f"{' and '.join(map(str, self.evaluated))}"
                 )
         current = _scores(scores.items())
-        score = current[self._level]
-        masked_sum = score * sum(n for level, n in self._chosen.items() if level != CLEAN)
-        severity = self._level if masked_sum < self._chosen[CLEAN] * current[CLEAN] else CLEAN
+        score = current[self.level]
+        masked_sum = score * sum(n for level, n in self.chosen.items() if level != CLEAN)
+        severity = self.level if masked_sum < self.chosen[CLEAN] * current[CLEAN] else CLEAN
         if severity != CLEAN and self._steps_up(score):
-            self._level += 1
+            self.level += 1
             self._largest_change = None
-            severity = self._level
-        self._chosen[severity] += 1
+            severity = self.level
+        self.chosen[severity] += 1
         self._previous = current
         return severity
 
     def _steps_up(self, score: float) -> bool:
         """Return whether the score has settled, so that more can be hidden (equations 4 to 6)."""
-        before = self._previous.get(self._level, 0.0)
+        before = self._previous.get(self.level, 0.0)
         if before == 0:
             return False
         # Relative, so that the threshold holds for scores in percent and in fractions alike.
         change = abs((score - before) / before)
         self._largest_change = max(self._largest_change or 0.0, change)
         threshold = self.initial_threshold * self._largest_change / (change + self.epsilon)
-        return change < threshold and self._level < len(LEVELS)
+        return change < threshold and self.level < len(LEVELS)
 
     def state_dict(self) -> dict[str, Any]:
         """Return the state of the schedule in types that JSON and torch.save can store."""
         return {
-            "level": self._level,
-            "chosen": [self._chosen[level] for level in sorted(self._chosen)],
+            "level": self.level,
+            "chosen": [self.chosen[level] for level in sorted(self.chosen)],
             "largest_change": self._largest_change,
             "previous": [[level, score] for level, score in sorted(self._previous.items())],
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore the state that :meth:`state_dict` returned.
-
-        Parameters
-        ----------
-        state : dict
-            As from :meth:`state_dict`; the threshold and epsilon are those of this schedule.
+        """Restore what :meth:`state_dict` returned, but for the threshold and epsilon.
 
         Raises
         ------
@@ -168,18 +153,15 @@ class ProgressiveSchedule:
             level, chosen = int(state["level"]), [int(count) for count in state["chosen"]]
             largest = None if state["largest_change"] is None else float(state["largest_change"])
             previous = _scores(state["previous"])
+            if not 2 <= level <= len(LEVELS) or len(chosen) != len(LEVELS) or min(chosen) < 1:
+                raise ValueError(f"level {level} and counts {chosen}")
         except (KeyError, TypeError, ValueError) as error:
             raise InputError(
                 f"the state of a schedule cannot be read ({type(error).__name__}: {error}); give "
                 "what state_dict() returned"
             ) from None
-        if not 2 <= level <= len(LEVELS) or len(chosen) != len(LEVELS) or min(chosen) < 1:
-            raise InputError(
-                f"the state of a schedule has level {level} and counts {chosen}; give what "
-                "state_dict() returned"
-            )
-        self._level, self._largest_change, self._previous = level, largest, previous
-        self._chosen = dict(enumerate(chosen, start=CLEAN))
+        self.level, self._largest_change, self._previous = level, largest, previous
+        self.chosen = dict(enumerate(chosen, start=CLEAN))
 
 
 def _scores(pairs: Iterable[tuple[Any, Any]]) -> dict[int, float]:
@@ -201,19 +183,14 @@ def _scores(pairs: Iterable[tuple[Any, Any]]) -> dict[int, float]:
 
 
 def box_mask(box: Sequence[float], size: tuple[int, int]) -> BoolArray:
-    """Fill a box, for instances that have no mask.
+    """Fill a box, for instances that have no mask: all pixels that it touches.
 
     Parameters
     ----------
     box : sequence of 4 float
         x1, y1, x2, y2 in pixels.
     size : (height, width)
-        Of the picture.
-
-    Returns
-    -------
-    (H, W) bool array
-        All pixels that the box touches.
+        Of the picture, and of the mask.
 
     Raises
     ------
@@ -221,10 +198,9 @@ def box_mask(box: Sequence[float], size: tuple[int, int]) -> BoolArray:
         If it is not a box.
     """
     corners = np.asarray(box, dtype=np.float64)
-    if corners.shape != (4,) or not np.isfinite(corners).all():
-        raise InputError(f"the box {box} is not a box; give x1, y1, x2, y2 in pixels")
-    if (corners[2:] < corners[:2]).any():
-        raise InputError(f"the box {box} ends before it begins; give x1, y1, x2, y2")
+    sound = corners.shape == (4,) and np.isfinite(corners).all()
+    if not sound or (corners[2:] < corners[:2]).any():
+        raise InputError(f"{box} is not a box; give x1, y1, x2, y2 in pixels")
     mask = np.zeros(size, dtype=bool)
     left, top = np.maximum(np.floor(corners[:2]), 0).astype(int)
     right, bottom = np.maximum(np.floor(corners[2:]) + 1, 0).astype(int)
@@ -233,7 +209,7 @@ def box_mask(box: Sequence[float], size: tuple[int, int]) -> BoolArray:
 
 
 def instance_mask(instance: Any, size: tuple[int, int]) -> BoolArray:
-    """Read the mask of an instance.
+    """Read the mask of an instance: an (H, W) bool array.
 
     Parameters
     ----------
@@ -242,11 +218,6 @@ def instance_mask(instance: Any, size: tuple[int, int]) -> BoolArray:
         code (``{"size": [height, width], "counts": ...}``, packed or as a list), or polygons.
     size : (height, width)
         Of the picture.
-
-    Returns
-    -------
-    (H, W) bool array
-        The mask.
 
     Raises
     ------
@@ -290,9 +261,9 @@ def semantic_mask(
 ) -> BoolArray:
     """Choose the pixels of a picture that are hidden at a severity level (equation 3).
 
-    An instance is dilated by a few pixels, so that its outline reveals nothing; the convex hull of
-    the result is resized, about its centre, to a share of its width and height that grows with the
-    level.
+    They are True in an (H, W) bool array. An instance is dilated by a few pixels, so that its
+    outline reveals nothing; the convex hull of the result is resized, about its centre, to a share
+    of its width and height that grows with the level.
 
     Parameters
     ----------
@@ -305,11 +276,6 @@ def semantic_mask(
         Source of the dilations and cover ratios.
     cover : dict of (float, float)
         Smallest and largest cover ratio at each level.
-
-    Returns
-    -------
-    (H, W) bool array
-        True where a pixel is hidden.
 
     Raises
     ------

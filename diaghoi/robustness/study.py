@@ -24,11 +24,10 @@ name tables by which soft mAP and mF1 are computed as well (see :mod:`diaghoi.se
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
-from string import Formatter
 from typing import Any, NamedTuple
 
 from diaghoi.comparison.study import (
@@ -39,26 +38,17 @@ from diaghoi.comparison.study import (
     described,
     read_study_file,
 )
-from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Reading
 from diaghoi.formats.locations import below, is_remote
 from diaghoi.formats.toml import text_of
 from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES, find
 
-FIELDS = ("corruption", "severity")
 FEW = 3  # corruptions that are left out and named
 
 
 class Condition(NamedTuple):
-    """A corruption and its severity.
-
-    Parameters
-    ----------
-    corruption : str
-        Name in the registry; empty for clean pictures.
-    severity : int
-        1 to 5; 0 for clean pictures.
-    """
+    """The name of a corruption, empty for clean pictures, and its severity, 1 to 5, 0 for clean."""
 
     corruption: str
     severity: int
@@ -70,21 +60,25 @@ class Condition(NamedTuple):
             return "clean"
         return f"{CORRUPTIONS[self.corruption].label} {self.severity}"
 
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python; the corruption of clean pictures is None."""
+        return {"corruption": self.corruption or None, "severity": self.severity}
+
 
 CLEAN = Condition("", 0)
-CONDITIONS = tuple(Condition(name, level) for name in CORRUPTIONS for level in SEVERITIES)
+
+
+def conditions_of(corruptions: Iterable[str], severities: Sequence[int]) -> tuple[Condition, ...]:
+    """List clean pictures, and every corruption at every severity."""
+    return (CLEAN, *(Condition(name, level) for name in corruptions for level in severities))
 
 
 @dataclass(frozen=True, kw_only=True)
 class RobustModel(StudyModel):
     """One detector of a study, with its predictions under all conditions.
 
-    Parameters
-    ----------
-    clean, files : str
-        Predictions on clean pictures, and the pattern of all others.
-    clean_pairs, pairs : str or None
-        The pairs that the detector lists apart, likewise.
+    There is a file for clean pictures and a pattern for all others, and likewise for the pairs
+    where the detector lists them apart.
     """
 
     clean: str
@@ -94,19 +88,7 @@ class RobustModel(StudyModel):
 
 
 class Run(NamedTuple):
-    """The files of one detector under one condition.
-
-    Parameters
-    ----------
-    label : str
-        The detector.
-    condition : Condition
-        The pictures.
-    file : str
-        Its predictions.
-    pairs : str or None
-        Its pairs, where it lists them apart.
-    """
+    """The predictions of one detector under one condition, and its pairs if it lists them apart."""
 
     label: str
     condition: Condition
@@ -128,71 +110,47 @@ class Run(NamedTuple):
         """All files of the run."""
         return (self.file,) if self.pairs is None else (self.file, self.pairs)
 
+    def to_dict(self) -> dict[str, Any]:
+        """Return the detector, its pictures and its predictions as plain Python."""
+        return {"model": self.label, **self.condition.to_dict(), "file": self.file}
 
-@dataclass(frozen=True, kw_only=True)
-class Scope:
-    """The conditions that MRI and CRI of a study are over: all of the paper, or a part of them."""
 
-    corruptions: tuple[str, ...]
-    severities: tuple[int, ...]
+class Scope(NamedTuple):
+    """The conditions that MRI and CRI of a study are over, in words.
 
-    @property
-    def complete(self) -> bool:
-        """Whether these are all corruptions in all severities, as in the paper."""
-        every = len(CORRUPTIONS), len(SEVERITIES)
-        return (len(self.corruptions), len(self.severities)) == every
+    ``complete`` are all corruptions in all severities, as in the paper; ``title`` is the head of
+    columns of MRI and CRI.
+    """
 
-    @property
-    def title(self) -> str:
-        """The head of columns of MRI and CRI."""
-        if self.complete:
-            return "All corruptions"
-        if len(self.corruptions) == len(CORRUPTIONS):
-            return f"{len(self.severities)} of {len(SEVERITIES)} severities"
-        return f"{len(self.corruptions)} of {len(CORRUPTIONS)} corruptions"
+    complete: bool
+    title: str
+    corruptions: str
+    severities: str
 
     @property
     def words(self) -> str:
         """All of the conditions in words."""
-        return f"{self.named_corruptions}, {self.named_severities}"
+        return f"{self.corruptions}, {self.severities}"
 
-    @property
-    def remark(self) -> str:
-        """A sentence on what a part cannot be compared with; empty for all conditions."""
-        if self.complete:
-            return ""
-        whole = f"all {len(CORRUPTIONS)} corruptions in {len(SEVERITIES)} severities"
-        return f"Over {self.words}: not comparable with MRI and CRI over {whole}."
 
-    @property
-    def named_corruptions(self) -> str:
-        """The corruptions in words."""
-        left = [name for name in CORRUPTIONS if name not in self.corruptions]
-        if not left:
-            return f"all {len(CORRUPTIONS)} corruptions"
-        named = f"all but {_names(left)}" if len(left) <= FEW else _names(self.corruptions)
-        return f"{len(self.corruptions)} of {len(CORRUPTIONS)} corruptions ({named})"
-
-    @property
-    def named_severities(self) -> str:
-        """The severities in words."""
-        if len(self.severities) == len(SEVERITIES):
-            return f"all {len(SEVERITIES)} severities"
-        *first, last = map(str, self.severities)
-        return f"severities {', '.join(first)} and {last}" if first else f"severity {last}"
-
-    @property
-    def over_severities(self) -> str:
-        """Over which severities a mean is, or at which single one a score."""
-        return f"{'at' if len(self.severities) == 1 else 'over'} {self.named_severities}"
-
-    def to_dict(self) -> dict[str, bool | str]:
-        """All values as plain Python."""
-        return {
-            "complete": self.complete,
-            "corruptions": self.named_corruptions,
-            "severities": self.named_severities,
-        }
+def scope_of(corruptions: Sequence[str], severities: Sequence[int]) -> Scope:
+    """Say which of the conditions of the paper some corruptions and severities are."""
+    left = [name for name in CORRUPTIONS if name not in corruptions]
+    every = len(severities) == len(SEVERITIES)
+    title = f"{len(severities)} of {len(SEVERITIES)} severities"
+    named = f"all {len(CORRUPTIONS)} corruptions"
+    if left:
+        title = f"{len(corruptions)} of {len(CORRUPTIONS)} corruptions"
+        names = f"all but {_names(left)}" if len(left) <= FEW else _names(corruptions)
+        named = f"{title} ({names})"
+    *first, last = map(str, severities)
+    some = f"severities {', '.join(first)} and {last}" if first else f"severity {last}"
+    return Scope(
+        complete=every and not left,
+        title="All corruptions" if every and not left else title,
+        corruptions=named,
+        severities=f"all {len(SEVERITIES)} severities" if every else some,
+    )
 
 
 def _names(corruptions: Iterable[str]) -> str:
@@ -230,7 +188,7 @@ class RobustnessStudy(StudyData):
     @property
     def conditions(self) -> tuple[Condition, ...]:
         """Clean pictures, and every corruption at every severity."""
-        return (CLEAN, *(Condition(c, s) for c in self.corruptions for s in self.severities))
+        return conditions_of(self.corruptions, self.severities)
 
     def runs(self) -> Iterator[Run]:
         """List the files of all detectors under all conditions, whether they exist or not."""
@@ -244,10 +202,7 @@ class RobustnessStudy(StudyData):
 def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
     """Read the description of a robustness study.
 
-    Parameters
-    ----------
-    path : path
-        A TOML file as shown at the top of this module.
+    It is a TOML file as shown at the top of this module.
 
     Raises
     ------
@@ -267,8 +222,8 @@ def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
     )
     path = Path(path)
     return RobustnessStudy(
-        corruptions=_corruptions(path, content.get("corruptions")),
-        severities=_severities(path, content.get("severities")),
+        corruptions=_corruptions(path, content.get("corruptions", [*CORRUPTIONS])),
+        severities=_severities(path, content.get("severities", [*SEVERITIES])),
         similarity=_similarity(path, content),
         **fields,
     )
@@ -294,66 +249,44 @@ def _model(where: str, folder: Path, texts: Texts) -> RobustModel:
 
 def _check_pattern(where: str, pattern: str) -> None:
     """Refuse a pattern that does not tell the conditions apart."""
+    _, *conditions = conditions_of(CORRUPTIONS, SEVERITIES)
+    why = "gives several conditions the same file"
+    files: set[str] = set()
     try:
-        fields = [name for _, name, _, _ in Formatter().parse(pattern) if name is not None]
-    except ValueError as error:
-        raise InputError(f"{where}: '{pattern}' is no pattern ({error})") from None
-    for name in fields:
-        if name not in FIELDS:
-            raise InputError(
-                f"{where}: {{{name}}} stands for nothing{close_matches(name, FIELDS)}; "
-                "give {corruption} and {severity}"
-            )
-    missing = [f"{{{name}}}" for name in FIELDS if name not in fields]
-    if missing:
+        files = {_filled(pattern, condition) for condition in conditions}
+    except (LookupError, ValueError, AttributeError, TypeError) as error:
+        why = f"cannot be filled in ({type(error).__name__}: {error})"
+    if len(files) < len(conditions):
         raise InputError(
-            f"{where}: '{pattern}' lacks {' and '.join(missing)}, so that several "
-            "conditions would share a file"
+            f"{where}: '{pattern}' {why}; write {{corruption}} and {{severity}} without more"
         )
-    plain = "write {corruption} and {severity} without more"
-    try:
-        files = {_filled(pattern, condition) for condition in CONDITIONS}
-    except LookupError:
-        raise InputError(f"{where}: '{pattern}' has fields within fields; {plain}") from None
-    except ValueError as error:
-        raise InputError(f"{where}: '{pattern}' is no pattern ({error})") from None
-    if len(files) < len(CONDITIONS):
-        raise InputError(f"{where}: '{pattern}' gives several conditions the same file; {plain}")
 
 
 def _filled(pattern: str, condition: Condition) -> str:
     return pattern.format(corruption=condition.corruption, severity=condition.severity)
 
 
-def _corruptions(path: Path, given: Any) -> tuple[str, ...]:
-    if given is None:
-        return tuple(CORRUPTIONS)
-    if not isinstance(given, list) or not given or not all(isinstance(n, str) for n in given):
-        raise InputError(f"{path}: corruptions: is {given!r:.60}; give a list of names")
+def _corruptions(path: Path, names: Any) -> tuple[str, ...]:
+    if not isinstance(names, list) or not names or not all(isinstance(n, str) for n in names):
+        raise InputError(f"{path}: corruptions: is {names!r:.60}; give a list of names")
     try:
-        return tuple(each.name for each in find(given))
+        return tuple(corruption.name for corruption in find(names))
     except InputError as error:
         raise InputError(f"{path}: corruptions: {error}") from None
 
 
-def _severities(path: Path, given: Any) -> tuple[int, ...]:
-    if given is None:
-        return SEVERITIES
-    whole = isinstance(given, list) and all(type(each) is int for each in given)
-    if not whole or not given or not set(given) <= set(SEVERITIES):
-        raise InputError(f"{path}: severities: is {given!r:.60}; give a list like [1, 3, 5]")
-    return tuple(sorted(set(given)))
+def _severities(path: Path, levels: Any) -> tuple[int, ...]:
+    whole = isinstance(levels, list) and all(type(level) is int for level in levels)
+    if not whole or not levels or not set(levels) <= set(SEVERITIES):
+        raise InputError(f"{path}: severities: is {levels!r:.60}; give a list like [1, 3, 5]")
+    return tuple(sorted(set(levels)))
 
 
 def _similarity(path: Path, content: Mapping[str, Any]) -> tuple[Path, Path] | None:
-    names = [text_of(str(path), content, key) for key in SIMILARITY]
-    given = [name for name in names if name is not None]
-    if not given:
-        return None
-    if len(given) < len(SIMILARITY):
+    names = [name for key in SIMILARITY if (name := text_of(str(path), content, key)) is not None]
+    if len(names) == 1:
         raise InputError(f"{path}: verb_similarity and object_similarity: give both or none")
-    for name in given:
+    for name in names:
         if is_remote(name):
             raise InputError(f"{path}: {name}: tables of similarity are read from this machine")
-    verbs, objects = (path.parent / name for name in given)
-    return verbs, objects
+    return (path.parent / names[0], path.parent / names[1]) if names else None

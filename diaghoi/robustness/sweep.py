@@ -1,38 +1,206 @@
-"""Diagnose all runs of a study, as far as that is not done already."""
+"""Diagnose all runs of a robustness study, here or on a cluster, as far as that is not done yet.
+
+A run is cut into blocks of images. Each block becomes a partial :class:`~diaghoi.Diagnosis`, and
+their sum is exactly the diagnosis of the run. Workers do :func:`diagnose_block`,
+:func:`finish` and :func:`compare_to_clean`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass, field, replace
-from functools import cached_property
+import hashlib
+import json
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from math import ceil
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple, cast
 
+from diaghoi._version import __version__
 from diaghoi.comparison.results import other_protocol, read_result, text
+from diaghoi.data.joining import Joined, join
 from diaghoi.data.protocol import protocol
+from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES
-from diaghoi.diagnosis.shards import Truth, read_truth
+from diaghoi.diagnosis.diagnose import diagnose_images
+from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.diagnosis.inputs import read_object
+from diaghoi.diagnosis.plausibility import doubts
+from diaghoi.diagnosis.shards import Truth, open_alike, read_truth
 from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
+from diaghoi.formats.base import Reading
 from diaghoi.formats.description import vocabulary
-from diaghoi.formats.locations import exists, is_remote
+from diaghoi.formats.locations import content_hash, exists, is_remote, stamp
+from diaghoi.formats.output import replacing
 from diaghoi.formats.v_coco import companions
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
-from diaghoi.robustness.work import (
-    Asked,
-    Job,
-    Kept,
-    Store,
-    compare_to_clean,
-    diagnose_block,
-    diagnose_run,
-    finish,
-)
 from diaghoi.statistics.significance import Difference
 
+# Of finished work in a cache; another one makes everything anew.
+LAYOUT = 3
 Place = tuple[str, Condition]
 """A detector and its pictures."""
+
+
+class Settings(NamedTuple):
+    """What is the same for all runs of a study.
+
+    ``reading`` has the items of a :class:`diaghoi.formats.base.Reading`, and ``similarity`` tables
+    of verbs and of objects. There are so many resamples of the bootstrap, and exchanges of tests
+    against clean pictures; None for none.
+    """
+
+    truth: Truth
+    reading: tuple[tuple[str, Any], ...]
+    similarity: tuple[Path, Path] | None
+    resamples: int | None
+    exchanges: int | None
+    confidence: float
+    seed: int
+
+
+@lru_cache(maxsize=1)
+def _joined(settings: Settings, run: Run) -> tuple[Scenes, SceneSource, Joined, tuple[str, ...]]:
+    """Open a run and join it to the annotations; also what is suspicious about it."""
+    truth, reading = read_truth(settings.truth), cast(Reading, dict(settings.reading))
+    predictions = open_alike(truth, run.file, run.pairs, reading)
+    return *join(truth, predictions), tuple(doubt.text for doubt in doubts(truth, predictions))
+
+
+def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -> Diagnosis:
+    """Diagnose block ``number``, from 0, of as many as the images of a run are cut into.
+
+    Raises
+    ------
+    InputError
+        Where a file cannot be used.
+    """
+    truth, predictions, joined, warnings = _joined(settings, run)
+    first, stop = (len(truth) * place // of for place in (number, number + 1))
+    block = diagnose_images(
+        truth.between(first, stop),
+        predictions.between(first, stop),
+        settings.truth.protocol_for(truth),
+    )
+    # Both sides of a block have the same images; which file they come from is known of the whole.
+    return replace(
+        block,
+        annotated=joined.annotated[first:stop],
+        predicted=joined.predicted[first:stop],
+        reading_notes=(*warnings, *block.reading_notes),
+        scenes=(),  # what other processes need of a block is only what adds up
+    )
+
+
+def finish(settings: Settings, run: Run, *blocks: Diagnosis) -> dict[str, Any]:
+    """Turn the diagnosis of all blocks of a run, by default a single one, into its result.
+
+    Returns
+    -------
+    dict
+        As of :meth:`diaghoi.Diagnosis.to_dict`, with ``intervals`` and ``bootstrap`` where there
+        are resamples, and ``soft_map``, ``mf1``, ``measure`` and ``similarity`` where there are
+        tables of similarity.
+    """
+    diagnosis = Diagnosis.sum(blocks) if blocks else diagnose_block(settings, run)
+    result = diagnosis.to_dict()
+    if settings.resamples is not None:
+        from diaghoi.statistics.bootstrap import bootstrap
+
+        result |= bootstrap(
+            diagnosis, settings.resamples, seed=settings.seed, confidence=settings.confidence
+        ).to_dict()
+    if settings.similarity is not None:
+        from diaghoi.semantic import evaluate, read_similarity
+
+        truth, predictions, *_ = _joined(settings, run)
+        tables = map(read_similarity, settings.similarity)
+        rules = settings.truth.protocol_for(truth)
+        soft = evaluate(truth, predictions.load(), *tables, protocol=rules).to_dict()
+        result |= {key: soft[key] for key in ("soft_map", "mf1", "measure", "similarity")}
+    return result
+
+
+def compare_to_clean(settings: Settings, clean: Run, run: Run) -> dict[str, Any]:
+    """Test whether a detector does differently on corrupted pictures.
+
+    Returns
+    -------
+    dict
+        In ``tests`` what :meth:`diaghoi.statistics.significance.Difference.to_dict` gives.
+    """
+    from diaghoi.statistics.significance import compare_pair
+
+    tests = compare_pair(
+        _clean(settings, clean),
+        replace(diagnose_block(settings, run), label=run.title),
+        settings.exchanges or 0,
+        seed=settings.seed,
+        confidence=settings.confidence,
+    )
+    return {"tests": [test.to_dict() for test in tests]}
+
+
+@lru_cache(maxsize=1)
+def _clean(settings: Settings, run: Run) -> Diagnosis:
+    """Diagnose clean pictures once for all that is compared to them."""
+    return replace(diagnose_block(settings, run), label=run.title)
+
+
+class Store:
+    """A folder of finished work; without one nothing is kept.
+
+    Results are found by the content of what they were made from, not by names or dates. Files are
+    read for that once, until their size or their time of writing changes. The folder is made where
+    it is missing.
+    """
+
+    def __init__(self, folder: Path | None) -> None:
+        self.folder = None if folder is None else folder / "results"
+        self._hashes: dict[str, str] = {}
+        if self.folder is not None:
+            self.folder.mkdir(parents=True, exist_ok=True)
+
+    def key(self, *made_from: Any) -> str:
+        """Return the name of what is made from some values, by this version of the package."""
+        identity = json.dumps([LAYOUT, __version__, *made_from], sort_keys=True)
+        return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
+
+    def hash_of(self, file: str | Path | None) -> str:
+        """Hash the content of a file; empty for None, and where nothing is kept."""
+        if self.folder is None or file is None:
+            return ""
+        path = str(file)
+        if path not in self._hashes:
+            place = path if is_remote(path) else str(Path(path).absolute())
+            key = self.key("hash", place, stamp(place))
+            digest = (self.get(key) or {}).get("sha256")
+            if not isinstance(digest, str):
+                digest = content_hash(place)
+                self.put(key, {"sha256": digest})
+            self._hashes[path] = digest
+        return self._hashes[path]
+
+    def get(self, key: str) -> dict[str, Any] | None:
+        """Return finished work; None where there is none, or it is damaged or empty."""
+        if self.folder is not None:
+            with suppress(InputError):
+                return read_object(self.folder / f"{key}.json") or None
+        return None
+
+    def put(self, key: str, value: dict[str, Any]) -> None:
+        """Keep finished work; it is there as a whole or not at all.
+
+        Raises
+        ------
+        InputError
+            Where the folder cannot be written to.
+        """
+        if self.folder is not None:
+            with replacing(self.folder / f"{key}.json") as temporary:
+                temporary.write_text(json.dumps(value, allow_nan=False), encoding="ascii")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -65,8 +233,10 @@ def sweep(
     study: RobustnessStudy,
     engine: Engine,
     *,
-    asked: Asked | None = None,
+    resamples: int | None = None,
     exchanges: int | None = None,
+    confidence: float = 0.95,
+    seed: int = 0,
     block: int | None = None,
     store: Store | None = None,
     check: Callable[[Mapping[str, Any]], Any] | None = None,
@@ -78,20 +248,22 @@ def sweep(
     Parameters
     ----------
     study : RobustnessStudy
-        With annotations.
+        With annotations, or of saved results alone.
     engine : Engine
         Where the work is done.
-    asked : Asked, optional
-        What is computed beside the diagnosis; the tables of similarity are those of the study.
+    resamples : int, optional
+        Of the bootstrap; by default there are no intervals.
     exchanges : int, optional
         Test each detector under the highest severity of each corruption against clean pictures,
         with so many resamples and exchanges.
+    confidence, seed
+        Of intervals, and of resamples and exchanges.
     block : int, optional
         Images of a unit of work; by default a whole run.
     store : Store, optional
         Where finished work is kept and found.
     check : callable, optional
-        Called with the first result that is there, to refuse what is asked of all of them.
+        Called with the first result, to refuse what is wanted of all of them.
     start, advance : callable
         Told what begins and of how many steps it is, and how many were made.
 
@@ -101,8 +273,16 @@ def sweep(
         Where the annotations or the tables of similarity cannot be used, no file of the study
         exists, or none can be used.
     """
-    asked = replace(asked or Asked(), similarity=study.similarity)
-    plan = _Plan(study, engine, asked, store or Store(None), start, advance)
+    truth = Truth(
+        annotations=str(study.annotations),
+        instances=None if study.instances is None else str(study.instances),
+        ids=None if study.ids is None else str(study.ids),
+        dataset=study.dataset,
+        protocol=study.protocol,
+    )
+    reading = tuple(study.reading.items())
+    settings = Settings(truth, reading, study.similarity, resamples, exchanges, confidence, seed)
+    plan = _Plan(study, settings, engine, store or Store(None), start, advance)
     start("looking for files", 0)
     runs = list(study.runs())
     absent = ((run, next((file for file in run.files if not exists(file)), None)) for run in runs)
@@ -124,28 +304,36 @@ def sweep(
             check(outcome)
             check = None
     # In the order of the study, whatever was finished first.
-    results = {run.place: outcomes[run] for run in runs if isinstance(outcomes.get(run), dict)}
+    done, failed = _sorted_out(runs, outcomes)
+    results = {run.place: result for run, result in done.items()}
     if not results:
-        why = next(iter(outcomes.values())).message
-        raise InputError(f"no file of the study can be used: {why}")
-    tests = {} if exchanges is None else plan.tested(results, exchanges)
+        raise InputError(f"no file of the study can be used: {next(iter(failed.values()))}")
+    tested, not_tested = _sorted_out(runs, {} if exchanges is None else plan.tested(results))
     return Outcomes(
         results=results,
         missing=tuple(missing.items()),
-        failed=tuple(
-            (run, outcomes[run].message) for run in runs if isinstance(outcomes.get(run), Failure)
-        ),
+        failed=tuple(failed.items()),
         tests={
-            run.place: [_difference(test) for test in outcome]
-            for run, outcome in tests.items()
-            if not isinstance(outcome, Failure)
+            run.place: [_difference(test) for test in outcome["tests"]]
+            for run, outcome in tested.items()
         },
-        notes=tuple(
-            f"{run.title}: not tested: {outcome.message}"
-            for run, outcome in tests.items()
-            if isinstance(outcome, Failure)
-        ),
+        notes=tuple(f"{run.title}: not tested: {why}" for run, why in not_tested.items()),
     )
+
+
+def _sorted_out(
+    runs: Iterable[Run], outcomes: Mapping[Run, Any]
+) -> tuple[dict[Run, dict[str, Any]], dict[Run, str]]:
+    """Tell what could be done of some runs from the reasons why the rest could not."""
+    ordered = {run: outcomes[run] for run in runs if run in outcomes}
+    failed = {run: each.message for run, each in ordered.items() if isinstance(each, Failure)}
+    return {run: each for run, each in ordered.items() if run not in failed}, failed
+
+
+def _difference(fields: Mapping[str, Any]) -> Difference:
+    bounds = fields["interval"]
+    interval = None if bounds is None else tuple(bounds)
+    return Difference(**{**fields, "labels": tuple(fields["labels"]), "interval": interval})
 
 
 @dataclass(frozen=True)
@@ -153,79 +341,57 @@ class _Plan:
     """The work of a study as tasks, with what is done already taken from the store."""
 
     study: RobustnessStudy
+    settings: Settings
     engine: Engine
-    asked: Asked
     store: Store
     start: Callable[[str, int], Any]
     advance: Callable[[int], Any]
 
-    @cached_property
-    def truth(self) -> Truth:
-        """What predictions are evaluated against; a study of saved results needs none."""
-        study = self.study
-        if study.annotations is None:
-            raise InputError(f"{study.source or 'the study'}: annotations: missing; name the file")
-        return Truth(
-            annotations=str(study.annotations),
-            instances=None if study.instances is None else str(study.instances),
-            ids=None if study.ids is None else str(study.ids),
-            dataset=study.dataset,
-            protocol=study.protocol,
-        )
-
-    @cached_property
-    def images(self) -> int:
-        """The number of annotated images."""
-        self.start("reading annotations", 0)
-        return len(read_truth(self.truth))
-
     def saved(self, run: Run) -> dict[str, Any] | None:
         """Read the result that the file of a run holds; None where it holds predictions."""
-        result = None if is_remote(run.file) else read_result(run.file, self.study.dataset)
+        study = self.study
+        result = None if is_remote(run.file) else read_result(run.file, study.dataset)
         if result is None:
+            if study.annotations is None:
+                raise InputError(
+                    f"{study.source or 'the study'}: annotations: missing; name the file"
+                )
             return None
-        if other := self._other_protocol(result):
-            problem = f"of protocol {other}, but the study asks for {self.study.protocol}"
-        elif self.asked.similarity is not None:
+        problem = other = ""
+        if study.protocol is not None:
+            dataset = study.dataset or text(result, "dataset")
+            known = study.dataset is not None or dataset in VOCABULARIES
+            usual = vocabulary(dataset).protocol if known else None
+            other = other_protocol(result, protocol(study.protocol, usual=usual))
+        if other:
+            problem = f"of protocol {other}, but the study asks for {study.protocol}"
+        elif study.similarity is not None:
             problem = "without soft mAP and mF1"
-        elif self.asked.resamples is not None and "intervals" not in result:
+        elif self.settings.resamples is not None and "intervals" not in result:
             problem = "without intervals"
-        else:
-            return result
-        raise InputError(
-            f"{run.file}: is a saved result {problem}; give the predictions themselves"
-        )
-
-    def _other_protocol(self, result: Mapping[str, Any]) -> str:
-        name, dataset = self.study.protocol, self.study.dataset or text(result, "dataset")
-        if name is None:
-            return ""
-        known = self.study.dataset is not None or dataset in VOCABULARIES
-        usual = vocabulary(dataset).protocol if known else None
-        return other_protocol(result, protocol(name, usual=usual))
-
-    def job(self, run: Run) -> Job:
-        reading = tuple(self.study.reading.items())
-        return Job(truth=self.truth, file=run.file, pairs=run.pairs, reading=reading)
+        if problem:
+            raise InputError(
+                f"{run.file}: is a saved result {problem}; give the predictions themselves"
+            )
+        return result
 
     def key(self, run: Run, *more: Any) -> str:
         """Name the result of a run by the content of all that it is made from."""
-        truth, described = self.truth, self.truth.dataset or ""
-        files: list[str | None] = [truth.annotations]
-        # Those that are read with annotations of V-COCO, also where nobody names them.
+        settings, truth = self.settings, self.settings.truth
+        described = truth.dataset or ""
+        # Of V-COCO, the files beside the annotations are read, also where nobody names them.
         beside = companions(Path(truth.annotations))
-        for named, found in zip((truth.instances, truth.ids), beside, strict=True):
-            files.append(named or (None if found is None else str(found)))
-        files += [run.file, run.pairs]
-        if described.endswith(".toml"):
-            files.append(described)
-        files += map(str, self.asked.similarity or ())
+        files = (
+            *(truth.annotations, truth.instances or beside[0], truth.ids or beside[1]),
+            *(run.file, run.pairs, described if described.endswith(".toml") else None),
+            *(settings.similarity or ()),
+        )
         return self.store.key(
             [self.store.hash_of(file) for file in files],
             vocabulary(described).fingerprint if described else "",
             truth.protocol,
-            asdict(self.asked) | {"similarity": None},
-            *([dict(self.study.reading)] if self.study.reading else []),
+            dict(settings.reading),
+            (settings.resamples, settings.confidence, settings.seed),
             *more,
         )
 
@@ -245,65 +411,59 @@ class _Plan:
                 yield run, saved
 
         def tasks(name: str, run: Run) -> Iterator[Task]:
-            job, images = self.job(run), self.images
+            images = len(read_truth(self.settings.truth))
             blocks = 1 if block is None else min(max(1, ceil(images / block)), images)
-            parts = tuple(f"{name}-{number}" for number in range(blocks))
-            if blocks == 1:
-                yield Task(name, diagnose_run, (job, self.asked))
-                return
+            parts = tuple(f"{name}-{number}" for number in range(blocks if blocks > 1 else 0))
             for number, part in enumerate(parts):
-                yield Task(part, diagnose_block, (job, number, blocks), wanted=False)
-            yield Task(name, finish, (job, self.asked), needs=parts)
+                yield Task(part, diagnose_block, (self.settings, run, number, blocks))
+            yield Task(name, finish, (self.settings, run), needs=parts)
 
-        yield from self._worked("diagnosing", dict, keys, tasks)
+        yield from self._worked("diagnosing", keys, tasks)
 
-    def tested(self, results: Collection[Place], exchanges: int) -> dict[Run, Any]:
-        """Test each detector against itself on clean pictures, under what is strongest."""
+    def tested(self, results: Mapping[Place, Any]) -> dict[Run, Any]:
+        """Test each detector against itself on clean pictures, under what is strongest.
+
+        That is the highest severity of each corruption with a result, where clean pictures have.
+        """
         runs = {run.place: run for run in self.study.runs()}
         outcomes: dict[Run, Any] = {}
         keys: dict[Run, str] = {}
-        for label, condition in self._strongest(results):
-            clean, run = runs[label, CLEAN], runs[label, condition]
+        strongest = {
+            (label, condition.corruption): run
+            for (label, condition), run in runs.items()
+            if condition != CLEAN and results.keys() >= {(label, CLEAN), (label, condition)}
+        }
+        for run in strongest.values():
+            clean = runs[run.label, CLEAN]
             saved = [each.file for each in (clean, run) if self.saved(each) is not None]
             if saved:
                 why = f"{saved[0]}: is a saved result; give the predictions themselves"
                 outcomes[run] = Failure(why)
                 continue
-            hashes = [self.store.hash_of(clean.file), self.store.hash_of(clean.pairs)]
+            hashes = [self.store.hash_of(file) for file in (clean.file, clean.pairs)]
+            exchanges = self.settings.exchanges
             keys[run] = self.key(run, "test", hashes, (clean.title, run.title), exchanges)
 
         def tasks(name: str, run: Run) -> Iterator[Task]:
             clean = runs[run.label, CLEAN]
-            jobs, labels = (self.job(clean), self.job(run)), (clean.title, run.title)
-            yield Task(name, compare_to_clean, (*jobs, labels, self.asked, exchanges))
+            yield Task(name, compare_to_clean, (self.settings, clean, run))
 
-        outcomes |= self._worked("testing", list, keys, tasks)
-        return {run: outcomes[run] for run in runs.values() if run in outcomes}
-
-    def _strongest(self, results: Collection[Place]) -> Iterator[Place]:
-        """List the highest severity of each corruption with a result, where clean pictures have."""
-        for model in self.study.models:
-            for corruption in self.study.corruptions if (model.label, CLEAN) in results else ():
-                places = [(model.label, Condition(corruption, n)) for n in self.study.severities]
-                yield from [place for place in places if place in results][-1:]
+        return outcomes | dict(self._worked("testing", keys, tasks))
 
     def _worked(
-        self,
-        title: str,
-        kind: type[Kept],
-        keys: Mapping[Run, str],
-        tasks: Callable[[str, Run], Iterable[Task]],
+        self, title: str, keys: Mapping[Run, str], tasks: Callable[[str, Run], Iterable[Task]]
     ) -> Iterator[tuple[Run, Any]]:
         """Give what is kept of some runs, do the work on the others, and keep what comes of it."""
         left: dict[str, Run] = {}
         for number, (run, key) in enumerate(keys.items()):
-            kept = self.store.get(key, kind)
+            kept = self.store.get(key)
             if kept is None:
                 left[f"run-{number}"] = run
             else:
                 yield run, kept
         if not left:
             return
+        self.start("reading annotations", 0)
         work = [task for name, run in left.items() for task in tasks(name, run)]
         self.start(title, len(left))
         for name, outcome in self.engine.run(work):
@@ -311,9 +471,3 @@ class _Plan:
                 self.store.put(keys[left[name]], outcome)
             yield left[name], outcome
             self.advance(1)
-
-
-def _difference(fields: Mapping[str, Any]) -> Difference:
-    bounds = fields["interval"]
-    interval = None if bounds is None else tuple(bounds)
-    return Difference(**{**fields, "labels": tuple(fields["labels"]), "interval": interval})

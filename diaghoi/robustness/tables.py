@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain
 
-from diaghoi.comparison.selection import TABLES, meant, unknown_table
-from diaghoi.comparison.semantic import measured_by, similarity_tables
+from diaghoi.comparison.selection import meant, unknown_table
+from diaghoi.comparison.semantic import measured_by
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
-from diaghoi.data.table import Cell, Column, Table, Unit, percent
-from diaghoi.exceptions import InputError
+from diaghoi.data.table import Better, Cell, Column, Table, Unit, percent
 from diaghoi.oracles import ERRORS, ORACLES
-from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
+from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS, SEVERITIES
 from diaghoi.robustness.profile import (
     DELTA,
     SOFT,
@@ -47,37 +45,26 @@ MEANING = (
     "severity; 1 if nothing is lost."
 )
 NO_CRI = "CRI is undefined: it takes scores in two severities or more."
+UNITS: Mapping[str, Unit] = {"mri": "percent", "cri": "index"}
 Number = tuple[Column, Callable[[Profile], Cell]]
 """A column, and what makes its cell for a detector."""
 
 
 def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = False) -> None:
-    """Refuse names of tables that a study will not have, before anything is read.
+    """Refuse names of tables that a study will not have, with those that there are.
 
-    Parameters
-    ----------
-    names : iterable of str
-        As for :func:`diaghoi.comparison.selection.selected`.
-    study : RobustnessStudy
-        Its severities decide.
-    errors : bool
-        As for :func:`robustness_tables`.
+    ``names`` are as for :func:`diaghoi.comparison.selection.selected`, and ``errors`` as for
+    :func:`robustness_tables`.
 
     Raises
     ------
     InputError
-        With the names that there are.
+        For an unknown name.
     """
-    keys = _keys(study.severities, errors=errors)
-    titles = {key: HEADINGS[key] for key in keys}
+    titles = {key: HEADINGS[key] for key in _keys(study.severities, errors=errors)}
     for name in names:
         if not meant(name, titles):
-            if not meant(name, TABLES):
-                raise unknown_table(name, titles)
-            raise InputError(  # another comparison has it
-                f"--table '{name}': studies of robustness have {', '.join(keys)}; give some of "
-                "these"
-            )
+            raise unknown_table(name, titles)
 
 
 def _keys(severities: Sequence[int], *, errors: bool) -> list[str]:
@@ -138,13 +125,14 @@ def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[N
     """Choose the columns of a table, and what its caption says."""
     first, names = profiles[0], list(profiles[0].corruptions)
     result = next(result for profile in profiles for result in profile.results.values())
-    title = score = metric_title(metric, result)
-    if metric in SOFT:
-        by = " and ".join(similarity_tables(result))
-        score = title.replace(SOFT[metric], f"{SOFT[metric]} by {by}", 1)
-    severities = first.scope.over_severities
-    limits = [NO_CRI if len(first.severities) < 2 else "", first.scope.remark]
-    both = _both("", first.scope.title)
+    score, scope = metric_title(metric, result, sourced=True), first.scope
+    single = len(first.severities) == 1
+    severities = f"{'at' if single else 'over'} {scope.severities}"
+    limits = [NO_CRI] if single else []
+    if not scope.complete:
+        whole = f"all {len(CORRUPTIONS)} corruptions in {len(SEVERITIES)} severities"
+        limits.append(f"Over {scope.words}: not comparable with MRI and CRI over {whole}.")
+    both = _both("", scope.title)
     scores = [_clean(path, head) for path, head in scores_with(metric, result).items()]
     if key == "overview":
         scores = [number for number in scores if number[0].key == f"clean.{metric}"]
@@ -154,7 +142,8 @@ def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[N
         return [*scores, *both, *by_corruption], [caption, _abbreviations(names), *limits]
     if key == "robustness":
         sources = measured_by(result) if metric in SOFT else []
-        return [*scores, *both], [f"Scores: {title}, %. {MEANING} {SCALE}.", *limits, *sources]
+        caption = f"Scores: {metric_title(metric, result)}, %. {MEANING} {SCALE}."
+        return [*scores, *both], [caption, *limits, *sources]
     if key == "corruptions":
         return _by_corruption(names, "mri"), [f"{score}, {severities}.", _abbreviations(names)]
     if key == "corruptions_cri":
@@ -166,22 +155,17 @@ def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[N
         return [*chain(*of)], [caption, *limits]
     if key == "severities":
         levels = [_index("mri", f"{n}", f"L{n}", "Severity", None, [n]) for n in first.severities]
-        return levels, [f"{score}, over {first.scope.named_corruptions}."]
-    mean = "mean " if len(first.severities) > 1 else ""
+        return levels, [f"{score}, over {scope.corruptions}."]
+    mean = "" if single else "mean "
     caption = f"ΔmAP of the error under corruption less that on clean pictures, {mean}{severities}."
     error = key.removeprefix(GROWTH)
-    return [_grown(name, error) for name in names], [caption, _abbreviations(names)]
+    return _by_corruption(names, error), [caption, _abbreviations(names)]
 
 
 def _abbreviations(names: Sequence[str]) -> str:
     corruptions = [CORRUPTIONS[name] for name in names]
     said = ", ".join(f"{each.abbreviation}: {each.label}" for each in corruptions)
     return f"{said}." if said else ""
-
-
-def _cell(value: float | None, partial: bool) -> Cell:
-    """Make a cell, with a mark where some of the conditions behind its number have no score."""
-    return Cell(value=value, mark=PARTIAL if partial and value is not None else "")
 
 
 def _clean(path: str, title: str) -> Number:
@@ -197,41 +181,30 @@ def _index(
     corruptions: Sequence[str] | None = None,
     severities: Sequence[int] | None = None,
 ) -> Number:
-    """Make a column of MRI or CRI."""
+    """Make a column of MRI or CRI, or of the growth of an error."""
 
     def cell(profile: Profile) -> Cell:
         index = profile.index(corruptions, severities)
-        return _cell(getattr(index, which), index.partial)
+        if which in ERRORS:
+            value = profile.mean_growth(key, which)
+        else:
+            value = index.mri if which == "mri" else index.cri
+        # Some of the conditions behind a number may have no score.
+        return Cell(value=value, mark=PARTIAL if index.partial and value is not None else "")
 
-    unit: Unit = "index" if which == "cri" else "percent"
-    return Column(key=key, title=title, unit=unit, better="higher", group=group), cell
+    unit: Unit = UNITS.get(which, "points")
+    # Growth has no better direction: where mAP collapses, no error costs much.
+    better: Better | None = "higher" if which in UNITS else None
+    return Column(key=key, title=title, unit=unit, better=better, group=group), cell
 
 
 def _both(before: str, group: str, corruptions: Sequence[str] | None = None) -> list[Number]:
-    return [
-        _index(which, f"{before}{which}", which.upper(), group, corruptions)
-        for which in ("mri", "cri")
-    ]
+    return [_index(kind, f"{before}{kind}", kind.upper(), group, corruptions) for kind in UNITS]
 
 
 def _by_corruption(names: Sequence[str], which: str, group: str = "") -> list[Number]:
-    return [
-        _index(
-            which, name, each.abbreviation, group or GROUPS[each.group].label, corruptions=[name]
-        )
-        for name in names
-        for each in [CORRUPTIONS[name]]
-    ]
-
-
-def _grown(name: str, error: str) -> Number:
-    ((column, _),) = _by_corruption([name], "mri")
-
-    def cell(profile: Profile) -> Cell:
-        return _cell(profile.mean_growth(name, error), profile.index([name]).partial)
-
-    # Without a better direction: where mAP collapses, no error costs much.
-    return replace(column, unit="points", better=None), cell
+    of = {name: group or GROUPS[CORRUPTIONS[name].group].label for name in names}
+    return [_index(which, name, CORRUPTIONS[name].abbreviation, of[name], [name]) for name in names]
 
 
 def sentences(profile: Profile) -> dict[str, str]:
@@ -249,17 +222,8 @@ def sentences(profile: Profile) -> dict[str, str]:
 def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
     """Choose the sentences on the corruptions that cost most mAP, as many of each detector.
 
-    Parameters
-    ----------
-    profiles : sequence of Profile
-        One a detector.
-    most : int
-        Sentences at most; of equal places the greatest falls.
-
-    Returns
-    -------
-    list of (str, str)
-        Label and sentence, detector by detector, the greatest fall of each first.
+    At most so many are chosen, of equal places the greatest falls. They are returned with their
+    labels, detector by detector, the greatest fall of each first.
     """
     ranked = []
     for number, profile in enumerate(profiles):
@@ -306,39 +270,41 @@ def summary(profiles: Sequence[Profile]) -> str:
 
 
 def _fall(profile: Profile, condition: Condition) -> str:
-    here, clean = (profile.number(each, "map.full") for each in (condition, CLEAN))
+    clean, here = (profile.number(each, "map.full") for each in (CLEAN, condition))
     if here is None or clean is None:
         return "mAP is undefined"
     before, after = (f"{100 * value:.1f}" for value in (clean, here))
     if before == after:
         return f"mAP stays at {after}"
+    with_intervals = []
+    for shown, each in ((before, CLEAN), (after, condition)):
+        result = profile.results[each]
+        bounds = result.get("intervals", {}).get("map.full")
+        if bounds is not None:
+            low, high = (f"{100 * bound:.1f}" for bound in bounds)
+            shown += f" ({100 * result['bootstrap']['confidence']:g} % {low} to {high})"
+        with_intervals.append(shown)
     verb = "falls" if here < clean else "rises"
-    before, after = before + _interval(profile, CLEAN), after + _interval(profile, condition)
-    return f"mAP {verb} from {before} to {after}{_certainty(profile, condition, 'map.full')}"
-
-
-def _interval(profile: Profile, condition: Condition) -> str:
-    """Give the interval of mAP under a condition, where there is one."""
-    result = profile.results[condition]
-    bounds = result.get("intervals", {}).get("map.full")
-    if bounds is None:
-        return ""
-    low, high = (f"{100 * bound:.1f}" for bound in bounds)
-    return f" ({100 * result['bootstrap']['confidence']:g} % {low} to {high})"
+    certainty = _certainty(profile, condition, "map.full")
+    return f"mAP {verb} from {' to '.join(with_intervals)}{certainty}"
 
 
 def _growth(profile: Profile, condition: Condition) -> str:
-    grown = {error: profile.growth(condition, error) for error in ERRORS}
+    grown = {error: profile.change(condition, DELTA.format(error)) for error in ERRORS}
     known = {error: value for error, value in grown.items() if value is not None}
     if not known:
         return "the growth of errors is undefined"
     most = max(known, key=lambda error: known[error])
     if known[most] < LEAST:
         return "no error costs more than on clean pictures"
-    before, after = profile.delta(CLEAN, most), profile.delta(condition, most)
+    path = DELTA.format(most)
+    before, after = (
+        f"{100 * (profile.number(each, path) or 0):+.1f}".replace("-", "−")
+        for each in (CLEAN, condition)
+    )
     sentence = (
-        f"most grows {ORACLES[most].title.lower()}, whose ΔmAP goes from {_points(before)} to "
-        f"{_points(after)}{_certainty(profile, condition, DELTA.format(most))}"
+        f"most grows {ORACLES[most].title.lower()}, whose ΔmAP goes from {before} to {after}"
+        f"{_certainty(profile, condition, path)}"
     )
     first, last = (profile.share(each, most) for each in (CLEAN, condition))
     if first is None or last is None:
@@ -346,10 +312,6 @@ def _growth(profile: Profile, condition: Condition) -> str:
     whole = "annotations" if most == "missed_gt" else "predictions"
     shares = f"from {100 * first:.1f} to {100 * last:.1f} %"
     return f"{sentence} and whose share of the {whole} {shares}"
-
-
-def _points(value: float | None) -> str:
-    return f"{100 * (value or 0):+.1f}".replace("-", "−")
 
 
 def _certainty(profile: Profile, condition: Condition, path: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 from diaghoi.exceptions import InputError
 
@@ -92,59 +93,30 @@ class Detector:
                 )
 
 
-ONE_STAGE = Detector(
-    name="one_stage",
-    shared_boxes=False,
-    boxes=10,
-    localisation=0.05,
-    misplaced=0.05,
-    missed_persons=0.02,
-    missed_objects=0.04,
-    confused_labels=0.05,
-    association=0.16,
-    false_pairs=0.2,
-    confused_verbs=0.04,
-    duplicates=4.0,
-    rare_penalty=0.3,
-    score_noise=0.65,
+_PRESETS: dict[str, tuple[Any, Any, Any]] = {
+    "name": ("one_stage", "two_stage", "weak"),
+    "shared_boxes": (False, True, False),
+    "boxes": (10, 16, 12),
+    "localisation": (0.05, 0.035, 0.08),
+    "misplaced": (0.05, 0.02, 0.11),
+    "missed_persons": (0.02, 0.01, 0.03),
+    "missed_objects": (0.04, 0.02, 0.07),
+    "confused_labels": (0.05, 0.03, 0.08),
+    "association": (0.16, 0.4, 0.3),
+    "false_pairs": (0.2, 0.4, 0.3),
+    "confused_verbs": (0.04, 0.12, 0.1),
+    "duplicates": (4.0, 0.6, 2.0),
+    "rare_penalty": (0.3, 0.6, 0.8),
+    "score_noise": (0.65, 0.8, 0.8),
+}
+ONE_STAGE, TWO_STAGE, WEAK = (
+    Detector(**{field: values[place] for field, values in _PRESETS.items()}) for place in range(3)
 )
-"""Like CDN or GEN-VLKT: accurate verbs, and many near-duplicates of every pair."""
+"""Three presets.
 
-TWO_STAGE = Detector(
-    name="two_stage",
-    shared_boxes=True,
-    boxes=16,
-    localisation=0.035,
-    misplaced=0.02,
-    missed_persons=0.01,
-    missed_objects=0.02,
-    confused_labels=0.03,
-    association=0.4,
-    false_pairs=0.4,
-    confused_verbs=0.12,
-    duplicates=0.6,
-    rare_penalty=0.6,
-    score_noise=0.8,
-)
-"""Like UPT or SCG: good boxes and few duplicates, but all persons joined with all objects."""
-
-WEAK = Detector(
-    name="weak",
-    shared_boxes=False,
-    boxes=12,
-    localisation=0.08,
-    misplaced=0.11,
-    missed_persons=0.03,
-    missed_objects=0.07,
-    confused_labels=0.08,
-    association=0.3,
-    false_pairs=0.3,
-    confused_verbs=0.1,
-    duplicates=2.0,
-    rare_penalty=0.8,
-    score_noise=0.8,
-)
-"""A one-stage detector that was not trained for long: everything is a little worse."""
-
+One stage, like CDN or GEN-VLKT: accurate verbs, and many near-duplicates of every pair. Two stages,
+like UPT or SCG: good boxes and few duplicates, but all persons joined with all objects. And a
+one-stage detector that was not trained for long: everything is a little worse.
+"""
 DETECTORS = {detector.name: detector for detector in (ONE_STAGE, TWO_STAGE, WEAK)}
 """The presets by name."""

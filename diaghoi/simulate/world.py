@@ -1,6 +1,6 @@
 """A simulated annotated test set with the statistics of HICO-DET."""
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
@@ -33,8 +33,7 @@ RELATIVE_SIZE = (
 )  # fmt: skip
 
 
-@dataclass(frozen=True, kw_only=True)
-class _Instances:
+class _Instances(NamedTuple):
     """Boxes to be: image, label and role of each, ordered by image."""
 
     image: IntArray
@@ -141,7 +140,9 @@ def _boxes(instances: _Instances, sizes: IntArray, rng: np.random.Generator) -> 
     centre_x = width * (instances.place % persons + rng.uniform(0.2, 0.8, count)) / persons
     centre_y = height * rng.uniform(0.72, 1.0, count) - tall / 2
 
-    size = _relative_size(instances.label) * tall[beside] * np.exp(rng.normal(0, 0.3, count))
+    ends, relative = map(np.array, zip(*RELATIVE_SIZE, strict=True))
+    row = np.minimum(np.searchsorted(ends, instances.label, side="right"), len(relative) - 1)
+    size = relative[row] * tall[beside] * np.exp(rng.normal(0, 0.3, count))
     stretch = np.exp(rng.normal(0.1, 0.4, count))
     near_x = centre_x[beside] + wide[beside] * rng.uniform(-0.7, 0.7, count)
     near_y = centre_y[beside] + tall[beside] * rng.uniform(-0.3, 0.4, count)
@@ -153,12 +154,6 @@ def _boxes(instances: _Instances, sizes: IntArray, rng: np.random.Generator) -> 
     x = np.clip(np.where(person, centre_x, near_x), half_x, width - 1 - half_x)
     y = np.clip(np.where(person, centre_y, near_y), half_y, height - 1 - half_y)
     return np.round(np.stack([x - half_x, y - half_y, x + half_x, y + half_y], axis=1))
-
-
-def _relative_size(label: IntArray) -> FloatArray:
-    ends, size = zip(*RELATIVE_SIZE, strict=True)
-    row = np.searchsorted(ends, label, side="right")
-    return np.asarray(size)[np.minimum(row, len(size) - 1)]
 
 
 def _pairs(

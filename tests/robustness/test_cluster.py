@@ -45,10 +45,13 @@ def die(marks: str, _: int) -> None:
 
 @pytest.fixture
 def cluster() -> Iterator[Any]:
-    """An engine with three processes."""
+    """An engine with three processes, which may come back as late as on a busy machine."""
+    import dask
+
     from diaghoi.engines.cluster import DaskEngine
 
-    with DaskEngine(workers=3) as engine:
+    late = {"distributed.deploy.lost-worker-timeout": "1ms"}
+    with dask.config.set(late), DaskEngine(workers=3) as engine:
         yield engine
 
 
@@ -83,21 +86,15 @@ def test_both_engines_give_the_same_json_and_survive_a_killed_worker(
 @pytest.mark.slow
 def test_failures_needs_and_losses(cluster, tmp_path: Path) -> None:
     tasks = [
-        Task("a", times, (2, 3), wanted=False),
+        Task("a", times, (2, 3)),
         Task("b", times, (5,), needs=("a",)),
         Task("c", refuse, ()),
         Task("d", times, (), needs=("a", "c")),
-        # After the others: a worker takes what it works on along, which may then be lost, too.
-        Task("bad", die, (str(tmp_path),), needs=("b",)),
-        Task("after", times, (), needs=("bad",)),
     ]
-    assert dict(cluster.run(tasks)) == {
-        "b": 30,
-        "c": Failure("odd"),
-        "d": Failure("odd"),
-        "bad": Failure(LOST),
-        "after": Failure(LOST),
-    }
+    assert dict(cluster.run(tasks)) == {"b": 30, "d": Failure("odd")}
+    # Apart: a worker takes what it works on along, which may then be lost, too.
+    tasks = [Task("bad", die, (str(tmp_path), 0)), Task("after", times, (), needs=("bad",))]
+    assert dict(cluster.run(tasks)) == {"after": Failure(LOST)}
     assert len(list(tmp_path.iterdir())) == MOST_LOSSES
 
 
@@ -115,22 +112,24 @@ def test_a_scheduler_that_runs_is_used(cluster, study: RobustnessStudy) -> None:
     assert dict(cluster.run([Task("a", times, (2,))])) == {"a": 2}
 
 
-@pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:1"])
-def test_a_scheduler_that_does_not_answer(address: str, monkeypatch) -> None:
+def refused(address: str, monkeypatch: pytest.MonkeyPatch) -> None:
     from diaghoi.engines import cluster
 
     monkeypatch.setattr(cluster, "PATIENCE", 0.5)
-    with pytest.raises(InputError, match=rf"`scheduler` {address}: cannot be reached \(.*give an"):
+    message = rf"`scheduler` {address}: cannot be reached \(\w.*; give an address like tcp://node"
+    with pytest.raises(InputError, match=message):
         cluster.DaskEngine(address)
+
+
+@pytest.mark.parametrize("address", ["nonsense", "tcp://127.0.0.1:1"])
+def test_a_scheduler_that_does_not_answer(address: str, monkeypatch) -> None:
+    refused(address, monkeypatch)
 
 
 @pytest.mark.parametrize(
     "said", [b"SSH-2.0-OpenSSH_9.6\r\n", bytes(8), b""], ids=["words", "zeros", "nothing"]
 )
 def test_a_server_that_is_no_scheduler(said: bytes, monkeypatch) -> None:
-    from diaghoi.engines import cluster
-
-    monkeypatch.setattr(cluster, "PATIENCE", 0.5)
     with socket.create_server(("127.0.0.1", 0)) as server:
         connections: list[socket.socket] = []
 
@@ -141,9 +140,7 @@ def test_a_server_that_is_no_scheduler(said: bytes, monkeypatch) -> None:
                     connections[-1].sendall(said)
 
         threading.Thread(target=speak, daemon=True).start()
-        address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(InputError, match=rf"`scheduler` {address}: cannot be reached \(\w"):
-            cluster.DaskEngine(address)
+        refused(f"tcp://127.0.0.1:{server.getsockname()[1]}", monkeypatch)
     for connection in connections:
         connection.close()
 

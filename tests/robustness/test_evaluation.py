@@ -1,4 +1,4 @@
-"""From a study to indices, tables, sentences and JSON."""
+"""From a study to indices, tables, sentences, figures and JSON."""
 
 from __future__ import annotations
 
@@ -10,33 +10,31 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from support.results import example
 from support.robustness import CORRUPTIONS, SEVERITIES
 
-from diaghoi.comparison.study import Model
 from diaghoi.engines.engine import LocalEngine
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
+from diaghoi.plots import SINGLE_COLUMN, figure_of
+from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
 from diaghoi.report.comparison import to_text
 from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown
 from diaghoi.report.spreadsheet import to_csv
 from diaghoi.robustness.evaluation import Robustness, evaluate_study
-from diaghoi.robustness.profile import (
-    Profile,
-    check_metric,
-    costliest,
-    metric_title,
-    score_paths,
-    scores_with,
-)
-from diaghoi.robustness.study import CLEAN, Condition, read_robustness_study
-from diaghoi.robustness.tables import robustness_tables, sentences, summary, worst
-from diaghoi.robustness.work import Asked
+from diaghoi.robustness.profile import score_paths
+from diaghoi.robustness.study import CLEAN, read_robustness_study
+from diaghoi.robustness.tables import sentences, summary
+
+REST = "not comparable with MRI and CRI over all 20 corruptions in 5 severities"
+WORDS = "3 of 20 corruptions (motion blur, Gaussian noise, occlusion), severities 1 and 5"
+SIMILARITY = "Similarity: verb_scores (verb_scores.csv) and object_scores (object_scores.csv)."
+MEASURE = "Measure: sigma = 0.5 S_v + 0.5 S_o; IoU >= 0.5;"
 
 
-def evaluated(folder: Path, **choices: Any) -> Robustness:
-    study = read_robustness_study(folder / "study.toml")
+def evaluated(folder: Path, changed: dict[str, Any] | None = None, **choices: Any) -> Robustness:
+    """Evaluate the study with some changes."""
+    study = replace(read_robustness_study(folder / "study.toml"), **changed or {})
     return evaluate_study(study, LocalEngine(1), **choices)
 
 
@@ -48,9 +46,9 @@ def whole(written: Path) -> Robustness:
 @pytest.fixture(scope="module")
 def tested(written: Path) -> Robustness:
     """One model and one corruption, with tests: they take most of the time."""
-    study = read_robustness_study(written / "study.toml")
-    study = replace(study, models=study.models[:1], corruptions=CORRUPTIONS[:1])
-    return evaluate_study(study, LocalEngine(1), exchanges=2)
+    models = read_robustness_study(written / "study.toml").models
+    changed = {"models": models[:1], "corruptions": CORRUPTIONS[:1]}
+    return evaluated(written, changed, exchanges=2)
 
 
 @pytest.mark.slow
@@ -68,181 +66,6 @@ def test_tests_stand_in_sentences_and_in_json(tested: Robustness) -> None:
     assert found == {("motion_blur", max(SEVERITIES))}
 
 
-def result_of(score: float, **errors: float) -> dict[str, Any]:
-    """A result with an official mAP, and some ΔmAP."""
-    result = example()
-    result["official"]["default"]["full"] = score
-    for error, delta in errors.items():
-        result["oracles"][error]["delta_map"]["full"] = delta
-    return result
-
-
-def profile_of(results: dict[Condition, dict[str, Any]]) -> Profile:
-    return Profile(
-        model=Model(label="A", file=Path("a")),
-        metric="official.default.full",
-        corruptions=("motion_blur", "gaussian_blur", "exposure"),
-        severities=(1, 2),
-        results=results,
-        tests={},
-    )
-
-
-BY_HAND = profile_of(
-    {
-        CLEAN: result_of(0.5, action=0.1),
-        Condition("motion_blur", 1): result_of(0.4, action=0.2),
-        Condition("motion_blur", 2): result_of(0.2, action=0.4),
-        Condition("gaussian_blur", 1): result_of(0.3),
-        Condition("exposure", 1): result_of(0.25),
-        Condition("exposure", 2): result_of(0.25),
-    }
-)
-
-
-def test_indices_by_hand() -> None:
-    """Means 30, 30 (of one severity, so not for CRI) and 25; deviations 10, none and 0."""
-    index = BY_HAND.index()
-    assert index.mri == pytest.approx(85 / 300)
-    assert index.cri == pytest.approx((0.6 / (math.log(11) + 1) + 0.5) / 2)
-    assert (index.conditions, index.of) == (5, 6)
-    groups = BY_HAND.groups()
-    assert list(groups) == ["optical", "environment"]
-    optical, environment = (BY_HAND.index(members) for members in groups.values())
-    assert optical.mri == pytest.approx(0.3)
-    assert environment.cri == pytest.approx(0.5)
-    assert not environment.partial
-    assert BY_HAND.index(severities=[1]).mri == pytest.approx((0.4 + 0.3 + 0.25) / 3)
-    assert BY_HAND.index(severities=[2]).mri == pytest.approx((0.2 + 0.25) / 2)
-    assert BY_HAND.index(severities=[1]).cri is None
-
-
-def test_drops_and_growth_by_hand() -> None:
-    assert BY_HAND.drop("motion_blur") == pytest.approx(0.4)
-    assert BY_HAND.growth(Condition("motion_blur", 2), "action") == pytest.approx(0.3)
-    assert BY_HAND.mean_growth("motion_blur", "action") == pytest.approx(0.2)
-    # 1,000 of 2,000 predictions; 5 of 2,000 annotations.
-    assert BY_HAND.share(CLEAN, "action") == 0.5
-    assert BY_HAND.share(CLEAN, "missed_gt") == 0.0025
-    assert BY_HAND.share(Condition("gaussian_blur", 2), "action") is None
-
-
-def test_without_clean_pictures_only_mri_is_left() -> None:
-    results = {condition: each for condition, each in BY_HAND.results.items() if condition != CLEAN}
-    profile = profile_of(results)
-    assert profile.index().mri == BY_HAND.index().mri
-    assert (profile.index().cri, profile.drop("exposure"), profile.clean) == (None, None, None)
-    assert profile.mean_growth("exposure", "action") is None
-    assert sentences(profile) == {}
-
-
-def named(label: str, **changed: Any) -> Profile:
-    return replace(BY_HAND, model=Model(label=label, file=Path("a"), stage="one"), **changed)
-
-
-def test_the_summary_by_hand() -> None:
-    """Of 50 on clean pictures 30, 30 and 25 are left: motion blur takes 40 %, exposure 50 %."""
-    what = "of its clean official mAP under corruption"
-    assert costliest([BY_HAND])[0] == "exposure"  # the others cost the same
-    assert len(costliest([BY_HAND])) == 3
-    assert summary([BY_HAND]) == (
-        f"A keeps 57 % {what} (50.00 to 28.33). Exposure costs most, 50 %."
-    )
-    few = {CLEAN: result_of(0.5), Condition("motion_blur", 2): result_of(0.1)}
-    worse = named("B", results=few)
-    assert summary([worse, BY_HAND]) == (
-        f"A keeps 57 % {what} (50.00 to 28.33), B 20 % (50.00 to 10.00). "
-        "Motion blur costs most, 60 % on average."
-    )
-    assert summary([worse, BY_HAND, named("C")]) == (
-        f"Of 3 models, A keeps most {what}, 57 % (50.00 to 28.33), B least, 20 % (50.00 to "
-        "10.00). Motion blur costs most, 53 % on average."
-    )
-    assert [label for label, _ in worst([worse, BY_HAND, named("C")], 2)] == ["B", "A"]
-
-
-def test_the_overview_by_hand() -> None:
-    (table,) = robustness_tables([named("A")], BY_HAND.metric, overview=True)
-    (row,) = table.rows
-    assert row.titles == ("A",)
-    shown = {column.key: cell.shown for column, cell in zip(table.columns, row.cells, strict=True)}
-    assert list(shown)[:4] == ["clean.official.default.full", "mri", "cri", "exposure"]
-    assert shown == {
-        "clean.official.default.full": "50.00",
-        "mri": "28.33‡",
-        "cri": "0.34‡",
-        "exposure": "25.00",
-        "motion_blur": "30.00",
-        "gaussian_blur": "30.00‡",
-    }
-
-
-def test_nothing_is_summed_up_without_clean_pictures_and_nothing_lost() -> None:
-    results = {condition: each for condition, each in BY_HAND.results.items() if condition != CLEAN}
-    profile = profile_of(results)
-    assert (summary([profile]), worst([profile]), costliest([profile])) == ("", [], [])
-    (table,) = robustness_tables([profile], profile.metric, overview=True)
-    assert [column.key for column in table.columns][1:] == ["mri", "cri"]
-    assert "lost. Over" in table.caption
-    same = profile_of({each: result_of(0.5) for each in (CLEAN, Condition("exposure", 1))})
-    assert summary([same]).endswith("(50.00 to 50.00). No corruption costs anything.")
-
-
-def test_each_corruption_has_a_sentence() -> None:
-    told = sentences(BY_HAND)
-    assert told["motion_blur"] == (
-        "Motion blur, severity 2: mAP stays at 56.8; most grows action, whose ΔmAP goes "
-        "from +10.0 to +40.0 and whose share of the predictions from 50.0 to 50.0 %."
-    )
-    assert told["exposure"].startswith("Exposure, severity 2: ")
-
-
-def test_what_is_partial_is_never_the_best() -> None:
-    """B has the mild severity alone, and so the higher mean."""
-    one = replace(BY_HAND, model=Model(label="A", file=Path("a"), stage="one"))
-    few = {each: BY_HAND.results[each] for each in (CLEAN, Condition("motion_blur", 1))}
-    two = replace(BY_HAND, model=Model(label="B", file=Path("b"), stage="two"), results=few)
-    table = robustness_tables([one, two], one.metric)[1]
-    cells = {row.title: row.cells[0] for row in table.rows}
-    assert [(name, cell.mark, cell.best) for name, cell in cells.items()] == [
-        ("A", "", False),
-        ("B", "‡", False),
-        ("Difference", "‡", False),
-    ]
-    whole = replace(two, model=Model(label="C", file=Path("c")), results=BY_HAND.results)
-    table = robustness_tables([one, two, whole], one.metric)[1]
-    assert {row.title: row.cells[0].best for row in table.rows if row.kind == "entry"} == {
-        "A": True,
-        "B": False,
-        "C": True,
-    }
-
-
-def test_sentences_say_that_growth_is_undefined() -> None:
-    before, after = result_of(0.5), result_of(0.4)
-    for result in (before, after):
-        result["map"]["full"] = None
-        for error in ERRORS:
-            result["oracles"][error]["delta_map"]["full"] = None
-    told = sentences(profile_of({CLEAN: before, Condition("exposure", 1): after}))
-    assert told == {
-        "exposure": "Exposure, severity 1: mAP is undefined; the growth of errors is undefined."
-    }
-
-
-def test_sentences_say_what_does_not_grow() -> None:
-    before, after = result_of(0.5, action=0.3), result_of(0.4, action=0.1)
-    after["map"]["full"] = 0.4
-    told = sentences(profile_of({CLEAN: before, Condition("exposure", 1): after}))
-    assert told == {
-        "exposure": "Exposure, severity 1: mAP falls from 56.8 to 40.0; no error costs more than "
-        "on clean pictures."
-    }
-    after["map"]["full"] = None
-    told = sentences(profile_of({CLEAN: before, Condition("exposure", 1): after}))
-    assert "mAP is undefined" in told["exposure"]
-
-
 def test_the_error_that_was_put_in_is_the_one_that_grows(whole: Robustness) -> None:
     grown = {"motion_blur": "human box", "gaussian_noise": "action", "occlusion": "object box"}
     for profile in whole.profiles:
@@ -258,6 +81,11 @@ def test_the_json_holds_every_figure(whole: Robustness) -> None:
     assert (told["metric"], told["severities"]) == ("official.default.full", list(SEVERITIES))
     assert [each["name"] for each in told["corruptions"]] == list(CORRUPTIONS)
     assert "percent" in told["scale"]
+    assert told["scope"] == {
+        "complete": False,
+        "corruptions": "3 of 20 corruptions (motion blur, Gaussian noise, occlusion)",
+        "severities": "severities 1 and 5",
+    }
     for model in told["models"]:
         cells = {(cell["corruption"], cell["severity"]): cell for cell in model["cells"]}
         assert len(cells) == 1 + len(CORRUPTIONS) * len(SEVERITIES)
@@ -286,12 +114,10 @@ def test_the_json_holds_every_figure(whole: Robustness) -> None:
 
 
 def test_intervals_stand_beside_every_figure(written: Path) -> None:
-    study = read_robustness_study(written / "study.toml")
-    small = replace(study, models=study.models[:1], corruptions=("occlusion",), severities=(5,))
-    found = evaluate_study(small, LocalEngine(1), asked=Asked(resamples=4))
+    found = evaluated(written, {"corruptions": ("occlusion",), "severities": (5,)}, resamples=4)
     made = found.to_dict()["bootstrap"]
     assert made == {"resamples": 4, "seed": 0, "confidence": 0.95, "method": "centred"}
-    for cell in found.profiles[0].cells():
+    for cell in found.profiles[0].to_dict()["cells"]:
         intervals = cell["intervals"]
         for what in ("delta_map", "shares"):
             for error, value in cell[what].items():
@@ -338,10 +164,30 @@ def test_tables_of_errors(whole: Robustness) -> None:
 
 
 @pytest.mark.parametrize("write", [to_text, to_markdown, to_latex, to_csv])
-def test_all_writers_take_the_tables(whole: Robustness, write) -> None:
-    text = write(whole.comparison(errors=True))
-    for word in ("MRI", "OCC") if write is not to_csv else ("mri", "occlusion"):
-        assert word in text
+def test_every_writer_says_what_a_part_is_over(whole: Robustness, write) -> None:
+    text = " ".join(write(whole.comparison(errors=True)).replace("-\n", "-").split())
+    if write is to_csv:
+        assert "mri" in text
+        assert "occlusion" in text
+        return
+    assert "ll corruptions" not in text
+    assert text.count(f"Over {WORDS}: {REST}.") == 2  # all, and groups
+    assert f"over {WORDS.partition(', sev')[0]}." in text  # of each severity
+    assert "over the severities" not in text
+    assert text.count("over severities 1 and 5") == 2 + 7
+
+
+def test_figures_say_what_a_part_is_over(whole: Robustness) -> None:
+    told = whole.to_dict()
+    for kind in ROBUSTNESS_FIGURES.values():
+        figure = figure_of(kind, models_of(kind, told), SINGLE_COLUMN)
+        text = " ".join(" ".join(each.get_text() for each in figure.texts).split())
+        if kind.name in ("robustness_costs", "robustness_shares"):
+            assert f"Means over {WORDS.partition(', sev')[0]}." in text, kind.name
+        elif kind.name == "robustness_groups":
+            assert f"Means over {WORDS}." in text
+        elif kind.name != "robustness_severities":
+            assert "Means over severities 1 and 5." in text, kind.name
 
 
 @pytest.mark.slow
@@ -353,24 +199,14 @@ def test_gaps_are_named_and_marked(folder: Path) -> None:
     damaged.write_bytes(b"")
     found = evaluated(folder)
     told = found.to_dict()
-    assert told["missing"] == [
-        {
-            "model": "A",
-            "corruption": "occlusion",
-            "severity": 5,
-            "file": str(folder / "A" / "occlusion_5.npz"),
-        },
-        {
-            "model": "B",
-            "corruption": None,
-            "severity": 0,
-            "file": str(folder / "B" / "clean.npz"),
-        },
+    assert [list(run.values()) for run in told["missing"]] == [
+        ["A", "occlusion", 5, str(folder / "A" / "occlusion_5.npz")],
+        ["B", None, 0, str(folder / "B" / "clean.npz")],
     ]
-    assert [(each["model"], each["corruption"]) for each in told["failed"]] == [
-        ("B", "motion_blur")
-    ]
-    assert "the file is empty" in told["failed"][0]["error"]
+    assert list(told["missing"][0]) == ["model", "corruption", "severity", "file"]
+    (failed,) = told["failed"]
+    assert (failed["model"], failed["corruption"]) == ("B", "motion_blur")
+    assert "the file is empty" in failed["error"]
     notes = "\n".join([*found.gaps, *found.notes])
     assert "A: 1 of 7 files are missing: Occlusion 5; the first is " in notes
     assert "B: without predictions on clean pictures CRI, drops and the growth of" in notes
@@ -391,70 +227,22 @@ def test_gaps_are_named_and_marked(folder: Path) -> None:
 def test_the_first_detector_may_lack_all_files(folder: Path) -> None:
     for path in (folder / "A").iterdir():
         path.unlink()
-    study = read_robustness_study(folder / "study.toml")
-    found = evaluate_study(replace(study, corruptions=("occlusion",)), LocalEngine(1))
+    found = evaluated(folder, {"corruptions": ("occlusion",)})
     assert [model["clean"] is None for model in found.to_dict()["models"]] == [True, False]
     assert summary(found.profiles).startswith("B keeps ")
 
 
-def test_one_severity_has_no_cri(folder: Path) -> None:
-    path = folder / "study.toml"
-    path.write_text(path.read_text().replace("severities = [1, 5]", "severities = [5]"))
-    found = evaluated(folder)
-    assert [table.key for table in found.comparison().tables] == [
-        *("robustness", "corruptions"),
-        "groups",
-    ]
+def test_one_severity_has_no_cri_and_any_score_of_the_report_is_a_metric(written: Path) -> None:
+    few = {"corruptions": ("occlusion",), "severities": (5,)}
+    found = evaluated(written, few, metric="pairs.recall")
+    tables = found.comparison().tables
+    assert [table.key for table in tables] == ["robustness", "corruptions", "groups"]
+    assert [column.title for column in tables[0].columns] == ["pairs.recall", "MRI", "CRI"]
     assert found.to_dict()["models"][0]["indices"]["all"]["cri"] is None
-
-
-def test_any_score_of_the_report_is_a_metric(written: Path) -> None:
-    study = read_robustness_study(written / "study.toml")
-    small = replace(study, corruptions=("occlusion",))
-    found = evaluate_study(small, LocalEngine(1), metric="pairs.recall")
     profile = found.profiles[0]
     assert profile.clean == profile.results[CLEAN]["pairs"]["recall"]
-    told = found.comparison().tables[0]
-    assert [column.title for column in told.columns] == ["pairs.recall", "MRI", "CRI"]
-
-
-@pytest.mark.parametrize(
-    ("metric", "message"),
-    [
-        ("map.ful", "`metric` map.ful: not in the report (did you mean 'map.full'"),
-        ("soft_map", "and soft_map and mf1 of a study with similarities"),
-        ("errors.action", "`metric` errors.action: is not a score where higher is better"),
-        ("oracles.action.delta_map.full", "is not a score"),
-        ("pairs.per_image", "is not a score"),
-        ("negatives.pairs", "is not a score"),
-        ("map", "`metric` map: not in the report"),
-    ],
-)
-def test_what_is_no_metric(metric: str, message: str) -> None:
-    with pytest.raises(InputError) as error:
-        check_metric(metric, example())
-    assert message in str(error.value)
-
-
-def test_an_unknown_metric_is_refused(written: Path) -> None:
-    with pytest.raises(InputError, match=r"`metric` mAP: not in the report"):
-        evaluated(written, metric="mAP")
-
-
-def test_scores_may_be_undefined() -> None:
-    assert "pairs.object_recall" in set(score_paths(example()))
-
-
-def test_what_stands_beside_a_metric() -> None:
-    assert scores_with("official.scenario_2.ap", {}) == {
-        "official.scenario_1.ap": "Scenario 1",
-        "official.scenario_2.ap": "Scenario 2",
-    }
-    assert scores_with("soft_map", {"soft_map": 0.5}) == {"soft_map": "Soft mAP"}
-    assert scores_with("official.known_object.rare", example()) == {
-        f"official.known_object.{split}": title
-        for split, title in (("full", "Full"), ("rare", "Rare"), ("non_rare", "Non-rare"))
-    }
+    with pytest.raises(InputError, match=r"`metric` mAP: is no score of the report"):
+        evaluated(written, few, metric="mAP")
 
 
 def test_on_v_coco_the_paper_takes_scenario_2(tmp_path: Path) -> None:
@@ -479,20 +267,59 @@ def test_on_v_coco_the_paper_takes_scenario_2(tmp_path: Path) -> None:
     assert found.profiles[0].clean is not None
 
 
-@pytest.mark.parametrize(
-    ("dataset", "metric", "classes", "title"),
-    [
-        ("hico-det", "official.default.full", 600, "official mAP, Default, Full (all 600 classes)"),
-        ("hico-det", "official.default.full", 520, "official mAP, Default, Full (520 classes)"),
-        ("hico-det", "official.known_object.rare", 600, "official mAP, Known Object, Rare"),
-        ("v-coco", "official.scenario_2.ap", None, "official role AP, scenario 2"),
-        ("hico-det", "map.full", 600, "mAP, Full, under protocol P"),
-        ("hico-det", "pairs.recall", 600, "pairs.recall, under protocol P"),
-    ],
-)
-def test_metrics_are_named_with_their_classes(
-    dataset: str, metric: str, classes: int | None, title: str
+def softly(written: Path, folder: Path, metric: str | None, **changed: Any) -> Robustness:
+    tables = folder / "verb_scores.csv", folder / "object_scores.csv"
+    tables[0].write_text("a,b,score\nride,sit_on,0.5\n")
+    tables[1].write_text("a,b,score\nbicycle,motorcycle,0.5\n")
+    return evaluated(written, {"similarity": tables, **changed}, metric=metric)
+
+
+@pytest.fixture(scope="module")
+def soft(written: Path, tmp_path_factory: pytest.TempPathFactory) -> Robustness:
+    return softly(written, tmp_path_factory.mktemp("tables"), "soft_map")
+
+
+def test_tables_of_soft_map_name_similarity_and_measure(soft: Robustness) -> None:
+    tables = {table.key: table for table in soft.comparison().tables}
+    overall = tables.pop("robustness")
+    assert [column.title for column in overall.columns] == ["Soft mAP", "MRI", "CRI"]
+    assert overall.caption.startswith("Scores: Soft mAP, classes of protocol hico-det-520, %.")
+    for words in (MEASURE, "soft AP: area under the envelope", SIMILARITY):
+        assert words in overall.caption
+    for table in tables.values():
+        assert table.caption.startswith(
+            "Soft mAP by verb_scores (verb_scores.csv) and object_scores (object_scores.csv), "
+            "classes of protocol hico-det-520, over "
+        )
+    for write in (to_text, to_latex):
+        text = " ".join(write(soft.comparison()).replace("\\_", "_").split())
+        assert SIMILARITY in text
+        assert "Measure: sigma = 0.5 S_v + 0.5 S_o; IoU" in text
+        assert "soft_map" not in text
+
+
+def test_json_and_figures_of_soft_map_say_it_too(soft: Robustness) -> None:
+    told = json.loads(json.dumps(soft.to_dict()))
+    assert told["metric_title"] == "Soft mAP, classes of protocol hico-det-520"
+    assert told["measure"]["soft_ap"] == "area under the envelope"
+    assert told["similarity"]["verbs"]["source"] == "verb_scores.csv"
+    for name in ("robustness_drops", "robustness_groups", "robustness_severities"):
+        kind = ROBUSTNESS_FIGURES[name]
+        figure = figure_of(kind, models_of(kind, told), SINGLE_COLUMN)
+        text = " ".join(" ".join(each.get_text() for each in figure.texts).split())
+        assert SIMILARITY in text
+        assert "Score: Soft mAP, classes of protocol hico-det-520" in text
+
+
+def test_mf1_has_a_name_and_other_scores_do_not_speak_of_similarity(
+    written: Path, tmp_path: Path
 ) -> None:
-    counts = {"classes_in_official": {"full": classes}}
-    result = {"dataset": dataset, "protocol": {"name": "P"}, "counts": counts}
-    assert metric_title(metric, result) == title
+    few = {"corruptions": ("occlusion",), "severities": (5,)}
+    table = softly(written, tmp_path, "mf1", **few).comparison().tables[0]
+    assert [column.title for column in table.columns] == ["mF1", "MRI", "CRI"]
+    assert SIMILARITY in table.caption
+    found = softly(written, tmp_path, None, **few)
+    assert not any("Similarity" in table.caption for table in found.comparison().tables)
+    assert not {"measure", "similarity"} & found.to_dict().keys()
+    result = next(iter(found.profiles[0].results.values()))
+    assert not any(path.startswith(("measure", "similarity")) for path in score_paths(result))

@@ -58,13 +58,12 @@ def test_goes_on_from_a_saved_state(epoch: int) -> None:
     replay(restored, REPLAY[epoch:])
 
 
-def test_the_threshold_decides_when_it_steps_up() -> None:
-    epochs = [{1: 0.3, 2: 0.2}, {1: 0.34, 2: 0.22}]
-    for threshold, level in ((0.15, 3), (0.05, 2)):
-        schedule = ProgressiveSchedule(initial_threshold=threshold)
-        for scores in epochs:
-            schedule.next_severity(scores)
-        assert schedule.level == level
+@pytest.mark.parametrize(("threshold", "level"), [(0.15, 3), (0.05, 2)])
+def test_the_threshold_decides_when_it_steps_up(threshold: float, level: int) -> None:
+    schedule = ProgressiveSchedule(initial_threshold=threshold)
+    for scores in ({1: 0.3, 2: 0.2}, {1: 0.34, 2: 0.22}):
+        schedule.next_severity(scores)
+    assert schedule.level == level
 
 
 def test_the_largest_change_is_forgotten_after_a_step_up() -> None:
@@ -75,19 +74,13 @@ def test_the_largest_change_is_forgotten_after_a_step_up() -> None:
     assert schedule.state_dict()["largest_change"] is None
 
 
-def test_a_score_of_zero_gives_no_change() -> None:
-    schedule = ProgressiveSchedule()
-    for _ in range(3):
-        assert schedule.next_severity({1: 0.5, 2: 0.0}) == 2
-    assert schedule.level == 2
-
-
-def test_an_unchanged_score_alone_does_not_step_up() -> None:
-    # The largest change is 0, and so is the threshold.
+@pytest.mark.parametrize("score", [0.0, 0.1])
+def test_without_a_change_it_does_not_step_up(score: float) -> None:
+    """A score of 0 has no relative change; where it never changes, the threshold is 0, too."""
     schedule = ProgressiveSchedule()
     for _ in range(4):
-        schedule.next_severity({1: 0.5, 2: 0.1})
-    assert schedule.level == 2
+        schedule.next_severity({1: 0.5, 2: score})
+    assert (schedule.level, schedule.chosen[2] > 1) == (2, True)
 
 
 def test_scores_of_other_levels_serve_after_a_step_up() -> None:

@@ -22,47 +22,33 @@ def test_conditions_are_by_default_those_of_the_paper(tmp_path: Path) -> None:
     study = read(tmp_path, MODEL)
     assert len(study.conditions) == 101  # names and groups: test_corruptions.py
     assert study.conditions[0] == CLEAN
-
-
-def test_files_follow_the_pattern(tmp_path: Path) -> None:
-    text = MODEL.replace("{corruption}_{severity}", "{corruption}/{severity:02d}")
-    study = read(tmp_path, 'corruptions = ["OCC"]\nseverities = [5, 1, 5]\n' + text)
-    assert [(run.condition, run.file) for run in study.runs()] == [
-        (CLEAN, str(tmp_path / "c.npz")),
-        (Condition("occlusion", 1), str(tmp_path / "occlusion/01.npz")),
-        (Condition("occlusion", 5), str(tmp_path / "occlusion/05.npz")),
-    ]
-
-
-def test_braces_of_the_folder_are_no_fields(tmp_path: Path) -> None:
-    folder = tmp_path / "{a}"
-    folder.mkdir()
-    study = read(folder, 'corruptions = ["OCC"]\nseverities = [2]\n' + MODEL)
-    assert [run.file for run in study.runs()] == [
-        str(folder / "c.npz"),
-        str(folder / "occlusion_2.npz"),
-    ]
-
-
-def test_paths_of_other_file_systems_stay(tmp_path: Path) -> None:
-    text = MODEL.replace('"{corr', '"s3://b/{corr').replace("c.npz", "memory://c.npz")
-    runs = list(read(tmp_path, 'corruptions = ["OCC"]\nseverities = [2]\n' + text).runs())
-    assert [run.file for run in runs] == ["memory://c.npz", "s3://b/occlusion_2.npz"]
-
-
-def test_pairs_have_a_pattern_of_their_own(tmp_path: Path) -> None:
-    text = MODEL + 'clean_pairs = "p.pkl"\npairs = "{corruption}-{severity}.pkl"\n'
-    runs = list(read(tmp_path, 'corruptions = ["OCC"]\nseverities = [2]\n' + text).runs())
-    assert [run.pairs for run in runs] == [
-        str(tmp_path / "p.pkl"),
-        str(tmp_path / "occlusion-2.pkl"),
-    ]
-
-
-def test_groups_stand_for_their_corruptions(tmp_path: Path) -> None:
     study = read(tmp_path, 'corruptions = ["EI", "motion blur"]\n' + MODEL)
     assert len(study.corruptions) == 5
     assert study.corruptions[0] == "motion_blur"
+
+
+@pytest.mark.parametrize(
+    ("clean", "pattern", "files"),
+    [
+        ("c.npz", "{corruption}/{severity:02d}.npz", ("HERE/c.npz", "HERE/occlusion/02.npz")),
+        (
+            "memory://c.npz",
+            "s3://b/{corruption}_{severity}",
+            ("memory://c.npz", "s3://b/occlusion_2"),
+        ),
+    ],
+)
+def test_files_follow_the_pattern(tmp_path: Path, clean: str, pattern: str, files) -> None:
+    """Braces of the folder are not fields."""
+    folder = tmp_path / "{a}"
+    folder.mkdir()
+    text = MODEL.replace("{corruption}_{severity}.npz", pattern).replace("c.npz", clean)
+    pairs = 'clean_pairs = "p.pkl"\npairs = "{corruption}-{severity}.pkl"\n'
+    study = read(folder, 'corruptions = ["OCC"]\nseverities = [2, 2]\n' + text + pairs)
+    runs = list(study.runs())
+    assert [run.condition for run in runs] == [CLEAN, Condition("occlusion", 2)]
+    assert [run.file for run in runs] == [file.replace("HERE", str(folder)) for file in files]
+    assert [run.pairs for run in runs] == [str(folder / "p.pkl"), str(folder / "occlusion-2.pkl")]
 
 
 def test_paths_start_from_the_file(tmp_path: Path) -> None:
@@ -83,24 +69,29 @@ def test_paths_start_from_the_file(tmp_path: Path) -> None:
         (MODEL.replace('clean = "c.npz"', ""), "clean: missing; name the predictions on clean"),
         (
             MODEL.replace("{severity}", "5"),
-            "files: '{corruption}_5.npz' lacks {severity}, so that several conditions would share",
+            "files: '{corruption}_5.npz' gives several conditions the same file; write {corr",
         ),
         (
             MODEL.replace("{severity}", "{severty}"),
-            "files: {severty} stands for nothing (did you mean 'severity'?); give {corruption}",
+            "cannot be filled in (KeyError: 'severty'); write {corruption} and {severity}",
         ),
-        (MODEL.replace("{severity}", "{severity"), "is no pattern"),
-        (MODEL.replace("{severity}", "{severity:q}"), "is no pattern"),
-        (MODEL.replace("{severity}", "{severity:{width}}"), "has fields within fields; write {cor"),
-        (MODEL.replace("{severity}", "{severity:{}}"), "has fields within fields"),
+        (MODEL.replace("{severity}", "{severity"), "cannot be filled in (ValueError: "),
+        (MODEL.replace("{severity}", "{severity:q}"), "cannot be filled in (ValueError: "),
+        (
+            MODEL.replace("{severity}", "{severity:{width}}"),
+            "filled in (KeyError: 'width')",
+        ),
+        (MODEL.replace("{severity}", "{severity:{}}"), "cannot be filled in (IndexError: "),
         (MODEL.replace("{corruption}", "{corruption:.1}"), "gives several conditions the same"),
         (MODEL + 'clean_pairs = "p.pkl"', "clean_pairs and pairs: give both or none"),
         (
             MODEL + 'pairs = "{corruption}_{severity}.pkl"',
             "clean_pairs and pairs: give both or none",
         ),
-        (MODEL.replace("{severity}", "{}"), "files: {} stands for nothing"),
-        (MODEL + 'pairs = "p.pkl"', "pairs: 'p.pkl' lacks {corruption} and {severity}"),
+        (MODEL.replace("{severity}", "{corruption[x]}"), "cannot be filled in (TypeError: "),
+        (MODEL.replace("{severity}", "{severity.x}"), "cannot be filled in (AttributeError: "),
+        (MODEL.replace("{severity}", "{}"), "cannot be filled in (IndexError: "),
+        (MODEL + 'pairs = "p.pkl"', "pairs: 'p.pkl' gives several conditions the same file"),
         (MODEL + MODEL, "label 'A': used for two models"),
         (MODEL + 'stage = "three"', "stage 'three'"),
         (

@@ -20,8 +20,7 @@ from diaghoi.engines.engine import LocalEngine
 from diaghoi.exceptions import InputError
 from diaghoi.robustness import sweep as module
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, read_robustness_study
-from diaghoi.robustness.sweep import Outcomes, sweep
-from diaghoi.robustness.work import Asked, Store
+from diaghoi.robustness.sweep import Outcomes, Store, sweep
 
 BLURRED = Condition("motion_blur", 5)
 
@@ -66,14 +65,21 @@ def few(written: Path) -> Outcomes:
     return swept(small(written))
 
 
+def alone(folder: Path, **changed: Any) -> RobustnessStudy:
+    """The first model, under one corruption in one severity: 2 runs."""
+    study = study_of(folder)
+    return replace(
+        study, models=study.models[:1], corruptions=("occlusion",), severities=(5,), **changed
+    )
+
+
 @pytest.mark.slow
 def test_each_run_is_the_report_of_its_file(written: Path, whole: Outcomes) -> None:
     truth = read_annotations(written / "gt.npz")
     assert len(whole.results) == RUNS
     for condition, name in ((CLEAN, "clean"), (Condition("occlusion", 5), "occlusion_5")):
         predictions = read_predictions(written / "B" / f"{name}.npz")
-        expected = diagnose(truth, predictions).to_dict()
-        assert whole.results["B", condition] == expected
+        assert whole.results["B", condition] == diagnose(truth, predictions).to_dict()
 
 
 @pytest.mark.slow
@@ -81,11 +87,9 @@ def test_each_run_is_the_report_of_its_file(written: Path, whole: Outcomes) -> N
 def test_blocks_of_images_add_up_to_the_same_digits(
     written: Path, whole: Outcomes, block: int
 ) -> None:
-    study = replace(small(written), severities=(5,))
-    parts = swept(study, block=block)
+    parts = swept(replace(small(written), severities=(5,)), block=block)
     assert len(parts.results) == 4
-    for place, result in parts.results.items():
-        assert result == whole.results[place]
+    assert all(result == whole.results[place] for place, result in parts.results.items())
 
 
 @pytest.mark.slow
@@ -104,8 +108,7 @@ def test_images_of_one_side_alone_are_noted_in_blocks_too(folder: Path) -> None:
     for name, scenes in cut:
         (folder / name).unlink()
         write(folder / name, scenes)
-    study = replace(study_of(folder), severities=(5,))
-    study = replace(study, models=study.models[:1], corruptions=("occlusion",))
+    study = alone(folder)
     one, parts = swept(study), swept(study, block=4)
     assert digits(one) == digits(parts)
     notes = " ".join(one.results["A", CLEAN]["notes"])
@@ -116,13 +119,11 @@ def test_images_of_one_side_alone_are_noted_in_blocks_too(folder: Path) -> None:
 def test_intervals_are_those_of_the_report(written: Path) -> None:
     from diaghoi.statistics.bootstrap import bootstrap
 
-    study = replace(small(written), severities=(5,))
-    asked = Asked(resamples=20, seed=3, confidence=0.9)
-    result = swept(study, asked=asked, block=5).results["A", CLEAN]
+    outcomes = swept(alone(written), resamples=20, seed=3, confidence=0.9, block=5)
     predictions = read_predictions(written / "A" / "clean.npz")
     diagnosis = diagnose(read_annotations(written / "gt.npz"), predictions)
     expected = bootstrap(diagnosis, 20, seed=3, confidence=0.9).to_dict()
-    assert result["intervals"] == expected["intervals"]
+    assert outcomes.results["A", CLEAN]["intervals"] == expected["intervals"]
 
 
 def test_missing_files_are_named(folder: Path) -> None:
@@ -158,20 +159,6 @@ def test_tables_of_similarity_are_looked_at_first(folder: Path) -> None:
 
 
 @pytest.mark.slow
-def test_damaged_work_is_done_again(written: Path, tmp_path: Path) -> None:
-    """Which texts are damaged is a matter of the store."""
-    study = replace(small(written), corruptions=("occlusion",), severities=(5,))
-    study = replace(study, models=study.models[:1])
-    first = swept(study, store=Store(tmp_path / "kept"), exchanges=2)
-    for name in ("results", "hashes"):
-        for path in (tmp_path / "kept" / name).iterdir():
-            path.write_text('{"')
-    again = swept(study, store=Store(tmp_path / "kept"), exchanges=2)
-    assert digits(again) == digits(first)
-    assert again.tests == first.tests != {}
-
-
-@pytest.mark.slow
 @pytest.mark.parametrize("block", [None, 5])
 def test_a_damaged_file_does_not_stop_the_rest(
     folder: Path, few: Outcomes, block: int | None
@@ -183,11 +170,8 @@ def test_a_damaged_file_does_not_stop_the_rest(
     ((run, why),) = outcomes.failed
     assert (run.file, run.condition) == (str(bad), Condition("occlusion", 5))
     assert str(bad) in why
-    assert outcomes.results == {
-        place: result
-        for place, result in few.results.items()
-        if place != ("A", Condition("occlusion", 5))
-    }
+    rest = {place: result for place, result in few.results.items() if place != run.place}
+    assert outcomes.results == rest
 
 
 def test_nothing_to_evaluate(tmp_path: Path, folder: Path) -> None:
@@ -202,14 +186,16 @@ def test_nothing_to_evaluate(tmp_path: Path, folder: Path) -> None:
         swept(study)
 
 
-def test_annotations_are_needed(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"study\.toml: annotations: missing; name the file"):
-        swept(replace(study_of(folder), annotations=None))
-
-
-def test_another_data_set_is_refused_by_name(folder: Path) -> None:
-    with pytest.raises(InputError, match=r"gt\.npz: is for hico-det"):
-        swept(replace(study_of(folder), dataset="v-coco"))
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"annotations": None}, r"study\.toml: annotations: missing; name the file"),
+        ({"dataset": "v-coco"}, r"gt\.npz: is for hico-det"),
+    ],
+)
+def test_annotations_are_needed_and_must_fit(folder: Path, changed, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        swept(replace(study_of(folder), **changed))
 
 
 def test_saved_results_are_of_the_choices_that_are_asked_for(folder: Path) -> None:
@@ -237,48 +223,38 @@ def test_saved_results_are_of_the_choices_that_are_asked_for(folder: Path) -> No
 
 
 @pytest.mark.slow
-def test_a_second_sweep_works_on_nothing(folder: Path, few: Outcomes) -> None:
+def test_an_interrupted_sweep_goes_on_and_a_further_one_works_on_nothing(
+    folder: Path, few: Outcomes
+) -> None:
     study, cache = small(folder), folder / "cache"
-    assert digits(swept(study, store=Store(cache))) == digits(few)
-    with _Counting() as engine:
-        again = sweep(study, engine, store=Store(cache))
-        assert engine.tasks == 0
-    assert digits(again) == digits(few)
-
-
-@pytest.mark.slow
-def test_an_interrupted_sweep_goes_on(folder: Path, few: Outcomes) -> None:
-    study, cache = small(folder), folder / "cache"
-    steps = 0
+    steps = iter(range(1, 100))
 
     def stop(_: int) -> None:
-        nonlocal steps
-        steps += 1
-        if steps == 4:
+        if next(steps) == 4:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         swept(study, store=Store(cache), advance=stop)
-    with _Counting() as engine:
-        rest = sweep(study, engine, store=Store(cache))
-        assert engine.tasks == 6 - 4
-    assert digits(rest) == digits(few)
+    for tasks in (6 - 4, 0):
+        with _Counting() as engine:
+            assert digits(sweep(study, engine, store=Store(cache))) == digits(few)
+            assert engine.tasks == tasks
 
 
 @pytest.mark.slow
 def test_what_changes_a_result_is_computed_again(written: Path, tmp_path: Path) -> None:
     study = replace(small(written), corruptions=("occlusion",))
     swept(study, store=Store(tmp_path))
-    for changed, asked, tasks in (
+    for changed, resamples, tasks in (
         (study, None, 0),
         (replace(study, protocol="hico-det"), None, 6),
         (replace(study, protocol="iou=0.75"), None, 6),
         (replace(study, reading={"top": 100}), None, 6),
         (replace(study, severities=(5,)), None, 0),
-        (study, Asked(resamples=2), 6),
+        (study, 2, 6),
     ):
         with _Counting() as engine:
-            sweep(changed, engine, store=Store(tmp_path), asked=asked)
+            sweep(changed, engine, store=Store(tmp_path), resamples=resamples)
             assert engine.tasks == tasks
 
 
@@ -364,8 +340,7 @@ def test_a_test_that_cannot_be_made_is_a_note(written: Path, monkeypatch) -> Non
         raise InputError("other images")
 
     monkeypatch.setattr(module, "compare_to_clean", refuse)
-    study = replace(small(written), severities=(5,))
-    outcomes = swept(study, exchanges=20)
+    outcomes = swept(alone(written), exchanges=20)
     assert outcomes.tests == {}
     assert outcomes.notes[0] == "A, Occlusion 5: not tested: other images"
 
@@ -400,9 +375,7 @@ def test_soft_map_by_tables_of_similarity(folder: Path) -> None:
     tables = (folder / "v.csv", folder / "o.csv")
     tables[0].write_text("a,b,score\nride,sit_on,0.5\n")
     tables[1].write_text("a,b,score\nbicycle,motorcycle,0.5\n")
-    study = replace(small(folder), similarity=tables, severities=(5,))
-    study = replace(study, models=study.models[:1])
-    result = swept(study, block=5).results["A", CLEAN]
+    result = swept(alone(folder, similarity=tables), block=5).results["A", CLEAN]
     truth = read_annotations(folder / "gt.npz")
     predictions = read_predictions(folder / "A" / "clean.npz")
     similarities = [read_similarity(path) for path in tables]
