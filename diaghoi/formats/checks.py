@@ -98,10 +98,10 @@ def _are_numbers(values: Iterable[Any]) -> bool:
     )
 
 
-def image_name(names: Sequence[str], image: int) -> str:
+def image_name(names: Sequence[str], image: int, owner: str = "image") -> str:
     """Name an image in a message, by its number if the file has no names."""
     name = short(names[image])
-    return f"image {name!r}" if name else f"image {image} (counted from 0)"
+    return f"{owner} {name!r}" if name else f"{owner} {image} (counted from 0)"
 
 
 def check_amount(file: str, field: str, amount: int, size: int) -> None:
@@ -130,13 +130,15 @@ class Rows:
     file : str
         The file, for messages.
     names : sequence of str
-        Image names.
+        Image names; empty for a table of the whole file.
     field : str
         Name of the table in the file.
     count : (N,) int array
         Number of rows of each image.
     arrays : mapping of str or None
         If the columns were given as separate arrays: the name of each array, by column.
+    owner : str
+        What has the rows, if not an image.
     """
 
     file: str
@@ -144,6 +146,7 @@ class Rows:
     field: str
     count: IntArray
     arrays: Mapping[str, str] | None = None
+    owner: str = "image"
 
     @cached_property
     def start(self) -> IntArray:
@@ -165,7 +168,9 @@ class Rows:
         where = f"{self.field}[{number}]" + (f".{column}" if column else "")
         if self.arrays is not None and column in self.arrays:
             where = f"{self.arrays[column]}[{number}]"
-        return InputError(f"{self.file}: {image_name(self.names, image)}: {where}: {problem}")
+        if len(self.names):
+            where = f"{image_name(self.names, image, self.owner)}: {where}"
+        return InputError(f"{self.file}: {where}: {problem}")
 
 
 def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
@@ -271,6 +276,23 @@ def check_scores(rows: Rows, scores: Array, column: str) -> Array:
     if bad >= 0:
         raise rows.error(bad, column, f"the score is {scores[bad]}; give a finite number")
     return scores
+
+
+def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None = None) -> IntArray:
+    """Return the values, which must be whole numbers, and not below ``least``, as int64.
+
+    Raises
+    ------
+    InputError
+        For fractions, NaN and infinity, and for smaller numbers.
+    """
+    with np.errstate(invalid="ignore"):
+        whole = values.astype(np.int64)
+    bad = _first((values != whole) | (whole < (whole if least is None else least)))
+    if bad >= 0:
+        wanted = "a whole number" if least is None else f"a whole number from {least}"
+        raise rows.error(bad, column, f"{values[bad]} is not {wanted}")
+    return whole
 
 
 def check_boxes(
