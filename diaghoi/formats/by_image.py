@@ -88,9 +88,7 @@ class ByImage(Format):
         flat = Flat(table.rows, options)
         if not named:
             flat.notes.append(f"{content.file}: images have no names; they are joined by position")
-        human, object_box = (
-            flat.boxes(table.boxes(keys[side]), keys[side]) for side in ("human", "object")
-        )
+        boxes = {keys[side]: table.boxes(keys[side]) for side in ("human", "object")}
         scores = {
             role: table.scores(keys[role])
             for role in ("score", "action_score", "human_score", "object_score")
@@ -98,8 +96,7 @@ class ByImage(Format):
         }
         both = "human_score" in scores and "object_score" in scores
         return flat.scenes(
-            human,
-            object_box,
+            boxes,
             score=scores.get("score"),
             action_score=scores.get("action_score") if kind == "predictions" else None,
             box_scores=(scores["human_score"], scores["object_score"]) if both else None,

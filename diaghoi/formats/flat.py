@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
@@ -141,29 +141,7 @@ class Flat:
     def __init__(
         self, rows: Rows, options: Options, *, origin: int = 0, notes: Iterable[str] = ()
     ) -> None:
-        self.rows, self.options, self.notes = rows, options, [*notes]
-        self._origin = options.origin_or(origin)
-
-    def boxes(self, values: FloatArray, column: str = "") -> FloatArray:
-        """Return the (rows, 4) boxes as corners counted from zero.
-
-        Raises
-        ------
-        InputError
-            As :func:`~diaghoi.formats.checks.check_boxes`.
-        """
-        corners = self.options.corners(values)
-        return check_boxes(self.rows, corners, column, origin=self._origin)
-
-    def scores(self, values: FloatArray, column: str = "") -> FloatArray:
-        """Return the (rows,) scores, which must be finite.
-
-        Raises
-        ------
-        InputError
-            For NaN and infinity.
-        """
-        return check_scores(self.rows, values, column)
+        self.rows, self.options, self.origin, self.notes = rows, options, origin, [*notes]
 
     def classes(
         self, numbers: IntArray, score: FloatArray | None = None, column: str = "", first: int = 0
@@ -178,19 +156,41 @@ class Flat:
 
     def scenes(
         self,
-        human: FloatArray,
-        object_box: FloatArray,
+        sides: Mapping[str, FloatArray],
+        *,
         vocabulary: Vocabulary | None = None,
+        score: FloatArray | None = None,
+        action_score: FloatArray | None = None,
+        box_scores: tuple[FloatArray, FloatArray] | None = None,
         **columns: Any,
     ) -> Scenes:
-        """Make scenes of boxes counted from zero; columns are those of :func:`from_repeated`."""
+        """Make scenes of the human and the object boxes, (rows, 4) each by the name of its column.
+
+        The other columns are those of :func:`from_repeated`.
+
+        Raises
+        ------
+        InputError
+            As :func:`~diaghoi.formats.checks.check_boxes`, and for scores that are not finite.
+        """
+        rows, options = self.rows, self.options
+        human, object_box = (
+            check_boxes(rows, options.corners(boxes), column, origin=options.origin_or(self.origin))
+            for column, boxes in sides.items()
+        )
+        for scores in (*(box_scores or ()), score, action_score):
+            if scores is not None:
+                check_scores(rows, scores, "score")
         return from_repeated(
-            vocabulary or self.options.vocabulary,
-            names=names_array(self.rows.file, self.rows.names),
-            image=self.rows.image,
+            vocabulary or options.vocabulary,
+            names=names_array(rows.file, rows.names),
+            image=rows.image,
             human=human,
             object_box=object_box,
-            source=self.rows.file,
+            score=score,
+            action_score=action_score,
+            box_scores=box_scores,
+            source=rows.file,
             notes=tuple(self.notes),
             **columns,
         )

@@ -21,6 +21,8 @@ from diaghoi.formats.content import Content, begins
 from diaghoi.formats.flat import Flat
 from diaghoi.formats.records import Images, RecordTable
 
+_SIDES = "boxes_h", "boxes_o"
+
 
 class HicoInstances(Format):
     """Read ``instances_test2015.json``: a dict of lists, one entry per image.
@@ -64,34 +66,16 @@ class HicoInstances(Format):
             )
         known, classes = _classes(file, value, options.vocabulary)
         images = Images(file, annotations, names.tolist(), content.size)
-        for n, annotation in enumerate(annotations):
-            if not isinstance(annotation, dict):
-                raise InputError(
-                    f"{file}: {image_name(images.names, n)}: annotation: is {shown(annotation)}; "
-                    "give a dict"
-                )
-        tables = {key: images.table(key) for key in ("boxes_h", "boxes_o", "hoi")}
-        hoi = tables["hoi"]
-        for key, table in tables.items():
-            differ = table.rows.count != hoi.rows.count
-            if differ.any():
-                bad = int(np.argmax(differ))
-                raise InputError(
-                    f"{file}: {image_name(images.names, bad)}: {key}: has {table.rows.count[bad]} "
-                    f"entries, but 'hoi' has {hoi.rows.count[bad]}; both need one entry per triplet"
-                )
-        ids = hoi.integers()
+        table = images.columns({key: key for key in (*_SIDES, "hoi")}, "triplet")
+        ids = table.integers("hoi")
         row = np.searchsorted(known, ids)
         if (known[row] != ids).any():
             bad = int(np.argmax(known[row] != ids))
             problem = f"unknown HOI id {int(ids[bad])}; it is not in 'correspondence'"
-            raise hoi.rows.error(bad, "", problem)
-        human, object_box = (
-            Flat(tables[key].rows, options, origin=1).boxes(tables[key].boxes())
-            for key in ("boxes_h", "boxes_o")
-        )
+            raise table.rows.error(bad, "hoi", problem)
+        boxes = {key: table.boxes(key) for key in _SIDES}
         sizes = _instance_sizes(images, value.get("size"))
-        return Flat(hoi.rows, options).scenes(human, object_box, sizes=sizes, hoi=classes[row])
+        return Flat(table.rows, options, origin=1).scenes(boxes, sizes=sizes, hoi=classes[row])
 
 
 def _positions(file: str, key: str, names: list[Any], known: tuple[str, ...]) -> IntArray:
@@ -195,8 +179,8 @@ class AnnoList(Format):
         pairs = replace(images, rows=pairs_of_images).table(_PAIRS)
         flat = Flat(pairs.rows, options, notes=notes)
         hoi = flat.classes(pairs.integers("id"), None, "id", first=1)
-        human, object_box = (flat.boxes(pairs.boxes(key), key) for key in _BOXES)
-        return flat.scenes(human, object_box, hoi=hoi, sizes=_image_sizes(images))
+        boxes = {key: pairs.boxes(key) for key in _BOXES}
+        return flat.scenes(boxes, hoi=hoi, sizes=_image_sizes(images))
 
 
 def _pairs(images: Images, image: int, place: int, hoi: Any) -> Iterator[dict[str, Any]]:

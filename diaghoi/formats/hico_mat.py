@@ -5,8 +5,8 @@ Boxes with the same coordinates and category in one image are one box.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, replace
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -28,7 +28,7 @@ from diaghoi.formats.checks import (
     whole_number,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import Flat
+from diaghoi.formats.flat import Flat, from_repeated
 from diaghoi.formats.matlab import read_variable, variables
 from diaghoi.formats.records import RecordTable
 
@@ -93,12 +93,10 @@ class AnnoBbox(_HicoMat):
         table = RecordTable(triplets, Rows(file, names, "hoi", count))
         what = "HOI class (id - 1)"
         hoi = check_range(table.rows, table.integers("id") - 1, len(options.vocabulary), "id", what)
-        human, object_box = (
-            check_boxes(table.rows, table.boxes(key), key, origin=options.origin_or(1))
-            for key in _SIDES
-        )
-        return Flat(table.rows, options, notes=notes).scenes(
-            human, object_box, hoi=hoi, sizes=np.array(sizes, dtype=np.int64).reshape(-1, 2)
+        return Flat(table.rows, replace(options, boxes="xyxy"), origin=1, notes=notes).scenes(
+            {key: table.boxes(key) for key in _SIDES},
+            hoi=hoi,
+            sizes=np.array(sizes, dtype=np.int64).reshape(-1, 2),
         )
 
 
@@ -228,9 +226,8 @@ class HicoDetections(_HicoMat):
                     f"{files[number]}: all_boxes: has {count} images, but {files[1].name} has "
                     f"{images}; all files need the images of the same list"
                 )
-        table = _numbering(
-            folder, {n: rows for n, (rows, _) in shapes.items()}, vocabulary, options.objects
-        )
+        amount = {n: rows for n, (rows, _) in shapes.items()}
+        table = objects_of_files(folder, amount, vocabulary, options.objects, all_classes=True)
         parts = []
         for number in shapes:
             # One file at a time: the cell arrays of all 80 together take gigabytes.
@@ -240,9 +237,16 @@ class HicoDetections(_HicoMat):
         image, hoi, values = (np.concatenate([part[n] for part in parts]) for n in range(3))
         order = np.lexsort((hoi, image))
         rows = Rows(folder, [""] * images, "all_boxes", np.bincount(image, minlength=images))
-        notes = [f"{folder}: images have no names; they are joined by position"]
-        return Flat(rows, options, notes=notes).scenes(
-            values[order, :4], values[order, 4:8], hoi=hoi[order], score=values[order, 8]
+        return from_repeated(
+            vocabulary,
+            names=np.array(rows.names, dtype=np.str_),
+            image=rows.image,
+            human=values[order, :4],
+            object_box=values[order, 4:8],
+            hoi=hoi[order],
+            score=values[order, 8],
+            source=folder,
+            notes=(f"{folder}: images have no names; they are joined by position",),
         )
 
 
@@ -275,17 +279,12 @@ def _shape(path: Path) -> tuple[int, int]:
 
 
 def file_orders(given: str | None) -> dict[str, dict[int, int]]:
-    """Object of each file number, in the orders in which code bases number files.
-
-    Parameters
-    ----------
-    given : str or None
-        The only one that the user allows.
+    """Return the object of each file number, in each order in which code bases number files.
 
     Raises
     ------
     InputError
-        For another numbering.
+        If ``given``, the only order that the user allows, is another one.
     """
     known = ("coco80", "hico80")
     if given is not None and given not in known:
@@ -296,16 +295,47 @@ def file_orders(given: str | None) -> dict[str, dict[int, int]]:
     }
 
 
-def _numbering(
-    folder: str, rows: dict[int, int], vocabulary: Vocabulary, given: str | None
+def objects_of_files(
+    folder: str,
+    amount: Mapping[int, int],
+    vocabulary: Vocabulary,
+    given: str | None,
+    *,
+    all_classes: bool,
 ) -> dict[int, int]:
-    """Map each file to its object, and verify that by the number of HOI classes in the file."""
+    """Map each file to its object, in the numbering that fits the HOI classes in the files.
+
+    Parameters
+    ----------
+    folder : str
+        The folder, for messages.
+    amount : mapping of int
+        HOI classes in the file of each number.
+    vocabulary : Vocabulary
+        The data set.
+    given : str or None
+        The only numbering that the user allows.
+    all_classes : bool
+        Whether files hold all classes of their object, even those without detections.
+
+    Raises
+    ------
+    InputError
+        If no numbering fits, or for one in which no code base numbers files.
+    """
     file_orders(given)
     orders = file_orders(None)
-    expected = np.bincount(vocabulary.class_object, minlength=len(vocabulary.objects))
+    classes = np.bincount(vocabulary.class_object, minlength=len(vocabulary.objects))
     wrong = {
-        name: next((n for n, count in rows.items() if count != expected[table[n]]), None)
-        for name, table in orders.items()
+        name: next(
+            (
+                n
+                for n in amount
+                if amount[n] > classes[order[n]] or (all_classes and amount[n] < classes[order[n]])
+            ),
+            None,
+        )
+        for name, order in orders.items()
     }
     fits = next((name for name, misfit in wrong.items() if misfit is None), None)
     name = given or fits or "coco80"
@@ -313,10 +343,10 @@ def _numbering(
     if bad is None:
         return orders[name]
     hint = f"; the files fit {fits}: give --read objects={fits}" if fits else ""
-    object_name = vocabulary.objects[orders[name][bad]]
+    place = orders[name][bad]
     raise InputError(
-        f"{folder}: detections_{bad:02d}.mat: all_boxes: has {rows[bad]} rows, but "
-        f"{object_name!r} has {expected[orders[name][bad]]} HOI classes{hint}"
+        f"{folder}: detections_{bad:02d}.mat: all_boxes: has {amount[bad]} HOI classes, but "
+        f"{vocabulary.objects[place]!r} has {classes[place]}{hint}"
     )
 
 

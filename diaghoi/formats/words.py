@@ -87,11 +87,8 @@ class HoiR1(Format):
         unread[:, _TRIPLETS] += np.bincount(turned, minlength=len(names))
         image, _, category, verb = table[right, :_HUMAN_AT].T.astype(np.int64)
         rows = Rows(file, names.tolist(), _ANSWERS, np.bincount(image, minlength=len(names)))
-        flat = Flat(rows, options)
-        human, object_box = (flat.boxes(table[right, at : at + 4], key) for at, key in _SIDES)
-        return flat.scenes(
-            human,
-            object_box,
+        return Flat(rows, options).scenes(
+            {key: table[right, at : at + 4] for at, key in _SIDES},
             category=category,
             verb=verb,
             score=np.ones(len(rows)),
@@ -247,9 +244,6 @@ class Words(Format):
         arrays = _LIST_OF if listed else None
         rows = Rows(content.file, list(lines_of), "predictions", count, arrays)
         table, flat = RecordTable(images, rows), Flat(rows, options)
-        human, object_box = (
-            flat.boxes(table.boxes(key), key) for key in ("human_box", "object_box")
-        )
         score = table.scores("score", optional=True)
         verbs, objects, unread = _phrases(table, load_lexicon(), options.vocabulary)
         flat.notes += [*unread, *notes]
@@ -262,8 +256,7 @@ class Words(Format):
             numbers = [roles.get(text.replace(" ", "_"), number) for text, number in pairs]
             verb = np.array(numbers, dtype=np.int64)
         return flat.scenes(
-            human,
-            object_box,
+            {key: table.boxes(key) for key in ("human_box", "object_box")},
             vocabulary=words.vocabulary,
             category=words.object,
             verb=verb,

@@ -126,7 +126,7 @@ INSTANCES = {
     "negative HOI": (lambda f: f["annotation"][0]["hoi"].__setitem__(0, -1), "unknown HOI id -1"),
     "few boxes": (
         lambda f: f["annotation"][0]["boxes_h"].pop(),
-        "image 'one.jpg': boxes_h: has 2 entries, but 'hoi' has 3; both need one entry per triplet",
+        "image 'one.jpg': lengths do not fit: boxes_h 2, boxes_o 3, hoi 3; give one value per",
     ),
     "turned box": (
         lambda f: f["annotation"][2]["boxes_o"].__setitem__(0, [9, 1, 1, 9]),
@@ -142,7 +142,7 @@ INSTANCES = {
     ),
     "image is no dict": (
         lambda f: f["annotation"].__setitem__(1, []),
-        "image 'empty.jpg': annotation: is []; give a dict",
+        "image 'empty.jpg': is []; give a dict",
     ),
     "few sizes": (lambda f: f["size"].pop(), "size: is [[640, 480], [0, 0]]; give [width, height]"),
     "odd size": (

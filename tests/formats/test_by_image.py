@@ -250,10 +250,10 @@ def test_all_pairs_of_an_object_count_where_none_are_chosen(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"keys": []}, r"keys: is \[\]; give a list with one entry for each of 80 objects"),
+        ({"keys": []}, r"keys: has 0 entries; give one for each of the objects, 80"),
         ({"hdet": [np.zeros(3)] * 80}, "object 'person': lengths do not fit: .*hdet 3"),
         ({"keys": [["x"], *[[]] * 79]}, "lengths do not fit"),
-        ({"sel": [[9]] * 600}, "sel: is .*9.*; give numbers of pairs"),
+        ({"sel": [[9]] * 600}, r"HOI class '0': sel\[0\]: there is no pair 9; there are: none"),
     ],
 )
 def test_pairs_by_object_that_do_not_fit(

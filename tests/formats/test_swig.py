@@ -215,28 +215,34 @@ ROW = "is not a row; give HOI id, score, and the two boxes: ten numbers"
 BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
     "nine values": (
         lambda p: p["one.jpg"][1].pop(),
-        f"image 'one.jpg': row[1]: [{FIRST}, 0.25, 0, 0, 9, 9, ...] {ROW}",
+        f"image 'one.jpg': rows[1]: [{FIRST}, 0.25, 0, 0, 9, 9, ...] {ROW}",
     ),
-    "no list": (lambda p: p["one.jpg"].append(7), f"image 'one.jpg': row[3]: 7 {ROW}"),
-    "text": (in_row(2, 1, "high"), f"image 'one.jpg': row[2]: [{FIRST}, 'high', 0, 0, 9, "),
-    "nothing": (in_row(2, 9, None), f"image 'one.jpg': row[2]: [{FIRST}, 0.75, 0, 0, 9, 9, "),
-    "complex": (in_row(0, 1, 1j), f"image 'one.jpg': row[0]: [{FIRST}, 1j, 0, 0, 9, 9, ...] {ROW}"),
-    "far too large": (in_row(1, 1, 10**400), f"image 'one.jpg': row[1]: [{FIRST}, 1000000"),
+    "no list": (lambda p: p["one.jpg"].append(7), f"image 'one.jpg': rows[3]: 7 {ROW}"),
+    "text": (in_row(2, 1, "high"), f"image 'one.jpg': rows[2]: [{FIRST}, 'high', 0, 0, 9, "),
+    "nothing": (
+        in_row(2, 9, None),
+        "image 'one.jpg': row[2].object: the box [20.5, 0.0, 29.0, nan]",
+    ),
+    "complex": (
+        in_row(0, 1, 1j),
+        f"image 'one.jpg': rows[0]: [{FIRST}, 1j, 0, 0, 9, 9, ...] {ROW}",
+    ),
+    "far too large": (in_row(1, 1, 10**400), f"image 'one.jpg': rows[1]: [{FIRST}, 1000000"),
     "rows of eleven in an array": (
         lambda p: p.update({"none.jpg": np.zeros((2, 11))}),
-        "image 'none.jpg': row[0]: array([0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0.]) is not a r",
+        "image 'none.jpg': rows[0]: array([0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0.]) is not a r",
     ),
     "complex array": (
         lambda p: p.update({"none.jpg": np.zeros((1, 10), dtype=complex)}),
-        "image 'none.jpg': row[0]: array([0.+0.j, 0.+0.j, ",
+        "image 'none.jpg': rows[0]: array([0.+0.j, 0.+0.j, ",
     ),
     "no rows": (
         lambda p: p.update({"none.jpg": None}),
-        "image 'none.jpg': is None; give a list of rows",
+        "image 'none.jpg': rows: is None; give a list",
     ),
     "one number": (
         lambda p: p.update({"none.jpg": np.array(0.5)}),
-        "image 'none.jpg': is array(0.5); give a list of rows",
+        "image 'none.jpg': rows: is array(0.5); give a list",
     ),
     "HOI id too large": (
         in_row(1, 0, 14_130),
@@ -250,27 +256,27 @@ BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "fraction of an HOI id": (
         in_row(2, 0, 1.5),
-        "image 'one.jpg': row[2]: unknown HOI class 1.5; give a whole number",
+        "image 'one.jpg': row[2].HOI class: 1.5 is not a whole number",
     ),
     "no HOI id": (
         in_row(2, 0, float("nan")),
-        "image 'one.jpg': row[2]: unknown HOI class nan; give a whole number",
+        "image 'one.jpg': row[2].HOI class: nan is not a whole number",
     ),
     "huge HOI id": (
         in_row(2, 0, 1e300),
-        "image 'one.jpg': row[2]: unknown HOI class 1e+300; give a whole number",
+        "image 'one.jpg': row[2].HOI class: 1e+300 is not a whole number",
     ),
     "no score": (
         in_row(1, 1, float("nan")),
-        "image 'one.jpg': row[1]: the score is nan; give a finite number",
+        "image 'one.jpg': row[1].score: the score is nan; give a finite number",
     ),
     "turned box": (
         in_row(2, 4, -1),
-        "image 'one.jpg': row[2]: the box [0.0, 0.0, -1.0, 9.0] ends before it begins; boxes are l",
+        "image 'one.jpg': row[2].human: the box [0.0, 0.0, -1.0, 9.0] ends before it begins",
     ),
     "object box without end": (
         in_row(0, 8, float("inf")),
-        "image 'one.jpg': row[0]: the box [20.5, 0.0, inf, 9.0] is not finite; remove such boxe",
+        "image 'one.jpg': row[0].object: the box [20.5, 0.0, inf, 9.0] is not finite",
     ),
     "name twice": (
         lambda p: p.update({1: [], "1": []}),
@@ -437,9 +443,9 @@ def test_rows_of_thid_stand_at_the_number_of_their_image(saved: Save) -> None:
 def test_a_bad_row_of_thid_is_named(saved: Save) -> None:
     images = in_thid([[156, 0.5, *HUMAN, *THING]] * 2)
     images[7][1].pop()
-    with pytest.raises(InputError, match=r"image '7': row\[1\]: .* a running number: eleven numb"):
+    with pytest.raises(InputError, match=r"image '7': rows\[1\]: .* a running number: eleven numb"):
         read_predictions(saved(images), dataset="hico-det")
-    with pytest.raises(InputError, match=r"image '8': is None; give a list of rows"):
+    with pytest.raises(InputError, match=r"image '8': rows: is None; give a list"):
         read_predictions(
             saved([*in_thid([[156, 0.5, *HUMAN, *THING]])[:8], None]), dataset="hico-det"
         )

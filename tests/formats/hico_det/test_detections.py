@@ -109,7 +109,7 @@ def test_files_in_another_order(tmp_path):
         if number == 10:  # bicycle in HICO's list
             cells[3, 2] = np.array([[1, 2, 3, 4, 5, 6, 7, 8, 0.5]])
         change(tmp_path, number, cells)
-    misfit = r"detections_02\.mat: all_boxes: has 10 rows, but 'bicycle' has 14 HOI classes"
+    misfit = r"detections_02\.mat: all_boxes: has 10 HOI classes, but 'bicycle' has 14"
     with pytest.raises(InputError, match=f'{misfit}; the files fit hico80: give `objects="hico80"'):
         read_predictions(tmp_path, objects="coco80")
     for given in ({}, {"objects": "hico80"}):
