@@ -163,6 +163,10 @@ class Rows:
 
     def error(self, row: int, column: str, problem: str) -> InputError:
         """Make the error for one row."""
+        return InputError(f"{self.where(row, column)}: {problem}")
+
+    def where(self, row: int, column: str = "") -> str:
+        """Name a row, or a value of it, in a message."""
         image = int(np.searchsorted(self.start + self.count, row, side="right"))
         number = row - int(self.start[image])
         where = f"{self.field}[{number}]" + (f".{column}" if column else "")
@@ -170,7 +174,7 @@ class Rows:
             where = f"{self.arrays[column]}[{number}]"
         if len(self.names):
             where = f"{image_name(self.names, image, self.owner)}: {where}"
-        return InputError(f"{self.file}: {where}: {problem}")
+        return f"{self.file}: {where}"
 
 
 def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
@@ -281,6 +285,8 @@ def check_scores(rows: Rows, scores: Array, column: str) -> Array:
 def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None = None) -> IntArray:
     """Return the values, which must be whole numbers, and not below ``least``, as int64.
 
+    The values of each row are one, or several.
+
     Raises
     ------
     InputError
@@ -288,10 +294,12 @@ def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None =
     """
     with np.errstate(invalid="ignore"):
         whole = values.astype(np.int64)
-    bad = _first((values != whole) | (whole < (whole if least is None else least)))
-    if bad >= 0:
-        wanted = "a whole number" if least is None else f"a whole number from {least}"
-        raise rows.error(bad, column, f"{values[bad]} is not {wanted}")
+    wrong = (values != whole) | (whole < (whole if least is None else least))
+    if wrong.any():
+        bad = int(np.argmax(wrong.reshape(len(values), -1).any(axis=1)))
+        problem = "is not a whole number" if values.ndim == 1 else "are not whole numbers"
+        start = "" if least is None else f" from {least}"
+        raise rows.error(bad, column, f"{values[bad].tolist()} {problem}{start}")
     return whole
 
 

@@ -154,7 +154,7 @@ class Images:
 
 
 def lists_of(where: str, record: Any, keys: Iterable[str]) -> dict[str, Any]:
-    """Return the lists under some keys of a dict.
+    """Return the lists under some keys of a dict, named ``where`` in messages.
 
     Raises
     ------
