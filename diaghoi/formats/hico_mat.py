@@ -5,8 +5,9 @@ Boxes with the same coordinates and category in one image are one box.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from itertools import compress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,26 +25,20 @@ from diaghoi.formats.checks import (
     check_names,
     check_range,
     check_scores,
-    shown,
-    whole_number,
+    is_list,
 )
 from diaghoi.formats.content import Content
 from diaghoi.formats.flat import Flat, from_repeated
+from diaghoi.formats.hico_det import connected
 from diaghoi.formats.matlab import read_variable, variables
-from diaghoi.formats.records import RecordTable
+from diaghoi.formats.records import Images, RecordTable
 
 _EDGES = ("x1", "y1", "x2", "y2")
 _SIDES = ("bboxhuman", "bboxobject")
 _COLUMNS = 9
 
 
-class _HicoMat(Format):
-    """Name the data set, which alone has such files."""
-
-    only = "hico-det"
-
-
-class AnnoBbox(_HicoMat):
+class AnnoBbox(Format):
     """Read the annotations as published: ``anno_bbox.mat``.
 
     Struct arrays ``bbox_test`` and ``bbox_train`` (1 x N): ``filename``, ``size`` (width, height,
@@ -57,6 +52,7 @@ class AnnoBbox(_HicoMat):
     title = "HICO-DET annotations as published (anno_bbox.mat)"
     kinds = ("annotations",)
     keys = ("bbox_test", "bbox_train")
+    only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
         """Look for the images of either split."""
@@ -65,131 +61,62 @@ class AnnoBbox(_HicoMat):
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read the test images, or those of training where there are no others."""
-        file, notes, invisible = content.file, [], 0
+        file, notes = content.file, []
         variable = self.keys["bbox_test" not in content.value]
-        names: list[str] = []
-        sizes: list[tuple[int, int]] = []
-        triplets: list[list[dict[str, Any]]] = []
-        for image in _structs(read_variable(content.path, variable)):
-            name = _first(_field(image, "filename", f"{file}: image {len(names)} (counted from 0)"))
-            where = f"{file}: image {str(name)!r}"
-            size = next(iter(_structs(_field(image, "size", where))), None)
-            sizes.append((0, 0) if size is None else _size(size, f"{where}: size"))
-            triplets.append([])
-            for number, hoi in enumerate(_structs(_field(image, "hoi", where))):
-                if _whole(hoi, "invis", f"{where}: hoi[{number}]"):
-                    invisible += 1
-                else:
-                    triplets[-1].extend(_triplets(hoi, f"{where}: hoi[{number}]"))
-            names.append(str(name) if name is not None else "")
+        rows = _structs(_plain(read_variable(content.path, variable)))
+        for image in rows:
+            image |= {key: _structs(image[key]) for key in ("size", "hoi") if key in image}
+        names = check_names(file, [_name(image) for image in rows], "filename").tolist()
+        images = Images(file, rows, names, content.size)
+        of_images = Rows(file, names, "size", np.ones(len(names), dtype=np.int64))
+        none = {"width": 0, "height": 0}
+        sizes = RecordTable(
+            [[next(iter(size), none) for size in images.table("size").lists]], of_images
+        )
+        hois = images.table("hoi")
+        visible = hois.integers("invis") == 0
         if variable == "bbox_train":
             notes.append(f"{file}: has no 'bbox_test'; the training images ('bbox_train') are read")
-        if invisible:
+        if not visible.all():
+            invisible = int((~visible).sum())
             notes.append(
                 f"{file}: {invisible} HOIs marked invisible have no boxes and are left out"
             )
-        names = check_names(file, names, "filename").tolist()
-        count = np.array(list(map(len, triplets)), dtype=np.int64)
-        table = RecordTable(triplets, Rows(file, names, "hoi", count))
+        count = np.bincount(hois.rows.image[visible], minlength=len(names))
+        shown = RecordTable([list(compress(hois, visible))], Rows(file, names, "hoi", count))
+        table = connected(shown, _SIDES, "connection", content.size, first=1)
         what = "HOI class (id - 1)"
         hoi = check_range(table.rows, table.integers("id") - 1, len(options.vocabulary), "id", what)
         return Flat(table.rows, replace(options, boxes="xyxy"), origin=1, notes=notes).scenes(
             {key: table.boxes(key) for key in _SIDES},
             hoi=hoi,
-            sizes=np.array(sizes, dtype=np.int64).reshape(-1, 2),
+            sizes=np.stack([sizes.integers("width"), sizes.integers("height")], axis=1),
         )
 
 
-def _triplets(hoi: Any, where: str) -> Iterator[dict[str, Any]]:
-    """Give the class and both boxes of each annotated triplet of one class in an image."""
-    boxes = [
-        [
-            _corners(box, f"{where}.{key}[{n}]")
-            for n, box in enumerate(_structs(_field(hoi, key, where)))
-        ]
-        for key in _SIDES
-    ]
-    number = _whole(hoi, "id", where)
-    connection = np.asarray(_field(hoi, "connection", where))
-    if connection.size == 0:
-        return
-    if connection.ndim != 2 or connection.shape[1] != 2 or connection.dtype.kind not in "iuf":
-        raise InputError(
-            f"{where}: connection: has shape {connection.shape}; give K x 2 numbers of a human and "
-            "an object box"
-        )
-    for row in connection.tolist():
-        pair = [_checked(box, whole_number, f"{where}.connection") for box in row]
-        for box, part, what in zip(pair, boxes, ("human", "object"), strict=True):
-            if not 1 <= box <= len(part):
-                raise InputError(
-                    f"{where}: connection: there is no {what} box {box}; there are {len(part)}, "
-                    "counted from 1"
-                )
-        sides = (part[box - 1] for part, box in zip(boxes, pair, strict=True))
-        yield {"id": number, **dict(zip(_SIDES, sides, strict=True))}
-
-
-def _structs(value: Any) -> list[Any]:
-    """Flatten a MATLAB struct array, or a cell array of structs, to a list of structs."""
-    if isinstance(value, np.void | dict):
-        return [value]
-    if isinstance(value, np.ndarray) and value.dtype.names:
-        return list(value.reshape(-1))
+def _plain(value: Any) -> Any:
+    """Turn arrays of structs and cells into lists, boxes into tuples; unwrap single values."""
+    if isinstance(value, dict):
+        plain = {key: _plain(part) for key, part in value.items()}
+        is_box = plain.keys() >= set(_EDGES)
+        return tuple(plain[edge] for edge in _EDGES) if is_box else plain
     if isinstance(value, np.ndarray) and value.dtype == object:
-        return [struct for part in value.reshape(-1) for struct in _structs(part)]
-    return []
-
-
-def _first(value: Any) -> Any:
-    """Unwrap a scalar, which MATLAB stores as a 1 x 1 array; None for an empty array."""
-    while isinstance(value, np.ndarray):
-        if value.size == 0:
-            return None
-        value = value.reshape(-1)[0]
+        parts = map(_plain, value.reshape(-1))
+        return [row for part in parts for row in (part if isinstance(part, list) else [part])]
+    if isinstance(value, np.ndarray) and value.size < 2:
+        return value.item() if value.size else []
     return value
 
 
-def _field(struct: Any, key: str, where: str) -> Any:
-    names = list(struct.dtype.names or ()) if isinstance(struct, np.void) else list(struct)
-    if key not in names:
-        raise InputError(f"{where}: the field {key!r} is missing; has: {', '.join(names)}")
-    return struct[key]
+def _structs(value: Any) -> list[dict[str, Any]]:
+    return [row for row in value if isinstance(row, dict)] if is_list(value) else []
 
 
-def _whole(struct: Any, key: str, where: str) -> int:
-    number: int = _checked(_first(_field(struct, key, where)), whole_number, f"{where}.{key}")
-    return number
+def _name(image: dict[str, Any]) -> str:
+    return str(next(iter(np.ravel(image.get("filename", ""))), ""))
 
 
-def _size(size: Any, where: str) -> tuple[int, int]:
-    return _whole(size, "width", where), _whole(size, "height", where)
-
-
-def _corners(box: Any, where: str) -> list[float]:
-    edges = ((edge, _first(_field(box, edge, where))) for edge in _EDGES)
-    return [_checked(value, _real, f"{where}.{edge}") for edge, value in edges]
-
-
-def _checked(value: Any, convert: Callable[[Any], Any], where: str) -> Any:
-    try:
-        return convert(value)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    try:
-        problem = f"{_real(value)} is not a whole number"
-    except (TypeError, ValueError, OverflowError):
-        problem = f"{shown(str(value))} is not a number"
-    raise InputError(f"{where}: {problem}")
-
-
-def _real(value: Any) -> float:
-    if isinstance(value, np.complexfloating):
-        raise TypeError  # float() would drop the imaginary part with only a warning
-    return float(value)
-
-
-class HicoDetections(_HicoMat):
+class HicoDetections(Format):
     """Read the results for the official evaluator: ``detections_01.mat`` to ``_80.mat``.
 
     The number in the name is the object counted from one: in COCO order (01 person, 02 bicycle) as
@@ -208,6 +135,7 @@ class HicoDetections(_HicoMat):
     name = "hico-detections-mat"
     title = "result files of the official HICO-DET evaluator"
     kinds = ("predictions",)
+    only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
         """Take any folder of such files."""
