@@ -15,9 +15,9 @@ import numpy as np
 from diaghoi.data.arrays import runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det, hoi_a, object_numberings
-from diaghoi.exceptions import InputError, close_matches
+from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import EXACT, check_amount, shown
+from diaghoi.formats.checks import check_amount, check_lengths
 from diaghoi.formats.content import Content, begins
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.numbering import (
@@ -33,7 +33,7 @@ from diaghoi.formats.numbering import (
     percent,
 )
 from diaghoi.formats.output import rows_of_images, write_pickle
-from diaghoi.formats.records import Images
+from diaghoi.formats.records import Images, lists_of
 from diaghoi.formats.v_coco import is_v_coco, misfit, read_qpic
 
 _PREDICTED = ListLayout(name="filename")
@@ -301,11 +301,19 @@ class HoiDet(Format):
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Turn columns into lists, and read these."""
-        images = [image for image in content.value if isinstance(image, dict)]
-        parts = [image.get(key) for image in images for key in _LISTS]
-        amount = sum(len(part) for part in parts if isinstance(part, list | tuple))
-        check_amount(content.file, "boxes", amount, content.size)
-        value = [_listed(content.file, number, image) for number, image in enumerate(content.value)]
+        value, total = [], 0
+        for number, image in enumerate(content.value):
+            where = f"{content.file}: image {number} (counted from 0)"
+            lists = lists_of(where, image, _LISTS)
+            columns = {key: lists[key] for key in _COLUMNS.values()}
+            check_lengths(where, columns, "triplet")
+            total += max(map(len, lists.values()))
+            check_amount(content.file, "boxes", total, content.size)
+            boxes = [{"bbox": box} for box in lists["boxes"]]
+            rows = zip(*columns.values(), strict=True)
+            triplets = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+            name = image.get("image_id")
+            value.append({"image_id": name, "boxes": boxes, "triplets": triplets})
         layout = replace(
             GenVlkt.layouts[0],
             name="image_id",
@@ -315,31 +323,6 @@ class HoiDet(Format):
             triplet_arrays=_COLUMNS,
         )
         return read_listed(replace(content, value=value), layout, options)
-
-
-def _listed(file: str, number: int, image: Any) -> dict[str, Any]:
-    """Bring the columns of an image to lists of boxes and triplets."""
-    where = f"{file}: image {number} (counted from 0)"
-    if not isinstance(image, dict):
-        raise InputError(f"{where}: is {shown(image)}; give a dict")
-    for key in ("image_id", *_LISTS):
-        if key not in image:
-            raise InputError(
-                f"{where}: the key {key!r} is missing{close_matches(key, map(str, image))}"
-            )
-        if key != "image_id" and not isinstance(image[key], list | tuple):
-            raise InputError(f"{where}: {key}: is {shown(image[key])}; give a list")
-    columns = [image[key] for key in _COLUMNS.values()]
-    if len(set(map(len, columns))) > 1:
-        lengths = ", ".join(f"{key} {len(image[key])}" for key in _COLUMNS.values())
-        raise InputError(f"{where}: lengths do not fit: {lengths}; give one value per triplet")
-    name, triplets = image["image_id"], zip(*columns, strict=True)
-    return {
-        # Numbers are valid names; images are joined by the number at the end of theirs.
-        "image_id": str(name) if type(name) is int and 0 <= name <= EXACT else name,
-        "boxes": [{"bbox": box} for box in image["boxes"]],
-        "triplets": [dict(zip(_COLUMNS, row, strict=True)) for row in triplets],
-    }
 
 
 def write_triplet_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:

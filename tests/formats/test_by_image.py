@@ -165,7 +165,7 @@ def test_triplets_without_scores_are_annotations(tmp_path: Path) -> None:
         ({FIRST: [ROWS[0] | {"hoi_id": 600}]}, "unknown HOI class 600"),
         ({FIRST: [ROWS[0] | {"score": float("nan")}]}, "the score is nan"),
         ({FIRST: [ROWS[0] | {"obj_bbox": [1, 2, 3]}]}, "is not four numbers"),
-        ({FIRST: ROWS, SECOND: 5}, "is 5; give a list of dicts"),
+        ({FIRST: ROWS, SECOND: 5}, "is 5; give a dict"),
         (
             {FIRST: {"h_box": [HUMAN], "o_box": [THING], "hoi": [1, 2], "score": [1]}},
             "lengths do not fit: h_box 1, o_box 1, hoi 2, score 1; give one value per triplet",
@@ -292,8 +292,8 @@ def test_an_array_in_place_of_a_list_of_boxes_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("image", "message"),
     [
-        (None, "is None; give a list of dicts"),
-        ({"filename": SECOND, "h_box": 0.5}, "'h_box': is 0.5; give a list"),
+        (None, "is None; give a dict"),
+        ({"filename": SECOND, "h_box": 0.5}, "h_box: is 0.5; give a list"),
         ({"filename": FIRST, "h_box": [], "o_box": []}, "used for two images"),
         ({"filename": ["a"], "h_box": [], "o_box": []}, "is not the name of an image"),
     ],
