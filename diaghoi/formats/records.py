@@ -126,13 +126,13 @@ class Images:
         rows = Rows(self.file, self.names, field, amounts, arrays, self.owner)
         return RecordTable(lists, rows)
 
-    def columns(self, keys: Mapping[str, str], unit: str) -> ColumnTable:
+    def columns(self, keys: Iterable[str], unit: str) -> ColumnTable:
         """Return a table whose columns are lists of each image, with one value per row.
 
         Parameters
         ----------
-        keys : mapping of str
-            The key of each column.
+        keys : iterable of str
+            The keys of the columns.
         unit : str
             What the rows are: ``triplet``, ``pair``.
 
@@ -144,12 +144,12 @@ class Images:
         count: list[int] = []
         for place, image in enumerate(self.rows):
             where = f"{self.file}: {image_name(self.names, place, self.owner)}"
-            lists = lists_of(where, image, keys.values())
+            lists = lists_of(where, image, keys)
             check_lengths(where, lists, unit)
             count.append(len(next(iter(lists.values()))))
         check_amount(self.file, unit, sum(count), self.size)
         amounts = np.array(count, dtype=np.int64)
-        rows = Rows(self.file, self.names, unit, amounts, keys, self.owner)
+        rows = Rows(self.file, self.names, unit, amounts, {key: key for key in keys}, self.owner)
         return ColumnTable(list(self.rows), rows)
 
 
@@ -307,14 +307,13 @@ class ColumnTable(RecordTable):
     """Rows in columns: the ``lists`` are the dicts of the images, which hold a list per column."""
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        keys = self.rows.arrays or {}
+        keys = list(self.rows.arrays or ())
         for image in self.lists:
-            for values in zip(*(image[key] for key in keys.values()), strict=True):
+            for values in zip(*(image[key] for key in keys), strict=True):
                 yield dict(zip(keys, values, strict=True))
 
     def _converted(self, key: str | None, width: int) -> FloatArray:
-        name = (self.rows.arrays or {})[key or ""]
-        return _array([image[name] for image in self.lists], None, width, len(self.rows))
+        return _array([image[key] for image in self.lists], None, width, len(self.rows))
 
 
 def _array(lists: Iterable[Iterable[Any]], key: str | None, width: int, count: int) -> FloatArray:
