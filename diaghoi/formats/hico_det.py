@@ -74,7 +74,7 @@ class HicoInstances(Format):
             sizes = check_whole(rows, pairs, "")
         known, classes = _classes(file, lists, options.vocabulary)
         images = Images(file, lists["annotation"], names, content.size)
-        table = images.columns({key: key for key in (*_SIDES, "hoi")}, "triplet")
+        table = images.columns((*_SIDES, "hoi"), "triplet")
         ids = table.integers("hoi")
         row = np.searchsorted(known, ids)
         if (known[row] != ids).any():
@@ -127,10 +127,7 @@ class AnnoList(Format):
     title = "HICO-DET annotations by HOI class (no_frills, QAHOI)"
     kinds = ("annotations",)
     keys = (_NAME, _HOIS, *_BOXES, _PAIRS)
-
-    def recognise(self, content: Content) -> Kind | None:
-        """Look for the keys of an image."""
-        return "annotations" if content.plain and {_NAME, _HOIS} <= content.first.keys() else None
+    marks = (_NAME, _HOIS)
 
     def dataset(self, content: Content) -> str | None:
         """Name HICO-DET if the first image is called after it."""

@@ -5,6 +5,7 @@ Boxes with the same coordinates and category in one image are one box.
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from itertools import compress
@@ -252,24 +253,17 @@ def objects_of_files(
         If no numbering fits, or for one in which no code base numbers files.
     """
     file_orders(given)
-    orders = file_orders(None)
+    orders, fit = file_orders(None), operator.eq if all_classes else operator.le
     classes = np.bincount(vocabulary.class_object, minlength=len(vocabulary.objects))
     wrong = {
-        name: next(
-            (
-                n
-                for n in amount
-                if amount[n] > classes[order[n]] or (all_classes and amount[n] < classes[order[n]])
-            ),
-            None,
-        )
+        name: [n for n in amount if not fit(amount[n], classes[order[n]])]
         for name, order in orders.items()
     }
-    fits = next((name for name, misfit in wrong.items() if misfit is None), None)
+    fits = next((name for name, misfits in wrong.items() if not misfits), None)
     name = given or fits or "coco80"
-    bad = wrong[name]
-    if bad is None:
+    if not wrong[name]:
         return orders[name]
+    bad = wrong[name][0]
     hint = f"; the files fit {fits}: give --read objects={fits}" if fits else ""
     place = orders[name][bad]
     raise InputError(
@@ -367,15 +361,13 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
             raise InputError(f"{path}: no '{name}' in it; expected HICO's anno.mat")
     listed = np.ravel(read_variable(path, "list_test")).tolist()
     names = np.array([str(np.ravel(name)[0]) if np.size(name) == 1 else "" for name in listed])
-    if not all(names.tolist()):
-        raise InputError(f"{path}: 'list_test' is not a list of names; expected HICO's anno.mat")
     labels = np.asarray(read_variable(path, "anno_test"))
-    if labels.dtype.kind not in "biuf":
-        raise InputError(f"{path}: 'anno_test' does not hold numbers; expected HICO's anno.mat")
-    positive = labels == 1
-    if positive.shape != (len(hico_det()), len(names)):
+    shape = len(hico_det()), len(names)
+    if not all(names.tolist()) or labels.dtype.kind not in "biuf" or labels.shape != shape:
         raise InputError(
-            f"{path}: 'anno_test' has shape {positive.shape}, expected {len(hico_det())} HOI "
-            f"classes x {len(names)} images of 'list_test'"
+            f"{path}: 'anno_test' has shape {labels.shape} and type {labels.dtype}, 'list_test' "
+            f"{len(names)} images; expected HICO's anno.mat, numbers of {shape[0]} HOI classes x "
+            "images, and their names"
         )
+    positive = labels == 1
     return ImageLabels(names=names, positive=positive, source=str(path))

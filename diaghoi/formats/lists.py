@@ -175,12 +175,8 @@ class Ppdm(_CocoLists):
     title = "lists of boxes and triplets with COCO ids (PPDM, GGNet)"
     kinds = ("predictions",)
     keys = ("file_name", "predictions", "hoi_prediction")
+    marks = ("file_name", "hoi_prediction")
     layouts = (replace(_PREDICTED, **_COCO),)
-
-    def recognise(self, content: Content) -> Kind | None:
-        """Look for COCO's key of names, and predicted triplets."""
-        known = {"file_name", "hoi_prediction"} <= content.first.keys()
-        return "predictions" if content.plain and known else None
 
 
 class CdnJson(_CocoLists):
@@ -197,12 +193,8 @@ class CdnJson(_CocoLists):
     title = "annotation lists with COCO ids (CDN, QPIC)"
     kinds = ("annotations",)
     keys = ("file_name", "annotations", "hoi_annotation")
+    marks = ("file_name", "hoi_annotation")
     layouts = (replace(_ANNOTATED, **_COCO),)
-
-    def recognise(self, content: Content) -> Kind | None:
-        """Look for COCO's key of names, and annotated triplets."""
-        known = {"file_name", "hoi_annotation"} <= content.first.keys()
-        return "annotations" if content.plain and known else None
 
     def dataset(self, content: Content) -> str | None:
         """Name V-COCO where names or missing objects show it."""
@@ -293,11 +285,7 @@ class HoiDet(Format):
     title = "lists of boxes and columns of triplets (HOIDet)"
     kinds = ("predictions",)
     keys = ("image_id", "boxes", "h_idx", "o_idx", "hoi_score", "hoi_class")
-
-    def recognise(self, content: Content) -> Kind | None:
-        """Look for the columns."""
-        known = {"boxes", "h_idx", "o_idx", "hoi_class"} <= content.first.keys()
-        return "predictions" if known else None
+    marks = ("boxes", "h_idx", "o_idx", "hoi_class")
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Turn columns into lists, and read these."""

@@ -47,9 +47,7 @@ class HoiTransformer(Format):
     title = "named triplets with three scores (HoiTransformer, AS-Net)"
     kinds = ("predictions",)
     keys = ("image_id", "hoi_list")
-
-    def recognise(self, content: Content) -> Kind | None:
-        return "predictions" if "hoi_list" in content.first else None
+    marks = ("hoi_list",)
 
     def dataset(self, content: Content) -> str | None:
         if begins(content.first.get("image_id"), "HICO_"):
@@ -128,10 +126,7 @@ class AgentHoi(Format):
     title = "named interactions with boxes and scores (AgentHOI)"
     kinds = ("predictions",)
     keys = (_FILE, *_COLUMNS)
-
-    def recognise(self, content: Content) -> Kind | None:
-        needed = {_FILE, _OBJECT, _VERBS, _BOXES}
-        return "predictions" if needed <= content.first.keys() else None
+    marks = (_FILE, _OBJECT, _VERBS, _BOXES)
 
     def dataset(self, content: Content) -> str | None:
         return content.benchmark or ("swig-hoi" if _NUMBER in content.first else None)
@@ -140,7 +135,7 @@ class AgentHoi(Format):
         key = _NUMBER if _NUMBER in content.first else _FILE
         images = Images.of(content, content.value, key)
         rows = list(map(_with_all_lists, images.rows))
-        pairs = replace(images, rows=rows).columns({name: name for name in _COLUMNS}, "pair")
+        pairs = replace(images, rows=rows).columns(_COLUMNS, "pair")
         table, notes = _triplets(pairs, options.vocabulary)
         check_amount(content.file, table.rows.field, len(table.rows), content.size)
         of_human, of_thing, of_verb, of_object = (
@@ -260,15 +255,12 @@ class DaHoi(Format):
     title = "phrases scored for pairs (DA-HOI)"
     kinds = ("predictions",)
     keys = (_NUMBER, _NAMES, _PAIR_BOXES, _SCORES, _PHRASES, _LOGITS)
+    marks = (_PHRASES, _LOGITS)
     only = "hico-det"
-
-    def recognise(self, content: Content) -> Kind | None:
-        is_scored = content.plain and {_PHRASES, _LOGITS} <= content.first.keys()
-        return "predictions" if is_scored else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         images, words = Images.of(content, content.value, _NUMBER), options.vocabulary
-        pairs = images.columns({key: key for key in self.keys[1:]}, "pair")
+        pairs = images.columns(self.keys[1:], "pair")
         sizes = _sizes(images)
         xyxy = pairs.vectors(_PAIR_BOXES, 8, "is not eight numbers: both boxes")
         outside = ~(np.abs(xyxy - 0.5) <= 0.5).all(axis=1)

@@ -24,6 +24,7 @@ from diaghoi.formats.checks import (
     EXACT,
     Rows,
     check_amount,
+    check_lengths,
     check_names,
     check_range,
     check_whole,
@@ -39,10 +40,10 @@ from diaghoi.formats.hico_mat import check_complete, objects_of_files
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.matlab import read_variable, variables
 from diaghoi.formats.numbering import TripletNumbers
-from diaghoi.formats.records import Images, RecordTable, table_of
+from diaghoi.formats.records import Images, lists_of, table_of
 
 _SCORES, _BOXES, _KEYS = "scores", "boxes", "keys"
-_COLUMNS = {name: name for name in (_SCORES, _BOXES, _KEYS)}
+_COLUMNS = (_SCORES, _BOXES, _KEYS)
 _EIGHT = 8
 _NO_BOXES = "is not eight numbers: both boxes"
 HICO_CLASSES = 600
@@ -105,7 +106,7 @@ class CmdSe(Format):
             classes, numbers, lists = zip(*parts, strict=True) if parts else ((), (), ())
             by_image = [{_BOXES: rows} for rows in lists]
             images = Images(file, by_image, key_names(numbers), content.size)
-            table = images.columns({_BOXES: _BOXES}, "triplet")
+            table = images.columns([_BOXES], "triplet")
             image = table_of(file, "image", list(numbers)).integers(None, 0)[table.rows.image]
             score = np.zeros(len(image))
         hoi = table_of(file, "HOI class", list(classes)).integers(None, 0)[table.rows.image]
@@ -245,13 +246,11 @@ class SwigHoi(Format):
     title = "SWIG-HOI's annotations, and predictions by image (SWIG-HOI, CMD-SE, THID)"
     kinds = ("annotations", "predictions")
     keys = ("img_id", "box_annotations", "hoi_annotations")
+    marks = ("box_annotations", "hoi_annotations")
 
     def recognise(self, content: Content) -> Kind | None:
-        if not content.plain:
-            return None
-        if "box_annotations" in content.first and "hoi_annotations" in content.first:
-            return "annotations"
-        return "predictions" if _width(_rows_by_image(content)) in _PLACES else None
+        listed = content.plain and _width(_rows_by_image(content)) in _PLACES
+        return super().recognise(content) or ("predictions" if listed else None)
 
     def dataset(self, content: Content) -> str | None:
         if begins(next(iter(_rows_by_image(content)), None), "HICO_"):
@@ -277,7 +276,7 @@ class SwigHoi(Format):
         by_image, file = _rows_by_image(content), content.file
         names = check_names(file, list(by_image), "image").tolist()
         parts = [{"rows": rows} for rows in by_image.values()]
-        table = Images(file, parts, names, content.size).columns({"rows": "rows"}, "row")
+        table = Images(file, parts, names, content.size).columns(["rows"], "row")
         width = _width(by_image)
         score_place, first = _PLACES[width]
         values = table.vectors("rows", width, f"is not a row; give {_ROWS[width]}")
@@ -342,26 +341,21 @@ class VsgNet(Format):
     title = "rows of an image sorted by HOI class (VSGNet, no_frills)"
     kinds = ("predictions",)
     keys = (_BOUNDS, _BOXES_SCORES)
+    marks = keys
     only = "hico-det"
-
-    def recognise(self, content: Content) -> Kind | None:
-        is_sorted = content.plain and set(self.keys) <= content.first.keys()
-        return "predictions" if is_sorted else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         images = Images.of(content, content.value, "filename")
         classes, total, parts = len(options.vocabulary), 0, []
         for place, image in enumerate(images.rows):
             where = f"{content.file}: {image_name(images.names, place)}"
-            rows = _matrix(where, image, _BOXES_SCORES, _NINE)
+            rows = _matrix(where, image, _BOXES_SCORES, _NINE, wider=True)
             bounds = _matrix(where, image, _BOUNDS, 2)
             start, stop = bounds[:, 0], bounds[:, 1]
             right = (bounds == np.floor(bounds)).all() and (start >= 0).all()
-            if not right or (stop < start).any() or (stop > len(rows)).any():
-                problem = f"bounds of rows from 0 to {len(rows)} are needed"
-                raise InputError(f"{where}: {_BOUNDS}: {problem}")
-            if len(bounds) != classes:
-                problem = f"has {len(bounds)} rows; give one for each of {classes} HOI classes"
+            fits = right and (stop >= start).all() and (stop <= len(rows)).all()
+            if not fits or len(bounds) != classes:
+                problem = f"give {classes} pairs of bounds of rows, from 0 to {len(rows)}"
                 raise InputError(f"{where}: {_BOUNDS}: {problem}")
             count: IntArray = (stop - start).astype(np.int64)
             total += int(count.sum())
@@ -376,13 +370,13 @@ class VsgNet(Format):
         return _scenes(content.file, _BOXES_SCORES, columns, options, names=names, notes=notes)
 
 
-def _matrix(where: str, image: dict[str, Any], key: str, width: int) -> FloatArray:
-    """Return an array of at least ``width`` numbers in each row."""
-    value: Any = image.get(key)
-    if is_list(value) and not len(value):
+def _matrix(where: str, record: Any, key: str, width: int, *, wider: bool = False) -> FloatArray:
+    """Return rows of so many numbers, or of as many as the first row has if it may be wider."""
+    value = lists_of(where, record, [key])[key]
+    if not len(value):
         return np.zeros((0, width))
-    columns = len(value[0]) if is_list(value) and is_list(value[0]) else 0
-    numbers = rows_of_numbers(value, columns) if columns >= width else None
+    columns = max(width, len(value[0])) if wider and is_list(value[0]) else width
+    numbers = rows_of_numbers(value, columns)
     if numbers is None:
         raise InputError(f"{where}: {key}: is {shown(value)}; give rows of {width} numbers")
     return numbers
@@ -414,14 +408,13 @@ class Idn(Format):
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         file, words, value = content.file, options.vocabulary, content.value
-        lists = [table_of(file, key, value[key]) for key in _IDN_KEYS]
-        for table in lists:
-            if len(table.rows) != len(words.objects):
-                problem = f"has {len(table.rows)} entries; give one for each of the objects"
-                raise InputError(f"{file}: {table.rows.field}: {problem}, {len(words.objects)}")
-        by_object = [dict(zip(_IDN_KEYS, row, strict=True)) for row in zip(*lists, strict=True)]
+        lists = lists_of(file, value, _IDN_KEYS)
+        check_lengths(file, lists | {words.name: words.objects}, "object")
+        by_object = [
+            dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)
+        ]
         objects = Images(file, by_object, words.objects, content.size, "object")
-        pairs = objects.columns({key: key for key in _IDN_KEYS}, "pair")
+        pairs = objects.columns(_IDN_KEYS, "pair")
         chosen = value.get("sel")
         if not is_list(chosen) or len(chosen) != len(words):
             chosen = [None] * len(words)
@@ -431,19 +424,16 @@ class Idn(Format):
             for count, rows in zip(amount.tolist(), chosen, strict=True)
         ]
         names = list(map(str, range(len(words))))
-        table = Images(file, of_class, names, content.size, "HOI class").columns(
-            {"sel": "sel"}, "pair"
-        )
+        classes = Images(file, of_class, names, content.size, "HOI class")
+        table = classes.columns(["sel"], "pair")
         hoi = table.rows.image
         row = check_range(table.rows, table.integers("sel"), amount[hoi], "sel", "pair")
         score, stop = np.empty(len(row)), table.rows.start + table.rows.count
         for place, thing in enumerate(by_object):
-            classes = np.flatnonzero(words.class_object == place).tolist()
-            count = pairs.rows.count[place : place + 1]
-            rows = Rows(file, words.objects[place : place + 1], "scores", count, owner="object")
-            problem = f"is not {len(classes)} numbers, one per HOI class"
-            scores = RecordTable([thing["scores"]], rows).vectors(None, len(classes), problem)
-            for column, one in enumerate(classes):
+            of_object = np.flatnonzero(words.class_object == place).tolist()
+            where = f"{file}: object {words.objects[place]!r}"
+            scores = _matrix(where, thing, "scores", len(of_object))
+            for column, one in enumerate(of_object):
                 part = slice(table.rows.start[one], stop[one])
                 score[part] = scores[row[part], column]
         pair = row + pairs.rows.start[words.class_object[hoi]]

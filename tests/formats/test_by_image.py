@@ -201,10 +201,10 @@ def test_rows_sorted_by_class(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        (np.full((600, 2), 7), r"bounds of rows from 0 to 2 are needed"),
-        (np.tile([1, 0], (600, 1)), "bounds of rows"),
-        (np.zeros((599, 2)), "has 599 rows; give one for each of 600 HOI classes"),
-        (None, r"start_end_ids: is None; give rows of 2 numbers"),
+        (np.full((600, 2), 7), "give 600 pairs of bounds of rows, from 0 to 2"),
+        (np.tile([1, 0], (600, 1)), "give 600 pairs of bounds"),
+        (np.zeros((599, 2)), "give 600 pairs of bounds"),
+        (None, r"start_end_ids: is None; give a list"),
     ],
 )
 def test_bounds_of_classes_that_do_not_fit(tmp_path: Path, bounds: Any, message: str) -> None:
@@ -250,7 +250,7 @@ def test_all_pairs_of_an_object_count_where_none_are_chosen(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"keys": []}, r"keys: has 0 entries; give one for each of the objects, 80"),
+        ({"keys": []}, r"lengths do not fit: keys 0, .* hico-det 80; give one value per object"),
         ({"hdet": [np.zeros(3)] * 80}, "object 'person': lengths do not fit: .*hdet 3"),
         ({"keys": [["x"], *[[]] * 79]}, "lengths do not fit"),
         ({"sel": [[9]] * 600}, r"HOI class '0': sel\[0\]: there is no pair 9; there are: none"),
