@@ -7,8 +7,8 @@ image, the field and the value.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -165,6 +165,17 @@ class Rows:
         """Make the error for one row."""
         return InputError(f"{self.where(row, column)}: {problem}")
 
+    def refuse(self, wrong: Array, column: str, problem: Callable[[int], str]) -> None:
+        """Raise the error for the first row that is wrong, of (rows,) or (rows, values) bool."""
+        if wrong.any():
+            bad = int(np.argmax(wrong.reshape(len(wrong), -1).any(axis=1)))
+            raise self.error(bad, column, problem(bad))
+
+    def of_rows(self, rows: Any, field: str) -> Rows:
+        """Return the origin of the rows of another table, each of which belongs to one of these."""
+        count = np.bincount(self.image[rows], minlength=len(self.count))
+        return replace(self, field=field, count=count, arrays=None)
+
     def where(self, row: int, column: str = "") -> str:
         """Name a row, or a value of it, in a message."""
         image = int(np.searchsorted(self.start + self.count, row, side="right"))
@@ -295,11 +306,9 @@ def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None =
     with np.errstate(invalid="ignore"):
         whole = values.astype(np.int64)
     wrong = (values != whole) | (whole < (whole if least is None else least))
-    if wrong.any():
-        bad = int(np.argmax(wrong.reshape(len(values), -1).any(axis=1)))
-        problem = "is not a whole number" if values.ndim == 1 else "are not whole numbers"
-        start = "" if least is None else f" from {least}"
-        raise rows.error(bad, column, f"{values[bad].tolist()} {problem}{start}")
+    problem = "is not a whole number" if values.ndim == 1 else "are not whole numbers"
+    start = "" if least is None else f" from {least}"
+    rows.refuse(wrong, column, lambda bad: f"{values[bad].tolist()} {problem}{start}")
     return whole
 
 

@@ -126,6 +126,11 @@ class Images:
         rows = Rows(self.file, self.names, field, amounts, arrays, self.owner)
         return RecordTable(lists, rows)
 
+    def single(self, field: str, values: Any) -> RecordTable:
+        """Return a table with one row for each image."""
+        count: IntArray = np.ones(len(self.names), dtype=np.int64)
+        return RecordTable([values], Rows(self.file, self.names, field, count, owner=self.owner))
+
     def columns(self, keys: Iterable[str], unit: str) -> ColumnTable:
         """Return a table whose columns are lists of each image, with one value per row.
 
