@@ -16,7 +16,6 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import (
-    Rows,
     check_amount,
     check_lengths,
     check_names,
@@ -67,20 +66,18 @@ class HicoInstances(Format):
         lists = lists_of(file, value, keys)
         of_images = ("filenames", "annotation", "size")
         check_lengths(file, {key: lists[key] for key in of_images if key in lists}, "image")
-        names, sizes = check_names(file, lists["filenames"], "filenames").tolist(), None
+        names = check_names(file, lists["filenames"], "filenames").tolist()
+        images, sizes = Images(file, lists["annotation"], names, content.size), None
         if "size" in lists:
-            rows = Rows(file, names, "size", np.ones(len(names), dtype=np.int64))
-            pairs = RecordTable([lists["size"]], rows).vectors(None, 2, "is not [width, height]")
-            sizes = check_whole(rows, pairs, "")
+            lengths = images.single("size", lists["size"])
+            pairs = lengths.vectors(None, 2, "is not [width, height]")
+            sizes = check_whole(lengths.rows, pairs, "")
         known, classes = _classes(file, lists, options.vocabulary)
-        images = Images(file, lists["annotation"], names, content.size)
         table = images.columns((*_SIDES, "hoi"), "triplet")
         ids = table.integers("hoi")
         row = np.searchsorted(known, ids)
-        if (known[row] != ids).any():
-            bad = int(np.argmax(known[row] != ids))
-            problem = f"unknown HOI id {int(ids[bad])}; it is not in 'correspondence'"
-            raise table.rows.error(bad, "hoi", problem)
+        problem = "it is not in 'correspondence'"
+        table.rows.refuse(known[row] != ids, "hoi", lambda n: f"unknown HOI id {ids[n]}; {problem}")
         boxes = {key: table.boxes(key) for key in _SIDES}
         return Flat(table.rows, options, origin=1).scenes(boxes, sizes=sizes, hoi=classes[row])
 
@@ -97,10 +94,12 @@ def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> tuple[
     check_range(table.rows, object_id, len(objects), "", "object")
     check_range(table.rows, verb_id, len(verbs), "", "verb")
     classes = vocabulary.class_of[objects[object_id], verbs[verb_id]]
-    if (classes < 0).any():
-        bad = int(np.argmax(classes < 0))
+
+    def unknown(bad: int) -> str:
         names = f"{value['verbs'][verb_id[bad]]!r} {value['objects'][object_id[bad]]!r}"
-        raise table.rows.error(bad, "", f"{vocabulary.name} has no class {names}")
+        return f"{vocabulary.name} has no class {names}"
+
+    table.rows.refuse(classes < 0, "", unknown)
     # Sorted, not a dict: many numbers with one hash would take hours. The last of each id counts.
     ids = np.append(ids[::-1], np.iinfo(np.int64).max)
     known, last = np.unique(ids, return_index=True)
@@ -194,8 +193,7 @@ def connected(
                 raise rows.error(number, connections, problem) from None
             triplets.append({"id": hoi["id"], **dict(zip(sides, boxes, strict=True))})
             hoi_of.append(number)
-    count = np.bincount(rows.image[hoi_of], minlength=len(rows.names))
-    return RecordTable([triplets], Rows(rows.file, rows.names, connections, count))
+    return RecordTable([triplets], rows.of_rows(hoi_of, connections))
 
 
 def _image_sizes(images: Images) -> IntArray | None:

@@ -64,16 +64,14 @@ class AnnoBbox(Format):
         """Read the test images, or those of training where there are no others."""
         file, notes = content.file, []
         variable = self.keys["bbox_test" not in content.value]
-        rows = _structs(_plain(read_variable(content.path, variable)))
-        for image in rows:
+        structs = _structs(_plain(read_variable(content.path, variable)))
+        for image in structs:
             image |= {key: _structs(image[key]) for key in ("size", "hoi") if key in image}
-        names = check_names(file, [_name(image) for image in rows], "filename").tolist()
-        images = Images(file, rows, names, content.size)
-        of_images = Rows(file, names, "size", np.ones(len(names), dtype=np.int64))
+        names = check_names(file, [_name(image) for image in structs], "filename").tolist()
+        images = Images(file, structs, names, content.size)
         none = {"width": 0, "height": 0}
-        sizes = RecordTable(
-            [[next(iter(size), none) for size in images.table("size").lists]], of_images
-        )
+        first = [next(iter(size), none) for size in images.table("size").lists]
+        sizes = images.single("size", first)
         hois = images.table("hoi")
         visible = hois.integers("invis") == 0
         if variable == "bbox_train":
@@ -83,9 +81,9 @@ class AnnoBbox(Format):
             notes.append(
                 f"{file}: {invisible} HOIs marked invisible have no boxes and are left out"
             )
-        count = np.bincount(hois.rows.image[visible], minlength=len(names))
-        shown = RecordTable([list(compress(hois, visible))], Rows(file, names, "hoi", count))
-        table = connected(shown, _SIDES, "connection", content.size, first=1)
+        rows = hois.rows.of_rows(visible, "hoi")
+        seen = RecordTable([list(compress(hois, visible))], rows)
+        table = connected(seen, _SIDES, "connection", content.size, first=1)
         what = "HOI class (id - 1)"
         hoi = check_range(table.rows, table.integers("id") - 1, len(options.vocabulary), "id", what)
         return Flat(table.rows, replace(options, boxes="xyxy"), origin=1, notes=notes).scenes(

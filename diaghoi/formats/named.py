@@ -85,10 +85,11 @@ def positions(table: RecordTable, key: str, known: Sequence[str]) -> IntArray:
     position = places(known)
     names = [row.get(key) if isinstance(row, dict) else row for row in table]
     numbers = np.array([position.get(spaced(name), -1) for name in names], dtype=np.int64)
-    if len(numbers) and numbers.min() < 0:
-        bad = int(np.argmin(numbers))
-        hint = close_matches(str(names[bad]), known)
-        raise table.rows.error(bad, key, f"unknown name {shown(names[bad])}{hint}")
+
+    def unknown(bad: int) -> str:
+        return f"unknown name {shown(names[bad])}{close_matches(str(names[bad]), known)}"
+
+    table.rows.refuse(numbers < 0, key, unknown)
     return numbers
 
 
@@ -136,8 +137,7 @@ class AgentHoi(Format):
         images = Images.of(content, content.value, key)
         rows = list(map(_with_all_lists, images.rows))
         pairs = replace(images, rows=rows).columns(_COLUMNS, "pair")
-        table, notes = _triplets(pairs, options.vocabulary)
-        check_amount(content.file, table.rows.field, len(table.rows), content.size)
+        table, notes = _triplets(pairs, options.vocabulary, content.size)
         of_human, of_thing, of_verb, of_object = (
             table.scores(key) for key in (_HUMAN_SCORE, _THING_SCORE, _VERB_SCORES, _OBJECT_SCORE)
         )
@@ -168,7 +168,9 @@ def _with_all_lists(image: dict[str, Any]) -> dict[str, Any]:
     return image
 
 
-def _triplets(pairs: RecordTable, vocabulary: Vocabulary) -> tuple[RecordTable, tuple[str, ...]]:
+def _triplets(
+    pairs: RecordTable, vocabulary: Vocabulary, size: int
+) -> tuple[RecordTable, tuple[str, ...]]:
     """List the verbs of all pairs as triplets, and say in notes what is left out."""
     rows, objects, verbs = pairs.rows, places(vocabulary.objects), places(vocabulary.verbs)
     triplets: list[dict[str, Any]] = []
@@ -187,6 +189,7 @@ def _triplets(pairs: RecordTable, vocabulary: Vocabulary) -> tuple[RecordTable, 
         if not all(map(is_list, lists.values())) or len(names) != len(scores):
             problem = f"are {shown(names)}, with scores {shown(scores)}; give two lists of a length"
             raise rows.error(number, _VERBS, problem)
+        check_amount(rows.file, "interaction", len(triplets) + len(names), size)
         for verb, score in zip(names, scores, strict=True):
             for key, name in ((_OBJECT, pair[_OBJECT]), (_VERBS, verb)):
                 if not isinstance(name, str):
@@ -211,8 +214,7 @@ def _triplets(pairs: RecordTable, vocabulary: Vocabulary) -> tuple[RecordTable, 
             f"{rows.file}: {len(unknown)} of {len(unknown) + len(triplets)} interactions have "
             f"names that {vocabulary.name} does not have; they are left out: {examples}"
         )
-    count = np.bincount(rows.image[pair_of], minlength=len(rows.names))
-    return RecordTable([triplets], Rows(rows.file, rows.names, "interaction", count)), tuple(notes)
+    return RecordTable([triplets], rows.of_rows(pair_of, "interaction")), tuple(notes)
 
 
 def _boxes(rows: Rows, number: int, boxes: Any) -> dict[str, Any] | None:
@@ -263,11 +265,9 @@ class DaHoi(Format):
         pairs = images.columns(self.keys[1:], "pair")
         sizes = _sizes(images)
         xyxy = pairs.vectors(_PAIR_BOXES, 8, "is not eight numbers: both boxes")
-        outside = ~(np.abs(xyxy - 0.5) <= 0.5).all(axis=1)
-        if outside.any():
-            bad = int(np.argmax(outside))
-            problem = f"{xyxy[bad].tolist()} are not fractions of the image, 0 to 1"
-            raise pairs.rows.error(bad, _PAIR_BOXES, problem)
+        problem = "are not fractions of the image, 0 to 1"
+        outside = ~(np.abs(xyxy - 0.5) <= 0.5)
+        pairs.rows.refuse(outside, _PAIR_BOXES, lambda bad: f"{xyxy[bad].tolist()} {problem}")
         if sizes is not None:
             xyxy = xyxy * np.tile(sizes, 4)[pairs.rows.image]
         of_pairs = pairs.vectors(_SCORES, 3, "is not three numbers: human, object, interaction")
@@ -277,10 +277,8 @@ class DaHoi(Format):
             powers = of_pairs[pair] ** _POWER
             score = raised * powers[:, 1] * powers[:, 0] * powers[:, 2]
             score = score.astype(np.float32).astype(np.float64)
-        count = np.bincount(pairs.rows.image[pair], minlength=len(images.names))
-        rows = Rows(content.file, images.names, _LOGITS, count)
         fractions = Options(vocabulary=words, boxes="xyxy", origin=0)
-        return Flat(rows, fractions, notes=images.notes).scenes(
+        return Flat(pairs.rows.of_rows(pair, _LOGITS), fractions, notes=images.notes).scenes(
             {"human": xyxy[pair, :4], "object": xyxy[pair, 4:]},
             sizes=sizes,
             hoi=hoi,
@@ -291,8 +289,7 @@ class DaHoi(Format):
 
 def _sizes(images: Images) -> IntArray | None:
     """(N, 2) width and height of the images; None where the file has none at all."""
-    rows = Rows(images.file, images.names, "size", np.ones(len(images.rows), dtype=np.int64))
-    table = RecordTable([images.rows], rows)
+    table = images.single("size", images.rows)
     if not any(map(table.has, _LENGTHS)):
         return None
     return np.stack([table.integers(key, 1) for key in _LENGTHS], axis=1)
