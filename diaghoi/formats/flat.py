@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -77,50 +77,31 @@ class PairTables:
         """
         # Some images at a time: a table of all boxes, one after the other, would be as large as
         # the file.
-        columns: dict[str, list[Any]] = {each.name: [] for each in fields(cls)}
+        columns: dict[str, list[Any]] = {column.name: [] for column in fields(cls)}
         boxes = 0
         for start, stop in runs_of_images(image):
             rows = slice(start, stop)
-            scores = None if box_scores is None else (box_scores[0][rows], box_scores[1][rows])
-            sides = human[rows], object_box[rows]
-            part = _tables(vocabulary, image[rows], sides, category[rows], scores, merged)
-            moved = replace(part, human=part.human + boxes, object=part.object + boxes)
-            for name, column in columns.items():
-                column.append(getattr(moved, name))
-            boxes += len(part.box_image)
+            # Interleave human and object, so that the boxes keep their order in the file.
+            people = np.full_like(category[rows], vocabulary.person)
+            label = np.stack([people, category[rows]], axis=1).reshape(-1)
+            xyxy = np.stack([human[rows], object_box[rows]], axis=1).reshape(-1, 4)
+            image_of_box = np.repeat(image[rows], 2)
+            first: IntArray = np.arange(len(label))
+            box = first
+            if merged:
+                first, box = distinct_boxes(image_of_box, label, xyxy)
+            score = None
+            if box_scores is not None:
+                score = np.stack([side[rows] for side in box_scores], axis=1).reshape(-1)[first]
+            part = image_of_box[first], xyxy[first], label[first], score, box[0::2], box[1::2]
+            for name, values in zip(columns, part, strict=True):
+                columns[name].append(values + boxes if name in ("human", "object") else values)
+            boxes += len(first)
         joined: dict[str, Any] = {}
         while columns:  # each column is freed as soon as it is joined
             name, column = columns.popitem()
             joined[name] = None if column[0] is None else np.concatenate(column)
         return cls(**joined)
-
-
-def _tables(
-    vocabulary: Vocabulary,
-    image: IntArray,
-    sides: tuple[FloatArray, FloatArray],
-    category: IntArray,
-    box_scores: tuple[FloatArray, FloatArray] | None,
-    merged: bool,
-) -> PairTables:
-    """Make the tables of some images."""
-    # Interleave human and object, so that the boxes keep their order in the file.
-    people = np.full_like(category, vocabulary.person)
-    label = np.stack([people, category], axis=1).reshape(-1)
-    xyxy = np.stack(sides, axis=1).reshape(-1, 4)
-    image_of_box = np.repeat(image, 2)
-    first: IntArray = np.arange(len(label))
-    box = first
-    if merged:
-        first, box = distinct_boxes(image_of_box, label, xyxy)
-    return PairTables(
-        box_image=image_of_box[first],
-        box_xyxy=xyxy[first],
-        box_label=label[first],
-        box_score=None if box_scores is None else np.stack(box_scores, 1).reshape(-1)[first],
-        human=box[0::2],
-        object=box[1::2],
-    )
 
 
 class Flat:
