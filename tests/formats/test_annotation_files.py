@@ -97,14 +97,6 @@ INSTANCES = {
         lambda f: f["objects"].__setitem__(0, "aeroplane"),
         "objects[0]: unknown name 'aeroplane' (did you mean 'airplane'?)",
     ),
-    "name in a list": (
-        lambda f: f["verbs"].__setitem__(0, ["ride"]),
-        "verbs[0]: unknown name ['ride']",
-    ),
-    "infinite correspondence": (
-        lambda f: f["correspondence"].append([float("inf"), 0, 0]),
-        "correspondence[600]: [inf, 0.0, 0.0] are not whole numbers",
-    ),
     "huge correspondence": (
         lambda f: f["correspondence"].append([2**70, 0, 0]),
         "correspondence[600]: [1.1805916207174113e+21, 0.0, 0.0] are not whole numbers",
@@ -129,18 +121,9 @@ INSTANCES = {
         lambda f: f["annotation"][0]["hoi"].__setitem__(1, 600),
         "image 'one.jpg': hoi[1]: unknown HOI id 600; it is not in 'correspondence'",
     ),
-    "negative HOI": (lambda f: f["annotation"][0]["hoi"].__setitem__(0, -1), "unknown HOI id -1"),
     "few boxes": (
         lambda f: f["annotation"][0]["boxes_h"].pop(),
         "image 'one.jpg': lengths do not fit: boxes_h 2, boxes_o 3, hoi 3; give one value per",
-    ),
-    "turned box": (
-        lambda f: f["annotation"][2]["boxes_o"].__setitem__(0, [9, 1, 1, 9]),
-        "image 'two.jpg': boxes_o[0]: the box [9.0, 1.0, 1.0, 9.0] ends before it begins",
-    ),
-    "box of three": (
-        lambda f: f["annotation"][2]["boxes_o"].__setitem__(0, [9, 1, 1]),
-        "image 'two.jpg': boxes_o[0]: [9, 1, 1] is not four numbers",
     ),
     "no triplets": (
         lambda f: f["annotation"][1].pop("hoi"),
@@ -154,10 +137,6 @@ INSTANCES = {
     "odd size": (
         lambda f: f["size"].__setitem__(2, 5),
         "image 'two.jpg': size[0]: 5 is not [width, height]",
-    ),
-    "size by name": (
-        lambda f: f["size"].__setitem__(0, ["w", "h"]),
-        "image 'one.jpg': size[0]: ['w', 'h'] is not [width, height]",
     ),
     "no images": (
         lambda f: f.update(filenames=[], annotation=[], size=[]),
@@ -384,32 +363,19 @@ MAT = {
         first_hoi(connection=np.array([[1.5, 1]])),
         "image 'one.jpg': hoi[0].connection: array([1.5, 1. ]) is not a human box",
     ),
-    "NaN in a pair": (first_hoi(connection=np.array([[np.nan, 1]])), "array([nan, 1.]) is not"),
     "HOI in halves": (
         first_hoi(id=1.5),
         "image 'one.jpg': connection[0].id: 1.5 is not a whole number",
     ),
-    "NaN HOI": (first_hoi(id=np.nan), "connection[0].id: nan is not a whole number"),
-    "infinite HOI": (first_hoi(id=np.inf), "connection[0].id: inf is not a whole number"),
-    "huge HOI": (first_hoi(id=1e300), "connection[0].id: 1e+300 is not a whole number"),
     "complex HOI": (first_hoi(id=1 + 1j), "connection[0].id: (1+1j) is not a number"),
-    "infinite size": (
-        lambda mat: mat[0]["size"][0].update(width=np.inf),
-        "image 'one.jpg': size[0].width: inf is not a whole number",
-    ),
     "unknown HOI": (
         first_hoi(id=601),
         "connection[0].id: there is no HOI class (id - 1) 600; there are",
     ),
-    "HOI by name": (first_hoi(id="ride"), "connection[0].id: 'ride' is not a number"),
     "no id": (first_hoi(id=[]), "connection[0].id: [] is not a number"),
     "box by name": (
         lambda mat: mat[2]["hoi"][0]["bboxhuman"][0].update(x1="left"),
         "image 'two.jpg': connection[0].bboxhuman: ('left', 1, 9, 9) is not four numbers",
-    ),
-    "NaN": (
-        lambda mat: mat[2]["hoi"][0]["bboxhuman"][0].update(x1=np.nan),
-        "image 'two.jpg': connection[0].bboxhuman: the box [nan, 1.0, 9.0, 9.0] is not finite",
     ),
     "missing field": (
         lambda mat: [hoi.pop("invis") for image in mat for hoi in image["hoi"]],

@@ -218,7 +218,6 @@ BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
         f"image 'one.jpg': rows[1]: [{FIRST}, 0.25, 0, 0, 9, 9, ...] {ROW}",
     ),
     "no list": (lambda p: p["one.jpg"].append(7), f"image 'one.jpg': rows[3]: 7 {ROW}"),
-    "text": (in_row(2, 1, "high"), f"image 'one.jpg': rows[2]: [{FIRST}, 'high', 0, 0, 9, "),
     "nothing": (
         in_row(2, 9, None),
         "image 'one.jpg': row[2].object: the box [20.5, 0.0, 29.0, nan]",
@@ -227,7 +226,6 @@ BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
         in_row(0, 1, 1j),
         f"image 'one.jpg': rows[0]: [{FIRST}, 1j, 0, 0, 9, 9, ...] {ROW}",
     ),
-    "far too large": (in_row(1, 1, 10**400), f"image 'one.jpg': rows[1]: [{FIRST}, 1000000"),
     "rows of eleven in an array": (
         lambda p: p.update({"none.jpg": np.zeros((2, 11))}),
         "image 'none.jpg': rows[0]: array([0., 0., 0., 0., 0., 0., 0., 0., 0., 0., 0.]) is not a r",
@@ -240,27 +238,14 @@ BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
         lambda p: p.update({"none.jpg": None}),
         "image 'none.jpg': rows: is None; give a list",
     ),
-    "one number": (
-        lambda p: p.update({"none.jpg": np.array(0.5)}),
-        "image 'none.jpg': rows: is array(0.5); give a list",
-    ),
     "HOI id too large": (
         in_row(1, 0, 14_130),
         "image 'one.jpg': row[1]: unknown HOI class 14130; HOI classes of swig-hoi are numbered "
         "0 to 14129 in this format",
     ),
-    "HOI id below zero": (
-        in_row(1, 0, -1),
-        "image 'one.jpg': row[1]: unknown HOI class -1; HOI classes of swig-hoi are numbered "
-        "0 to 14129 in this format",
-    ),
     "fraction of an HOI id": (
         in_row(2, 0, 1.5),
         "image 'one.jpg': row[2].HOI class: 1.5 is not a whole number",
-    ),
-    "no HOI id": (
-        in_row(2, 0, float("nan")),
-        "image 'one.jpg': row[2].HOI class: nan is not a whole number",
     ),
     "huge HOI id": (
         in_row(2, 0, 1e300),
@@ -274,17 +259,9 @@ BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
         in_row(2, 4, -1),
         "image 'one.jpg': row[2].human: the box [0.0, 0.0, -1.0, 9.0] ends before it begins",
     ),
-    "object box without end": (
-        in_row(0, 8, float("inf")),
-        "image 'one.jpg': row[0].object: the box [20.5, 0.0, inf, 9.0] is not finite",
-    ),
     "name twice": (
         lambda p: p.update({1: [], "1": []}),
         "image '1': image: used for two images, numbers 2 and 3 (counted from 0); drop repeats, ",
-    ),
-    "no name": (
-        lambda p: p.update({None: []}),
-        "image 2 (counted from 0): image: None is not the name of an image; give the file name as",
     ),
 }
 
@@ -320,46 +297,10 @@ BAD_ANNOTATIONS: dict[str, tuple[Callable[[Any], Any], str]] = {
         "image 'one.jpg': hoi_annotations[1].action_id: unknown verb 407; verbs of swig-hoi are "
         "numbered 0 to 406",
     ),
-    "no such subject": (
-        in_image("hoi_annotations", 0, subject_id=3),
-        "image 'one.jpg': hoi_annotations[0].subject_id: there is no box in 'box_annotations' 3; "
-        "there are: 0 to 2",
-    ),
     "no object": (
         in_image("hoi_annotations", 0, object_id=-1),
         "image 'one.jpg': hoi_annotations[0].object_id: there is no box in 'box_annotations' -1; "
         "there are: 0 to 2",
-    ),
-    "turned box": (
-        in_image("box_annotations", 2, bbox=[5, 5, 1, 9]),
-        "image 'one.jpg': box_annotations[2].bbox: the box [5.0, 5.0, 1.0, 9.0] ends before it "
-        "begins; boxes are left, top, right, bottom (x1, y1, x2, y2)",
-    ),
-    "verb under another name": (
-        lambda images: images[0]["hoi_annotations"].append(
-            {"subject_id": 0, "object_id": 1, "category_id": VERB}
-        ),
-        "image 'one.jpg': hoi_annotations[2]: the key 'action_id' is missing (did you mean "
-        "'category_id'?); has: subject_id, object_id, category_id",
-    ),
-    "no triplets": (
-        lambda images: images[1].pop("hoi_annotations"),
-        "image 'two.jpg': the key 'hoi_annotations' is missing (did you mean 'box_annotations'?); "
-        "has: img_id, width, height, box_annotations",
-    ),
-    "no name": (
-        lambda images: images[1].update(img_id=None),
-        "image 1 (counted from 0): img_id: None is not the name of an image; give the file name "
-        "as a string",
-    ),
-    "name twice": (
-        lambda images: images[1].update(img_id="one.jpg"),
-        "image 'one.jpg': img_id: used for two images, numbers 0 and 1 (counted from 0); drop "
-        "repeats, as those of a distributed sampler, or put all rows of an image together",
-    ),
-    "image that is no dict": (
-        lambda images: images.append("three.jpg"),
-        "image 2 (counted from 0): is 'three.jpg'; give a dict",
     ),
 }
 
