@@ -93,9 +93,10 @@ class PairTables:
             score = None
             if box_scores is not None:
                 score = np.stack([side[rows] for side in box_scores], axis=1).reshape(-1)[first]
-            part = image_of_box[first], xyxy[first], label[first], score, box[0::2], box[1::2]
-            for name, values in zip(columns, part, strict=True):
-                columns[name].append(values + boxes if name in ("human", "object") else values)
+            pairs = box + boxes
+            part = image_of_box[first], xyxy[first], label[first], score, pairs[0::2], pairs[1::2]
+            for column, values in zip(columns.values(), part, strict=True):
+                column.append(values)
             boxes += len(first)
         joined: dict[str, Any] = {}
         while columns:  # each column is freed as soon as it is joined

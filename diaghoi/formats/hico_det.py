@@ -171,8 +171,9 @@ def connected(
     InputError
         If something is missing, or a pair refers to no boxes.
     """
-    rows, triplets = hois.rows, []
+    rows = hois.rows
     hoi_of: list[int] = []
+    triplets: list[dict[str, Any]] = []
     for number, hoi in enumerate(hois):
         lists = lists_of(rows.where(number), hoi, (*sides, connections))
         if "id" not in hoi:

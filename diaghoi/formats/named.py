@@ -158,7 +158,9 @@ class AgentHoi(Format):
 
 def _with_all_lists(image: dict[str, Any]) -> dict[str, Any]:
     """Complete the lists of an image that has no boxes, or pairs without verbs at the end."""
-    boxes, things, verbs = (image.get(key) for key in (_BOXES, _OBJECT, _VERBS))
+    boxes: Any = image.get(_BOXES)
+    things: Any = image.get(_OBJECT)
+    verbs: Any = image.get(_VERBS)
     # An image that could not be opened has no boxes, and not all of the lists.
     if is_list(boxes) and not len(boxes):
         return {key: [] for key in _COLUMNS}

@@ -321,7 +321,7 @@ class ColumnTable(RecordTable):
         return _array([image[key] for image in self.lists], None, width, len(self.rows))
 
 
-def _array(lists: Iterable[Iterable[Any]], key: str | None, width: int, count: int) -> FloatArray:
+def _array(lists: Sequence[Any], key: str | None, width: int, count: int) -> FloatArray:
     """Convert a column of as many rows: numbers, or with a width vectors."""
 
     def values() -> Iterator[Any]:

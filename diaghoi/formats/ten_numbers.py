@@ -94,7 +94,7 @@ class CmdSe(Format):
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         file, value = content.file, content.value
         if kind == "predictions":
-            classes = dict.fromkeys(chain.from_iterable(value.values()))
+            classes: Sequence[Any] = list(dict.fromkeys(chain.from_iterable(value.values())))
             by_class = [
                 {name: part[hoi] for name, part in value.items() if hoi in part} for hoi in classes
             ]
@@ -109,11 +109,15 @@ class CmdSe(Format):
             table = images.columns([_BOXES], "triplet")
             image = table_of(file, "image", list(numbers)).integers(None, 0)[table.rows.image]
             score = np.zeros(len(image))
-        hoi = table_of(file, "HOI class", list(classes)).integers(None, 0)[table.rows.image]
-        boxes = table.vectors(_BOXES, _EIGHT, _NO_BOXES)
-        columns = hoi, image, boxes, score
-        scored = kind == "predictions"
-        return _scenes(file, _BOXES, columns, options, numbered=True, scored=scored)
+        hoi = table_of(file, "HOI class", classes).integers(None, 0)[table.rows.image]
+        return _scenes(
+            file,
+            _BOXES,
+            (hoi, image, table.vectors(_BOXES, _EIGHT, _NO_BOXES), score),
+            options,
+            numbered=True,
+            scored=kind == "predictions",
+        )
 
 
 class Converted(Format):
@@ -202,9 +206,9 @@ def _scenes(
     The columns are class, image, both boxes, score, and optionally those of the human box, the
     object box and the action. Images are numbered by their names, or by their places among them.
     """
-    hoi, image, _, score, *_ = columns
-    order = np.lexsort((hoi, -score, image))
-    hoi, _, boxes, score, *others = (column[order] for column in columns)
+    order = np.lexsort((columns[0], -columns[3], columns[1]))
+    hoi, image, boxes, score, *others = (column[order] for column in columns)
+    del columns
     if names is None:
         numbers, count = np.unique(image, return_counts=True)
         names = list(map(str, numbers.tolist()))
@@ -366,8 +370,8 @@ class VsgNet(Format):
             row = first[classed] + np.arange(len(classed))
             image_of_row = np.full(len(row), place)
             parts.append((classed, image_of_row, rows[row, :_EIGHT], rows[row, _EIGHT]))
-        columns, names, notes = _joined(parts), images.names, images.notes
-        return _scenes(content.file, _BOXES_SCORES, columns, options, names=names, notes=notes)
+        file, names, notes = content.file, images.names, images.notes
+        return _scenes(file, _BOXES_SCORES, _joined(parts), options, names=names, notes=notes)
 
 
 def _matrix(where: str, record: Any, key: str, width: int, *, wider: bool = False) -> FloatArray:
@@ -437,10 +441,11 @@ class Idn(Format):
                 part = slice(table.rows.start[one], stop[one])
                 score[part] = scores[row[part], column]
         pair = row + pairs.rows.start[words.class_object[hoi]]
-        boxes = pairs.vectors("bboxes", _EIGHT, _NO_BOXES)[pair]
+        boxes = pairs.vectors("bboxes", _EIGHT, _NO_BOXES)
         of_human, of_object = (pairs.numbers(key)[pair] for key in ("hdet", "odet"))
         with np.errstate(all="ignore"):
             both = of_human * of_object
             action = np.where(both > 0, score / both, 0.0)
-        columns = hoi, pairs.integers("keys", 0)[pair], boxes, score, of_human, of_object, action
+        image = pairs.integers("keys", 0)[pair]
+        columns = hoi, image, boxes[pair], score, of_human, of_object, action
         return _scenes(file, "bboxes", columns, options)
