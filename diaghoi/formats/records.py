@@ -302,7 +302,7 @@ class RecordTable:
             except Exception:
                 value = shown(row if key is None else row[key])
                 raise self.rows.error(number, key or "", f"{value} {problem}") from None
-        raise InputError(f"{self.rows.file}: {self.rows.field}.{key}: a value {problem}")
+        raise InputError(f"{self.rows.file}: {self.rows.field}.{key or ''}: a value {problem}")
 
     def _converted(self, key: str | None, width: int) -> FloatArray:
         return _array(self.lists, key, width, len(self.rows))
