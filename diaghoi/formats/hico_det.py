@@ -47,20 +47,17 @@ class HicoInstances(Format):
     keys = ("annotation", "filenames", "objects", "verbs", "correspondence")
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for the annotations and the rows that number HOI classes."""
         if not content.plain or not isinstance(content.value, dict):
             return None
         known = {"annotation", "correspondence"} <= content.value.keys()
         return "annotations" if known else None
 
     def dataset(self, content: Content) -> str | None:
-        """Name HICO-DET if the verbs are its own."""
         verbs = content.value.get("verbs")
         named = isinstance(verbs, list) and all(isinstance(verb, str) for verb in verbs)
         return "hico-det" if named and tuple(verbs) == hico_det().verbs else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read triplets, whose classes are matched by the names of their object and verb."""
         value, file = content.value, content.file
         keys = self.keys if value.get("size") is None else (*self.keys, "size")
         lists = lists_of(file, value, keys)
@@ -129,11 +126,9 @@ class AnnoList(Format):
     marks = (_NAME, _HOIS)
 
     def dataset(self, content: Content) -> str | None:
-        """Name HICO-DET if the first image is called after it."""
         return "hico-det" if begins(content.first[_NAME], "HICO_") else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read a triplet for each connection of a class."""
         images, notes = Images.of(content, content.value, _NAME), []
         kept = [n for n, name in enumerate(images.names) if _TRAINING not in name]
         if 0 < len(kept) < len(images.rows):

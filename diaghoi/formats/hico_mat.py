@@ -56,12 +56,10 @@ class AnnoBbox(Format):
     only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for the images of either split."""
         named = content.container == "mat" and not {*self.keys}.isdisjoint(content.value)
         return "annotations" if named else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read the test images, or those of training where there are no others."""
         file, notes = content.file, []
         variable = self.keys["bbox_test" not in content.value]
         structs = _structs(_plain(read_variable(content.path, variable)))
@@ -137,11 +135,9 @@ class HicoDetections(Format):
     only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
-        """Take any folder of such files."""
         return "predictions" if content.container == "folder" else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read the files one by one, and sort their detections by image and class."""
         vocabulary, folder = options.vocabulary, content.file
         files: dict[int, Path] = content.value
         check_complete(folder, files, len(vocabulary.objects))
@@ -178,13 +174,7 @@ class HicoDetections(Format):
 
 
 def check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
-    """Refuse a folder that lacks the file of an object, or has too many.
-
-    Raises
-    ------
-    InputError
-        If so.
-    """
+    """Refuse a folder that lacks the file of an object, or has too many."""
     missing = [f"detections_{n:02d}.mat" for n in range(1, objects + 1) if n not in files]
     if missing:
         raise InputError(

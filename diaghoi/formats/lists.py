@@ -58,11 +58,9 @@ class _Lists(Format):
     kept = False
 
     def dataset(self, content: Content) -> str | None:
-        """Name the data set that the first image is called after."""
         return content.benchmark
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read boxes and triplets as they are listed."""
         layout = self.layouts[self.kinds.index(kind)]
         return read_listed(content, layout, options, keep=self.kept)
 
@@ -83,7 +81,6 @@ class TripletLists(_Lists):
     layouts = (_ANNOTATED, _PREDICTED)
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for either list of triplets; an empty list holds no predictions."""
         empty = isinstance(content.value, list) and not content.value
         if content.plain and (empty or "hoi_prediction" in content.first):
             return "predictions"
@@ -109,7 +106,6 @@ class GenVlkt(_Lists):
     layouts = (replace(_PREDICTED, numbers=TripletNumbers("class", 0), labelled=False),)
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for a first box without a category."""
         if not content.plain or "hoi_prediction" not in content.first:
             return None
         lists = (image.get("predictions") for image in content.value if isinstance(image, dict))
@@ -288,7 +284,6 @@ class HoiDet(Format):
     marks = ("boxes", "h_idx", "o_idx", "hoi_class")
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Turn columns into lists, and read these."""
         value, total = [], 0
         for number, image in enumerate(content.value):
             where = f"{content.file}: image {number} (counted from 0)"

@@ -195,6 +195,9 @@ def table_of(file: str, field: str, values: Any) -> RecordTable:
 class RecordTable:
     """Rows in lists, one list per image.
 
+    What returns a column raises an :class:`InputError` that names the row if one lacks the column,
+    or has another value there.
+
     Parameters
     ----------
     lists : sequence of sequence
@@ -224,13 +227,7 @@ class RecordTable:
         return self.done * (key in self.columns) + sum(map(contains, self, repeat(key)))
 
     def numbers(self, key: str | None = None) -> FloatArray:
-        """Return a column as float64.
-
-        Raises
-        ------
-        InputError
-            If a row lacks the column, or its value is not a number.
-        """
+        """Return a column as float64."""
         return self._column(key, 0, "is not a number")
 
     @overload
@@ -240,45 +237,21 @@ class RecordTable:
     def scores(self, key: str, *, optional: Literal[True]) -> FloatArray | None: ...
 
     def scores(self, key: str, *, optional: bool = False) -> FloatArray | None:
-        """Return a column of finite numbers as float64; None if it is optional and no row has it.
-
-        Raises
-        ------
-        InputError
-            If a row lacks the column, or its value is not a finite number.
-        """
+        """Return a column of finite numbers; None if it is optional and no row has it."""
         if optional and not self.has(key):
             return None
         return check_scores(self.rows, self.numbers(key), key)
 
     def integers(self, key: str | None = None, least: int | None = None) -> IntArray:
-        """Return a column of whole numbers, not below ``least``, as int64.
-
-        Raises
-        ------
-        InputError
-            If a row lacks the column, or its value is not a whole number.
-        """
+        """Return a column of whole numbers, not below ``least``, as int64."""
         return check_whole(self.rows, self.numbers(key), key or "", least)
 
     def boxes(self, key: str | None = None) -> FloatArray:
-        """Return a column of boxes as (rows, 4) float64.
-
-        Raises
-        ------
-        InputError
-            If a row lacks the column, or its value is not four numbers.
-        """
+        """Return a column of boxes as (rows, 4) float64."""
         return self.vectors(key, 4, "is not four numbers (x1, y1, x2, y2)")
 
     def vectors(self, key: str | None, width: int, problem: str) -> FloatArray:
-        """Return a column of ``width`` numbers each as (rows, width) float64.
-
-        Raises
-        ------
-        InputError
-            If a row lacks the column, or with ``problem`` if its value is anything else.
-        """
+        """Return a column of ``width`` numbers each as (rows, width) float64; else ``problem``."""
         return self._column(key, width, problem)
 
     def _column(self, key: str | None, width: int, problem: str) -> FloatArray:
