@@ -131,12 +131,12 @@ class Images:
         count: IntArray = np.ones(len(self.names), dtype=np.int64)
         return RecordTable([values], Rows(self.file, self.names, field, count, owner=self.owner))
 
-    def columns(self, keys: Iterable[str], unit: str) -> ColumnTable:
+    def columns(self, keys: Sequence[str], unit: str) -> ColumnTable:
         """Return a table whose columns are lists of each image, with one value per row.
 
         Parameters
         ----------
-        keys : iterable of str
+        keys : sequence of str
             The keys of the columns.
         unit : str
             What the rows are: ``triplet``, ``pair``.
