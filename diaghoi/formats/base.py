@@ -207,6 +207,8 @@ class Format:
         What such a file can hold.
     keys : tuple of str
         Names by which it is recognised, for suggestions in messages.
+    marks : tuple of str
+        Keys that the first of a list of dicts has where it holds the first of ``kinds``.
     only : str or None
         The data set that the format belongs to; None for others, which also hold described data
         sets.
@@ -216,6 +218,7 @@ class Format:
     title: str
     kinds: tuple[Kind, ...]
     keys: tuple[str, ...] = ()
+    marks: tuple[str, ...] = ()
     only: str | None = None
 
     def recognise(self, content: Content) -> Kind | None:
@@ -223,7 +226,7 @@ class Format:
 
         The content alone decides, never the name of the file.
         """
-        raise NotImplementedError
+        return self.kinds[0] if self.marks and content.first.keys() >= {*self.marks} else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> SceneSource:
         """Read a file that was recognised: to scenes, or to a source that is read on demand.

@@ -10,14 +10,13 @@ import numpy as np
 
 from diaghoi.data.arrays import IntArray
 from diaghoi.data.scenes import Scenes
-from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import Rows, check_amount, check_lengths, check_names, image_name, shown
+from diaghoi.formats.checks import Rows, check_amount, check_lengths, check_names, image_name
 from diaghoi.formats.content import Content
 from diaghoi.formats.flat import Flat
 from diaghoi.formats.named import positions
 from diaghoi.formats.numbering import Numbering, TripletNumbers, check_labels, read_triplets
-from diaghoi.formats.records import RecordTable
+from diaghoi.formats.records import RecordTable, lists_of
 
 # What the values of a triplet may be called, in small letters, in the singular, "box" for "bbox".
 _CALLED = {
@@ -88,9 +87,7 @@ class ByImage(Format):
         flat = Flat(table.rows, options)
         if not named:
             flat.notes.append(f"{content.file}: images have no names; they are joined by position")
-        human, object_box = (
-            flat.boxes(table.boxes(keys[side]), keys[side]) for side in ("human", "object")
-        )
+        boxes = {keys[side]: table.boxes(keys[side]) for side in ("human", "object")}
         scores = {
             role: table.scores(keys[role])
             for role in ("score", "action_score", "human_score", "object_score")
@@ -98,8 +95,7 @@ class ByImage(Format):
         }
         both = "human_score" in scores and "object_score" in scores
         return flat.scenes(
-            human,
-            object_box,
+            boxes,
             score=scores.get("score"),
             action_score=scores.get("action_score") if kind == "predictions" else None,
             box_scores=(scores["human_score"], scores["object_score"]) if both else None,
@@ -150,12 +146,8 @@ def _rows(where: str, rows: Any) -> Sequence[Any]:
     """Return the triplets of an image, one dict each."""
     if isinstance(rows, list | tuple):
         return rows
-    if not isinstance(rows, dict):
-        raise InputError(f"{where}: is {shown(rows)}; give a list of dicts")
-    columns = {key: part for key, part in rows.items() if not isinstance(part, str)}
-    for key, part in columns.items():
-        if not isinstance(part, list | tuple) and not (isinstance(part, np.ndarray) and part.ndim):
-            raise InputError(f"{where}: {shown(key)}: is {shown(part)}; give a list")
+    given = rows.items() if isinstance(rows, dict) else ()
+    columns = lists_of(where, rows, [key for key, part in given if not isinstance(part, str)])
     check_lengths(where, columns, "triplet")
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

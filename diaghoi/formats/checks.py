@@ -7,8 +7,8 @@ image, the field and the value.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
-from dataclasses import dataclass
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -98,10 +98,10 @@ def _are_numbers(values: Iterable[Any]) -> bool:
     )
 
 
-def image_name(names: Sequence[str], image: int) -> str:
+def image_name(names: Sequence[str], image: int, owner: str = "image") -> str:
     """Name an image in a message, by its number if the file has no names."""
     name = short(names[image])
-    return f"image {name!r}" if name else f"image {image} (counted from 0)"
+    return f"{owner} {name!r}" if name else f"{owner} {image} (counted from 0)"
 
 
 def check_amount(file: str, field: str, amount: int, size: int) -> None:
@@ -130,13 +130,15 @@ class Rows:
     file : str
         The file, for messages.
     names : sequence of str
-        Image names.
+        Image names; empty for a table of the whole file.
     field : str
         Name of the table in the file.
     count : (N,) int array
         Number of rows of each image.
     arrays : mapping of str or None
         If the columns were given as separate arrays: the name of each array, by column.
+    owner : str
+        What has the rows, if not an image.
     """
 
     file: str
@@ -144,6 +146,7 @@ class Rows:
     field: str
     count: IntArray
     arrays: Mapping[str, str] | None = None
+    owner: str = "image"
 
     @cached_property
     def start(self) -> IntArray:
@@ -160,12 +163,29 @@ class Rows:
 
     def error(self, row: int, column: str, problem: str) -> InputError:
         """Make the error for one row."""
+        return InputError(f"{self.where(row, column)}: {problem}")
+
+    def refuse(self, wrong: Array, column: str, problem: Callable[[int], str]) -> None:
+        """Raise the error for the first row that is wrong, of (rows,) or (rows, values) bool."""
+        if wrong.any():
+            bad = int(np.argmax(wrong.reshape(len(wrong), -1).any(axis=1)))
+            raise self.error(bad, column, problem(bad))
+
+    def of_rows(self, rows: Any, field: str) -> Rows:
+        """Return the origin of the rows of another table, each of which belongs to one of these."""
+        count = np.bincount(self.image[rows], minlength=len(self.count))
+        return replace(self, field=field, count=count, arrays=None)
+
+    def where(self, row: int, column: str = "") -> str:
+        """Name a row, or a value of it, in a message."""
         image = int(np.searchsorted(self.start + self.count, row, side="right"))
         number = row - int(self.start[image])
         where = f"{self.field}[{number}]" + (f".{column}" if column else "")
         if self.arrays is not None and column in self.arrays:
             where = f"{self.arrays[column]}[{number}]"
-        return InputError(f"{self.file}: {image_name(self.names, image)}: {where}: {problem}")
+        if len(self.names):
+            where = f"{image_name(self.names, image, self.owner)}: {where}"
+        return f"{self.file}: {where}"
 
 
 def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
@@ -271,6 +291,25 @@ def check_scores(rows: Rows, scores: Array, column: str) -> Array:
     if bad >= 0:
         raise rows.error(bad, column, f"the score is {scores[bad]}; give a finite number")
     return scores
+
+
+def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None = None) -> IntArray:
+    """Return the values, which must be whole numbers, and not below ``least``, as int64.
+
+    The values of each row are one, or several.
+
+    Raises
+    ------
+    InputError
+        For fractions, NaN and infinity, and for smaller numbers.
+    """
+    with np.errstate(invalid="ignore"):
+        whole = values.astype(np.int64)
+    wrong = (values != whole) | (whole < (whole if least is None else least))
+    problem = "is not a whole number" if values.ndim == 1 else "are not whole numbers"
+    start = "" if least is None else f" from {least}"
+    rows.refuse(wrong, column, lambda bad: f"{values[bad].tolist()} {problem}{start}")
+    return whole
 
 
 def check_boxes(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from dataclasses import dataclass, fields, replace
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -77,50 +77,32 @@ class PairTables:
         """
         # Some images at a time: a table of all boxes, one after the other, would be as large as
         # the file.
-        columns: dict[str, list[Any]] = {each.name: [] for each in fields(cls)}
+        columns: dict[str, list[Any]] = {column.name: [] for column in fields(cls)}
         boxes = 0
         for start, stop in runs_of_images(image):
             rows = slice(start, stop)
-            scores = None if box_scores is None else (box_scores[0][rows], box_scores[1][rows])
-            sides = human[rows], object_box[rows]
-            part = _tables(vocabulary, image[rows], sides, category[rows], scores, merged)
-            moved = replace(part, human=part.human + boxes, object=part.object + boxes)
-            for name, column in columns.items():
-                column.append(getattr(moved, name))
-            boxes += len(part.box_image)
+            # Interleave human and object, so that the boxes keep their order in the file.
+            people = np.full_like(category[rows], vocabulary.person)
+            label = np.stack([people, category[rows]], axis=1).reshape(-1)
+            xyxy = np.stack([human[rows], object_box[rows]], axis=1).reshape(-1, 4)
+            image_of_box = np.repeat(image[rows], 2)
+            first: IntArray = np.arange(len(label))
+            box = first
+            if merged:
+                first, box = distinct_boxes(image_of_box, label, xyxy)
+            score = None
+            if box_scores is not None:
+                score = np.stack([side[rows] for side in box_scores], axis=1).reshape(-1)[first]
+            pairs = box + boxes
+            part = image_of_box[first], xyxy[first], label[first], score, pairs[0::2], pairs[1::2]
+            for column, values in zip(columns.values(), part, strict=True):
+                column.append(values)
+            boxes += len(first)
         joined: dict[str, Any] = {}
         while columns:  # each column is freed as soon as it is joined
             name, column = columns.popitem()
             joined[name] = None if column[0] is None else np.concatenate(column)
         return cls(**joined)
-
-
-def _tables(
-    vocabulary: Vocabulary,
-    image: IntArray,
-    sides: tuple[FloatArray, FloatArray],
-    category: IntArray,
-    box_scores: tuple[FloatArray, FloatArray] | None,
-    merged: bool,
-) -> PairTables:
-    """Make the tables of some images."""
-    # Interleave human and object, so that the boxes keep their order in the file.
-    people = np.full_like(category, vocabulary.person)
-    label = np.stack([people, category], axis=1).reshape(-1)
-    xyxy = np.stack(sides, axis=1).reshape(-1, 4)
-    image_of_box = np.repeat(image, 2)
-    first: IntArray = np.arange(len(label))
-    box = first
-    if merged:
-        first, box = distinct_boxes(image_of_box, label, xyxy)
-    return PairTables(
-        box_image=image_of_box[first],
-        box_xyxy=xyxy[first],
-        box_label=label[first],
-        box_score=None if box_scores is None else np.stack(box_scores, 1).reshape(-1)[first],
-        human=box[0::2],
-        object=box[1::2],
-    )
 
 
 class Flat:
@@ -141,29 +123,7 @@ class Flat:
     def __init__(
         self, rows: Rows, options: Options, *, origin: int = 0, notes: Iterable[str] = ()
     ) -> None:
-        self.rows, self.options, self.notes = rows, options, [*notes]
-        self._origin = options.origin_or(origin)
-
-    def boxes(self, values: FloatArray, column: str = "") -> FloatArray:
-        """Return the (rows, 4) boxes as corners counted from zero.
-
-        Raises
-        ------
-        InputError
-            As :func:`~diaghoi.formats.checks.check_boxes`.
-        """
-        corners = self.options.corners(values)
-        return check_boxes(self.rows, corners, column, origin=self._origin)
-
-    def scores(self, values: FloatArray, column: str = "") -> FloatArray:
-        """Return the (rows,) scores, which must be finite.
-
-        Raises
-        ------
-        InputError
-            For NaN and infinity.
-        """
-        return check_scores(self.rows, values, column)
+        self.rows, self.options, self.origin, self.notes = rows, options, origin, [*notes]
 
     def classes(
         self, numbers: IntArray, score: FloatArray | None = None, column: str = "", first: int = 0
@@ -178,19 +138,41 @@ class Flat:
 
     def scenes(
         self,
-        human: FloatArray,
-        object_box: FloatArray,
+        sides: Mapping[str, FloatArray],
+        *,
         vocabulary: Vocabulary | None = None,
+        score: FloatArray | None = None,
+        action_score: FloatArray | None = None,
+        box_scores: tuple[FloatArray, FloatArray] | None = None,
         **columns: Any,
     ) -> Scenes:
-        """Make scenes of boxes counted from zero; columns are those of :func:`from_repeated`."""
+        """Make scenes of the human and the object boxes, (rows, 4) each by the name of its column.
+
+        The other columns are those of :func:`from_repeated`.
+
+        Raises
+        ------
+        InputError
+            As :func:`~diaghoi.formats.checks.check_boxes`, and for scores that are not finite.
+        """
+        rows, options = self.rows, self.options
+        human, object_box = (
+            check_boxes(rows, options.corners(boxes), column, origin=options.origin_or(self.origin))
+            for column, boxes in sides.items()
+        )
+        for scores in (*(box_scores or ()), score, action_score):
+            if scores is not None:
+                check_scores(rows, scores, "score")
         return from_repeated(
-            vocabulary or self.options.vocabulary,
-            names=names_array(self.rows.file, self.rows.names),
-            image=self.rows.image,
+            vocabulary or options.vocabulary,
+            names=names_array(rows.file, rows.names),
+            image=rows.image,
             human=human,
             object_box=object_box,
-            source=self.rows.file,
+            score=score,
+            action_score=action_score,
+            box_scores=box_scores,
+            source=rows.file,
             notes=tuple(self.notes),
             **columns,
         )

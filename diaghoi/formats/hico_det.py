@@ -5,7 +5,7 @@ Boxes with the same coordinates and category in one image are one box.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -14,12 +14,22 @@ import numpy as np
 from diaghoi.data.arrays import IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary, hico_det
-from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import Rows, check_names, image_name, key_names, shown, whole_number
+from diaghoi.formats.checks import (
+    check_amount,
+    check_lengths,
+    check_names,
+    check_range,
+    check_whole,
+    shown,
+    whole_number,
+)
 from diaghoi.formats.content import Content, begins
 from diaghoi.formats.flat import Flat
-from diaghoi.formats.records import Images, RecordTable
+from diaghoi.formats.named import positions
+from diaghoi.formats.records import Images, RecordTable, lists_of, missing, table_of
+
+_SIDES = "boxes_h", "boxes_o"
 
 
 class HicoInstances(Format):
@@ -37,117 +47,60 @@ class HicoInstances(Format):
     keys = ("annotation", "filenames", "objects", "verbs", "correspondence")
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for the annotations and the rows that number HOI classes."""
         if not content.plain or not isinstance(content.value, dict):
             return None
         known = {"annotation", "correspondence"} <= content.value.keys()
         return "annotations" if known else None
 
     def dataset(self, content: Content) -> str | None:
-        """Name HICO-DET if the verbs are its own."""
         verbs = content.value.get("verbs")
         named = isinstance(verbs, list) and all(isinstance(verb, str) for verb in verbs)
         return "hico-det" if named and tuple(verbs) == hico_det().verbs else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read triplets, whose classes are matched by the names of their object and verb."""
         value, file = content.value, content.file
-        for key in self.keys:
-            if not isinstance(value.get(key), list):
-                problem = "is not a list" if key in value else "is missing"
-                raise InputError(f"{file}: the key {key!r} {problem}; it belongs to this format")
-        names, annotations = check_names(file, value["filenames"], "filenames"), value["annotation"]
-        if len(names) != len(annotations):
-            raise InputError(
-                f"{file}: 'filenames' has {len(names)} images and 'annotation' "
-                f"{len(annotations)}; both need one entry per image"
-            )
-        known, classes = _classes(file, value, options.vocabulary)
-        images = Images(file, annotations, names.tolist(), content.size)
-        for n, annotation in enumerate(annotations):
-            if not isinstance(annotation, dict):
-                raise InputError(
-                    f"{file}: {image_name(images.names, n)}: annotation: is {shown(annotation)}; "
-                    "give a dict"
-                )
-        tables = {key: images.table(key) for key in ("boxes_h", "boxes_o", "hoi")}
-        hoi = tables["hoi"]
-        for key, table in tables.items():
-            differ = table.rows.count != hoi.rows.count
-            if differ.any():
-                bad = int(np.argmax(differ))
-                raise InputError(
-                    f"{file}: {image_name(images.names, bad)}: {key}: has {table.rows.count[bad]} "
-                    f"entries, but 'hoi' has {hoi.rows.count[bad]}; both need one entry per triplet"
-                )
-        ids = hoi.integers()
+        keys = self.keys if value.get("size") is None else (*self.keys, "size")
+        lists = lists_of(file, value, keys)
+        of_images = ("filenames", "annotation", "size")
+        check_lengths(file, {key: lists[key] for key in of_images if key in lists}, "image")
+        names = check_names(file, lists["filenames"], "filenames").tolist()
+        images, sizes = Images(file, lists["annotation"], names, content.size), None
+        if "size" in lists:
+            lengths = images.single("size", lists["size"])
+            pairs = lengths.vectors(None, 2, "is not [width, height]")
+            sizes = check_whole(lengths.rows, pairs, "")
+        known, classes = _classes(file, lists, options.vocabulary)
+        table = images.columns((*_SIDES, "hoi"), "triplet")
+        ids = table.integers("hoi")
         row = np.searchsorted(known, ids)
-        if (known[row] != ids).any():
-            bad = int(np.argmax(known[row] != ids))
-            problem = f"unknown HOI id {int(ids[bad])}; it is not in 'correspondence'"
-            raise hoi.rows.error(bad, "", problem)
-        human, object_box = (
-            Flat(tables[key].rows, options, origin=1).boxes(tables[key].boxes())
-            for key in ("boxes_h", "boxes_o")
-        )
-        sizes = _instance_sizes(images, value.get("size"))
-        return Flat(hoi.rows, options).scenes(human, object_box, sizes=sizes, hoi=classes[row])
-
-
-def _positions(file: str, key: str, names: list[Any], known: tuple[str, ...]) -> IntArray:
-    """Return the position in the vocabulary of each name that the file lists."""
-    number = {name: n for n, name in enumerate(known)}
-    # Other values than strings may not be hashable.
-    unknown = [name for name in names if not (isinstance(name, str) and name in number)]
-    if unknown:
-        raise InputError(
-            f"{file}: {key}: unknown name {shown(unknown[0])}"
-            f"{close_matches(str(unknown[0]), known)}; the file belongs to another data set"
-        )
-    return np.array([number[name] for name in names], dtype=np.int64)
+        problem = "it is not in 'correspondence'"
+        table.rows.refuse(known[row] != ids, "hoi", lambda n: f"unknown HOI id {ids[n]}; {problem}")
+        boxes = {key: table.boxes(key) for key in _SIDES}
+        return Flat(table.rows, options, origin=1).scenes(boxes, sizes=sizes, hoi=classes[row])
 
 
 def _classes(file: str, value: dict[str, Any], vocabulary: Vocabulary) -> tuple[IntArray, IntArray]:
     """Return the HOI ids of the file, ascending up to one that no file has, and their classes."""
-    objects = _positions(file, "objects", value["objects"], vocabulary.objects)
-    verbs = _positions(file, "verbs", value["verbs"], vocabulary.verbs)
-    ids, classes = [np.iinfo(np.int64).max], [-1]
-    for row in value["correspondence"]:
-        try:
-            hoi, object_id, verb_id = map(whole_number, row)
-            if object_id < 0 or verb_id < 0:
-                raise IndexError
-            place = int(vocabulary.class_of[objects[object_id], verbs[verb_id]])
-        except (TypeError, ValueError, IndexError):
-            raise InputError(
-                f"{file}: correspondence: {shown(row)} is not an HOI id, an object id and a verb id"
-            ) from None
-        if place < 0:
-            raise InputError(
-                f"{file}: correspondence: {shown(row)}: {vocabulary.name} has no class "
-                f"{value['verbs'][verb_id]!r} {value['objects'][object_id]!r}"
-            )
-        ids.append(hoi)
-        classes.append(place)
+    objects, verbs = (
+        positions(table_of(file, key, value[key]), "", names)
+        for key, names in (("objects", vocabulary.objects), ("verbs", vocabulary.verbs))
+    )
+    table = table_of(file, "correspondence", value["correspondence"])
+    numbers = table.vectors(None, 3, "is not an HOI id, an object id and a verb id")
+    ids, object_id, verb_id = check_whole(table.rows, numbers, "").T
+    check_range(table.rows, object_id, len(objects), "", "object")
+    check_range(table.rows, verb_id, len(verbs), "", "verb")
+    classes = vocabulary.class_of[objects[object_id], verbs[verb_id]]
+
+    def unknown(bad: int) -> str:
+        names = f"{value['verbs'][verb_id[bad]]!r} {value['objects'][object_id[bad]]!r}"
+        return f"{vocabulary.name} has no class {names}"
+
+    table.rows.refuse(classes < 0, "", unknown)
     # Sorted, not a dict: many numbers with one hash would take hours. The last of each id counts.
-    known, last = np.unique(np.array(ids[::-1], dtype=np.int64), return_index=True)
-    return known, np.array(classes[::-1], dtype=np.int64)[last]
-
-
-def _instance_sizes(images: Images, sizes: Any) -> IntArray | None:
-    """Return the (N, 2) width and height of each image, None where the file has no sizes."""
-    file, names = images.file, images.names
-    if sizes is None:
-        return None
-    if not isinstance(sizes, list) or len(sizes) != len(names):
-        raise InputError(f"{file}: size: is {shown(sizes)}; give [width, height] for each image")
-    for n, size in enumerate(sizes):
-        if not (isinstance(size, list) and len(size) == 2):
-            raise InputError(
-                f"{file}: {image_name(names, n)}: size: {shown(size)} is not [width, height]"
-            )
-    rows = Rows(file, names, "size", np.full(len(names), 2))
-    return RecordTable(sizes, rows).integers().reshape(-1, 2)
+    ids = np.append(ids[::-1], np.iinfo(np.int64).max)
+    known, last = np.unique(ids, return_index=True)
+    return known, np.append(classes[::-1], -1)[last]
 
 
 _NAME, _HOIS, _SIZE, _PAIRS = "global_id", "hois", "image_size", "connections"
@@ -170,17 +123,12 @@ class AnnoList(Format):
     title = "HICO-DET annotations by HOI class (no_frills, QAHOI)"
     kinds = ("annotations",)
     keys = (_NAME, _HOIS, *_BOXES, _PAIRS)
-
-    def recognise(self, content: Content) -> Kind | None:
-        """Look for the keys of an image."""
-        return "annotations" if content.plain and {_NAME, _HOIS} <= content.first.keys() else None
+    marks = (_NAME, _HOIS)
 
     def dataset(self, content: Content) -> str | None:
-        """Name HICO-DET if the first image is called after it."""
         return "hico-det" if begins(content.first[_NAME], "HICO_") else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read a triplet for each connection of a class."""
         images, notes = Images.of(content, content.value, _NAME), []
         kept = [n for n, name in enumerate(images.names) if _TRAINING not in name]
         if 0 < len(kept) < len(images.rows):
@@ -188,44 +136,60 @@ class AnnoList(Format):
             notes.append(f"{content.file}: {left_out:,} training images are left out")
             rows, names = [images.rows[n] for n in kept], [images.names[n] for n in kept]
             images = replace(images, rows=rows, names=names)
-        pairs_of_images = [
-            {_PAIRS: [pair for k, hoi in enumerate(hois) for pair in _pairs(images, n, k, hoi)]}
-            for n, hois in enumerate(images.table(_HOIS).lists)
-        ]
-        pairs = replace(images, rows=pairs_of_images).table(_PAIRS)
-        flat = Flat(pairs.rows, options, notes=notes)
-        hoi = flat.classes(pairs.integers("id"), None, "id", first=1)
-        human, object_box = (flat.boxes(pairs.boxes(key), key) for key in _BOXES)
-        return flat.scenes(human, object_box, hoi=hoi, sizes=_image_sizes(images))
+        table = connected(images.table(_HOIS), _BOXES, _PAIRS, content.size)
+        flat = Flat(table.rows, options, notes=notes)
+        hoi = flat.classes(table.integers("id"), None, "id", first=1)
+        boxes = {key: table.boxes(key) for key in _BOXES}
+        return flat.scenes(boxes, hoi=hoi, sizes=_image_sizes(images))
 
 
-def _pairs(images: Images, image: int, place: int, hoi: Any) -> Iterator[dict[str, Any]]:
-    """Give the class and both boxes of each annotated triplet of one class in an image."""
-    where = f"{images.file}: {image_name(images.names, image)}: {_HOIS}[{place}]"
-    if not isinstance(hoi, dict):
-        raise InputError(f"{where}: is {shown(hoi)}; give a dict")
-    for key in ("id", *_BOXES, _PAIRS):
-        if key not in hoi:
-            hint = close_matches(key, key_names(hoi))
-            raise InputError(f"{where}: the key {key!r} is missing{hint}")
-        if key != "id" and not isinstance(hoi[key], list | tuple):
-            raise InputError(f"{where}: {key}: is {shown(hoi[key])}; give a list")
-    number = hoi["id"]
-    if isinstance(number, str) and number.isdecimal() and len(number) <= len("600"):
-        number = int(number)
-    for pair in hoi[_PAIRS]:
-        try:
-            human, object_box = map(whole_number, pair)
-            if min(human, object_box) < 0:
-                raise IndexError
-            boxes = hoi[_BOXES[0]][human], hoi[_BOXES[1]][object_box]
-        except (TypeError, ValueError, OverflowError, IndexError):
-            counts = " and ".join(f"{len(hoi[key])} {key}" for key in _BOXES)
-            raise InputError(
-                f"{where}: {_PAIRS}: {shown(pair)} is not a human box and an object box, counted "
-                f"from 0; there are {counts}"
-            ) from None
-        yield {"id": number, **dict(zip(_BOXES, boxes, strict=True))}
+def connected(
+    hois: RecordTable, sides: Sequence[str], connections: str, size: int, *, first: int = 0
+) -> RecordTable:
+    """Return a table of triplets: the ``id`` and both boxes of each connection of an HOI class.
+
+    Parameters
+    ----------
+    hois : RecordTable
+        The annotated HOI classes of the images.
+    sides : two str
+        The keys of their lists of human boxes and of object boxes.
+    connections : str
+        The key of pairs of positions in these lists.
+    size : int
+        Size of the file in bytes.
+    first : int
+        The position of the first box.
+
+    Raises
+    ------
+    InputError
+        If something is missing, or a pair refers to no boxes.
+    """
+    rows = hois.rows
+    hoi_of: list[int] = []
+    triplets: list[dict[str, Any]] = []
+    for number, hoi in enumerate(hois):
+        lists = lists_of(rows.where(number), hoi, (*sides, connections))
+        if "id" not in hoi:
+            raise rows.error(number, "", missing(hoi, "id"))
+        check_amount(rows.file, connections, len(triplets) + len(lists[connections]), size)
+        for pair in lists[connections]:
+            try:
+                human, object_box = (whole_number(place) - first for place in pair)
+                if min(human, object_box) < 0:
+                    raise IndexError
+                boxes = lists[sides[0]][human], lists[sides[1]][object_box]
+            except (TypeError, ValueError, OverflowError, IndexError):
+                counts = " and ".join(f"{len(lists[side])} {side}" for side in sides)
+                problem = (
+                    f"{shown(pair)} is not a human box and an object box, counted from {first}; "
+                    f"there are {counts}"
+                )
+                raise rows.error(number, connections, problem) from None
+            triplets.append({"id": hoi["id"], **dict(zip(sides, boxes, strict=True))})
+            hoi_of.append(number)
+    return RecordTable([triplets], rows.of_rows(hoi_of, connections))
 
 
 def _image_sizes(images: Images) -> IntArray | None:

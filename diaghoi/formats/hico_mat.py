@@ -5,8 +5,10 @@ Boxes with the same coordinates and category in one image are one box.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass
+import operator
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from itertools import compress
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -24,26 +26,20 @@ from diaghoi.formats.checks import (
     check_names,
     check_range,
     check_scores,
-    shown,
-    whole_number,
+    is_list,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import Flat
+from diaghoi.formats.flat import Flat, from_repeated
+from diaghoi.formats.hico_det import connected
 from diaghoi.formats.matlab import read_variable, variables
-from diaghoi.formats.records import RecordTable
+from diaghoi.formats.records import Images, RecordTable
 
 _EDGES = ("x1", "y1", "x2", "y2")
 _SIDES = ("bboxhuman", "bboxobject")
 _COLUMNS = 9
 
 
-class _HicoMat(Format):
-    """Name the data set, which alone has such files."""
-
-    only = "hico-det"
-
-
-class AnnoBbox(_HicoMat):
+class AnnoBbox(Format):
     """Read the annotations as published: ``anno_bbox.mat``.
 
     Struct arrays ``bbox_test`` and ``bbox_train`` (1 x N): ``filename``, ``size`` (width, height,
@@ -57,141 +53,67 @@ class AnnoBbox(_HicoMat):
     title = "HICO-DET annotations as published (anno_bbox.mat)"
     kinds = ("annotations",)
     keys = ("bbox_test", "bbox_train")
+    only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for the images of either split."""
         named = content.container == "mat" and not {*self.keys}.isdisjoint(content.value)
         return "annotations" if named else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read the test images, or those of training where there are no others."""
-        file, notes, invisible = content.file, [], 0
+        file, notes = content.file, []
         variable = self.keys["bbox_test" not in content.value]
-        names: list[str] = []
-        sizes: list[tuple[int, int]] = []
-        triplets: list[list[dict[str, Any]]] = []
-        for image in _structs(read_variable(content.path, variable)):
-            name = _first(_field(image, "filename", f"{file}: image {len(names)} (counted from 0)"))
-            where = f"{file}: image {str(name)!r}"
-            size = next(iter(_structs(_field(image, "size", where))), None)
-            sizes.append((0, 0) if size is None else _size(size, f"{where}: size"))
-            triplets.append([])
-            for number, hoi in enumerate(_structs(_field(image, "hoi", where))):
-                if _whole(hoi, "invis", f"{where}: hoi[{number}]"):
-                    invisible += 1
-                else:
-                    triplets[-1].extend(_triplets(hoi, f"{where}: hoi[{number}]"))
-            names.append(str(name) if name is not None else "")
+        structs = _structs(_plain(read_variable(content.path, variable)))
+        for image in structs:
+            image |= {key: _structs(image[key]) for key in ("size", "hoi") if key in image}
+        names = check_names(file, [_name(image) for image in structs], "filename").tolist()
+        images = Images(file, structs, names, content.size)
+        none = {"width": 0, "height": 0}
+        first = [next(iter(size), none) for size in images.table("size").lists]
+        sizes = images.single("size", first)
+        hois = images.table("hoi")
+        visible = hois.integers("invis") == 0
         if variable == "bbox_train":
             notes.append(f"{file}: has no 'bbox_test'; the training images ('bbox_train') are read")
-        if invisible:
+        if not visible.all():
+            invisible = int((~visible).sum())
             notes.append(
                 f"{file}: {invisible} HOIs marked invisible have no boxes and are left out"
             )
-        names = check_names(file, names, "filename").tolist()
-        count = np.array(list(map(len, triplets)), dtype=np.int64)
-        table = RecordTable(triplets, Rows(file, names, "hoi", count))
+        rows = hois.rows.of_rows(visible, "hoi")
+        seen = RecordTable([list(compress(hois, visible))], rows)
+        table = connected(seen, _SIDES, "connection", content.size, first=1)
         what = "HOI class (id - 1)"
         hoi = check_range(table.rows, table.integers("id") - 1, len(options.vocabulary), "id", what)
-        human, object_box = (
-            check_boxes(table.rows, table.boxes(key), key, origin=options.origin_or(1))
-            for key in _SIDES
-        )
-        return Flat(table.rows, options, notes=notes).scenes(
-            human, object_box, hoi=hoi, sizes=np.array(sizes, dtype=np.int64).reshape(-1, 2)
+        return Flat(table.rows, replace(options, boxes="xyxy"), origin=1, notes=notes).scenes(
+            {key: table.boxes(key) for key in _SIDES},
+            hoi=hoi,
+            sizes=np.stack([sizes.integers("width"), sizes.integers("height")], axis=1),
         )
 
 
-def _triplets(hoi: Any, where: str) -> Iterator[dict[str, Any]]:
-    """Give the class and both boxes of each annotated triplet of one class in an image."""
-    boxes = [
-        [
-            _corners(box, f"{where}.{key}[{n}]")
-            for n, box in enumerate(_structs(_field(hoi, key, where)))
-        ]
-        for key in _SIDES
-    ]
-    number = _whole(hoi, "id", where)
-    connection = np.asarray(_field(hoi, "connection", where))
-    if connection.size == 0:
-        return
-    if connection.ndim != 2 or connection.shape[1] != 2 or connection.dtype.kind not in "iuf":
-        raise InputError(
-            f"{where}: connection: has shape {connection.shape}; give K x 2 numbers of a human and "
-            "an object box"
-        )
-    for row in connection.tolist():
-        pair = [_checked(box, whole_number, f"{where}.connection") for box in row]
-        for box, part, what in zip(pair, boxes, ("human", "object"), strict=True):
-            if not 1 <= box <= len(part):
-                raise InputError(
-                    f"{where}: connection: there is no {what} box {box}; there are {len(part)}, "
-                    "counted from 1"
-                )
-        sides = (part[box - 1] for part, box in zip(boxes, pair, strict=True))
-        yield {"id": number, **dict(zip(_SIDES, sides, strict=True))}
-
-
-def _structs(value: Any) -> list[Any]:
-    """Flatten a MATLAB struct array, or a cell array of structs, to a list of structs."""
-    if isinstance(value, np.void | dict):
-        return [value]
-    if isinstance(value, np.ndarray) and value.dtype.names:
-        return list(value.reshape(-1))
+def _plain(value: Any) -> Any:
+    """Turn arrays of structs and cells into lists, boxes into tuples; unwrap single values."""
+    if isinstance(value, dict):
+        plain = {key: _plain(part) for key, part in value.items()}
+        is_box = plain.keys() >= set(_EDGES)
+        return tuple(plain[edge] for edge in _EDGES) if is_box else plain
     if isinstance(value, np.ndarray) and value.dtype == object:
-        return [struct for part in value.reshape(-1) for struct in _structs(part)]
-    return []
-
-
-def _first(value: Any) -> Any:
-    """Unwrap a scalar, which MATLAB stores as a 1 x 1 array; None for an empty array."""
-    while isinstance(value, np.ndarray):
-        if value.size == 0:
-            return None
-        value = value.reshape(-1)[0]
+        parts = map(_plain, value.reshape(-1))
+        return [row for part in parts for row in (part if isinstance(part, list) else [part])]
+    if isinstance(value, np.ndarray) and value.size < 2:
+        return value.item() if value.size else []
     return value
 
 
-def _field(struct: Any, key: str, where: str) -> Any:
-    names = list(struct.dtype.names or ()) if isinstance(struct, np.void) else list(struct)
-    if key not in names:
-        raise InputError(f"{where}: the field {key!r} is missing; has: {', '.join(names)}")
-    return struct[key]
+def _structs(value: Any) -> list[dict[str, Any]]:
+    return [row for row in value if isinstance(row, dict)] if is_list(value) else []
 
 
-def _whole(struct: Any, key: str, where: str) -> int:
-    number: int = _checked(_first(_field(struct, key, where)), whole_number, f"{where}.{key}")
-    return number
+def _name(image: dict[str, Any]) -> str:
+    return str(next(iter(np.ravel(image.get("filename", ""))), ""))
 
 
-def _size(size: Any, where: str) -> tuple[int, int]:
-    return _whole(size, "width", where), _whole(size, "height", where)
-
-
-def _corners(box: Any, where: str) -> list[float]:
-    edges = ((edge, _first(_field(box, edge, where))) for edge in _EDGES)
-    return [_checked(value, _real, f"{where}.{edge}") for edge, value in edges]
-
-
-def _checked(value: Any, convert: Callable[[Any], Any], where: str) -> Any:
-    try:
-        return convert(value)
-    except (TypeError, ValueError, OverflowError):
-        pass
-    try:
-        problem = f"{_real(value)} is not a whole number"
-    except (TypeError, ValueError, OverflowError):
-        problem = f"{shown(str(value))} is not a number"
-    raise InputError(f"{where}: {problem}")
-
-
-def _real(value: Any) -> float:
-    if isinstance(value, np.complexfloating):
-        raise TypeError  # float() would drop the imaginary part with only a warning
-    return float(value)
-
-
-class HicoDetections(_HicoMat):
+class HicoDetections(Format):
     """Read the results for the official evaluator: ``detections_01.mat`` to ``_80.mat``.
 
     The number in the name is the object counted from one: in COCO order (01 person, 02 bicycle) as
@@ -210,13 +132,12 @@ class HicoDetections(_HicoMat):
     name = "hico-detections-mat"
     title = "result files of the official HICO-DET evaluator"
     kinds = ("predictions",)
+    only = "hico-det"
 
     def recognise(self, content: Content) -> Kind | None:
-        """Take any folder of such files."""
         return "predictions" if content.container == "folder" else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read the files one by one, and sort their detections by image and class."""
         vocabulary, folder = options.vocabulary, content.file
         files: dict[int, Path] = content.value
         check_complete(folder, files, len(vocabulary.objects))
@@ -228,9 +149,8 @@ class HicoDetections(_HicoMat):
                     f"{files[number]}: all_boxes: has {count} images, but {files[1].name} has "
                     f"{images}; all files need the images of the same list"
                 )
-        table = _numbering(
-            folder, {n: rows for n, (rows, _) in shapes.items()}, vocabulary, options.objects
-        )
+        amount = {n: rows for n, (rows, _) in shapes.items()}
+        table = objects_of_files(folder, amount, vocabulary, options.objects, all_classes=True)
         parts = []
         for number in shapes:
             # One file at a time: the cell arrays of all 80 together take gigabytes.
@@ -240,20 +160,21 @@ class HicoDetections(_HicoMat):
         image, hoi, values = (np.concatenate([part[n] for part in parts]) for n in range(3))
         order = np.lexsort((hoi, image))
         rows = Rows(folder, [""] * images, "all_boxes", np.bincount(image, minlength=images))
-        notes = [f"{folder}: images have no names; they are joined by position"]
-        return Flat(rows, options, notes=notes).scenes(
-            values[order, :4], values[order, 4:8], hoi=hoi[order], score=values[order, 8]
+        return from_repeated(
+            vocabulary,
+            names=np.array(rows.names, dtype=np.str_),
+            image=rows.image,
+            human=values[order, :4],
+            object_box=values[order, 4:8],
+            hoi=hoi[order],
+            score=values[order, 8],
+            source=folder,
+            notes=(f"{folder}: images have no names; they are joined by position",),
         )
 
 
 def check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
-    """Refuse a folder that lacks the file of an object, or has too many.
-
-    Raises
-    ------
-    InputError
-        If so.
-    """
+    """Refuse a folder that lacks the file of an object, or has too many."""
     missing = [f"detections_{n:02d}.mat" for n in range(1, objects + 1) if n not in files]
     if missing:
         raise InputError(
@@ -275,17 +196,12 @@ def _shape(path: Path) -> tuple[int, int]:
 
 
 def file_orders(given: str | None) -> dict[str, dict[int, int]]:
-    """Object of each file number, in the orders in which code bases number files.
-
-    Parameters
-    ----------
-    given : str or None
-        The only one that the user allows.
+    """Return the object of each file number, in each order in which code bases number files.
 
     Raises
     ------
     InputError
-        For another numbering.
+        If ``given``, the only order that the user allows, is another one.
     """
     known = ("coco80", "hico80")
     if given is not None and given not in known:
@@ -296,27 +212,51 @@ def file_orders(given: str | None) -> dict[str, dict[int, int]]:
     }
 
 
-def _numbering(
-    folder: str, rows: dict[int, int], vocabulary: Vocabulary, given: str | None
+def objects_of_files(
+    folder: str,
+    amount: Mapping[int, int],
+    vocabulary: Vocabulary,
+    given: str | None,
+    *,
+    all_classes: bool,
 ) -> dict[int, int]:
-    """Map each file to its object, and verify that by the number of HOI classes in the file."""
+    """Map each file to its object, in the numbering that fits the HOI classes in the files.
+
+    Parameters
+    ----------
+    folder : str
+        The folder, for messages.
+    amount : mapping of int
+        HOI classes in the file of each number.
+    vocabulary : Vocabulary
+        The data set.
+    given : str or None
+        The only numbering that the user allows.
+    all_classes : bool
+        Whether files hold all classes of their object, even those without detections.
+
+    Raises
+    ------
+    InputError
+        If no numbering fits, or for one in which no code base numbers files.
+    """
     file_orders(given)
-    orders = file_orders(None)
-    expected = np.bincount(vocabulary.class_object, minlength=len(vocabulary.objects))
+    orders, fit = file_orders(None), operator.eq if all_classes else operator.le
+    classes = np.bincount(vocabulary.class_object, minlength=len(vocabulary.objects))
     wrong = {
-        name: next((n for n, count in rows.items() if count != expected[table[n]]), None)
-        for name, table in orders.items()
+        name: [n for n in amount if not fit(amount[n], classes[order[n]])]
+        for name, order in orders.items()
     }
-    fits = next((name for name, misfit in wrong.items() if misfit is None), None)
+    fits = next((name for name, misfits in wrong.items() if not misfits), None)
     name = given or fits or "coco80"
-    bad = wrong[name]
-    if bad is None:
+    if not wrong[name]:
         return orders[name]
+    bad = wrong[name][0]
     hint = f"; the files fit {fits}: give --read objects={fits}" if fits else ""
-    object_name = vocabulary.objects[orders[name][bad]]
+    place = orders[name][bad]
     raise InputError(
-        f"{folder}: detections_{bad:02d}.mat: all_boxes: has {rows[bad]} rows, but "
-        f"{object_name!r} has {expected[orders[name][bad]]} HOI classes{hint}"
+        f"{folder}: detections_{bad:02d}.mat: all_boxes: has {amount[bad]} HOI classes, but "
+        f"{vocabulary.objects[place]!r} has {classes[place]}{hint}"
     )
 
 
@@ -409,15 +349,13 @@ def read_image_labels(path: str | PathLike[str]) -> ImageLabels:
             raise InputError(f"{path}: no '{name}' in it; expected HICO's anno.mat")
     listed = np.ravel(read_variable(path, "list_test")).tolist()
     names = np.array([str(np.ravel(name)[0]) if np.size(name) == 1 else "" for name in listed])
-    if not all(names.tolist()):
-        raise InputError(f"{path}: 'list_test' is not a list of names; expected HICO's anno.mat")
     labels = np.asarray(read_variable(path, "anno_test"))
-    if labels.dtype.kind not in "biuf":
-        raise InputError(f"{path}: 'anno_test' does not hold numbers; expected HICO's anno.mat")
-    positive = labels == 1
-    if positive.shape != (len(hico_det()), len(names)):
+    shape = len(hico_det()), len(names)
+    if not all(names.tolist()) or labels.dtype.kind not in "biuf" or labels.shape != shape:
         raise InputError(
-            f"{path}: 'anno_test' has shape {positive.shape}, expected {len(hico_det())} HOI "
-            f"classes x {len(names)} images of 'list_test'"
+            f"{path}: 'anno_test' has shape {labels.shape} and type {labels.dtype}, 'list_test' "
+            f"{len(names)} images; expected HICO's anno.mat, numbers of {shape[0]} HOI classes x "
+            "images, and their names"
         )
+    positive = labels == 1
     return ImageLabels(names=names, positive=positive, source=str(path))

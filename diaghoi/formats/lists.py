@@ -15,9 +15,9 @@ import numpy as np
 from diaghoi.data.arrays import runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det, hoi_a, object_numberings
-from diaghoi.exceptions import InputError, close_matches
+from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import EXACT, check_amount, shown
+from diaghoi.formats.checks import check_amount, check_lengths
 from diaghoi.formats.content import Content, begins
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.numbering import (
@@ -33,7 +33,7 @@ from diaghoi.formats.numbering import (
     percent,
 )
 from diaghoi.formats.output import rows_of_images, write_pickle
-from diaghoi.formats.records import Images
+from diaghoi.formats.records import Images, lists_of
 from diaghoi.formats.v_coco import is_v_coco, misfit, read_qpic
 
 _PREDICTED = ListLayout(name="filename")
@@ -58,11 +58,9 @@ class _Lists(Format):
     kept = False
 
     def dataset(self, content: Content) -> str | None:
-        """Name the data set that the first image is called after."""
         return content.benchmark
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Read boxes and triplets as they are listed."""
         layout = self.layouts[self.kinds.index(kind)]
         return read_listed(content, layout, options, keep=self.kept)
 
@@ -83,7 +81,6 @@ class TripletLists(_Lists):
     layouts = (_ANNOTATED, _PREDICTED)
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for either list of triplets; an empty list holds no predictions."""
         empty = isinstance(content.value, list) and not content.value
         if content.plain and (empty or "hoi_prediction" in content.first):
             return "predictions"
@@ -109,7 +106,6 @@ class GenVlkt(_Lists):
     layouts = (replace(_PREDICTED, numbers=TripletNumbers("class", 0), labelled=False),)
 
     def recognise(self, content: Content) -> Kind | None:
-        """Look for a first box without a category."""
         if not content.plain or "hoi_prediction" not in content.first:
             return None
         lists = (image.get("predictions") for image in content.value if isinstance(image, dict))
@@ -175,12 +171,8 @@ class Ppdm(_CocoLists):
     title = "lists of boxes and triplets with COCO ids (PPDM, GGNet)"
     kinds = ("predictions",)
     keys = ("file_name", "predictions", "hoi_prediction")
+    marks = ("file_name", "hoi_prediction")
     layouts = (replace(_PREDICTED, **_COCO),)
-
-    def recognise(self, content: Content) -> Kind | None:
-        """Look for COCO's key of names, and predicted triplets."""
-        known = {"file_name", "hoi_prediction"} <= content.first.keys()
-        return "predictions" if content.plain and known else None
 
 
 class CdnJson(_CocoLists):
@@ -197,12 +189,8 @@ class CdnJson(_CocoLists):
     title = "annotation lists with COCO ids (CDN, QPIC)"
     kinds = ("annotations",)
     keys = ("file_name", "annotations", "hoi_annotation")
+    marks = ("file_name", "hoi_annotation")
     layouts = (replace(_ANNOTATED, **_COCO),)
-
-    def recognise(self, content: Content) -> Kind | None:
-        """Look for COCO's key of names, and annotated triplets."""
-        known = {"file_name", "hoi_annotation"} <= content.first.keys()
-        return "annotations" if content.plain and known else None
 
     def dataset(self, content: Content) -> str | None:
         """Name V-COCO where names or missing objects show it."""
@@ -293,19 +281,22 @@ class HoiDet(Format):
     title = "lists of boxes and columns of triplets (HOIDet)"
     kinds = ("predictions",)
     keys = ("image_id", "boxes", "h_idx", "o_idx", "hoi_score", "hoi_class")
-
-    def recognise(self, content: Content) -> Kind | None:
-        """Look for the columns."""
-        known = {"boxes", "h_idx", "o_idx", "hoi_class"} <= content.first.keys()
-        return "predictions" if known else None
+    marks = ("boxes", "h_idx", "o_idx", "hoi_class")
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        """Turn columns into lists, and read these."""
-        images = [image for image in content.value if isinstance(image, dict)]
-        parts = [image.get(key) for image in images for key in _LISTS]
-        amount = sum(len(part) for part in parts if isinstance(part, list | tuple))
-        check_amount(content.file, "boxes", amount, content.size)
-        value = [_listed(content.file, number, image) for number, image in enumerate(content.value)]
+        value, total = [], 0
+        for number, image in enumerate(content.value):
+            where = f"{content.file}: image {number} (counted from 0)"
+            lists = lists_of(where, image, _LISTS)
+            columns = {key: lists[key] for key in _COLUMNS.values()}
+            check_lengths(where, columns, "triplet")
+            total += max(map(len, lists.values()))
+            check_amount(content.file, "boxes", total, content.size)
+            boxes = [{"bbox": box} for box in lists["boxes"]]
+            rows = zip(*columns.values(), strict=True)
+            triplets = [dict(zip(_COLUMNS, row, strict=True)) for row in rows]
+            name = image.get("image_id")
+            value.append({"image_id": name, "boxes": boxes, "triplets": triplets})
         layout = replace(
             GenVlkt.layouts[0],
             name="image_id",
@@ -315,31 +306,6 @@ class HoiDet(Format):
             triplet_arrays=_COLUMNS,
         )
         return read_listed(replace(content, value=value), layout, options)
-
-
-def _listed(file: str, number: int, image: Any) -> dict[str, Any]:
-    """Bring the columns of an image to lists of boxes and triplets."""
-    where = f"{file}: image {number} (counted from 0)"
-    if not isinstance(image, dict):
-        raise InputError(f"{where}: is {shown(image)}; give a dict")
-    for key in ("image_id", *_LISTS):
-        if key not in image:
-            raise InputError(
-                f"{where}: the key {key!r} is missing{close_matches(key, map(str, image))}"
-            )
-        if key != "image_id" and not isinstance(image[key], list | tuple):
-            raise InputError(f"{where}: {key}: is {shown(image[key])}; give a list")
-    columns = [image[key] for key in _COLUMNS.values()]
-    if len(set(map(len, columns))) > 1:
-        lengths = ", ".join(f"{key} {len(image[key])}" for key in _COLUMNS.values())
-        raise InputError(f"{where}: lengths do not fit: {lengths}; give one value per triplet")
-    name, triplets = image["image_id"], zip(*columns, strict=True)
-    return {
-        # Numbers are valid names; images are joined by the number at the end of theirs.
-        "image_id": str(name) if type(name) is int and 0 <= name <= EXACT else name,
-        "boxes": [{"bbox": box} for box in image["boxes"]],
-        "triplets": [dict(zip(_COLUMNS, row, strict=True)) for row in triplets],
-    }
 
 
 def write_triplet_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:

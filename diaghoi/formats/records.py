@@ -17,9 +17,12 @@ from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import (
     Rows,
     check_amount,
+    check_lengths,
     check_names,
     check_scores,
+    check_whole,
     image_name,
+    is_list,
     key_names,
     shown,
 )
@@ -47,12 +50,15 @@ class Images:
         Image names; empty strings where the file has none.
     size : int
         Size of the file in bytes, an upper limit for the number of rows.
+    owner : str
+        What the dicts are of, if not of images.
     """
 
     file: str
     rows: Sequence[dict[str, Any]]
     names: Sequence[str]
     size: int
+    owner: str = "image"
 
     @classmethod
     def of(cls, content: Content, value: Any, field: str) -> Images:
@@ -112,18 +118,85 @@ class Images:
             for rows in lists:
                 count.append(len(rows))
         except TypeError:
-            row, where = self.rows[len(count)], image_name(self.names, len(count))
+            row, where = self.rows[len(count)], image_name(self.names, len(count), self.owner)
             problem = f"{field}: is {shown(row[field])}; give a list" if field in row else ""
             raise InputError(f"{self.file}: {where}: {problem or missing(row, field, 8)}") from None
         check_amount(self.file, field, sum(count), self.size)
-        return RecordTable(
-            lists, Rows(self.file, self.names, field, np.array(count, dtype=np.int64), arrays)
-        )
+        amounts = np.array(count, dtype=np.int64)
+        rows = Rows(self.file, self.names, field, amounts, arrays, self.owner)
+        return RecordTable(lists, rows)
+
+    def single(self, field: str, values: Any) -> RecordTable:
+        """Return a table with one row for each image."""
+        count: IntArray = np.ones(len(self.names), dtype=np.int64)
+        return RecordTable([values], Rows(self.file, self.names, field, count, owner=self.owner))
+
+    def columns(self, keys: Sequence[str], unit: str) -> ColumnTable:
+        """Return a table whose columns are lists of each image, with one value per row.
+
+        Parameters
+        ----------
+        keys : sequence of str
+            The keys of the columns.
+        unit : str
+            What the rows are: ``triplet``, ``pair``.
+
+        Raises
+        ------
+        InputError
+            If an image does not have a list for each column, or they differ in length.
+        """
+        count: list[int] = []
+        for place, image in enumerate(self.rows):
+            where = f"{self.file}: {image_name(self.names, place, self.owner)}"
+            lists = lists_of(where, image, keys)
+            check_lengths(where, lists, unit)
+            count.append(len(next(iter(lists.values()))))
+        check_amount(self.file, unit, sum(count), self.size)
+        amounts = np.array(count, dtype=np.int64)
+        rows = Rows(self.file, self.names, unit, amounts, {key: key for key in keys}, self.owner)
+        return ColumnTable(list(self.rows), rows)
+
+
+def lists_of(where: str, record: Any, keys: Iterable[str]) -> dict[str, Any]:
+    """Return the lists under some keys of a dict, named ``where`` in messages.
+
+    Raises
+    ------
+    InputError
+        If it is no dict, a key is missing, or a value is no list.
+    """
+    if not isinstance(record, dict):
+        raise InputError(f"{where}: is {shown(record)}; give a dict")
+    lists = {}
+    for key in keys:
+        if key not in record:
+            raise InputError(f"{where}: {missing(record, key)}")
+        if not is_list(record[key]):
+            raise InputError(f"{where}: {key}: is {shown(record[key])}; give a list")
+        lists[key] = record[key]
+    return lists
+
+
+def table_of(file: str, field: str, values: Any) -> RecordTable:
+    """Return a table of one column that belongs to the whole file.
+
+    Raises
+    ------
+    InputError
+        If it is no list.
+    """
+    if not is_list(values):
+        raise InputError(f"{file}: {field}: is {shown(values)}; give a list")
+    return RecordTable([values], Rows(file, (), field, np.array([len(values)])))
 
 
 @dataclass(frozen=True, eq=False)
 class RecordTable:
     """Rows in lists, one list per image.
+
+    What returns a column raises an :class:`InputError` that names the row if one lacks the column,
+    or has another value there.
 
     Parameters
     ----------
@@ -154,13 +227,7 @@ class RecordTable:
         return self.done * (key in self.columns) + sum(map(contains, self, repeat(key)))
 
     def numbers(self, key: str | None = None) -> FloatArray:
-        """Return a column as float64.
-
-        Raises
-        ------
-        InputError
-            If a row lacks the column, or its value is not a number.
-        """
+        """Return a column as float64."""
         return self._column(key, 0, "is not a number")
 
     @overload
@@ -170,51 +237,21 @@ class RecordTable:
     def scores(self, key: str, *, optional: Literal[True]) -> FloatArray | None: ...
 
     def scores(self, key: str, *, optional: bool = False) -> FloatArray | None:
-        """Return a column of finite numbers as float64; None if it is optional and no row has it.
-
-        Raises
-        ------
-        InputError
-            If a row lacks the column, or its value is not a finite number.
-        """
+        """Return a column of finite numbers; None if it is optional and no row has it."""
         if optional and not self.has(key):
             return None
         return check_scores(self.rows, self.numbers(key), key)
 
-    def integers(self, key: str | None = None) -> IntArray:
-        """Return a column of whole numbers as int64.
-
-        Raises
-        ------
-        InputError
-            If a row lacks the column, or its value is not a whole number.
-        """
-        values = self.numbers(key)
-        with np.errstate(invalid="ignore"):
-            whole = values.astype(np.int64)
-        if not np.array_equal(values, whole):
-            bad = int(np.argmax(values != whole))
-            raise self.rows.error(bad, key or "", f"{values[bad]} is not a whole number")
-        return whole
+    def integers(self, key: str | None = None, least: int | None = None) -> IntArray:
+        """Return a column of whole numbers, not below ``least``, as int64."""
+        return check_whole(self.rows, self.numbers(key), key or "", least)
 
     def boxes(self, key: str | None = None) -> FloatArray:
-        """Return a column of boxes as (rows, 4) float64.
-
-        Raises
-        ------
-        InputError
-            If a row lacks the column, or its value is not four numbers.
-        """
+        """Return a column of boxes as (rows, 4) float64."""
         return self.vectors(key, 4, "is not four numbers (x1, y1, x2, y2)")
 
     def vectors(self, key: str | None, width: int, problem: str) -> FloatArray:
-        """Return a column of ``width`` numbers each as (rows, width) float64.
-
-        Raises
-        ------
-        InputError
-            If a row lacks the column, or with ``problem`` if its value is anything else.
-        """
+        """Return a column of ``width`` numbers each as (rows, width) float64; else ``problem``."""
         return self._column(key, width, problem)
 
     def _column(self, key: str | None, width: int, problem: str) -> FloatArray:
@@ -222,7 +259,7 @@ class RecordTable:
         column = None if key is None else self.columns.get(key)
         try:
             if column is None:
-                return _array(self.lists, key, width, len(self.rows))
+                return self._converted(key, width)
             if self.done < len(column):
                 column[self.done :] = _array(self.lists, key, width, len(column) - self.done)
             return column
@@ -238,10 +275,26 @@ class RecordTable:
             except Exception:
                 value = shown(row if key is None else row[key])
                 raise self.rows.error(number, key or "", f"{value} {problem}") from None
-        raise InputError(f"{self.rows.file}: {self.rows.field}.{key}: a value {problem}")
+        raise InputError(f"{self.rows.file}: {self.rows.field}.{key or ''}: a value {problem}")
+
+    def _converted(self, key: str | None, width: int) -> FloatArray:
+        return _array(self.lists, key, width, len(self.rows))
 
 
-def _array(lists: Iterable[Iterable[Any]], key: str | None, width: int, count: int) -> FloatArray:
+class ColumnTable(RecordTable):
+    """Rows in columns: the ``lists`` are the dicts of the images, which hold a list per column."""
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        keys = list(self.rows.arrays or ())
+        for image in self.lists:
+            for values in zip(*(image[key] for key in keys), strict=True):
+                yield dict(zip(keys, values, strict=True))
+
+    def _converted(self, key: str | None, width: int) -> FloatArray:
+        return _array([image[key] for image in self.lists], None, width, len(self.rows))
+
+
+def _array(lists: Sequence[Any], key: str | None, width: int, count: int) -> FloatArray:
     """Convert a column of as many rows: numbers, or with a width vectors."""
 
     def values() -> Iterator[Any]:
@@ -249,12 +302,28 @@ def _array(lists: Iterable[Iterable[Any]], key: str | None, width: int, count: i
         return rows if key is None else map(itemgetter(key), rows)
 
     with strictly():
+        if key is None and any(map(_is_packed, lists)):
+            parts = [
+                rows.astype(np.float64)
+                if _is_packed(rows)
+                else _array([rows], None, width, len(rows))
+                for rows in lists
+                if len(rows)
+            ]
+            shape = (0, width) if width else (0,)
+            if any(part.shape[1:] != shape[1:] for part in parts):
+                raise ValueError
+            return np.concatenate([np.zeros(shape), *parts])
         if not width:
             return np.fromiter(values(), dtype=np.float64, count=count)
         if set(map(len, values())) - {width}:
             raise ValueError
         flat = chain.from_iterable(values())
         return np.fromiter(flat, dtype=np.float64, count=width * count).reshape(-1, width)
+
+
+def _is_packed(rows: Any) -> bool:
+    return isinstance(rows, np.ndarray) and rows.dtype.kind in "biuf"
 
 
 def take(

@@ -8,7 +8,7 @@ file name.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from pathlib import Path
@@ -18,7 +18,6 @@ import numpy as np
 
 from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import (
@@ -27,23 +26,26 @@ from diaghoi.formats.checks import (
     check_amount,
     check_lengths,
     check_names,
+    check_range,
+    check_whole,
     image_name,
     is_list,
+    key_names,
     rows_of_numbers,
     shown,
-    whole_number,
 )
 from diaghoi.formats.content import SMALL, Content, begins
 from diaghoi.formats.flat import Flat
-from diaghoi.formats.hico_mat import check_complete, file_orders
+from diaghoi.formats.hico_mat import check_complete, objects_of_files
 from diaghoi.formats.listed import ListLayout, read_listed
 from diaghoi.formats.matlab import read_variable, variables
 from diaghoi.formats.numbering import TripletNumbers
-from diaghoi.formats.records import Images, strictly
+from diaghoi.formats.records import Images, lists_of, table_of
 
 _SCORES, _BOXES, _KEYS = "scores", "boxes", "keys"
 _COLUMNS = (_SCORES, _BOXES, _KEYS)
 _EIGHT = 8
+_NO_BOXES = "is not eight numbers: both boxes"
 HICO_CLASSES = 600
 # Longer numbers are no classes, and Python refuses very long ones.
 _DIGITS = 18
@@ -56,8 +58,6 @@ _ROWS = {
 # How many numbers the cells of a converted row hold: boxes, image, class, score.
 _CELLS = (4, 4, 1, 1, 1)
 _SCALE = 1000.0
-# HOI class, number of the image, both boxes and score of some triplets.
-_Part = tuple[IntArray, IntArray, FloatArray, FloatArray]
 
 
 class CmdSe(Format):
@@ -92,20 +92,32 @@ class CmdSe(Format):
         return "swig-hoi" if max(classes, default=0) > HICO_CLASSES else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        predicted = kind == "predictions"
-        by_class = content.value[_BOXES] if predicted else content.value
-        lists = [
-            part
-            for images in by_class.values()
-            for part in (images.values() if isinstance(images, dict) else [images])
-        ]
-        check_amount(content.file, _BOXES, sum(map(len, filter(is_list, lists))), content.size)
-        parts = _predicted(content) if predicted else _annotated(content)
-        flat, hoi, boxes, score = _in_order(content.file, _BOXES, parts, options)
-        human, object_box = flat.boxes(boxes[:, :4]), flat.boxes(boxes[:, 4:])
-        hoi = flat.classes(hoi, score)
-        score_or_none = flat.scores(score) if predicted else None
-        return flat.scenes(human, object_box, hoi=hoi, score=score_or_none)
+        file, value = content.file, content.value
+        if kind == "predictions":
+            classes: Sequence[Any] = list(dict.fromkeys(chain.from_iterable(value.values())))
+            by_class = [
+                {name: part[hoi] for name, part in value.items() if hoi in part} for hoi in classes
+            ]
+            images = Images(file, by_class, key_names(classes), content.size, "HOI class")
+            table = images.columns(_COLUMNS, "prediction")
+            image, score = table.integers(_KEYS, 0), table.numbers(_SCORES)
+        else:
+            parts = [(hoi, *part) for hoi, images in value.items() for part in images.items()]
+            classes, numbers, lists = zip(*parts, strict=True) if parts else ((), (), ())
+            by_image = [{_BOXES: rows} for rows in lists]
+            images = Images(file, by_image, key_names(numbers), content.size)
+            table = images.columns([_BOXES], "triplet")
+            image = table_of(file, "image", list(numbers)).integers(None, 0)[table.rows.image]
+            score = np.zeros(len(image))
+        hoi = table_of(file, "HOI class", classes).integers(None, 0)[table.rows.image]
+        return _scenes(
+            file,
+            _BOXES,
+            (hoi, image, table.vectors(_BOXES, _EIGHT, _NO_BOXES), score),
+            options,
+            numbered=True,
+            scored=kind == "predictions",
+        )
 
 
 class Converted(Format):
@@ -138,22 +150,17 @@ class Converted(Format):
         return "predictions" if tuple(np.size(cell) for cell in row) == _CELLS else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        vocabulary, file = options.vocabulary, content.file
-        check_complete(file, content.value, len(vocabulary.objects))
+        words, folder = options.vocabulary, content.file
+        check_complete(folder, content.value, len(words.objects))
         tables = {number: _cells(path) for number, path in sorted(content.value.items())}
-        classes = _classes_of_files(file, tables, vocabulary, options.objects)
-        parts = (
-            (
-                classes[number][table[:, 9].astype(np.int64)],
-                table[:, 8].astype(np.int64),
-                table[:, :8],
-                table[:, 10],
-            )
-            for number, table in tables.items()
-        )
-        flat, hoi, boxes, score = _in_order(file, "all_boxes", parts, options)
-        human, object_box = flat.boxes(boxes[:, :4]), flat.boxes(boxes[:, 4:])
-        return flat.scenes(human, object_box, hoi=hoi, score=flat.scores(score / _SCALE))
+        needed = {number: int(table[:, 9].max(initial=-1)) + 1 for number, table in tables.items()}
+        objects = objects_of_files(folder, needed, words, options.objects, all_classes=False)
+        parts = []
+        for number, table in tables.items():
+            image, place = table[:, 8:10].astype(np.int64).T
+            hoi = np.flatnonzero(words.class_object == objects[number])[place]
+            parts.append((hoi, image, table[:, :_EIGHT], table[:, 10]))
+        return _scenes(folder, "all_boxes", _joined(parts), options, scale=_SCALE)
 
 
 def _cells(path: Path) -> FloatArray:
@@ -161,145 +168,68 @@ def _cells(path: Path) -> FloatArray:
     cells: Array = read_variable(path, "all_boxes")
     if not cells.size:
         return np.zeros((0, sum(_CELLS)))
-    sizes = np.array([[np.size(cell) for cell in row] for row in cells])
-    wrong = (sizes != _CELLS).any(axis=1) if cells.shape[1:] == (len(_CELLS),) else sizes[:, 0] >= 0
-    if wrong.any():
-        bad = int(np.argmax(wrong))
-        raise InputError(
-            f"{path}: all_boxes: row {bad + 1} has cells of {', '.join(map(str, sizes[bad]))} "
-            "numbers; give two boxes, the image, the class and the score"
-        )
+    rows = Rows(str(path), (), "all_boxes", np.array([len(cells)]))
     numbers = np.concatenate([np.ravel(cell) for row in cells for cell in row])
-    if numbers.dtype.kind not in "biuf":
-        raise InputError(f"{path}: all_boxes: holds something else than real numbers")
+    real = numbers.dtype.kind in "biuf"
+    for number, row in enumerate(cells):
+        real_row = real or np.concatenate([np.ravel(cell) for cell in row]).dtype.kind in "biuf"
+        if tuple(map(np.size, row)) != _CELLS or not real_row:
+            problem = "is not two boxes, the image, the class and the score, as real numbers"
+            raise rows.error(number, "", problem)
     values = numbers.astype(np.float64).reshape(-1, sum(_CELLS))
-    whole = values[:, 8:10]
-    wrong = ~((whole >= 0) & (whole <= EXACT) & (whole == np.floor(whole))).all(axis=1)
-    if wrong.any():
-        bad = int(np.argmax(wrong))
-        raise InputError(
-            f"{path}: all_boxes: row {bad + 1}: image {whole[bad, 0]:g} and class "
-            f"{whole[bad, 1]:g} must be whole numbers from 0"
-        )
+    for column, name in ((8, "image"), (9, "class")):
+        check_whole(rows, values[:, column], name, 0)
     return values
 
 
-def _classes_of_files(
-    folder: str, tables: dict[int, FloatArray], vocabulary: Vocabulary, asked: str | None
-) -> dict[int, IntArray]:
-    """HOI classes of the object of each file, in the numbering of objects that fits the files."""
-    problem = ""
-    for name, order in file_orders(asked).items():
-        classes: dict[int, IntArray] = {
-            n: np.flatnonzero(vocabulary.class_object == order[n]) for n in tables
-        }
-        bad = next((n for n, t in tables.items() if (t[:, 9] >= len(classes[n])).any()), None)
-        if bad is None:
-            return classes
-        problem = problem or (
-            f"{folder}: detections_{bad:02d}.mat: all_boxes: class {tables[bad][:, 9].max():g}, "
-            f"but {vocabulary.objects[order[bad]]!r} has {len(classes[bad])} HOI classes ({name})"
-        )
-    raise InputError(problem)
+_Columns = Sequence[Any]
 
 
-def _in_order(
+def _joined(parts: Iterable[_Columns]) -> _Columns:
+    return [np.concatenate(column) for column in zip(*parts, strict=True)]
+
+
+def _scenes(
     file: str,
     field: str,
-    parts: Iterable[_Part],
+    columns: _Columns,
     options: Options,
     *,
-    width: int = _EIGHT,
     names: Sequence[str] | None = None,
-) -> tuple[Flat, IntArray, FloatArray, FloatArray]:
+    numbered: bool = False,
+    scored: bool = True,
+    scale: float = 1.0,
+    notes: Sequence[str] = (),
+) -> Scenes:
     """Sort triplets by image, and in it by falling score, then class.
 
-    Images are numbered by their names, or by their places among them.
+    The columns are class, image, both boxes, score, and optionally those of the human box, the
+    object box and the action. Images are numbered by their names, or by their places among them.
     """
-    whole = np.zeros(0, dtype=np.int64)
-    empty = whole, whole, np.zeros((0, width)), np.zeros(0)
-    hoi, image, values, score = map(np.concatenate, zip(empty, *parts, strict=True))
-    order = np.lexsort((hoi, -score, image))
+    order = np.lexsort((columns[0], -columns[3], columns[1]))
+    hoi, image, boxes, score, *others = (column[order] for column in columns)
+    del columns
     if names is None:
         numbers, count = np.unique(image, return_counts=True)
         names = list(map(str, numbers.tolist()))
     else:
         count = np.bincount(image, minlength=len(names))
-    flat = Flat(Rows(file, names, field, count), options)
-    return flat, hoi[order], values[order], score[order]
+    flat = Flat(Rows(file, names, field, count), options, notes=notes)
+    return flat.scenes(
+        _sides(boxes),
+        hoi=flat.classes(hoi, score) if numbered else hoi,
+        score=score / scale if scored else None,
+        box_scores=(others[0], others[1]) if others else None,
+        action_score=others[2] if others else None,
+    )
 
 
-def _predicted(content: Content) -> Iterator[_Part]:
-    value = content.value
-    keys = {name: set(part) for name, part in value.items()}
-    for name in _COLUMNS:
-        odd = keys[name] ^ keys[_SCORES]
-        if odd:
-            problem = f"is in only one of {_SCORES!r} and {name!r}; give each class in all"
-            raise _error(content, next(iter(odd)), "", problem)
-    for key in value[_SCORES]:
-        parts = {name: value[name][key] for name in _COLUMNS}
-        for name, part in parts.items():
-            _check_list(content, key, name, part)
-        lengths = {name: len(part) for name, part in parts.items()}
-        if len(set(lengths.values())) > 1:
-            told = ", ".join(f"{name} {length}" for name, length in lengths.items())
-            raise _error(content, key, "", f"lengths do not fit: {told}")
-        hoi = np.full(lengths[_SCORES], _whole(content, key, "class", key))
-        score = _numbers(content, key, _SCORES, parts[_SCORES], 0)
-        boxes = _numbers(content, key, _BOXES, parts[_BOXES], _EIGHT)
-        images = [_whole(content, key, _KEYS, number) for number in parts[_KEYS]]
-        yield hoi, np.array(images, dtype=np.int64), boxes, score
-
-
-def _annotated(content: Content) -> Iterator[_Part]:
-    for key, images in content.value.items():
-        for image, part in images.items():
-            _check_list(content, key, f"image {shown(image)}", part)
-            boxes = _numbers(content, key, f"image {shown(image)}", part, _EIGHT)
-            hoi = np.full(len(boxes), _whole(content, key, "class", key))
-            number = _whole(content, key, "image", image)
-            yield hoi, np.full(len(boxes), number), boxes, np.zeros(len(boxes))
+def _sides(boxes: FloatArray) -> dict[str, FloatArray]:
+    return {"human": boxes[:, :4], "object": boxes[:, 4:_EIGHT]}
 
 
 def _is_class(key: Any) -> bool:
     return type(key) is int or (isinstance(key, str) and key.isdecimal() and len(key) <= _DIGITS)
-
-
-def _numbers(content: Content, key: Any, field: str, part: Any, width: int) -> FloatArray:
-    """Convert values, or rows of ``width`` values, to float64."""
-    shape = (len(part), width) if width else (len(part),)
-    try:
-        with strictly():
-            values = np.array(part if len(part) else np.zeros(shape), dtype=np.float64)
-        if values.shape != shape:
-            raise ValueError
-    except (TypeError, ValueError, OverflowError, Warning):
-        wanted = f"{width} numbers per row, for both boxes" if width else "numbers"
-        raise _error(content, key, field, f"{shown(part)}; give {wanted}") from None
-    return values
-
-
-def _whole(content: Content, key: Any, field: str, value: Any) -> int:
-    """Read a class or the number of an image, also as a string (JSON has no other keys)."""
-    try:
-        number = whole_number(int(value) if isinstance(value, str) else value)
-        if number < 0:
-            raise ValueError
-    except (TypeError, ValueError, OverflowError):
-        problem = f"{shown(value)} is not a whole number from 0"
-        raise _error(content, key, field, problem) from None
-    return number
-
-
-def _check_list(content: Content, key: Any, field: str, part: Any) -> None:
-    if not is_list(part):
-        raise _error(content, key, field, f"is {shown(part)}; give a list")
-
-
-def _error(content: Content, key: Any, field: str, problem: str) -> InputError:
-    where = f": {field}" if field else ""
-    return InputError(f"{content.file}: HOI class {shown(key)}{where}: {problem}")
 
 
 class SwigHoi(Format):
@@ -320,13 +250,11 @@ class SwigHoi(Format):
     title = "SWIG-HOI's annotations, and predictions by image (SWIG-HOI, CMD-SE, THID)"
     kinds = ("annotations", "predictions")
     keys = ("img_id", "box_annotations", "hoi_annotations")
+    marks = ("box_annotations", "hoi_annotations")
 
     def recognise(self, content: Content) -> Kind | None:
-        if not content.plain:
-            return None
-        if "box_annotations" in content.first and "hoi_annotations" in content.first:
-            return "annotations"
-        return "predictions" if _width(_rows_by_image(content)) in _PLACES else None
+        listed = content.plain and _width(_rows_by_image(content)) in _PLACES
+        return super().recognise(content) or ("predictions" if listed else None)
 
     def dataset(self, content: Content) -> str | None:
         if begins(next(iter(_rows_by_image(content)), None), "HICO_"):
@@ -349,26 +277,16 @@ class SwigHoi(Format):
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         if kind == "annotations":
             return _swig_annotations(content, options)
-        by_image = _rows_by_image(content)
-        names = check_names(content.file, list(map(_name, by_image)), "image")
-        images = list(by_image.values())
-        for name, part in zip(names.tolist(), images, strict=True):
-            if not is_list(part):
-                raise InputError(
-                    f"{content.file}: image {name!r}: is {shown(part)}; give a list of rows"
-                )
-        count = np.array([len(part) for part in images], dtype=np.int64)
-        check_amount(content.file, "image", int(count.sum()), content.size)
+        by_image, file = _rows_by_image(content), content.file
+        names = check_names(file, list(by_image), "image").tolist()
+        parts = [{"rows": rows} for rows in by_image.values()]
+        table = Images(file, parts, names, content.size).columns(["rows"], "row")
         width = _width(by_image)
         score_place, first = _PLACES[width]
-        flat = Flat(Rows(content.file, names.tolist(), "row", count), options)
-        values = _values(images, flat.rows, width)
-        score = flat.scores(values[:, score_place])
-        hoi = flat.classes(_class_numbers(values[:, 0], flat.rows), score)
-        human, object_box = (
-            flat.boxes(values[:, start : start + 4]) for start in (first, first + 4)
-        )
-        return flat.scenes(human, object_box, hoi=hoi, score=score)
+        values = table.vectors("rows", width, f"is not a row; give {_ROWS[width]}")
+        flat, score = Flat(table.rows, options), values[:, score_place]
+        hoi = flat.classes(check_whole(table.rows, values[:, 0], "HOI class"), score)
+        return flat.scenes(_sides(values[:, first:]), hoi=hoi, score=score)
 
 
 def _rows_by_image(content: Content) -> dict[Any, Any]:
@@ -395,13 +313,8 @@ def _is_number(name: Any) -> bool:
 
 
 def _swig_annotations(content: Content, options: Options) -> Scenes:
-    key = "img_id" if "img_id" in content.first else "file_name"
-    images = [
-        row | {key: _name(row[key])} if isinstance(row, dict) and key in row else row
-        for row in content.value
-    ]
     layout = ListLayout(
-        name=key,
+        name="img_id" if "img_id" in content.first else "file_name",
         boxes="box_annotations",
         triplets="hoi_annotations",
         verb="action_id",
@@ -409,41 +322,11 @@ def _swig_annotations(content: Content, options: Options) -> Scenes:
         objects=options.vocabulary.name,
         numbers=TripletNumbers("verb", 0),
     )
-    scenes = read_listed(replace(content, value=images), layout, options)
-    sizes = [(row.get("width", 0), row.get("height", 0)) for row in images]
+    scenes = read_listed(content, layout, options)
+    sizes = [(row.get("width", 0), row.get("height", 0)) for row in content.value]
     if not all(type(length) is int and 0 <= length <= EXACT for size in sizes for length in size):
         return scenes
     return replace(scenes, sizes=np.array(sizes, dtype=np.int64).reshape(-1, 2))
-
-
-def _name(image: Any) -> Any:
-    """Convert image numbers, which are valid names, to strings."""
-    return str(image) if isinstance(image, int) and 0 <= image <= EXACT else image
-
-
-def _values(images: list[Any], rows: Rows, width: int) -> FloatArray:
-    """Return the rows of all images as a (rows, width) array."""
-    parts = [np.zeros((0, width))]
-    for image, part in enumerate(images):
-        if not len(part):
-            continue
-        values = rows_of_numbers(part, width)
-        if values is None:
-            bad = next(
-                (n for n, row in enumerate(part) if rows_of_numbers([row], width) is None), 0
-            )
-            problem = f"{shown(part[bad])} is not a row; give {_ROWS[width]}"
-            raise rows.error(int(rows.start[image]) + bad, "", problem)
-        parts.append(values)
-    return np.concatenate(parts)
-
-
-def _class_numbers(values: FloatArray, rows: Rows) -> IntArray:
-    whole = (values == np.floor(values)) & (np.abs(values) <= EXACT)
-    if not whole.all():
-        bad = int(np.argmin(whole))
-        raise rows.error(bad, "", f"unknown HOI class {values[bad]:.16g}; give a whole number")
-    return values.astype(np.int64)
 
 
 _BOUNDS, _BOXES_SCORES = "start_end_ids", "human_obj_boxes_scores"
@@ -462,26 +345,21 @@ class VsgNet(Format):
     title = "rows of an image sorted by HOI class (VSGNet, no_frills)"
     kinds = ("predictions",)
     keys = (_BOUNDS, _BOXES_SCORES)
+    marks = keys
     only = "hico-det"
-
-    def recognise(self, content: Content) -> Kind | None:
-        is_sorted = content.plain and set(self.keys) <= content.first.keys()
-        return "predictions" if is_sorted else None
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         images = Images.of(content, content.value, "filename")
         classes, total, parts = len(options.vocabulary), 0, []
         for place, image in enumerate(images.rows):
             where = f"{content.file}: {image_name(images.names, place)}"
-            rows = _matrix(where, image, _BOXES_SCORES, _NINE)
+            rows = _matrix(where, image, _BOXES_SCORES, _NINE, wider=True)
             bounds = _matrix(where, image, _BOUNDS, 2)
             start, stop = bounds[:, 0], bounds[:, 1]
             right = (bounds == np.floor(bounds)).all() and (start >= 0).all()
-            if not right or (stop < start).any() or (stop > len(rows)).any():
-                problem = f"bounds of rows from 0 to {len(rows)} are needed"
-                raise InputError(f"{where}: {_BOUNDS}: {problem}")
-            if len(bounds) != classes:
-                problem = f"has {len(bounds)} rows; give one for each of {classes} HOI classes"
+            fits = right and (stop >= start).all() and (stop <= len(rows)).all()
+            if not fits or len(bounds) != classes:
+                problem = f"give {classes} pairs of bounds of rows, from 0 to {len(rows)}"
                 raise InputError(f"{where}: {_BOUNDS}: {problem}")
             count: IntArray = (stop - start).astype(np.int64)
             total += int(count.sum())
@@ -490,22 +368,19 @@ class VsgNet(Format):
             # Rows of a class follow one another.
             first = start.astype(np.int64) - np.cumsum(count) + count
             row = first[classed] + np.arange(len(classed))
-            parts.append((classed, np.full(len(row), place), rows[row, :_NINE], rows[row, _EIGHT]))
-        flat, hoi, values, score = _in_order(
-            content.file, _BOXES_SCORES, parts, options, width=_NINE, names=images.names
-        )
-        flat.notes += images.notes
-        human, object_box = flat.boxes(values[:, :4]), flat.boxes(values[:, 4:_EIGHT])
-        return flat.scenes(human, object_box, hoi=hoi, score=flat.scores(score))
+            image_of_row = np.full(len(row), place)
+            parts.append((classed, image_of_row, rows[row, :_EIGHT], rows[row, _EIGHT]))
+        file, names, notes = content.file, images.names, images.notes
+        return _scenes(file, _BOXES_SCORES, _joined(parts), options, names=names, notes=notes)
 
 
-def _matrix(where: str, image: dict[str, Any], key: str, width: int) -> FloatArray:
-    """Return an array of at least ``width`` numbers in each row."""
-    value: Any = image.get(key)
-    if is_list(value) and not len(value):
+def _matrix(where: str, record: Any, key: str, width: int, *, wider: bool = False) -> FloatArray:
+    """Return rows of so many numbers, or of as many as the first row has if it may be wider."""
+    value = lists_of(where, record, [key])[key]
+    if not len(value):
         return np.zeros((0, width))
-    columns = len(value[0]) if is_list(value) and is_list(value[0]) else 0
-    numbers = rows_of_numbers(value, columns) if columns >= width else None
+    columns = max(width, len(value[0])) if wider and is_list(value[0]) else width
+    numbers = rows_of_numbers(value, columns)
     if numbers is None:
         raise InputError(f"{where}: {key}: is {shown(value)}; give rows of {width} numbers")
     return numbers
@@ -537,80 +412,40 @@ class Idn(Format):
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         file, words, value = content.file, options.vocabulary, content.value
-        for key in _IDN_KEYS:
-            if not is_list(value[key]) or len(value[key]) != len(words.objects):
-                problem = f"give a list with one entry for each of {len(words.objects)} objects"
-                raise InputError(f"{file}: {key}: is {shown(value[key])}; {problem}")
+        lists = lists_of(file, value, _IDN_KEYS)
+        check_lengths(file, lists | {words.name: words.objects}, "object")
+        by_object = [
+            dict(zip(lists, row, strict=True)) for row in zip(*lists.values(), strict=True)
+        ]
+        objects = Images(file, by_object, words.objects, content.size, "object")
+        pairs = objects.columns(_IDN_KEYS, "pair")
         chosen = value.get("sel")
         if not is_list(chosen) or len(chosen) != len(words):
             chosen = [None] * len(words)
-        parts, total = [], 0
-        for place, thing in enumerate(words.objects):
-            classes = np.flatnonzero(words.class_object == place)
-            pairs = _PairsOfObject(f"{file}: object {thing!r}", value, place, len(classes))
-            for column, hoi in enumerate(classes.tolist()):
-                rows = pairs.rows(chosen[hoi])
-                total += len(rows)
-                check_amount(file, "scores", total, content.size)
-                numbers = np.full(len(rows), hoi)
-                parts.append(
-                    (numbers, pairs.image[rows], pairs.values[rows], pairs.scores[rows, column])
-                )
-        flat, hoi, values, score = _in_order(file, "bboxes", parts, options, width=_EIGHT + 2)
-        human, object_box = flat.boxes(values[:, :4]), flat.boxes(values[:, 4:_EIGHT])
-        of_human, of_object = (flat.scores(values[:, _EIGHT + side]) for side in (0, 1))
+        amount = pairs.rows.count[words.class_object]
+        of_class = [
+            {"sel": np.arange(count) if rows is None else rows}
+            for count, rows in zip(amount.tolist(), chosen, strict=True)
+        ]
+        names = list(map(str, range(len(words))))
+        classes = Images(file, of_class, names, content.size, "HOI class")
+        table = classes.columns(["sel"], "pair")
+        hoi = table.rows.image
+        row = check_range(table.rows, table.integers("sel"), amount[hoi], "sel", "pair")
+        score, stop = np.empty(len(row)), table.rows.start + table.rows.count
+        for place, thing in enumerate(by_object):
+            of_object = np.flatnonzero(words.class_object == place).tolist()
+            where = f"{file}: object {words.objects[place]!r}"
+            scores = _matrix(where, thing, "scores", len(of_object))
+            for column, one in enumerate(of_object):
+                part = slice(table.rows.start[one], stop[one])
+                score[part] = scores[row[part], column]
+        pair = row + pairs.rows.start[words.class_object[hoi]]
+        boxes = pairs.vectors("bboxes", _EIGHT, _NO_BOXES)
+        of_human, of_object = (pairs.numbers(key)[pair] for key in ("hdet", "odet"))
         with np.errstate(all="ignore"):
             both = of_human * of_object
             action = np.where(both > 0, score / both, 0.0)
-        return flat.scenes(
-            human,
-            object_box,
-            hoi=hoi,
-            score=flat.scores(score),
-            action_score=flat.scores(action),
-            box_scores=(of_human, of_object),
-        )
-
-
-class _PairsOfObject:
-    """Check the pairs of one object: image, both boxes with their scores, scores of classes."""
-
-    def __init__(self, where: str, value: dict[str, Any], place: int, classes: int) -> None:
-        self._where = where
-        parts = {key: value[key][place] for key in _IDN_KEYS}
-        for key, part in parts.items():
-            if not is_list(part):
-                raise InputError(f"{where}: {key}: is {shown(part)}; give an array")
-        check_lengths(where, parts, "pair")
-        widths = {"bboxes": _EIGHT, "scores": classes}
-        arrays = {}
-        for key, part in parts.items():
-            width = widths.get(key, 1)
-            rows = part if key in widths else [[number] for number in part]
-            array = rows_of_numbers(rows, width) if len(part) else np.zeros((0, width))
-            if array is None:
-                problem = f"is {shown(part)}; give {width} numbers for each pair"
-                raise InputError(f"{where}: {key}: {problem}")
-            arrays[key] = array
-        numbers = arrays["keys"][:, 0]
-        if not ((numbers == np.floor(numbers)) & (numbers >= 0) & (numbers <= EXACT)).all():
-            raise InputError(f"{where}: keys: give whole numbers from 0, the numbers of images")
-        self.image = numbers.astype(np.int64)
-        self.values = np.hstack([arrays["bboxes"], arrays["hdet"], arrays["odet"]])
-        self.scores = arrays["scores"]
-
-    def rows(self, chosen: Any) -> IntArray:
-        """Return the pairs that count for a class."""
-        if chosen is None:
-            return np.arange(len(self.image))
-        rows = rows_of_numbers([[row] for row in chosen], 1) if is_list(chosen) else None
-        if rows is None and is_list(chosen) and not len(chosen):
-            return np.zeros(0, dtype=np.int64)
-        if rows is None or (rows != np.floor(rows)).any() or not _within(rows, len(self.image)):
-            problem = f"is {shown(chosen)}; give numbers of pairs from 0 to {len(self.image) - 1}"
-            raise InputError(f"{self._where}: sel: {problem}")
-        return rows[:, 0].astype(np.int64)
-
-
-def _within(values: FloatArray, stop: int) -> bool:
-    return bool(((values >= 0) & (values < stop)).all())
+        image = pairs.integers("keys", 0)[pair]
+        columns = hoi, image, boxes[pair], score, of_human, of_object, action
+        return _scenes(file, "bboxes", columns, options)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,12 +12,12 @@ import numpy as np
 from diaghoi.data.arrays import IntArray
 from diaghoi.data.scenes import UNREAD, Scenes
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import Rows, check_amount, check_lengths, check_names, shown
-from diaghoi.formats.content import IMAGES_OF_ANSWERS, Content, begins
+from diaghoi.formats.content import IMAGES_OF_ANSWERS, Content
 from diaghoi.formats.flat import Flat
-from diaghoi.formats.records import RecordTable
+from diaghoi.formats.records import Images, RecordTable, lists_of, missing
 
 if TYPE_CHECKING:
     from diaghoi.language.lexicon import Lexicon
@@ -59,21 +60,18 @@ class HoiR1(Format):
         return "predictions" if {_ANSWERS, IMAGES_OF_ANSWERS} <= value.keys() else None
 
     def dataset(self, content: Content) -> str | None:
-        first = (_list(content, IMAGES_OF_ANSWERS) or [None])[0]
-        name = first.get(_NAME) if isinstance(first, dict) else None
-        return "hico-det" if begins(name, "HICO_") else None
+        images = replace(content, value=content.value[IMAGES_OF_ANSWERS])
+        return images.benchmark
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
-        file = content.file
-        names = check_names(file, list(_image_names(content)), f"{IMAGES_OF_ANSWERS}.{_NAME}")
-        answers = _list(content, _ANSWERS)
-        replies = _list(content, _REPLIES) if _REPLIES in content.value else [None] * len(answers)
-        for key, part in ((_ANSWERS, answers), (_REPLIES, replies)):
-            if len(part) != len(names):
-                raise InputError(
-                    f"{file}: {key}: {len(part)} answers for {len(names)} images in "
-                    f"{IMAGES_OF_ANSWERS!r}; give one for each"
-                )
+        file, value = content.file, content.value
+        keys = _ANSWERS, IMAGES_OF_ANSWERS, *({_REPLIES} & value.keys())
+        lists = lists_of(file, value, keys)
+        check_lengths(file, lists, "image")
+        listed = Images.of(content, lists[IMAGES_OF_ANSWERS], _NAME).names
+        names = check_names(file, listed, f"{IMAGES_OF_ANSWERS}.{_NAME}")
+        answers = lists[_ANSWERS]
+        replies = lists.get(_REPLIES, [None] * len(answers))
         unread = np.zeros((len(names), len(UNREAD)), dtype=np.int64)
         values = _values(answers, replies, options.vocabulary, unread)
         check_amount(file, _ANSWERS, len(values), content.size)
@@ -87,11 +85,8 @@ class HoiR1(Format):
         unread[:, _TRIPLETS] += np.bincount(turned, minlength=len(names))
         image, _, category, verb = table[right, :_HUMAN_AT].T.astype(np.int64)
         rows = Rows(file, names.tolist(), _ANSWERS, np.bincount(image, minlength=len(names)))
-        flat = Flat(rows, options)
-        human, object_box = (flat.boxes(table[right, at : at + 4], key) for at, key in _SIDES)
-        return flat.scenes(
-            human,
-            object_box,
+        return Flat(rows, options).scenes(
+            {key: table[right, at : at + 4] for at, key in _SIDES},
             category=category,
             verb=verb,
             score=np.ones(len(rows)),
@@ -100,25 +95,6 @@ class HoiR1(Format):
 
 
 _SIDES = ((_HUMAN_AT, _HUMAN), (_THING_AT, _OBJECT))
-
-
-def _list(content: Content, key: str) -> list[Any]:
-    value = content.value[key]
-    if not isinstance(value, list):
-        raise InputError(
-            f"{content.file}: {key}: is {shown(value)}; give a list with one per image"
-        )
-    return value
-
-
-def _image_names(content: Content) -> Iterator[Any]:
-    for number, image in enumerate(_list(content, IMAGES_OF_ANSWERS)):
-        if not isinstance(image, dict) or _NAME not in image:
-            raise InputError(
-                f"{content.file}: {IMAGES_OF_ANSWERS}[{number}]: is {shown(image)}; give a dict "
-                f"with {_NAME!r}"
-            )
-        yield image[_NAME]
 
 
 def _values(
@@ -135,8 +111,9 @@ def _values(
             unread[image, _ANSWER] = 1
             continue
         for number, triplet in enumerate(answer):
-            human, thing = _box(triplet, _HUMAN), _box(triplet, _OBJECT)
-            categories, actions = _words(triplet, _CATEGORY), _words(triplet, _VERBS)
+            parts = triplet if isinstance(triplet, dict) else {}
+            human, thing = _box(parts.get(_HUMAN)), _box(parts.get(_OBJECT))
+            categories, actions = _words(parts.get(_CATEGORY)), _words(parts.get(_VERBS))
             if not (human and thing and categories and actions):
                 unread[image, _TRIPLETS] += 1
                 continue
@@ -149,12 +126,12 @@ def _values(
     return values
 
 
-def _box(triplet: Any, key: str) -> list[float] | None:
-    box = triplet.get(key) if isinstance(triplet, dict) else None
+def _box(box: Any) -> list[float]:
+    """Return the four numbers of a box, nothing for anything else."""
     if not isinstance(box, list) or len(box) != 4:
-        return None
+        return []
     numbers = all(type(edge) in (int, float) and abs(edge) < _FAR for edge in box)
-    return [float(edge) for edge in box] if numbers else None
+    return list(map(float, box)) if numbers else []
 
 
 def _saw_nothing(reply: Any) -> bool:
@@ -162,9 +139,8 @@ def _saw_nothing(reply: Any) -> bool:
     return not isinstance(reply, str) or ("{" not in reply and bool(_NOTHING_SEEN.search(reply)))
 
 
-def _words(triplet: Any, key: str) -> list[str]:
-    """List the names under a key: a list, or a text with commas between them."""
-    value = triplet.get(key) if isinstance(triplet, dict) else None
+def _words(value: Any) -> list[str]:
+    """List names: of a list, or of a text with commas between them."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         return []
@@ -247,9 +223,6 @@ class Words(Format):
         arrays = _LIST_OF if listed else None
         rows = Rows(content.file, list(lines_of), "predictions", count, arrays)
         table, flat = RecordTable(images, rows), Flat(rows, options)
-        human, object_box = (
-            flat.boxes(table.boxes(key), key) for key in ("human_box", "object_box")
-        )
         score = table.scores("score", optional=True)
         verbs, objects, unread = _phrases(table, load_lexicon(), options.vocabulary)
         flat.notes += [*unread, *notes]
@@ -262,8 +235,7 @@ class Words(Format):
             numbers = [roles.get(text.replace(" ", "_"), number) for text, number in pairs]
             verb = np.array(numbers, dtype=np.int64)
         return flat.scenes(
-            human,
-            object_box,
+            {key: table.boxes(key) for key in ("human_box", "object_box")},
             vocabulary=words.vocabulary,
             category=words.object,
             verb=verb,
@@ -287,11 +259,8 @@ def _from_lists(content: Content) -> dict[str, list[dict[str, Any]]]:
     images = {}
     for name, image in content.value.items():
         where = f"{content.file}: image {shown(name)}"
-        lists = {key: image.get(key) if isinstance(image, dict) else None for key in _LISTS}
-        for key, column in lists.items():
-            if not isinstance(column, list):
-                raise InputError(f"{where}: {key}: is {shown(column)}; give a list")
-        check_lengths(where, lists, "triplet")  # type: ignore[arg-type]
+        lists = lists_of(where, image, _LISTS)
+        check_lengths(where, lists, "triplet")
         images[name] = [
             dict(zip(_LIST_OF, (*numbers, *_verb_and_object(text)), strict=True))
             for *numbers, text in zip(*lists.values(), strict=True)
@@ -313,23 +282,20 @@ def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
     """Group the lines by image, in order of first use, and rename keys to those of this format."""
     images: dict[str, list[dict[str, Any]]] = {}
     for number, line in enumerate([value] if isinstance(value, dict) else value, 1):
+        where = f"{file}: line {number}"
         if not isinstance(line, dict):
-            raise InputError(f"{file}: line {number}: is {shown(line)}; give a JSON object")
+            raise InputError(f"{where}: is {shown(line)}; give a JSON object")
         row = dict(line)
         for key, aliases in _ALIASES.items():
             alias = next((alias for alias in aliases if alias in line), None)
             if alias is None:
-                keys = list(map(str, line))
-                raise InputError(
-                    f"{file}: line {number}: the key {key!r} is missing"
-                    f"{close_matches(key, keys)}; has: {some_of(keys, 8)}"
-                )
+                raise InputError(f"{where}: {missing(line, key, 8)}")
             row[key] = line[alias]
         name = row["image"]
         if not (isinstance(name, str) and name):
             raise InputError(
-                f"{file}: line {number}: image: {shown(name)} is not the name of an image; give "
-                "the file name as a string"
+                f"{where}: image: {shown(name)} is not the name of an image; give the file name as "
+                "a string"
             )
         images.setdefault(name, []).append(row)
     return images
@@ -342,19 +308,24 @@ def _phrases(
     from diaghoi.language.words import known_names, read_phrase
 
     names, rows = known_names(vocabulary), table.rows
-    verbs, objects, unread = [], [], []
+    phrases, unread = [], []
     for number, line in enumerate(table):
-        if "verb" in line or "object" in line or "text" not in line:
-            verbs.append(_text(rows, number, line, "verb"))
-            objects.append(_text(rows, number, line, "object"))
-            continue
-        text = _text(rows, number, line, "text")
-        phrase = read_phrase(text, lexicon, names)
-        if phrase is None:
-            unread.append(text)
-            phrase = text, text
-        verbs.append(phrase[0])
-        objects.append(phrase[1])
+        told = {"verb", "object"} & line.keys() or "text" not in line
+        keys = ("verb", "object") if told else ("text",)
+        for key in keys:
+            if key not in line:
+                raise rows.error(number, "", missing(line, key))
+            if not (isinstance(line[key], str) and line[key].strip()):
+                problem = f"{shown(line[key])} is not a word; give a string"
+                raise rows.error(number, key, problem)
+        phrase = line[keys[0]], line[keys[-1]]
+        if not told:
+            read = read_phrase(line["text"], lexicon, names)
+            if read is None:
+                unread.append(line["text"])
+            phrase = read or phrase
+        phrases.append(phrase)
+    verbs, objects = ([phrase[side] for phrase in phrases] for side in (0, 1))
     if not unread:
         return verbs, objects, ()
     note = (
@@ -362,12 +333,3 @@ def _phrases(
         f"match nothing: {some_of(list(map(shown, unread)))}"
     )
     return verbs, objects, (note,)
-
-
-def _text(rows: Rows, number: int, line: Mapping[str, Any], key: str) -> str:
-    value = line.get(key)
-    if not (isinstance(value, str) and value.strip()):
-        if key not in line:
-            raise rows.error(number, "", f"the key {key!r} is missing{close_matches(key, line)}")
-        raise rows.error(number, key, f"{shown(value)} is not a word; give a string")
-    return value

@@ -48,95 +48,40 @@ def triplets(path: Path, **reading: Any) -> list[tuple[Any, ...]]:
 
 
 RIGHT = [(FIRST, HUMAN, THING, CLASS, 0.5), (FIRST, HUMAN, OTHER, HOLD, 0.25)]
-ROWS = [
-    {"hoi_id": CLASS, "score": 0.5, "sub_bbox": HUMAN, "obj_bbox": THING},
-    {"hoi_id": HOLD, "score": 0.25, "sub_bbox": HUMAN, "obj_bbox": OTHER},
-]
+HUMANS, THINGS, SCORES, CLASSES = [HUMAN, HUMAN], [THING, OTHER], [0.5, 0.25], [CLASS, HOLD]
+VERBS, VERB_NUMBERS = ["ride", "hold"], [RIDE, WORDS.verbs.index("hold")]
 
 
-@pytest.mark.parametrize(
-    "value",
-    [
-        pytest.param({FIRST: ROWS, SECOND: []}, id="rows"),
-        pytest.param({SECOND: [], FIRST: ROWS}, id="first image without rows"),
-        pytest.param(
-            {
-                FIRST: [
-                    {"HOI": r["hoi_id"], "scores": r["score"], "h_bbox": r["sub_bbox"],
-                     "o_bbox": r["obj_bbox"]}
-                    for r in ROWS
-                ]
-            },
-            id="other keys",
-        ),
-        pytest.param(
-            {
-                FIRST: {
-                    "human_boxes": [HUMAN, HUMAN],
-                    "object_boxes": [THING, OTHER],
-                    "hois": [CLASS, HOLD],
-                    "scores": [0.5, 0.25],
-                }
-            },
-            id="columns",
-        ),
-        pytest.param(
-            [
-                {
-                    "filename": FIRST,
-                    "boxes_h": [HUMAN, HUMAN],
-                    "boxes_o": [THING, OTHER],
-                    "hoi_class": [CLASS, HOLD],
-                    "score": [0.5, 0.25],
-                }
-            ],
-            id="a list of columns",
-        ),
-        pytest.param(
-            {
-                FIRST: [
-                    {"verb": "ride", "object_class": "bicycle", "score": 0.5,
-                     "human_box": HUMAN, "object_box": THING},
-                    {"verb": "hold", "object_class": "bicycle", "score": 0.25,
-                     "human_box": HUMAN, "object_box": OTHER},
-                ]
-            },
-            id="names",
-        ),
-        pytest.param(
-            {
-                FIRST: [
-                    {"verb_id": RIDE, "obj_label": BICYCLE, "score": 0.5,
-                     "human_box": HUMAN, "object_box": THING},
-                    {"verb_id": WORDS.verbs.index("hold"), "obj_label": BICYCLE, "score": 0.25,
-                     "human_box": HUMAN, "object_box": OTHER},
-                ]
-            },
-            id="numbers",
-        ),
-        pytest.param(
-            {
-                f"pictures/{FIRST}": {
-                    "predictions": [
-                        {"bbox": HUMAN, "category_id": 0},
-                        {"bbox": THING, "category_id": BICYCLE},
-                        {"bbox": OTHER, "category_id": BICYCLE},
-                    ],
-                    "hoi_prediction": [
-                        {"subject_id": 0, "object_id": 1, "category_id": RIDE, "score": 0.5},
-                        {
-                            "subject_id": 0,
-                            "object_id": 2,
-                            "category_id": WORDS.verbs.index("hold"),
-                            "score": 0.25,
-                        },
-                    ],
-                }
-            },
-            id="a known layout by the path of the picture",
-        ),
+def rows(**columns: list[Any]) -> list[dict[str, Any]]:
+    return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
+
+ROWS = rows(hoi_id=CLASSES, score=SCORES, sub_bbox=HUMANS, obj_bbox=THINGS)
+SIDES = {"human_box": HUMANS, "object_box": THINGS}
+LISTED = {
+    "predictions": rows(bbox=[HUMAN, THING, OTHER], category_id=[0, BICYCLE, BICYCLE]),
+    "hoi_prediction": rows(
+        subject_id=[0, 0], object_id=[1, 2], category_id=VERB_NUMBERS, score=SCORES
+    ),
+}
+VALUES: dict[str, Any] = {
+    "rows": {FIRST: ROWS, SECOND: []},
+    "first image without rows": {SECOND: [], FIRST: ROWS},
+    "other keys": {FIRST: rows(HOI=CLASSES, scores=SCORES, h_bbox=HUMANS, o_bbox=THINGS)},
+    "columns": {
+        FIRST: {"human_boxes": HUMANS, "object_boxes": THINGS, "hois": CLASSES, "scores": SCORES}
+    },
+    "a list of columns": [
+        {"filename": FIRST, "boxes_h": HUMANS, "boxes_o": THINGS}
+        | {"hoi_class": CLASSES, "score": SCORES}
     ],
-)  # fmt: skip
+    "names": {FIRST: rows(verb=VERBS, object_class=["bicycle"] * 2, score=SCORES, **SIDES)},
+    "numbers": {FIRST: rows(verb_id=VERB_NUMBERS, obj_label=[BICYCLE] * 2, score=SCORES, **SIDES)},
+    "a known layout by the path of the picture": {f"pictures/{FIRST}": LISTED},
+}
+
+
+@pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("kind", ["json", "pkl"])
 def test_triplets_by_image_are_read_whatever_their_keys_are(
     tmp_path: Path, value: Any, kind: str
@@ -152,8 +97,7 @@ def test_a_list_by_image_is_joined_by_position(tmp_path: Path) -> None:
 
 
 def test_triplets_without_scores_are_annotations(tmp_path: Path) -> None:
-    rows = [{key: row[key] for key in row if key != "score"} for row in ROWS]
-    path = written(tmp_path, {FIRST: rows})
+    path = written(tmp_path, {FIRST: rows(hoi_id=CLASSES, sub_bbox=HUMANS, obj_bbox=THINGS)})
     assert recognise(path).kind == "annotations"
     assert diaghoi.read_annotations(path, dataset="hico-det").triplet_score is None
 
@@ -165,7 +109,7 @@ def test_triplets_without_scores_are_annotations(tmp_path: Path) -> None:
         ({FIRST: [ROWS[0] | {"hoi_id": 600}]}, "unknown HOI class 600"),
         ({FIRST: [ROWS[0] | {"score": float("nan")}]}, "the score is nan"),
         ({FIRST: [ROWS[0] | {"obj_bbox": [1, 2, 3]}]}, "is not four numbers"),
-        ({FIRST: ROWS, SECOND: 5}, "is 5; give a list of dicts"),
+        ({FIRST: ROWS, SECOND: 5}, "is 5; give a dict"),
         (
             {FIRST: {"h_box": [HUMAN], "o_box": [THING], "hoi": [1, 2], "score": [1]}},
             "lengths do not fit: h_box 1, o_box 1, hoi 2, score 1; give one value per triplet",
@@ -181,11 +125,11 @@ def sorted_by_class() -> dict[str, Any]:
     bounds = np.zeros((600, 2))
     bounds[min(CLASS, HOLD)] = 0, 1
     bounds[max(CLASS, HOLD)] = 1, 2
-    rows = {CLASS: [*HUMAN, *THING, 0.5], HOLD: [*HUMAN, *OTHER, 0.25]}
+    numbers = {CLASS: [*HUMAN, *THING, 0.5], HOLD: [*HUMAN, *OTHER, 0.25]}
     return {
         FIRST: {
             "start_end_ids": bounds,
-            "human_obj_boxes_scores": np.array([rows[hoi] for hoi in sorted(rows)]),
+            "human_obj_boxes_scores": np.array([numbers[hoi] for hoi in sorted(numbers)]),
         },
         SECOND: {"start_end_ids": np.zeros((600, 2)), "human_obj_boxes_scores": np.zeros((0, 9))},
     }
@@ -201,10 +145,10 @@ def test_rows_sorted_by_class(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("bounds", "message"),
     [
-        (np.full((600, 2), 7), r"bounds of rows from 0 to 2 are needed"),
-        (np.tile([1, 0], (600, 1)), "bounds of rows"),
-        (np.zeros((599, 2)), "has 599 rows; give one for each of 600 HOI classes"),
-        (None, r"start_end_ids: is None; give rows of 2 numbers"),
+        (np.full((600, 2), 7), "give 600 pairs of bounds of rows, from 0 to 2"),
+        (np.tile([1, 0], (600, 1)), "give 600 pairs of bounds"),
+        (np.zeros((599, 2)), "give 600 pairs of bounds"),
+        (None, r"start_end_ids: is None; give a list"),
     ],
 )
 def test_bounds_of_classes_that_do_not_fit(tmp_path: Path, bounds: Any, message: str) -> None:
@@ -250,10 +194,10 @@ def test_all_pairs_of_an_object_count_where_none_are_chosen(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"keys": []}, r"keys: is \[\]; give a list with one entry for each of 80 objects"),
+        ({"keys": []}, r"lengths do not fit: keys 0, .* hico-det 80; give one value per object"),
         ({"hdet": [np.zeros(3)] * 80}, "object 'person': lengths do not fit: .*hdet 3"),
         ({"keys": [["x"], *[[]] * 79]}, "lengths do not fit"),
-        ({"sel": [[9]] * 600}, "sel: is .*9.*; give numbers of pairs"),
+        ({"sel": [[9]] * 600}, r"HOI class '0': sel\[0\]: there is no pair 9; there are: none"),
     ],
 )
 def test_pairs_by_object_that_do_not_fit(
@@ -292,8 +236,8 @@ def test_an_array_in_place_of_a_list_of_boxes_is_named(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("image", "message"),
     [
-        (None, "is None; give a list of dicts"),
-        ({"filename": SECOND, "h_box": 0.5}, "'h_box': is 0.5; give a list"),
+        (None, "is None; give a dict"),
+        ({"filename": SECOND, "h_box": 0.5}, "h_box: is 0.5; give a list"),
         ({"filename": FIRST, "h_box": [], "o_box": []}, "used for two images"),
         ({"filename": ["a"], "h_box": [], "o_box": []}, "is not the name of an image"),
     ],
@@ -306,9 +250,8 @@ def test_an_image_of_another_kind_is_named(tmp_path: Path, image: Any, message: 
 
 
 def test_lists_that_are_named_again_and_again_are_not_copied(tmp_path: Path) -> None:
-    rows = ROWS * 2000
     columns = {"h_box": [HUMAN] * 2000, "o_box": [THING] * 2000, "hoi": [1] * 2000}
-    for image in (rows, columns | {"score": [0.5] * 2000}):
+    for image in (ROWS * 2000, columns | {"score": [0.5] * 2000}):
         path = written(tmp_path, {f"{n}.jpg": image for n in range(2000)}, "pkl")
         with pytest.raises(InputError, match="it repeats the same lists"):
             diaghoi.read_predictions(path, dataset="hico-det")

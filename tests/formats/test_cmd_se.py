@@ -41,23 +41,26 @@ def test_images_are_numbers_also_as_text(tmp_path: Path) -> None:
         (
             "keys",
             {153: [7, 3]},
-            "HOI class 4: is in only one of 'scores' and 'keys'; give each class in all",
+            "HOI class '4': the key 'keys' is missing; has: scores, boxes",
         ),
-        ("scores", {153: 0.5, 4: []}, "HOI class 153: scores: is 0.5; give a list"),
+        ("scores", {153: 0.5, 4: []}, "HOI class '153': scores: is 0.5; give a list"),
         (
             "scores",
             {153: [0.5], 4: []},
-            "HOI class 153: lengths do not fit: scores 1, boxes 2, keys 2",
+            "HOI class '153': lengths do not fit: scores 1, boxes 2, keys 2",
         ),
-        ("scores", {153: [0.5, "x"], 4: []}, "HOI class 153: scores: [0.5, 'x']; give numbers"),
+        ("scores", {153: [0.5, "x"], 4: []}, "HOI class '153': scores[1]: 'x' is not a number"),
         (
             "boxes",
             {153: [[1, 2, 3, 4]] * 2, 4: []},
-            "HOI class 153: boxes: [[1, 2, 3, 4], [1, 2, 3, 4]]; give 8 numbers per row, for both "
-            "boxes",
+            "HOI class '153': boxes[0]: [1, 2, 3, 4] is not eight numbers: both boxes",
         ),
-        ("keys", {153: [7, -3], 4: []}, "HOI class 153: keys: -3 is not a whole number from 0"),
-        ("keys", {153: [7, "a"], 4: []}, "HOI class 153: keys: 'a' is not a whole number from 0"),
+        (
+            "keys",
+            {153: [7, -3], 4: []},
+            "HOI class '153': keys[1]: -3.0 is not a whole number from 0",
+        ),
+        ("keys", {153: [7, "a"], 4: []}, "HOI class '153': keys[1]: 'a' is not a number"),
     ],
 )
 def test_bad_predictions(part: str, value: Any, problem: str, tmp_path: Path) -> None:
@@ -67,8 +70,8 @@ def test_bad_predictions(part: str, value: Any, problem: str, tmp_path: Path) ->
 
 def test_bad_annotations(tmp_path: Path) -> None:
     for images, problem in (
-        ({"a.jpg": [EIGHT]}, "HOI class 153: image: 'a.jpg' is not a whole number from 0"),
-        ({7: 5}, "HOI class 153: image 7: is 5; give a list"),
-        ({7: [EIGHT[:7]]}, "give 8 numbers per row, for both boxes"),
+        ({"a.jpg": [EIGHT]}, "image[0]: 'a.jpg' is not a number"),
+        ({7: 5}, "image '7': boxes: is 5; give a list"),
+        ({7: [EIGHT[:7]]}, "is not eight numbers: both boxes"),
     ):
         assert problem in refused(read_annotations, tmp_path / "gt.pkl", {153: images})

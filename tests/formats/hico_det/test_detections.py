@@ -68,35 +68,43 @@ def change(folder, number, cells, name="all_boxes"):
     savemat(folder / f"detections_{number:02d}.mat", {name: cells})
 
 
-def test_bad_files(folder):
+@pytest.mark.parametrize(
+    ("cell", "message"),
+    [
+        (np.zeros((2, 8)), r"04.mat: all_boxes\{2,3\}: is of shape \(2, 8\) and type"),
+        (
+            [[5, 0, 3, 4, 0, 0, 1, 1, 0.5]],
+            r"04.mat: image 2 \(counted from 0\): all_boxes\[0\]: the",
+        ),
+        ([[3, 0, 3, 4, 0, 0, 1, 1, np.nan]], r"all_boxes\[0\]: the score is nan"),
+    ],
+)
+def test_bad_cells(folder, cell, message):
     cells = empty(4)
-    cells[1, 2] = np.zeros((2, 8))
+    cells[1, 2] = np.array(cell)
     change(folder, 4, cells)
-    with pytest.raises(
-        InputError, match=r"04.mat: all_boxes\{2,3\}: is of shape \(2, 8\) and type"
-    ):
+    with pytest.raises(InputError, match=message):
         read_predictions(folder)
-    cells[1, 2] = np.array([[5, 0, 3, 4, 0, 0, 1, 1, 0.5]])
-    change(folder, 4, cells)
-    with pytest.raises(
-        InputError, match=r"04.mat: image 2 \(counted from 0\): all_boxes\[0\]: the"
-    ):
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (
+            {"all_boxes": empty(4)[:, :2]},
+            "04.mat: all_boxes: has 2 images, but detections_01.mat has 3",
+        ),
+        ({"all_boxes": np.zeros((2, 2))}, "'all_boxes' is not a cell array of classes x images"),
+        ({"boxes": empty(4)}, "the variable 'all_boxes' is missing"),
+    ],
+)
+def test_bad_files(folder, content, message):
+    savemat(folder / "detections_04.mat", content)
+    with pytest.raises(InputError, match=message):
         read_predictions(folder)
-    cells[1, 2] = np.array([[3, 0, 3, 4, 0, 0, 1, 1, np.nan]])
-    change(folder, 4, cells)
-    with pytest.raises(InputError, match=r"all_boxes\[0\]: the score is nan"):
-        read_predictions(folder)
-    change(folder, 4, empty(4)[:, :2])
-    with pytest.raises(
-        InputError, match=r"04.mat: all_boxes: has 2 images, but detections_01.mat h"
-    ):
-        read_predictions(folder)
-    change(folder, 4, np.zeros((2, 2)))
-    with pytest.raises(InputError, match="'all_boxes' is not a cell array of classes x images"):
-        read_predictions(folder)
-    change(folder, 4, empty(4), "boxes")
-    with pytest.raises(InputError, match="the variable 'all_boxes' is missing"):
-        read_predictions(folder)
+
+
+def test_a_damaged_file(folder):
     (folder / "detections_04.mat").write_bytes(b"MATLAB 5.0")
     with pytest.raises(InputError, match=r"04\.mat: a damaged or unreadable \.mat file"):
         read_predictions(folder)
@@ -109,7 +117,7 @@ def test_files_in_another_order(tmp_path):
         if number == 10:  # bicycle in HICO's list
             cells[3, 2] = np.array([[1, 2, 3, 4, 5, 6, 7, 8, 0.5]])
         change(tmp_path, number, cells)
-    misfit = r"detections_02\.mat: all_boxes: has 10 rows, but 'bicycle' has 14 HOI classes"
+    misfit = r"detections_02\.mat: all_boxes: has 10 HOI classes, but 'bicycle' has 14"
     with pytest.raises(InputError, match=f'{misfit}; the files fit hico80: give `objects="hico80"'):
         read_predictions(tmp_path, objects="coco80")
     for given in ({}, {"objects": "hico80"}):
