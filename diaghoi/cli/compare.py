@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.analyses import EXPLAIN, Analyses, SignificanceOptions, with_tests
+from diaghoi.cli.analyses import ModelAnalyses, SignificanceOptions, with_tests
 from diaghoi.cli.locate import find_annotations, in_folder
 from diaghoi.cli.options import argument, option, options_class, with_options
 from diaghoi.cli.page import SHOWN, ComparisonPage, PageOptions
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_annotations, only_shared
-from diaghoi.cli.similarity import tables_of_study
+from diaghoi.cli.similarity import SimilarityOptions
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.explained import ExplainedDifference, explained
@@ -109,15 +109,10 @@ class CompareOptions(TableOptions):
     reading: ReadingOptions
     only_predicted_images: options.OnlyPredicted = False
     evaluation: ProtocolOptions
-    also: list[str] | None = options.also(EXPLAIN)
+    analyses: ModelAnalyses
     tests: SignificanceOptions
     page: PageOptions
     column: options.Column = "double"
-
-    @property
-    def analyses(self) -> Analyses:
-        """What is asked for beyond the usual tables."""
-        return Analyses(self.also, EXPLAIN)
 
     @property
     def follows_triplets(self) -> str:
@@ -333,7 +328,7 @@ def _check_semantic(choices: CompareOptions) -> None:
     if choices.page.open:
         raise InputError("--open: shows mAP and errors, and these models are compared by meaning")
     groups = choices.evaluation.zero_shot or choices.evaluation.groups
-    if choices.analyses or choices.tests.significance or groups:
+    if choices.analyses.values or choices.tests.significance or groups:
         raise InputError(
             "--also, --significance, --zero-shot, --groups: are for mAP, and semantic results have "
             "soft mAP; leave this out"
@@ -354,8 +349,8 @@ def _compared(
     results: list[dict[str, Any]] = []
     located: list[str] = []
     analyses, tests = choices.analyses, choices.tests
-    tables = tables_of_study(study)
-    similarity = None if tables is None else tables.read(bar)
+    tables: Any = study.tables  # by their options; similarity is measured as in the paper
+    similarity = SimilarityOptions(**tables).read(bar) if tables else None
     for model in study.models:
         result = read(model.file)
         if result is None:

@@ -39,7 +39,9 @@ SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 class PageOptions:
     """How a page is shown."""
 
-    images: options.PageImages = None
+    images: Path | None = option(
+        None, panel=options.FILES, help="Folder with the pictures, to draw cases on."
+    )
     open: bool = option(
         False, panel=options.FILES, help="Explore the models in a browser, until Ctrl-C."
     )

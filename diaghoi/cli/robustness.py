@@ -101,13 +101,7 @@ class RobustnessOptions(TableOptions):
 
     def check_settings(self) -> None:
         """Refuse what can be seen to go wrong before anything is read."""
-        from diaghoi.statistics.bootstrap import check_settings
-
         self.engines.check()
-        self.sure.check()
-        if self.significance:
-            # Images are counted when they are read.
-            check_settings(2, self.resamples, self.sure.confidence)
         figures = set(DRAWN) & set(self.output_files(KINDS, STEM).values())
         for name in ("column", "corruption"):
             if getattr(self, name) not in ("double", None) and not figures:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass
+from dataclasses import MISSING, asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,7 +19,6 @@ from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.description import vocabulary as vocabulary_named
 
 if TYPE_CHECKING:
-    from diaghoi.comparison.study import Study
     from diaghoi.semantic.measure import Measure
     from diaghoi.semantic.tables.rater import RatingResult, RatingTask
 
@@ -34,9 +33,11 @@ def table(what: str, default: Any = MISSING) -> Any:
 
 
 @options_class
-class CombinationOptions:
-    """How the tables are read, and their similarities combined."""
+class SimilarityOptions:
+    """The tables of similarity, how they are read, and how their similarities are combined."""
 
+    verb_similarity: Path | None = table("verb", None)
+    object_similarity: Path | None = table("object", None)
     weight: float = option(
         0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
     )
@@ -51,6 +52,25 @@ class CombinationOptions:
         None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
     )
 
+    def __post_init__(self) -> None:
+        self.measure()
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files that are given; both tables, or none at all.
+
+        Raises
+        ------
+        InputError
+            For one table without the other, and options that need them.
+        """
+        files = {name: path for name, path in vars(self).items() if isinstance(path, Path)}
+        tables = [name for name in ("verb_similarity", "object_similarity") if name in files]
+        if len(tables) < 2 and (files or self.scale is not None):
+            name = [*tables, *files, "scale"][0].replace("_", "-")
+            raise InputError(f"--{name}: give both --verb-similarity and --object-similarity")
+        return files
+
     def measure(self, **more: Any) -> Measure:
         """Make the measure of similarity, with more of its settings.
 
@@ -64,94 +84,25 @@ class CombinationOptions:
         combine: Any = self.combine
         return Measure(weight=self.weight, combine=combine, **more)
 
-
-@dataclass(frozen=True, kw_only=True)
-class SimilarityOptions:
-    """The tables of similarity, and how similarity is measured with them.
-
-    Parameters
-    ----------
-    verbs, objects : pathlib.Path
-        The tables.
-    reading : CombinationOptions
-        How they are read.
-    measure : Measure
-        How similarity is measured.
-    """
-
-    verbs: Path
-    objects: Path
-    reading: CombinationOptions
-    measure: Measure
-
-    @property
-    def inputs(self) -> list[Path | None]:
-        """The files that are given."""
-        return [self.verbs, self.objects, self.reading.verb_synsets, self.reading.object_synsets]
-
-    def read(self, bar: Progress) -> dict[str, Any]:
+    def read(self, bar: Progress, **more: Any) -> dict[str, Any]:
         """Read the tables: keyword arguments of :func:`diaghoi.semantic.evaluate`.
 
         Raises
         ------
         InputError
-            If they cannot be read.
+            If they cannot be read, and of :meth:`measure`.
         """
         from diaghoi.semantic.tables.senses import read_senses
         from diaghoi.semantic.tables.similarity import read_similarity
 
+        words: dict[str, Any] = {"measure": self.measure(**more)}
         bar.start("reading tables of similarity")
-        words: dict[str, Any] = {"measure": self.measure}
-        for what, table, senses in (
-            ("verb", self.verbs, self.reading.verb_synsets),
-            ("object", self.objects, self.reading.object_synsets),
-        ):
-            words[f"{what}s"] = read_similarity(table, scale=self.reading.scale)
-            words[f"{what}_senses"] = None if senses is None else read_senses(senses)
+        files = self.files
+        for what in ("verb", "object"):
+            words[f"{what}s"] = read_similarity(files[f"{what}_similarity"], scale=self.scale)
+            if senses := files.get(f"{what}_synsets"):
+                words[f"{what}_senses"] = read_senses(senses)
         return words
-
-
-def tables_if_given(
-    verbs: Path | None, objects: Path | None, reading: CombinationOptions, kind: object
-) -> SimilarityOptions | None:
-    """Collect the tables of a command that can do without; None if they are not given.
-
-    Parameters
-    ----------
-    verbs, objects : pathlib.Path or None
-        The tables.
-    reading : CombinationOptions
-        How they are read and combined.
-    kind : object
-        The value of ``--kind``, which needs tables, or None.
-
-    Raises
-    ------
-    InputError
-        For one table without the other, and options that need them.
-    """
-    measure = reading.measure()
-    if verbs is not None and objects is not None:
-        return SimilarityOptions(verbs=verbs, objects=objects, reading=reading, measure=measure)
-    both = "give both --verb-similarity and --object-similarity"
-    if verbs is not None or objects is not None:
-        raise InputError(f"similarity of verbs and of objects are used together: {both}")
-    given = {"kind": kind, **vars(reading)}
-    for name in ("kind", "scale", "verb_synsets", "object_synsets"):
-        if given[name] is not None:
-            raise InputError(f"--{name.replace('_', '-')}: needs similarity; {both}")
-    return None
-
-
-def tables_of_study(study: Study) -> SimilarityOptions | None:
-    """Collect the tables that a study names; None where it names none.
-
-    Similarity is measured as in the paper.
-    """
-    words = ("verb", "object")
-    synsets: Any = {f"{word}_synsets": study.tables.get(f"{word}_synsets") for word in words}
-    verbs, objects = (study.tables.get(f"{word}_similarity") for word in words)
-    return tables_if_given(verbs, objects, CombinationOptions(**synsets), None)
 
 
 similarity = typer.Typer(
@@ -328,7 +279,9 @@ class SubsetOptions(DescribingOptions):
     table: Path = argument(help=RATINGS)
     human: Path = option(help="Ratings by people: CSV of pairs, one column per person.")
     objects: Path | None = option(None, help="Table of objects, if people compared interactions.")
-    combination: CombinationOptions = without(CombinationOptions, "verb_synsets", "object_synsets")
+    combination: SimilarityOptions = without(
+        SimilarityOptions, "verb_similarity", "object_similarity", "verb_synsets", "object_synsets"
+    )
     human_scale: float | None = option(
         None, help="Highest possible rating by people [1 or 4, inferred from the ratings]."
     )

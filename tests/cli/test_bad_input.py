@@ -197,7 +197,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
             "--protocol rare=tests: give one of train, test",
         ),
         (("preds.pkl", "--protocol", "iou=half"), "--protocol iou=half: give a number"),
-        (("preds.pkl", "--read", "origin=2"), "--read origin=2: not known; give 0, 1"),
+        (("preds.pkl", "--read", "origin=2"), "--read origin=2: not known; give one of 0, 1"),
         (("preds.pkl", "--out", "f.pfd"), "--out f.pfd: unknown suffix .pfd; give one of ."),
         (
             ("preds.pkl", "--json", "no/r.json"),

@@ -375,9 +375,9 @@ BOTH = ("--verb-similarity", "verbs.csv", "--object-similarity", "objects.csv")
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--out", "o", "--kind", "near"), "--kind: needs similarity; give both --verb-simil"),
-        (("--out", "o", "--scale", 4), "--scale: needs similarity; give both --verb-similarity"),
-        (("--out", "o", *BOTH[:2]), "similarity of verbs and of objects are used together: give"),
+        (("--out", "o", "--kind", "near"), "--kind: give both --verb-similarity and --obj"),
+        (("--out", "o", "--scale", 4), "--scale: give both --verb-similarity and --object-simil"),
+        (("--out", "o", *BOTH[:2]), "--verb-similarity: give both --verb-similarity and --obj"),
         (("--out", "o", *BOTH), "verbs.csv: No such file"),
         (("--out", "o", *BOTH, "--kind", "nar"), "--kind 'nar': not known (did you mean 'near'?)"),
         (("--out", "o", *BOTH, "--weight", 2), "weight 2: must lie between 0 and 1"),

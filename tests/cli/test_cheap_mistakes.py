@@ -42,13 +42,13 @@ REPORT = {
     ),
     "column": (
         (*GIVEN, "--out", "classes.csv", "--sort", "recall"),
-        "--sort: unknown column 'recall'",
+        "--sort 'recall': not known",
     ),
     "file": ((*GIVEN, "--out", "c.gif"), "--out c.gif: unknown suffix .gif; give one of ."),
     "analysis": ((*GIVEN, "--also", "cause"), "--also cause: not known (did you mean 'causes'?)"),
     "value": (
         (*GIVEN, "--also", "pair-nms=2"),
-        "--also pair-nms: the IoU must lie between 0 and 1",
+        "--also pair-nms=2: must lie between 0 and 1",
     ),
     "folder of the output": ((*GIVEN, "--json", "no/r.json"), "the folder no does not exist"),
     "output folder": ((*GIVEN, "--out", "gt.pkl/x"), "gt.pkl/x: cannot be the output folder"),

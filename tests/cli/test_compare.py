@@ -181,7 +181,7 @@ def test_detectors_whose_threshold_is_not_of_the_same_scores(
 def test_a_variant_of_no_detector(run, put) -> None:
     done = run("compare", put("a.json"), "--also", "pair-nms=2")
     assert done.code == 2
-    assert "--also pair-nms: the IoU must lie between 0 and 1, not 2" in done.err
+    assert "--also pair-nms=2: must lie between 0 and 1" in done.err
 
 
 def test_saved_diagnoses_are_compared_as_their_predictions(run, detectors, alone) -> None:

@@ -194,13 +194,13 @@ BAD = {
     "confidence without resamples": (("--confidence", "0"), "--confidence 0: must lie between"),
     "overlap": (
         ("--also", "pair-nms=2"),
-        "--also pair-nms: the IoU must lie between 0 and 1",
+        "--also pair-nms=2: must lie between 0 and 1",
     ),
     "threshold": (
         ("--also", "detection-threshold=nan"),
-        "--also detection-threshold: nan is not a score",
+        "--also detection-threshold=nan: give a number",
     ),
-    "score": (("--also", "score-threshold=inf"), "--also score-threshold: inf is not a score"),
+    "score": (("--also", "score-threshold=inf"), "--also score-threshold=inf: give a number"),
 }
 
 

@@ -255,7 +255,7 @@ REFUSED = {
     "sorting nothing": (("--sort", "ap"), "--sort: is for classes.csv and images.csv; add --out"),
     "sorting by nothing": (
         ("--sort", "ap_", *outs("classes.csv")),
-        "--sort: unknown column 'ap_' (did you mean 'ap'",
+        "--sort 'ap_': not known (did you mean 'ap'",
     ),
     "pictures without a page": (("--images", "."), "--images: draws the cases of a page on pict"),
     "no folder of pictures": (

@@ -381,7 +381,7 @@ def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monk
         (("--json", "A/clean.npz"), "A/clean.npz: would overwrite an input file"),
         (("--cache", "study.toml/x"), "cannot be the output folder"),
         (("--bootstrap", "99"), "give at least 100 resamples"),
-        (("--significance", "--resamples", "1"), "1 resamples: give at least two"),
+        (("--significance", "--resamples", "1"), "--resamples 1: give at least two"),
         (("--bootstrap", "100", "--confidence", "1"), "--confidence 1: must lie between 0 and 1"),
     ],
 )
