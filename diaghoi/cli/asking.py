@@ -12,7 +12,7 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.options import option, options_class, without
 from diaghoi.cli.progress import progress
-from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.exceptions import some_of
 from diaghoi.formats.pictures import UNITS, Pictures
 
 if TYPE_CHECKING:
@@ -109,7 +109,9 @@ class PictureOptions:
         help="File of JSON lines for the answers; an interrupted run resumes from it."
     )
     coordinates: str = option(
-        "pixels", help="How the model writes boxes: pixels, or thousandths of the sides."
+        "pixels",
+        among=UNITS,
+        help="How the model writes boxes: pixels, or thousandths of the sides.",
     )
     limit: int | None = option(
         None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask about the first N only."
@@ -124,11 +126,6 @@ class PictureOptions:
 
         endpoint = read_endpoint(self.model, "--model")
         self.asking.prices(1)
-        if self.coordinates not in UNITS:
-            raise InputError(
-                f"--coordinates {self.coordinates!r}{close_matches(self.coordinates, UNITS)}: give "
-                f"one of {', '.join(UNITS)}"
-            )
         outputs.check_files([self.out, *files, self.results.json], inputs)
         return {
             "find": Pictures(self.images).find,
@@ -170,12 +167,8 @@ class PictureOptions:
         for price_in, price_out in self.asking.prices(1):
             price = (cost.tokens_in * price_in + cost.tokens_out * price_out) / 1e6
         before = f" ({len(asker.before):,} are answered)" if asker.before else ""
-        spent = "" if price is None else f", {price:,.2f} by the price given"
-        line = (
-            f"{model}: {number:,} {what}{before}, about {cost.tokens_in:,} tokens in and "
-            f"{cost.tokens_out:,} out (models count pictures in their own ways, and some think "
-            f"aloud){spent}"
-        )
+        about = "models count pictures in their own ways, and some think aloud"
+        line = estimate_line(f"{model}: {number:,} {what}{before}", cost, about, price)
         if number and not self.asking.goes_on([line], quiet):
             return None
         with progress(quiet) as bar:
@@ -211,6 +204,14 @@ class PictureOptions:
                 named = some_of([f"{image} ({why:.160})" for image, why in images])
                 notes.append(f"{len(images)} {what}: {named}")
         self.results.deliver(outputs.as_json(result), lambda: typer.echo(told), notes)
+
+
+def estimate_line(what: str, cost: Any, about: str, price: float | None) -> str:
+    """Say what asking a model takes; ``cost`` has the tokens."""
+    spent = "" if price is None else f", {price:,.2f} by the price given"
+    return (
+        f"{what}, about {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out ({about}){spent}"
+    )
 
 
 def _leaving(requests: int) -> None:

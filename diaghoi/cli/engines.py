@@ -10,12 +10,10 @@ from diaghoi.cli import options
 from diaghoi.cli.options import option, options_class
 from diaghoi.cli.progress import Progress
 from diaghoi.data.memory import cores
-from diaghoi.exceptions import InputError, close_matches
+from diaghoi.exceptions import InputError
 
 if TYPE_CHECKING:
     from diaghoi.engines.engine import Engine
-
-ENGINES = ("local", "dask")
 
 
 @options_class
@@ -26,6 +24,7 @@ class EngineOptions:
         None,
         panel=options.SHARDS,
         rare=True,
+        among=("local", "dask"),
         help="local: processes on this machine [the default]; dask: a Dask cluster.",
     )
     scheduler: str | None = option(
@@ -42,19 +41,7 @@ class EngineOptions:
         """Whether the user says anything about the work."""
         return any(value is not None for value in vars(self).values())
 
-    def check(self) -> None:
-        """Refuse an unknown engine, and a scheduler of another.
-
-        Raises
-        ------
-        InputError
-            With the option.
-        """
-        if self.engine not in (None, *ENGINES):
-            raise InputError(
-                f"--engine '{self.engine}'{close_matches(str(self.engine), ENGINES)}: give one of "
-                f"{', '.join(ENGINES)}"
-            )
+    def __post_init__(self) -> None:
         if self.scheduler is not None and self.engine != "dask":
             raise InputError("--scheduler: is for a Dask cluster; add --engine dask")
 

@@ -6,29 +6,20 @@ import os
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import typer
 
 from diaghoi.cli import options
 from diaghoi.cli.options import option, options_class
 from diaghoi.cli.outputs import check_page
-from diaghoi.cli.progress import Progress
 from diaghoi.cli.stopping import wait_for_signal
-from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.explained import ExplainedDifference
-from diaghoi.comparison.joint import AnyComparison
-from diaghoi.comparison.study import Study
-from diaghoi.data.scenes import Scenes
-from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pictures import Pictures
 
 if TYPE_CHECKING:
-    from diaghoi.report.html import Page, PageModel
+    from diaghoi.report.html import Page
 
 SHOWN = 40
 """Predictions of an image that a server draws: twice as many as in a page that is a file."""
@@ -106,113 +97,3 @@ class PageOptions:
                 webbrowser.open(server.address)
             wait_for_signal()
             server.shutdown()
-
-
-@dataclass(kw_only=True)
-class ComparisonPage:
-    """Collects the models of a page while their predictions are in memory, one after the other.
-
-    Parameters
-    ----------
-    wanted : bool
-        Whether there is a page at all; else nothing is collected.
-    shown : int or None
-        Predictions of an image that can be drawn; None for the number of a page that is a file.
-    models : list of PageModel
-        What was collected.
-    files : list of pathlib.Path
-        What was read.
-    explained : list of Comparison
-        The comparison of each study, with what the differences are made of where that is known.
-    results : list of dict
-        Those of the models, for figures.
-    """
-
-    wanted: bool
-    shown: int | None = None
-    models: list[PageModel] = field(default_factory=list)
-    files: list[Path] = field(default_factory=list)
-    explained: list[Comparison] = field(default_factory=list)
-    results: list[dict[str, Any]] = field(default_factory=list)
-
-    def add(
-        self,
-        diagnosis: Diagnosis,
-        scenes: tuple[Scenes, Scenes],
-        result: Mapping[str, Any],
-        bar: Progress,
-    ) -> None:
-        """Collect a model."""
-        if not self.wanted:
-            return
-        from diaghoi.report.html import page_model
-        from diaghoi.report.html.models import SHOWN
-
-        bar.start(f"collecting the cases of {diagnosis.label}")
-        model = page_model(diagnosis, scenes, result=result, shown=self.shown or SHOWN)
-        # Without the boxes, as all models are in memory together.
-        self.models.append(replace(model, diagnosis=replace(diagnosis, scenes=())))
-
-    def add_saved(self, label: str, result: Mapping[str, Any]) -> None:
-        """Collect a saved result, without single predictions."""
-        from diaghoi.comparison.results import is_semantic
-
-        if self.wanted and not is_semantic(result):
-            from diaghoi.report.html import saved_model
-
-            self.models.append(saved_model({**result, "label": label}))
-
-    def explain(
-        self,
-        study: Study,
-        comparison: Comparison,
-        differences: Callable[[], Sequence[ExplainedDifference]],
-    ) -> None:
-        """Keep the comparison of a study, with what its differences are made of.
-
-        Parameters
-        ----------
-        study : Study
-            What was compared.
-        comparison : Comparison
-            Its models.
-        differences : callable
-            Explains them, where that has not been done.
-        """
-        if not self.wanted:
-            return
-        inputs = [path for model in study.models for path in (model.file, model.pairs)]
-        self.files += [path for path in (study.annotations, *inputs) if path is not None]
-        found = [each for each in self.models if each.diagnosis is not None]
-        if len(found) == len(study.models) > 1 and not comparison.explained:
-            try:
-                comparison = comparison.explain(differences())
-            except InputError as error:
-                # On other images: the page shows the means of each, and says why no more.
-                from diaghoi.report.html import saved_model
-
-                self.models = [saved_model(each.result) for each in self.models]
-                comparison = replace(comparison, notes=(str(error), *comparison.notes))
-        self.explained.append(comparison)
-
-    def page(self, comparison: AnyComparison) -> Page:
-        """Collect what a server shows: all images, and the report of a model that is alone."""
-        from diaghoi.report.html import Page
-
-        models = self.shown_models()
-        shown = None if len(models) == 1 else self._explained(comparison)
-        return Page.of(models, shown, files=self.files, every_image=True)
-
-    def _explained(self, comparison: AnyComparison) -> AnyComparison:
-        return self.explained[0] if len(self.explained) == 1 else comparison
-
-    def shown_models(self) -> list[PageModel]:
-        """Return the models, where one page can explore them together: those of one study."""
-        return self.models if len(self.explained) == 1 else []
-
-    def write(self, path: Path, comparison: AnyComparison, pictures: Pictures | None) -> list[str]:
-        """Write the page to a file; return notes on the pictures."""
-        from diaghoi.report.html import write_comparison_html
-
-        shown, models = self._explained(comparison), self.shown_models()
-        return write_comparison_html(path, shown, models, files=self.files, pictures=pictures)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi.cli import options
-from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
+from diaghoi.cli.locate import LocatedFile, find_annotations
 from diaghoi.cli.options import Key, keyed, option, options_class
 from diaghoi.cli.progress import Progress
 from diaghoi.data.arrays import StrArray
@@ -403,7 +403,7 @@ def check_annotations(
     """
     if path is not None:
         if vocabulary is not None:
-            in_folder(path, vocabulary)
+            find_annotations(vocabulary, path)
         return
     with suppress(InputError):
         check_choice(find_annotations, vocabulary)

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from diaghoi.cli import options, outputs
 from diaghoi.cli.analyses import Analyses
+from diaghoi.cli.compare import TableOptions
 from diaghoi.cli.engines import EngineOptions
 from diaghoi.cli.locate import find_annotations, image_labels
 from diaghoi.cli.options import argument, option, options_class, with_options
@@ -32,7 +33,7 @@ WILDCARDS = frozenset("*?[")
 
 
 @options_class
-class ReportOptions(outputs.OutputOptions):
+class ReportOptions(outputs.ScreenOptions):
     """Which predictions are diagnosed, how, and what is written."""
 
     predictions: str = argument(
@@ -53,7 +54,6 @@ class ReportOptions(outputs.OutputOptions):
         rare=True,
         help="Sort classes.csv and images.csv by a column, highest first; -COLUMN: lowest first.",
     )
-    detail: options.Detail = False
     engines: EngineOptions
 
     @property
@@ -81,7 +81,6 @@ class ReportOptions(outputs.OutputOptions):
 
     def shards(self) -> list[str]:
         """List the prediction files; refuse what needs the boxes of all images in one place."""
-        self.engines.check()
         refused = ["--pairs"] * bool(self.detector.pairs) + ["--open"] * self.page.open
         refused += [f"--out {path}" for path in self.out or () if path.suffix.lower() == ".html"]
         for words in (*refused, *self.analyses.of_boxes):
@@ -105,7 +104,7 @@ class ReportOptions(outputs.OutputOptions):
         self.page.check(".html" in self.written.values())
         if self.sort is None:
             return
-        kinds = (*self.written.values(), self.printed(self.kinds))
+        kinds = self.written.values()
         tables = [name for name in TABLES if any(kind.startswith(name) for kind in kinds)]
         if not tables:
             raise InputError("--sort: is for classes.csv and images.csv; add --out classes.csv")
@@ -151,7 +150,14 @@ def report(choices: ReportOptions) -> None:
 
             model = page_model(diagnosis, read.scenes, result=result, shown=SHOWN)
             page = Page.of([model], files=read.files, slices=sliced, every_image=True)
-    choices.show(texts, lambda: _show(choices, result), remarks, choices.written)
+
+    def show() -> None:
+        from diaghoi.report.text import print_report, print_screen
+
+        everything = partial(print_report, result, notes=False)
+        choices.present(result["notes"], partial(print_screen, result), everything)
+
+    choices.show(texts, show, remarks, choices.written)
     if page is not None:
         choices.page.serve(page, choices.quiet)
 
@@ -221,26 +227,11 @@ def _labels(choices: ReportOptions, read: Inputs) -> tuple[ImageLabels | None, l
     return labels, [*notes, *evaluation.notes(read.vocabulary)]
 
 
-def _show(choices: ReportOptions, result: dict[str, Any]) -> None:
-    """Print one screen of a report, or in detail all of it and its notes."""
-    from diaghoi.report.text import print_report, print_screen
-
-    if choices.detail:
-        print_report(result, notes=False)
-        outputs.print_notes(result["notes"])
-    else:
-        print_screen(result)
-        outputs.print_number(result["notes"])
-
-
 def _texts(
     choices: ReportOptions, result: dict[str, Any], diagnosis: Diagnosis
 ) -> dict[str, outputs.Text]:
     """Make the text files of a report: tables for papers are those of a comparison of one."""
     from diaghoi.report.columns import table_text
-    from diaghoi.report.latex import to_latex
-    from diaghoi.report.markdown import to_markdown
-    from diaghoi.report.spreadsheet import to_csv
     from diaghoi.report.text import print_report
 
     def rows(kind: str) -> str:
@@ -251,11 +242,9 @@ def _texts(
         return table_text(columns, suffix, sort=sort, descending=sort == choices.sort)
 
     return {
+        **TableOptions().texts(compare(result)),
         **outputs.as_json(result),
         ".txt": lambda: outputs.plain_text(lambda console: print_report(result, console)),
-        ".csv": lambda: to_csv(compare(result)),
-        ".md": lambda: to_markdown(compare(result)),
-        ".tex": lambda: to_latex(compare(result)),
         **{kind: partial(rows, kind) for kind in OF_ROWS},
     }
 

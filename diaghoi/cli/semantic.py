@@ -81,7 +81,7 @@ class TablesOptions(similar.SimilarityOptions):
 
 
 @options_class
-class SemanticOptions(outputs.OutputOptions):
+class SemanticOptions(outputs.ScreenOptions):
     """What is evaluated with similarity, how, and what is written of it."""
 
     predictions: options.Predictions
@@ -97,7 +97,6 @@ class SemanticOptions(outputs.OutputOptions):
     example_images: int = option(
         20, min=1, max=1000, panel=options.FILES, rare=True, help="Images in examples.txt."
     )
-    detail: options.Detail = False
 
     @property
     def analyses(self) -> dict[str, Any]:
@@ -230,18 +229,16 @@ def _writers(
 
 
 def _show(choices: SemanticOptions, result: dict[str, Any]) -> None:
-    """Print one screen, or in detail all and its notes."""
     from diaghoi.report.semantic import print_screen, print_semantic
 
     classes = choices.analyses.get("classes", 0)
-    if choices.detail:
-        print_semantic(result, classes=classes, notes=False)
-        outputs.print_notes(result["notes"])
-    else:
-        left_out = () if "diagnose" in choices.analyses else ("diagnosis",)
-        screen = {key: value for key, value in result.items() if key not in left_out}
-        print_screen(screen, classes=classes)
-        outputs.print_number(result["notes"])
+    left_out = () if "diagnose" in choices.analyses else ("diagnosis",)
+    screen = {key: value for key, value in result.items() if key not in left_out}
+    choices.present(
+        result["notes"],
+        partial(print_screen, screen, classes=classes),
+        partial(print_semantic, result, classes=classes, notes=False),
+    )
 
 
 @options_class

@@ -64,7 +64,7 @@ COMMANDS = {
     ),
     "compare: a saved result of another data set": (
         ("compare", BAD, "saved.json", *GIVEN, "--dataset", "v-coco"),
-        "saved.json: was saved under dataset hico-det, not v-coco",
+        "saved.json: was saved under --dataset hico-det, not v-coco",
     ),
     "compare: annotations": (("compare", BAD, "--annotations", "no.json"), "no.json: No such file"),
     "compare: protocol": (("compare", BAD, *GIVEN, "--protocol", "x"), "unknown protocol 'x'"),

@@ -512,22 +512,22 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         (("a.json", "--backbone", "x,y"), "--backbone x,y: has 2 values for 1 model"),
         (
             ("a.json", "--pairs", "b.json"),
-            "b.json: a.json is a saved result, which includes",
+            "a.json: is a saved result, which includes its pairs, but b.json is given",
         ),
         (("a.json", "--out", "t.latx"), "--out t.latx: unknown suffix .latx; give one of .json"),
         (("a.json", "--protocol", "hico"), "unknown protocol 'hico'"),
         (
             ("a.json", "--protocol", "diag-hoi"),
-            "a.json: was saved under protocol hico-det-520, not diag-hoi; give the predictions",
+            "a.json: was saved under --protocol hico-det-520, not diag-hoi; give the predictions",
         ),
         (("a.json", "--protocol", "ap=COCO"), "--protocol ap=COCO: give one of 11-point, area"),
         (
             ("a.json", "--protocol", "hico-det-520,ap=area"),
-            "a.json: was saved under protocol hico-det-520|11pt|iou.5|",
+            "a.json: was saved under --protocol hico-det-520|11pt|iou.5|",
         ),
         (
             ("a.json", "--dataset", "v-coco"),
-            "a.json: was saved under dataset hico-det, not v-coco",
+            "a.json: was saved under --dataset hico-det, not v-coco",
         ),
         (("a.json", "--dataset", "hico"), "unknown data set 'hico'"),
         (("a.json", "zoo.json"), "'a' is on hico-det, 'zoo' on zoo"),

@@ -581,10 +581,15 @@ def test_confusions_of_several_results_are_one_figure(run, words, alone):
             "verb_similarity: missing; verb_synsets needs it",
         ),
         ("verbs.csv", "none.csv", (), "none.csv"),
-        ("two.json", "report.json", (), "report.json: is a saved result of mAP, but study.toml"),
-        ("", "", ("--also", "explain"), "semantic results have soft mAP; leave this out"),
-        ("", "", ("--significance",), "semantic results have soft mAP; leave this out"),
-        ("", "", ("--table", "compact"), "semantic results have one table"),
+        (
+            "two.json",
+            "report.json",
+            (),
+            "report.json: is compared by mAP, and study.toml by meaning",
+        ),
+        ("", "", ("--also", "explain"), "--also: is for mAP, and these are compared by meaning"),
+        ("", "", ("--significance",), "--significance: is for mAP, and these"),
+        ("", "", ("--table", "compact"), "--table, --columns: is for mAP, and these"),
         ("", "", ("--json", "verbs.csv"), "verbs.csv"),
     ],
 )
@@ -613,9 +618,12 @@ def test_results_that_do_not_compare_are_refused(run, words, data, alone):
         ("broken.json", "splits is 3, which has no parts; write it again with 'diaghoi semantic"),
         ("two.json", "'one' has weight 0.5, 'two' has weight 0.3; evaluate them again"),
         ("three.json", "'one' has objects (objects.csv), 'three' has other (other.csv)"),
-        ("report.json", "is a result of 'diaghoi semantic --json', report.json is not"),
-        ("--table=compact", "--table, --columns: semantic results have one table"),
-        ("--protocol=diag-hoi", "again with 'diaghoi semantic --protocol diag-hoi'"),
+        ("report.json", "report.json: is compared by mAP, and one.json by meaning"),
+        ("--table=compact", "--table, --columns: is for mAP, and these are compared by meaning"),
+        (
+            "--protocol=diag-hoi",
+            "not diag-hoi; write it again with the same options of 'diaghoi semantic'",
+        ),
     ):
         done = run("compare", "one.json", given)
         assert done.code == 2
