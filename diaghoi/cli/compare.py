@@ -12,9 +12,8 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.analyses import ModelAnalyses, SignificanceOptions, with_tests
 from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.options import argument, option, options_class, with_options
-from diaghoi.cli.page import SHOWN, PageOptions
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_annotations, only_shared
+from diaghoi.cli.reading import Inputs, ProtocolOptions, ReadingOptions, check_annotations
 from diaghoi.cli.similarity import SimilarityOptions
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
@@ -111,7 +110,7 @@ class CompareOptions(TableOptions):
     evaluation: ProtocolOptions
     analyses: ModelAnalyses
     tests: SignificanceOptions
-    page: PageOptions
+    page: outputs.PageOptions
     column: options.Column = "double"
 
     @cached_property
@@ -182,7 +181,9 @@ def compare(choices: CompareOptions) -> None:
     kinds = [kind for kind in KINDS if kind in drawn or kind not in outputs.FIGURES]
     written = choices.output_files(kinds, "comparison")
     # The models of several data sets cannot be explored together.
-    page_of = None if several or not (opens or in_file) else {"shown": SHOWN} if opens else {}
+    page_of = (
+        None if several or not (opens or in_file) else {"shown": outputs.SHOWN} if opens else {}
+    )
     with progress(choices.quiet) as bar:
         runs = [_compared(choices, study, page_of, bar) for study in studies]
         first, *others = parts = tuple(run.comparison for run in runs)
@@ -343,7 +344,7 @@ def _compared(
     from diaghoi.semantic.run_evaluation import evaluate
 
     whole: Scenes | None = None
-    truth: Scenes | None = None
+    truth: SceneSource | None = None
     names: StrArray | None = None
     training: Scenes | None = None
     diagnoses: list[Diagnosis] = []
@@ -370,37 +371,36 @@ def _compared(
                 training = analyses.training(whole.vocabulary, bar)
                 only = choices.only_predicted_images
                 names = _shared_names(study, whole, bar) if only else None
-            predictions, notes = _plausible(choices, model, whole, predictions)
-            truth, coverage = whole, {}
+            read = _plausible(choices, model, whole, predictions)
             if names is not None:
-                truth, predictions, coverage, note = only_shared(whole, predictions, names)
-                coverage, notes = {"coverage": coverage}, [*notes, note]
+                read = read.only(names)
+            truth, predictions = read.annotations, read.predictions
             bar.start(f"matching {model.label}", total=len(truth))
             how: dict[str, Any] = {"label": model.label, "progress": bar.advance}
             if similarity is not None:
                 how |= {"protocol": study.protocol, **similarity}
-                result = evaluate(truth, predictions.load(), **how).to_dict()
+                result = evaluate(*read.scenes, **how).to_dict()
             else:
                 made = choices.of_study(study).made(truth.vocabulary)
                 diagnosis = diagnose(truth, predictions, made, **how)
                 bar.start(f"repairing each error of {model.label}")
                 result = diagnosis.to_dict()
                 analyses.add_to_model(result, diagnosis, (truth, predictions), training, bar)
-                result |= coverage
+                if read.coverage is not None:
+                    result["coverage"] = read.coverage
                 # Without the boxes, as all diagnoses are in memory together.
                 without = replace(diagnosis, scenes=())
                 if page_of is not None:
                     from diaghoi.report.html import page_model
 
                     bar.start(f"collecting the cases of {model.label}")
-                    scenes = truth, predictions.load()
-                    page = page_model(diagnosis, scenes, result=result, **page_of)
+                    page = page_model(diagnosis, read.scenes, result=result, **page_of)
                     models.append(replace(page, diagnosis=without))
                 if choices.follows_triplets or page_of is not None:
                     diagnoses.append(without)
                 del diagnosis
-            result["notes"] = [*notes, *result["notes"]]
-            del predictions  # free the memory before the next file is read
+            result["notes"] = [*read.notes, *result["notes"]]
+            del read, predictions  # free the memory before the next file is read
         elif page_of is not None and not is_semantic(result):
             from diaghoi.report.html import saved_model
 
@@ -468,11 +468,12 @@ def _shared_names(study: Study, truth: Scenes, bar: Progress) -> StrArray:
 
 def _plausible(
     choices: CompareOptions, model: Model, truth: Scenes, predictions: SceneSource
-) -> tuple[SceneSource, list[str]]:
+) -> Inputs:
     """Name the images of predictions as the annotations do; refuse what cannot be evaluated."""
     wanted, read = truth.vocabulary.name, predictions.vocabulary.name
     if wanted != read:
         raise InputError(f"{model.file}: is for {read}, but the annotations are for {wanted}")
     choices.analyses.check_ranked(predictions)
     predictions = alike(truth, predictions)
-    return predictions, check_plausible(truth, predictions, force=choices.reading.force)
+    notes = check_plausible(truth, predictions, force=choices.reading.force)
+    return Inputs(truth, predictions, [], notes)

@@ -12,7 +12,7 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import nullcontext, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
 from math import isfinite
@@ -21,7 +21,14 @@ from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args,
 
 import typer
 
-from diaghoi.data.memory import DEFAULT_MEGABYTES, MEMORY_VARIABLE, MOST_MEGABYTES, allowing
+from diaghoi.cli.progress import Progress
+from diaghoi.data.memory import (
+    DEFAULT_MEGABYTES,
+    MEMORY_VARIABLE,
+    MOST_MEGABYTES,
+    allowing,
+    cores,
+)
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches, number_of
 
@@ -43,6 +50,8 @@ SHARDS = "Several prediction files"
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
+
+    from diaghoi.engines.engine import Engine
 
     @dataclass_transform(kw_only_default=True, frozen_default=True)
     def options_class(block: type[Block]) -> type[Block]:
@@ -456,6 +465,53 @@ Detail = Annotated[bool, option(panel=FILES, help="Print all tables and notes, n
 Quiet = Annotated[
     bool, option(MISSING, "--quiet", "-q", panel=FILES, help="Print nothing but errors.")
 ]
+
+
+@options_class
+class EngineOptions:
+    """Where the work is done."""
+
+    engine: str | None = option(
+        None,
+        panel=SHARDS,
+        rare=True,
+        among=("local", "dask"),
+        help="local: processes on this machine [the default]; dask: a Dask cluster.",
+    )
+    scheduler: str | None = option(
+        None,
+        metavar="ADDRESS",
+        panel=SHARDS,
+        rare=True,
+        help="A running Dask scheduler [start a cluster on this machine].",
+    )
+    workers: Workers = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether the user says anything about the work."""
+        return any(value is not None for value in vars(self).values())
+
+    def __post_init__(self) -> None:
+        if self.scheduler is not None and self.engine != "dask":
+            raise InputError("--scheduler: is for a Dask cluster; add --engine dask")
+
+    @contextmanager
+    def started(self, bar: Progress) -> Iterator[Engine]:
+        """Start the workers, and end them; the bar shows what is waited for."""
+        number = self.workers or cores()
+        if self.engine in (None, "local"):
+            from diaghoi.engines.engine import LocalEngine
+
+            with LocalEngine(number) as local:
+                yield local
+            return
+        from diaghoi.engines.cluster import DaskEngine
+
+        address = self.scheduler
+        bar.start("starting the cluster" if address is None else f"connecting to {address}")
+        with DaskEngine(address, number) as cluster:
+            yield cluster
 
 
 def split_list(option: str, value: str | None, number: int) -> list[str]:

@@ -19,7 +19,7 @@ from diaghoi.data.groups import zero_shot as zero_shot_split
 from diaghoi.data.joining import only_images, shared_images
 from diaghoi.data.protocol import PROTOCOLS, Group, Protocol, spelt
 from diaghoi.data.protocol import protocol as protocol_named
-from diaghoi.data.scenes import Scenes, SceneSource, Source
+from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.diagnosis.inputs import naming_own_data as naming_own_data
 from diaghoi.diagnosis.inputs import read_inputs
@@ -183,7 +183,8 @@ class Inputs(NamedTuple):
     notes : list of str
         Where annotations were found, and warnings about implausible input.
     coverage : dict or None
-        With ``--only-predicted-images`` what the files hold: see :func:`only_shared`.
+        With ``--only-predicted-images``, for the result: ``annotated_images`` and
+        ``predicted_images`` of the files, ``shared_images`` and ``only_predicted_images``, True.
     """
 
     annotations: SceneSource
@@ -203,9 +204,43 @@ class Inputs(NamedTuple):
         return self.annotations.vocabulary
 
     def only(self, names: StrArray) -> Inputs:
-        """Leave the images of these names: see :func:`only_shared`."""
-        truth, found, coverage, note = only_shared(self.annotations, self.predictions, names)
-        return Inputs(truth, found, self.files, [*self.notes, note], coverage)
+        """Leave the images that all files hold; a note says what is left out.
+
+        Parameters
+        ----------
+        names : (N,) str array
+            As from :func:`diaghoi.data.joining.shared_images`.
+
+        Raises
+        ------
+        InputError
+            Where there is none.
+        """
+        annotations, predictions = self.annotations, self.predictions
+        if not len(names):
+            raise InputError(
+                f"{predictions.source or 'predictions'}: --only-predicted-images: no image is in "
+                "all files; are these predictions for another split or data set?"
+            )
+        left = (
+            number_of(f"{which} image", len(scenes) - len(names))
+            for which, scenes in (("annotated", annotations), ("predicted", predictions))
+        )
+        note = (
+            f"--only-predicted-images: the {number_of('image', len(names))} of all files are "
+            f"evaluated; left out are {' and '.join(left)}"
+        )
+        coverage = {
+            "annotated_images": len(annotations),
+            "predicted_images": len(predictions),
+            "shared_images": len(names),
+            "only_predicted_images": True,
+        }
+        return Inputs(
+            only_images(annotations, names),
+            only_images(predictions, names),
+            *(self.files, [*self.notes, note], coverage),
+        )
 
 
 @options_class
@@ -294,55 +329,6 @@ class DetectorOptions:
         if self.only_predicted_images:
             return read.only(shared_images(truth.names, found.names))
         return read
-
-
-def only_shared(
-    annotations: Source, predictions: SceneSource, names: StrArray
-) -> tuple[Source | Scenes, SceneSource, dict[str, Any], str]:
-    """Leave the images that all files hold.
-
-    Parameters
-    ----------
-    annotations, predictions : Scenes or another source of them
-        Whole.
-    names : (N,) str array
-        As from :func:`diaghoi.data.joining.shared_images`.
-
-    Returns
-    -------
-    annotations, predictions : Scenes or another source of them
-        With these images.
-    coverage : dict
-        For the result: ``annotated_images`` and ``predicted_images`` of the files,
-        ``shared_images`` and ``only_predicted_images``, which is True.
-    note : str
-        What was left out.
-
-    Raises
-    ------
-    InputError
-        Where there is none.
-    """
-    if not len(names):
-        raise InputError(
-            f"{predictions.source or 'predictions'}: --only-predicted-images: no image is in all "
-            "files; are these predictions for another split or data set?"
-        )
-    left = (
-        f"{number_of(f'{which} image', len(scenes) - len(names))}"
-        for which, scenes in (("annotated", annotations), ("predicted", predictions))
-    )
-    note = (
-        f"--only-predicted-images: the {number_of('image', len(names))} of all files are "
-        f"evaluated; left out are {' and '.join(left)}"
-    )
-    coverage = {
-        "annotated_images": len(annotations),
-        "predicted_images": len(predictions),
-        "shared_images": len(names),
-        "only_predicted_images": True,
-    }
-    return only_images(annotations, names), only_images(predictions, names), coverage, note
 
 
 def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary | None) -> None:

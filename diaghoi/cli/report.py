@@ -11,10 +11,8 @@ from typing import Any, NamedTuple
 from diaghoi.cli import options, outputs
 from diaghoi.cli.analyses import Analyses
 from diaghoi.cli.compare import TableOptions
-from diaghoi.cli.engines import EngineOptions
 from diaghoi.cli.locate import find_annotations, image_labels
-from diaghoi.cli.options import argument, option, options_class, with_options
-from diaghoi.cli.page import SHOWN, PageOptions
+from diaghoi.cli.options import EngineOptions, argument, option, options_class, with_options
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import DetectorOptions, Inputs
 from diaghoi.comparison.comparison import compare
@@ -45,7 +43,7 @@ class ReportOptions(outputs.ScreenOptions):
     )
     analyses: Analyses
     label: options.Label = None
-    page: PageOptions
+    page: outputs.PageOptions
     column: options.Column = "double"
     sort: str | None = option(
         None,
@@ -148,7 +146,7 @@ def report(choices: ReportOptions) -> None:
         if choices.page.open:
             from diaghoi.report.html import Page, page_model
 
-            model = page_model(diagnosis, read.scenes, result=result, shown=SHOWN)
+            model = page_model(diagnosis, read.scenes, result=result, shown=outputs.SHOWN)
             page = Page.of([model], files=read.files, slices=sliced, every_image=True)
 
     def show() -> None:

@@ -16,7 +16,6 @@ from diaghoi._version import __version__
 from diaghoi.cli import options, outputs
 from diaghoi.cli.analyses import IntervalOptions
 from diaghoi.cli.compare import TableOptions
-from diaghoi.cli.engines import EngineOptions
 from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.options import Key, argument, option, options_class, with_options, without
 from diaghoi.cli.progress import progress
@@ -84,7 +83,7 @@ class RobustnessOptions(TableOptions):
         panel=options.FILES,
         help="A corruption or group to show in figures; repeatable [all, or the three worst].",
     )
-    engines: EngineOptions
+    engines: options.EngineOptions
     block: int | None = option(
         None,
         min=1,

@@ -456,7 +456,11 @@ def _baseline(choices: BuildOptions, method: str, tasks: Sequence[RatingTask]) -
         table = baseline(terms, method, load_lexicon(choices.wordnet))
         write_similarity(choices.files[task.kind], table)
         row = {"words": len(terms), "pairs": table.pairs, "name": table.name}
-        tables.append(_row(choices, task.kind) | row | {"source": table.source})
+        tables.append(
+            {"kind": task.kind, "file": str(choices.files[task.kind])}
+            | row
+            | {"source": table.source}
+        )
     return {"tables": tables, "zeros": [], "unread": [], "unanswered": []}
 
 
@@ -471,16 +475,14 @@ def _written(choices: BuildOptions, results: Sequence[RatingResult]) -> dict[str
         write_ratings(file, ratings)
         pairs, source = int((ratings.first != ratings.second).sum()), ", ".join(raters)
         row = {"words": len(ratings.names), "pairs": pairs, "name": file.stem}
-        rows["tables"].append(_row(choices, kind) | row | {"source": f"rated by {source}"})
+        rows["tables"].append(
+            {"kind": kind, "file": str(file)} | row | {"source": f"rated by {source}"}
+        )
         rows["zeros"] += [{"kind": kind, "first": raters[0], **row} for row in rated.zero_check]
         for key in ("unread", "unanswered"):
             named = ("rater", "a", "b", "why")
             rows[key] += [dict(zip(named, row, strict=False)) for row in getattr(rated, key)]
     return rows
-
-
-def _row(choices: BuildOptions, kind: str) -> dict[str, Any]:
-    return {"kind": kind, "file": str(choices.files[kind])}
 
 
 def _present(choices: BuildOptions, result: Mapping[str, Any]) -> None:

@@ -373,7 +373,10 @@ def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monk
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--engine", "dusk"), "--engine 'dusk': not known (did you mean 'dask'?); give one of local, dask"),
+        (
+            ("--engine", "dusk"),
+            "--engine 'dusk': not known (did you mean 'dask'?); give one of local, dask",
+        ),
         (("--scheduler", "tcp://a:1"), "--scheduler: is for a Dask cluster; add --engine dask"),
         (("--metric", "map.ful"), "--metric map.ful: not in the report (did you mean 'map.full'"),
         (("--out", "none/x.md"), "none/x.md: cannot be written: the folder none does not exist"),

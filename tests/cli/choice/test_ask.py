@@ -679,7 +679,10 @@ BAD: list[tuple[tuple[object, ...], str]] = [
     (("--setting", "2"), "image 'HICO_00.jpg': QA_0 has no box of the person, which setting 2"),
     (("--setting", "3"), "which setting 3 needs"),
     (("--object-box",), "--object-box: objects are given beside the person that is asked about"),
-    (("--coordinates", "pixel"), "--coordinates 'pixel': not known (did you mean 'pixels'?); give one of"),
+    (
+        ("--coordinates", "pixel"),
+        "--coordinates 'pixel': not known (did you mean 'pixels'?); give one of",
+    ),
     (("--detections", "no.json"), "no.json: No such file"),
     (("--detections", "foreign.jsonl", "--setting", "1"), "people are found first in setting 3"),
     (("--price", "a"), "give the price of a million tokens"),
