@@ -335,7 +335,7 @@ def _is_semantic(
 
 
 def _compared(
-    choices: CompareOptions, study: Study, page_of: dict[str, int] | None, bar: Progress
+    choices: CompareOptions, study: Study, page_of: dict[str, Any] | None, bar: Progress
 ) -> Compared:
     """Evaluate the models of a study, or read their saved results, and compare them.
 

@@ -99,7 +99,7 @@ def argument(*, help: str, metavar: str | None = None) -> Any:
     return field(metadata={"kind": typer.Argument, "names": (), "given": given})
 
 
-def without(block: Callable[[], object], *names: str) -> Any:
+def without(block: Callable[..., Any], *names: str) -> Any:
     """Declare all options of another dataclass but some, which keep their defaults."""
     return field(default_factory=block, metadata={"without": names})
 

@@ -11,6 +11,7 @@ import pytest
 
 BAD = "damaged.pkl"
 GIVEN = ("--annotations", "gt.pkl")
+CASES = ("figures", "cases", BAD, *GIVEN, "--images", "folder", "--out", "o")
 REPORT = {
     "annotations that do not exist": (("--annotations", "no.json"), "no.json: No such file or"),
     "a folder without annotations": (
@@ -100,18 +101,7 @@ COMMANDS = {
     "convert: pairs": (("convert", BAD, "n.npz", "--pairs", "no.pkl"), "no.pkl: No such file"),
     "convert: output": (("convert", BAD, "n.pkl"), "n.pkl: the package's own format is .npz"),
     "figures cases: class": (
-        (
-            "figures",
-            "cases",
-            BAD,
-            *GIVEN,
-            "--images",
-            "folder",
-            "--out",
-            "o",
-            "--class",
-            "ride dragon",
-        ),
+        (*CASES, "--class", "ride dragon"),
         "--class: unknown class 'ride dragon'",
     ),
     "figures cases: annotations": (
@@ -154,18 +144,7 @@ def test_without_the_mistakes_the_predictions_are_read(refuse) -> None:
         ("figures", "study.toml", "--out", "o", "--class", "ride bicycle"),
         ("inspect", BAD, *GIVEN),
         ("convert", BAD, "n.npz"),
-        (
-            "figures",
-            "cases",
-            BAD,
-            *GIVEN,
-            "--images",
-            "folder",
-            "--out",
-            "o",
-            "--class",
-            "ride-bicycle",
-        ),
+        (*CASES, "--class", "ride-bicycle"),
     ):
         assert f"{BAD}: starts with 'these are no pre'" in refuse(*words)
 
@@ -174,7 +153,7 @@ def test_a_missing_package(refuse, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     for words in (
         ("report", BAD, *GIVEN, "--out", "page.html"),
-        ("figures", "cases", BAD, *GIVEN, "--images", "folder", "--out", "page.html"),
+        (*CASES, "--out", "page.html"),
     ):
         assert "pip install 'diaghoi[html]'" in refuse(*words)
 

@@ -178,12 +178,6 @@ def test_detectors_whose_threshold_is_not_of_the_same_scores(
     assert "no detection scores in the file" in alone
 
 
-def test_a_variant_of_no_detector(refuse, put) -> None:
-    assert "--also pair-nms=2: must lie between 0 and 1" in refuse(
-        "compare", put("a.json"), "--also", "pair-nms=2"
-    )
-
-
 def test_saved_diagnoses_are_compared_as_their_predictions(refuse, run, detectors, alone) -> None:
     truth = read_annotations(detectors / "gt.npz")
     diagnosis = diagnose(truth, read_predictions(detectors / "one.npz"), label="one")
@@ -236,17 +230,6 @@ def test_a_page_of_saved_results_shows_what_they_hold(run, put, alone: Path) -> 
     ]
 
 
-@pytest.mark.parametrize(
-    ("words", "message"),
-    [
-        (("--images", "."), "--images: draws the cases of a page on pictures; add --open or --out"),
-        (("--out", "c.html", "--images", "no"), "no: no such folder; give the folder with the"),
-    ],
-)
-def test_a_page_that_cannot_be_made(refuse, put, words: tuple[str, ...], message: str) -> None:
-    assert message in refuse("compare", put("a"), put("b"), *words)
-
-
 def test_annotations_are_found_as_report_finds_them(
     refuse, run, detectors: Path, monkeypatch
 ) -> None:
@@ -274,12 +257,6 @@ def test_labels_are_those_of_the_results_or_of_the_files(run, put, detectors: Pa
     files = (put("x.json", label="My model"), put("y.json", label=""))
     result = json.loads(run("compare", *files, "--json", "-").out)
     assert [model["label"] for model in result["models"]] == ["My model", "y"]
-
-
-def test_labels_twice_need_labels(refuse, put) -> None:
-    assert "label 'a': used for two models; give each a label of its own" in refuse(
-        "compare", put("a.json"), put("b.json", label="a")
-    )
 
 
 def study(folder: Path, detectors: Path, more: str = "") -> Path:
@@ -547,6 +524,13 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         ),
         (("a.json", "--columns", "recal"), "--columns 'recal': there is no such column (did you"),
         (("none.toml",), "none.toml: No such file or directory"),
+        (("a.json", "same.json"), "label 'a': used for two models; give each a label of its own"),
+        (("a.json", "--also", "shortcuts"), "a.json: was saved without --also shortcuts; give the"),
+        (
+            ("a.json", "--images", "."),
+            "--images: draws the cases of a page on pictures; add --open",
+        ),
+        (("a.json", "--out", "c.html", "--images", "no"), "no: no such folder; give the folder"),
     ],
 )
 def test_bad_input_is_one_line(
@@ -557,6 +541,7 @@ def test_bad_input_is_one_line(
     put("zoo.json", dataset="zoo")
     put("area.json", protocol=SIGNATURE)
     put("odd.json", errors={"true_positive": "x"})
+    put("same.json", label="a")
     (alone / "study.toml").write_text('[[model]]\nfile = "a.json"\n')
     assert message in refuse("compare", *words)
 
@@ -636,15 +621,7 @@ def test_a_difference_is_explained(run, detectors: Path) -> None:
 
 def test_where_a_difference_lies_is_listed_and_tested(run, detectors: Path) -> None:
     files = [detectors / f"{name}.npz" for name in ("one", "two", "one")]
-    words = (
-        *files,
-        "--labels",
-        "A,B,C",
-        "--annotations",
-        detectors / "gt.npz",
-        "--also",
-        "explain",
-    )
+    words = (*files, "--labels", "A,B,C", "--annotations", detectors / "gt.npz", "--also=explain")
     tested = ("--significance", "--resamples", 20)
     done = run("compare", *words, *tested, "--table", "shares", "--out", "-.tex")
     assert done.code == 0
@@ -685,12 +662,6 @@ def test_lift_over_priors(run, detectors: Path) -> None:
         assert run(*report).code == 0
     done = run("compare", "one.json", "two.json", "--json", "y.json", "--table", "shortcuts")
     assert json.loads(Path("y.json").read_text())["tables"]["shortcuts"]["models"] == table
-
-
-def test_a_saved_result_without_priors(refuse, put) -> None:
-    assert "a.json: was saved without --also shortcuts; give the predictions" in refuse(
-        "compare", put("a.json"), put("b.json"), "--also", "shortcuts"
-    )
 
 
 def test_saved_results_have_the_groups_that_they_were_saved_with(

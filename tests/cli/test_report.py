@@ -16,15 +16,8 @@ from diaghoi.formats import write
 
 SPLITS = ["full", "rare", "non_rare"]
 ORACLES = [
-    "human_box",
-    "object_box",
-    "both_boxes",
-    "association",
-    "action",
-    "duplicate",
-    "missed_gt",
-    "false_positive",
-    "false_negative",
+    *("human_box", "object_box", "both_boxes", "association", "action", "duplicate"),
+    *("missed_gt", "false_positive", "false_negative"),
 ]
 CONTRACT: dict[str, Any] = {
     "diaghoi": None,

@@ -145,18 +145,14 @@ def test_a_cluster_gives_the_bytes_of_one_file(report, shards: Path, whole: Path
         assert report(shards / "*.npz", *there) == report(whole)
 
 
+OF_BOXES = ("causes", "operating-points", "slices", "pair-nms=0.5", "detection-threshold=0.5")
+
+
 @pytest.mark.parametrize(
     "words",
     [
-        "--pairs pairs.pkl",
-        "--out page.html",
-        "--open",
-        "--also causes",
-        "--also operating-points",
-        "--also slices",
-        "--also pair-nms=0.5",
-        "--also detection-threshold=0.5",
-        "--also shortcuts",
+        *("--pairs pairs.pkl", "--out page.html", "--open", "--also shortcuts"),
+        *(f"--also {name}" for name in OF_BOXES),
     ],
 )
 def test_what_needs_all_boxes_is_refused(refused, shards: Path, words: str) -> None:
