@@ -232,7 +232,7 @@ def test_figures_for_one_column_of_chosen_corruptions(evaluate, study: Path) -> 
         (("--table", "growth_action"), "'growth_action': there is no such table"),
         (("--also", "error"), "--also error: not known (did you mean 'errors'?)"),
         (("--also", "errors=1"), "--also errors=1: errors takes no value; leave it out"),
-        (("--read", "origin=2"), "--read origin=2: not known; give 0, 1"),
+        (("--read", "origin=2"), "--read origin=2: not known; give one of 0, 1"),
         (("--protocol", "hico"), "hico"),
         (("--protocol", "hico-det,iou=2"), "the IoU threshold must lie in (0, 1], not 2"),
     ],
