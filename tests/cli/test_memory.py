@@ -41,7 +41,7 @@ def test_compressed_rows_are_counted_before_they_are_read(refuse, data, packed: 
 def test_an_image_with_very_many_rows_is_named(refuse, run, data, packed: Path) -> None:
     given = ["--annotations", data.annotations, "--quiet", "--force", "--json", "new.json"]
     told = refuse("report", packed, *given, "--memory", 40)
-    assert "error: image demo_000001.jpg: 600," in told
+    assert "image demo_000001.jpg: 600," in told
     assert "triplets, pairs and boxes: about 61 MB of memory" in told
     assert not Path("new.json").exists()
     assert run("report", packed, *given, "--memory", 61).code == 0

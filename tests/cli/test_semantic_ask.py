@@ -262,7 +262,7 @@ def test_what_cannot_be_asked_is_refused(
     assert "has none of the 4 pictures to be asked about" in refuse(
         *(nothing if each == model.folder else each for each in words(model))
     )
-    assert "--coordinates 'pixel' (did you mean 'pixels'?)" in (
+    assert "--coordinates 'pixel': not known (did you mean 'pixels'?)" in (
         run(*words(model, "--coordinates", "pixel")).err
     )
     empty = [{"file_name": NAMES[0], "annotations": [], "hoi_annotation": []}]
