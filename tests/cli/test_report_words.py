@@ -213,9 +213,11 @@ def test_commas_in_names_of_files(report, desk: Path) -> None:
     ],
 )
 def test_a_key_given_as_an_option_is_told_whose_it_is(
-    refuse, words: tuple[str, ...], hint: str
+    run, words: tuple[str, ...], hint: str
 ) -> None:
-    assert hint in refuse("report", "preds.pkl", "--annotations", "gt.pkl", *words)
+    done = run("report", "preds.pkl", "--annotations", "gt.pkl", *words)
+    assert (done.code, done.out) == (2, "")
+    assert hint in done.err
 
 
 def test_a_changed_protocol_is_named_with_the_change(run, data) -> None:

@@ -385,10 +385,10 @@ def test_bad_input_is_one_line(refuse, words, alone, more, message):
     assert message in refuse(*words, *more)
 
 
-def test_tables_are_needed(refuse, data):
-    assert "--verb-similarity" in refuse(
-        "semantic", data.predictions, "--annotations", data.annotations
-    )
+def test_tables_are_needed(run, data):
+    done = run("semantic", data.predictions, "--annotations", data.annotations)
+    assert done.code == 2
+    assert "--verb-similarity" in done.err
 
 
 ZOO = """
