@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from math import floor
 from pathlib import Path
-from typing import Any, cast, get_args
+from typing import Any, ClassVar, cast, get_args
 
 from diaghoi.cli import options
-from diaghoi.cli.options import Key, keyed, number, option, options_class
+from diaghoi.cli.options import Key, checked, flag, fraction, keyed, number, option, options_class
 from diaghoi.cli.progress import Progress
-from diaghoi.cli.reading import InputFiles, Inputs
+from diaghoi.cli.reading import Inputs
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.slices import RESAMPLES, Slices, slices
 from diaghoi.data.attributes import Own, read_tags
@@ -24,21 +24,17 @@ from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.variants import (
     Variant,
-    check_overlap,
-    check_threshold,
     thresholds_pairs,
     variant_figures,
     variants_of,
 )
-from diaghoi.exceptions import InputError, close_matches
+from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
 from diaghoi.formats.hico_mat import ImageLabels
-from diaghoi.statistics.bootstrap import Method, bootstrap, check_settings
+from diaghoi.statistics.bootstrap import Method, bootstrap
 from diaghoi.statistics.significance import Difference, corrected, level_of
 
 ATTRIBUTES = "attributes"
-# Stands for a number of images or resamples that is large enough for any interval.
-MANY = 1000
 LEAST_RESAMPLES = 100
 CONFUSIONS = 5  # the most costly ones of verbs, and of objects
 
@@ -49,13 +45,13 @@ def _sliced_by(value: str) -> str:
     return value
 
 
-def _flag(help: str) -> Key:
-    return Key(help, alone=True, metavar="")
-
-
 OF_MODELS = {
-    "pair-nms": Key("the run with non-maximum suppression of pairs", number, metavar="IOU"),
-    "detection-threshold": Key("the run without boxes of lower scores", number, metavar="SCORE"),
+    "pair-nms": Key(
+        "the run with non-maximum suppression of pairs", fraction, metavar="IOU", several=True
+    ),
+    "detection-threshold": Key(
+        "the run without boxes of lower scores", number, metavar="SCORE", several=True
+    ),
     "shortcuts": Key(
         "mAP that the object's category alone gives on the detector's pairs; verbs are counted in "
         "TRAIN [the annotations, without the image]",
@@ -69,87 +65,65 @@ OF_MODELS = {
         _sliced_by,
         alone=ATTRIBUTES,
         metavar="FILE.csv",
+        several=True,
     ),
 }
 """Analyses that compare models, too."""
 ALSO = {
-    "attribution": _flag("the loss of mAP divided among the errors (Shapley values)"),
-    "causes": _flag("false positives by patterns that incomplete annotations show"),
-    "calibration": _flag("how well scores are calibrated"),
-    "operating-points": _flag("precision, recall, F1 and errors over the score threshold"),
+    "attribution": flag("the loss of mAP divided among the errors (Shapley values)"),
+    "causes": flag("false positives by patterns that incomplete annotations show"),
+    "calibration": flag("how well scores are calibrated"),
+    "operating-points": flag("precision, recall, F1 and errors over the score threshold"),
     "score-threshold": Key(
         "precision, recall and F1 of predictions from a score on", number, metavar="SCORE"
     ),
-    "rosetta": _flag("the mAP that evaluators of other code bases print (HICO-DET)"),
+    "rosetta": flag("the mAP that evaluators of other code bases print (HICO-DET)"),
     **OF_MODELS,
 }
 """Keys of ``--also`` of a report."""
 EXPLAIN = {
-    "explain": _flag(
+    "explain": flag(
         "the difference to the first model, split into what true and false positives changed, and "
         "the annotated triplets that only one finds"
     ),
     **OF_MODELS,
 }
 """Keys of ``--also`` of a comparison."""
-NEED_BOXES = (
-    *("pair-nms", "detection-threshold", "causes", "operating-points", "shortcuts", "slices"),
-)
+NEED_BOXES = {*OF_MODELS, "causes", "operating-points"}
 NEED_RANKS = (
     *("pair-nms", "score-threshold", "calibration", "rosetta", "operating-points", "shortcuts"),
 )
 
 
-class Analyses:
-    """The analyses that ``--also`` asks for.
+@options_class
+class ModelAnalyses:
+    """What ``--also`` adds to each model of a comparison."""
 
-    Parameters
-    ----------
-    given : sequence of str or None
-        The values of the option.
-    keys : mapping
-        The analyses that there are.
+    also: list[str] | None = options.also(EXPLAIN)
 
-    Raises
-    ------
-    InputError
-        For an unknown one, and values that one cannot have.
-    """
+    keys: ClassVar = EXPLAIN
 
-    def __init__(self, given: Sequence[str] | None, keys: Mapping[str, Key]) -> None:
-        self.values = keyed("--also", given or (), keys)
-        for name in ("score-threshold", "shortcuts"):
-            if len(self.values.get(name, ())) > 1:
-                raise InputError(f"--also {name}: is given twice; give one value")
-        for iou in self.values.get("pair-nms", ()):
-            check_overlap("--also pair-nms", iou)
-        for name in ("detection-threshold", "score-threshold"):
-            for score in self.values.get(name, ()):
-                check_threshold(f"--also {name}", score)
+    @cached_property
+    def values(self) -> dict[str, Any]:
+        """The analyses that are asked for, by name, with their values."""
+        return keyed("--also", self.also or (), self.keys)
 
     def __contains__(self, name: str) -> bool:
         return name in self.values
 
-    def __bool__(self) -> bool:
-        return bool(self.values)
-
     @property
     def files(self) -> list[Path]:
         """The files that analyses read beside those of the detector."""
-        return [*self._training, *self._tag_files]
+        return [*filter(None, [self._training]), *self._tag_files]
 
     @property
-    def _training(self) -> list[Path]:
-        return [path for path in self.values.get("shortcuts", ()) if isinstance(path, Path)]
+    def _training(self) -> Path | None:
+        given = self.values.get("shortcuts")
+        return given if isinstance(given, Path) else None
 
     @property
     def _tag_files(self) -> list[Path]:
         return [Path(name) for name in self.values.get("slices", ()) if name != ATTRIBUTES]
-
-    @property
-    def of_boxes(self) -> list[str]:
-        """The analyses among them that need the boxes of all images, as typed."""
-        return [f"--also {name}" for name in NEED_BOXES if name in self]
 
     @cached_property
     def variants(self) -> dict[str, Variant]:
@@ -186,21 +160,20 @@ class Analyses:
         """
         if predictions.ranked or not predictions.scored:
             return
-        asked = [f"--also {name}" for name in NEED_RANKS if name in self]
-        if top is not None:
-            asked.insert(0, f"--protocol top={top}")
-        if asked:
+        asked = [] if top is None else [f"--protocol top={top}"]
+        asked += [f"--also {name}" for name in NEED_RANKS if name in self]
+        for words in asked:
             raise InputError(
-                f"{asked[0]}: the detector gives no scores, so that none of its predictions is "
+                f"{words}: the detector gives no scores, so that none of its predictions is "
                 "better than another; leave it out"
             )
 
     def training(self, vocabulary: Vocabulary, bar: Progress) -> Scenes | None:
         """Read what priors of verbs are counted from; None for the annotations of the diagnosis."""
-        if not self._training:
+        if self._training is None:
             return None
         bar.start("reading the annotations of the prior")
-        return read_annotations(self._training[0], dataset=vocabulary)
+        return read_annotations(self._training, dataset=vocabulary)
 
     def add_to_model(
         self,
@@ -275,12 +248,10 @@ class Analyses:
         )
 
 
-def _check_resamples(resamples: int | None) -> int | None:
-    """Refuse so few resamples that the ends of intervals are chance."""
-    if resamples is not None and resamples < LEAST_RESAMPLES:
-        raise InputError(
-            f"--bootstrap {resamples}: too few for intervals; give at least {LEAST_RESAMPLES} "
-            "resamples, usually 1000"
+def _enough(resamples: int) -> int:
+    if resamples < LEAST_RESAMPLES:
+        raise ValueError(
+            f"too few for intervals; give at least {LEAST_RESAMPLES} resamples, usually 1000"
         )
     return resamples
 
@@ -292,7 +263,7 @@ class IntervalOptions:
     bootstrap: int | None = option(
         None,
         panel=options.SURE,
-        callback=_check_resamples,
+        callback=checked(_enough),
         max=options.MOST_RESAMPLES,
         metavar="N",
         help="Compute confidence intervals from N resamples of the images.",
@@ -302,26 +273,10 @@ class IntervalOptions:
         "centred",
         panel=options.SURE,
         rare=True,
+        among=get_args(Method),
         help="Type of the intervals: centred, percentile or bca.",
     )
     seed: options.Seed = 0
-
-    def check(self) -> None:
-        """Refuse invalid settings before anything is read.
-
-        Raises
-        ------
-        InputError
-            With the option.
-        """
-        methods = get_args(Method)
-        if self.interval not in methods:
-            raise InputError(
-                f"--interval {self.interval}: not known{close_matches(self.interval, methods)}; "
-                f"give one of {', '.join(methods)}"
-            )
-        # The number of images is only known after reading.
-        check_settings(MANY, MANY if self.bootstrap is None else self.bootstrap, self.confidence)
 
     def add(self, result: dict[str, Any], diagnosis: Diagnosis, bar: Progress) -> None:
         """Add intervals to a result, where they are asked for."""
@@ -355,22 +310,10 @@ class SignificanceOptions:
         return {name: value for name, value in vars(self).items() if name != "significance"}
 
     def check(self, models: int) -> None:
-        """Refuse tests of fewer than two models or resamples.
-
-        Raises
-        ------
-        InputError
-            With the option.
-        """
-        if not self.significance:
-            return
-        if models < 2:
+        """Refuse tests of a model alone."""
+        if self.significance and models < 2:
             raise InputError(
                 "--significance: compares models, but only one is given; give two or more"
-            )
-        if self.resamples < 2:
-            raise InputError(
-                f"--resamples {self.resamples}: give at least two resamples, usually 1000"
             )
 
 
@@ -415,29 +358,18 @@ def with_tests(
 
 
 @options_class
-class AnalysisOptions:
+class Analyses(ModelAnalyses):
     """Analyses beyond the diagnosis of a detector."""
 
     also: list[str] | None = options.also(ALSO)
     sure: IntervalOptions
 
+    keys: ClassVar = ALSO
+
     @property
-    def analyses(self) -> Analyses:
-        """What is asked for."""
-        return Analyses(self.also, ALSO)
-
-    def check(self, reading: InputFiles) -> None:
-        """Refuse invalid settings before anything is read.
-
-        Raises
-        ------
-        InputError
-            With the option, its value and the valid values.
-        """
-        self.sure.check()
-        _ = self.analyses.tags
-        if reading.dataset is not None:
-            self.families(reading.vocabulary)
+    def of_boxes(self) -> list[str]:
+        """The analyses among them that need the boxes of all images, as typed."""
+        return [f"--also {name}" for name in self.values if name in NEED_BOXES]
 
     def families(self, vocabulary: Vocabulary) -> tuple[Protocol, ...]:
         """List the protocols whose mAP is wanted beside those of the diagnosis.
@@ -447,7 +379,7 @@ class AnalysisOptions:
         InputError
             For a data set that the code bases with evaluators of their own do not evaluate.
         """
-        if "rosetta" not in self.analyses:
+        if "rosetta" not in self:
             return ()
         if vocabulary.name != "hico-det":
             raise InputError(
@@ -471,22 +403,21 @@ class AnalysisOptions:
         Slices or None
             The slices, whose images a page shows.
         """
-        analyses = self.analyses
-        training = analyses.training(diagnosis.vocabulary, bar)
+        training = self.training(diagnosis.vocabulary, bar)
         sources = read.annotations, read.predictions
-        analyses.add_to_model(result, diagnosis, sources, training, bar, image_labels)
-        if "score-threshold" in analyses:
-            (threshold,) = analyses.values["score-threshold"]
+        self.add_to_model(result, diagnosis, sources, training, bar, image_labels)
+        if "score-threshold" in self:
+            threshold = self.values["score-threshold"]
             detections = result["detections"] = diagnosis.detections(threshold)
             if (best := diagnosis.best_threshold) is not None:
                 detections["best"] = {"threshold": best} | diagnosis.detections(best)["full"]
-        if "operating-points" in analyses:
+        if "operating-points" in self:
             bar.start("operating points")
             result["operating_points"] = diagnosis.operating_points().to_dict()
-        if "rosetta" in analyses:
+        if "rosetta" in self:
             bar.start("other evaluators")
             result["rosetta"] = rosetta.figures(diagnosis)
-        if "attribution" in analyses:
+        if "attribution" in self:
             bar.start("attributing")
             from diaghoi.statistics.attribution import attributions
 
@@ -495,17 +426,17 @@ class AnalysisOptions:
                 for split, part in attributions(diagnosis, diagnosis.splits).items()
             }
             result["attribution"] = (parts.pop("full") or {}) | parts
-        if "causes" in analyses:
+        if "causes" in self:
             bar.start("looking for causes")
             result |= _causes(diagnosis, read)
-        if "calibration" in analyses:
+        if "calibration" in self:
             from diaghoi.statistics.calibration import measure_calibration
 
             bar.start("calibration")
             scores = measure_calibration(diagnosis)
             result["calibration"] = scores.to_dict()
             result["notes"] += [scores.note] if scores.note else []
-        sliced = analyses.slices([diagnosis], read.annotations, self.sure, bar)
+        sliced = self.slices([diagnosis], read.annotations, self.sure, bar)
         if sliced is not None:
             result["slices"] = sliced.to_dict()
             result["notes"] += sliced.notes
@@ -525,14 +456,8 @@ def _causes(diagnosis: Diagnosis, read: Inputs) -> dict[str, Any]:
         words["objects"] = ("object_box", vocabulary.objects)
     confusions = {
         kind: [
-            {
-                "predicted": names[confusion.predicted],
-                "annotated": names[confusion.annotated],
-                "count": confusion.count,
-                "not_found": confusion.not_found,
-                "delta_map": confusion.delta_map,
-            }
-            for confusion in word_confusions(diagnosis, *read.scenes, cast(Any, error))[:CONFUSIONS]
+            vars(each) | {key: names[getattr(each, key)] for key in ("predicted", "annotated")}
+            for each in word_confusions(diagnosis, *read.scenes, cast(Any, error))[:CONFUSIONS]
         ]
         for kind, (error, names) in words.items()
     }

@@ -12,7 +12,7 @@ import typer
 from diaghoi.cli import options, outputs
 from diaghoi.cli.options import option, options_class, without
 from diaghoi.cli.progress import progress
-from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.exceptions import some_of
 from diaghoi.formats.pictures import UNITS, FileAsker, Pictures
 
 if TYPE_CHECKING:
@@ -109,7 +109,9 @@ class PictureOptions:
         help="File of JSON lines for the answers; an interrupted run resumes from it."
     )
     coordinates: str = option(
-        "pixels", help="How the model writes boxes: pixels, or thousandths of the sides."
+        "pixels",
+        among=UNITS,
+        help="How the model writes boxes: pixels, or thousandths of the sides.",
     )
     limit: int | None = option(
         None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask about the first N only."
@@ -123,11 +125,6 @@ class PictureOptions:
 
         endpoint = read_endpoint(self.model, "--model")
         self.asking.prices(1)
-        if self.coordinates not in UNITS:
-            raise InputError(
-                f"--coordinates {self.coordinates!r}{close_matches(self.coordinates, UNITS)}: give "
-                f"one of {', '.join(UNITS)}"
-            )
         outputs.check_files([self.out, *files, self.results.json], inputs)
         return {
             "find": Pictures(self.images).find,
@@ -156,12 +153,9 @@ class PictureOptions:
         for price_in, price_out in self.asking.prices(1):
             price = (cost.tokens_in * price_in + cost.tokens_out * price_out) / 1e6
         answered = f" ({len(asker.before):,} are answered)" if asker.before else ""
-        spent = "" if price is None else f", {price:,.2f} by the price given"
-        line = (
-            f"{asker.model}: {cost.questions:,} {asker.noun} to ask in {cost.requests:,} "
-            f"requests{answered}, about {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out "
-            f"(models count pictures in their own ways, and some think aloud){spent}"
-        )
+        asked = f"{cost.questions:,} {asker.noun} to ask in {cost.requests:,} requests"
+        about = "models count pictures in their own ways, and some think aloud"
+        line = estimate_line(f"{asker.model}: {asked}{answered}", cost, about, price)
         if cost.questions and not self.asking.goes_on([line], quiet):
             return
         with progress(quiet) as bar:
@@ -200,6 +194,14 @@ class PictureOptions:
             f"answered, {result['answered'] - before:,} now{told}"
         )
         self.results.deliver(outputs.as_json(result), lambda: typer.echo(told), said)
+
+
+def estimate_line(what: str, cost: Any, about: str, price: float | None) -> str:
+    """Say what asking a model takes; ``cost`` has the tokens."""
+    spent = "" if price is None else f", {price:,.2f} by the price given"
+    return (
+        f"{what}, about {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out ({about}){spent}"
+    )
 
 
 def _leaving(requests: int) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from dataclasses import fields
 from functools import partial
 from math import isnan
 from pathlib import Path
@@ -19,7 +18,7 @@ from diaghoi.cli import similarity as similar
 from diaghoi.cli.figures import class_of
 from diaghoi.cli.options import argument, named, option, options_class, with_options, without
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_choice
+from diaghoi.cli.reading import DetectorOptions, check_choice
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.inputs import check_readable
@@ -65,10 +64,9 @@ class CaseOptions:
     images: Path | None = option(
         None, panel=options.READING, help="Folder with the pictures; predictions need it."
     )
-    annotations: options.Annotations = None
-    pairs: options.Pairs = None
-    reading: ReadingOptions
-    protocol: ProtocolOptions = without(ProtocolOptions, "zero_shot", "groups")
+    detector: DetectorOptions = without(
+        DetectorOptions, "only_predicted_images", "zero_shot", "groups"
+    )
     error: list[str] | None = option(
         None, panel=CHOICE, help=f"One of {', '.join(ERRORS)}; repeatable [all]."
     )
@@ -112,24 +110,22 @@ class CaseOptions:
         None, panel=PICTURE, help="1 (mild) to 5, or 1-3; repeatable [1-5]."
     )
     seed: int = option(0, min=0, max=options.LARGEST_SEED, rare=True, help="Seed of corruptions.")
-    verb_similarity: Path | None = similar.table("verb", None)
-    object_similarity: Path | None = similar.table("object", None)
     kind: list[str] | None = option(
         None,
         panel=options.MEANING,
         help=f"Only errors of this similarity: {', '.join(KINDS)}; repeatable [all].",
     )
-    combination: similar.CombinationOptions
+    tables: similar.SimilarityOptions
     quiet: options.Quiet = False
 
     def __post_init__(self) -> None:
         shown, number = self.shown, len(self.predictions)
-        for each in fields(self):
-            takers = [drawn for drawn, taken in TAKEN.items() if each.name in taken]
-            if takers and shown not in takers and getattr(self, each.name) != each.default:
-                word = next(iter(each.metadata.get("names", ())), f"--{each.name}").split("/")[-1]
+        for name in options.given(self):
+            takers = [drawn for drawn, taken in TAKEN.items() if name in taken]
+            if takers and shown not in takers:
+                word = {"hoi": "class", "captions": "no-captions"}.get(name, name)
                 raise InputError(
-                    f"{word.replace('_', '-')}: is for {' and '.join(takers)}, not for {shown}; "
+                    f"--{word.replace('_', '-')}: is for {' and '.join(takers)}, not for {shown}; "
                     "leave it out"
                 )
         models = MOST_MODELS if shown == OUTCOMES else 1
@@ -144,6 +140,8 @@ class CaseOptions:
                 "--images: give the folder with the pictures; without them, 'diaghoi report "
                 f"{self.predictions[0]} --out PAGE.html' shows the worst cases"
             )
+        if self.kinds and not self.tables.files:
+            raise InputError("--kind: give both --verb-similarity and --object-similarity")
         others = [name for name in self.errors if name not in COMPARED]
         if self.kinds and others:
             raise InputError(
@@ -253,25 +251,20 @@ def _read(
     choices: CaseOptions, bar: Progress
 ) -> tuple[list[Model], dict[str, Any] | None, list[str]]:
     """Read and diagnose models; return them, the tables of similarity, and notes."""
-    tables = similar.tables_if_given(
-        choices.verb_similarity, choices.object_similarity, choices.combination, choices.kind
-    )
-    annotations, pairs = choices.annotations, choices.pairs
-    files = [choices.reading.files(path, annotations, pairs) for path in choices.predictions]
-    vocabulary = files[0].vocabulary if files[0].dataset else None
-    choices.protocol.check(vocabulary)
+    detector, evaluation = choices.detector, choices.detector.evaluation
+    evaluation.check(detector.named)
     if choices.hoi is not None:
-        check_choice(partial(class_of, choices.hoi), vocabulary)
-    beside = [] if tables is None else tables.inputs
-    choices.check([*(path for each in files for path in each.inputs), *beside])
-    similarity = None if tables is None else tables.read(bar)
+        check_choice(partial(class_of, choices.hoi), detector.named)
+    beside = [*choices.tables.files.values()]
+    choices.check([*choices.predictions, *detector.files, *beside])
+    similarity = choices.tables.read(bar) if beside else None
     models: list[Model] = []
     notes: list[str] = []
-    for each in files:
-        read = each.read(bar, lambda inputs: choices.check([*inputs, *beside]))
+    for path in choices.predictions:
+        read = detector.read(path, bar, lambda inputs: choices.check([*inputs, *beside]))
         bar.start("matching", total=len(read.annotations))
-        protocol, label = choices.protocol.made(read.vocabulary), each.predictions.stem
-        diagnosis = diagnose(*read.scenes, protocol, label=label, progress=bar.advance)
+        protocol = evaluation.made(read.vocabulary)
+        diagnosis = diagnose(*read.scenes, protocol, label=path.stem, progress=bar.advance)
         models.append((diagnosis, *read.scenes))
         notes += [*read.notes, *diagnosis.reading_notes]
         names = diagnosis.names.tolist()

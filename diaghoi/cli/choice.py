@@ -167,7 +167,6 @@ class ScoredOptions(outputs.OutputOptions):
     def check(self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = "") -> None:
         """Refuse files and settings that cannot be used, before the work begins."""
         super().check(kinds, inputs, stem)
-        self.sure.check()
         _ = self.wanted
 
     @property

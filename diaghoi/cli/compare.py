@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache
+from functools import cache, cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.analyses import EXPLAIN, Analyses, SignificanceOptions, with_tests
-from diaghoi.cli.locate import find_annotations, in_folder
+from diaghoi.cli.analyses import ModelAnalyses, SignificanceOptions, with_tests
+from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.options import argument, option, options_class, with_options
-from diaghoi.cli.page import SHOWN, ComparisonPage, PageOptions
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import ProtocolOptions, ReadingOptions, check_annotations, only_shared
-from diaghoi.cli.similarity import tables_of_study
+from diaghoi.cli.reading import Inputs, ProtocolOptions, ReadingOptions, check_annotations
+from diaghoi.cli.similarity import SimilarityOptions
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.explained import ExplainedDifference, explained
@@ -27,7 +26,6 @@ from diaghoi.comparison.study import Model, Study, check_models, read_studies
 from diaghoi.data.arrays import StrArray
 from diaghoi.data.joining import alike, shared_images
 from diaghoi.data.scenes import Scenes, SceneSource
-from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.plausibility import check_plausible
@@ -36,12 +34,14 @@ from diaghoi.formats import read_annotations
 from diaghoi.formats.description import vocabulary as vocabulary_named
 from diaghoi.statistics.significance import compare_each
 
-Reader = Callable[[Path], dict[str, Any] | None]
+if TYPE_CHECKING:
+    from diaghoi.report.html import PageModel
+
 KINDS = (".json", *outputs.TABLES, ".html", *outputs.FIGURES)
 
 
 @options_class
-class TableOptions(outputs.OutputOptions):
+class TableOptions(outputs.ScreenOptions):
     """Which tables of a comparison are shown, and where they go."""
 
     table: list[str] | None = option(
@@ -57,7 +57,6 @@ class TableOptions(outputs.OutputOptions):
         panel=options.FILES,
         help="Only these columns, in this order (mAP, rare, dmap.association, pairs.recall).",
     )
-    detail: options.Detail = False
 
     def selected(self, comparison: AnyComparison) -> AnyComparison:
         """Select the tables and columns of a comparison that are asked for; all where none is."""
@@ -109,15 +108,15 @@ class CompareOptions(TableOptions):
     reading: ReadingOptions
     only_predicted_images: options.OnlyPredicted = False
     evaluation: ProtocolOptions
-    also: list[str] | None = options.also(EXPLAIN)
+    analyses: ModelAnalyses
     tests: SignificanceOptions
-    page: PageOptions
+    page: outputs.PageOptions
     column: options.Column = "double"
 
-    @property
-    def analyses(self) -> Analyses:
-        """What is asked for beyond the usual tables."""
-        return Analyses(self.also, EXPLAIN)
+    @cached_property
+    def saved(self) -> Callable[[Path, str | None], dict[str, Any] | None]:
+        """Reads the saved result of a file and a data set, once; None where it holds none."""
+        return cache(lambda file, dataset: read_result(file, dataset) or read_semantic(file))
 
     @property
     def follows_triplets(self) -> str:
@@ -130,9 +129,34 @@ class CompareOptions(TableOptions):
         }
         return next((why for why, needed in needs.items() if needed), "")
 
-    def check_files(self, inputs: Sequence[Path | None]) -> None:
+    def check_files(self, inputs: Iterable[Path | None]) -> None:
         """Refuse files that cannot be written or read."""
-        self.check(KINDS, inputs, "comparison")
+        self.check(KINDS, [*inputs, *self.analyses.files, *self.evaluation.files], "comparison")
+
+    def of_study(self, study: Study) -> ProtocolOptions:
+        """Return how the models of a study are evaluated."""
+        return replace(self.evaluation, protocol=study.protocol)
+
+
+class Compared(NamedTuple):
+    """The models of a study side by side.
+
+    Parameters
+    ----------
+    comparison : Comparison
+        Of the models.
+    results : list of dict
+        Those of the models.
+    diagnoses : list of Diagnosis
+        Of the models whose predictions were read, where they are needed.
+    models : list of PageModel
+        What a page shows of each, where there is one.
+    """
+
+    comparison: Comparison
+    results: list[dict[str, Any]]
+    diagnoses: list[Diagnosis]
+    models: list[PageModel]
 
 
 @with_options
@@ -143,130 +167,108 @@ def compare(choices: CompareOptions) -> None:
     compared by soft mAP, mF1 and miss rates.
     """
     check_table_names(choices.table or ())
-    analyses = choices.analyses
-    choices.check_files([*choices.models, *analyses.files, *choices.evaluation.files])
+    choices.check_files(choices.models)
     in_file = ".html" in choices.output_files(KINDS, "comparison").values()
     choices.page.check(in_file)
-    _ = analyses.tags  # refuses those that cannot be read
-
-    @cache
-    def reader(dataset: str | None) -> Reader:
-        return cache(lambda path: read_result(path, dataset) or read_semantic(path))
-
-    studies = _studies(choices, reader(choices.reading.dataset))
-    if choices.page.open and len(studies) > 1:
+    _ = choices.analyses.tags  # refuses those that cannot be read
+    studies = _studies(choices)
+    opens, several = choices.page.open, len(studies) > 1
+    if opens and several:
         raise InputError(f"{choices.models[0]}: lists studies on several data sets; give one")
-    semantic = [_check(choices, study, reader(study.dataset)) for study in studies]
+    semantic = [_check(choices, study) for study in studies]
     # Figures of several data sets are those of 'diaghoi figures'; ΔmAP has no meaning of words.
-    drawn = () if len(studies) > 1 or any(semantic) else outputs.FIGURES
+    drawn = () if several or any(semantic) else outputs.FIGURES
     kinds = [kind for kind in KINDS if kind in drawn or kind not in outputs.FIGURES]
     written = choices.output_files(kinds, "comparison")
-    opens = choices.page.open
-    page = ComparisonPage(wanted=opens or in_file, shown=SHOWN if opens else None)
+    # The models of several data sets cannot be explored together.
+    page_of = (
+        None if several or not (opens or in_file) else {"shown": outputs.SHOWN} if opens else {}
+    )
     with progress(choices.quiet) as bar:
-        parts = tuple(
-            _compared(choices, study, reader(study.dataset), page, bar) for study in studies
-        )
-        comparison: AnyComparison = parts[0] if len(parts) == 1 else JointComparison(parts=parts)
+        runs = [_compared(choices, study, page_of, bar) for study in studies]
+        first, *others = parts = tuple(run.comparison for run in runs)
+        comparison: AnyComparison = JointComparison(parts=parts) if others else first
         texts = choices.texts(comparison)  # refuses unknown tables before anything is written
-        writers: dict[str, outputs.Writer] = {
-            ".html": lambda path: page.write(path, comparison, choices.page.pictures)
-        }
+        models, explained = ([], comparison) if others else _explained(runs[0], bar)
+        files = [file for study in studies for file in _files(study) if file is not None]
+
+        def page(path: Path) -> list[str]:
+            from diaghoi.report.html import write_comparison_html
+
+            pictures = choices.page.pictures
+            return write_comparison_html(path, explained, models, files=files, pictures=pictures)
+
+        writers: dict[str, outputs.Writer] = {".html": page}
         for kind in drawn:
-            writers[kind] = lambda path: outputs.draw(page.results, path, choices.column)
+            writers[kind] = lambda path: outputs.draw(runs[0].results, path, choices.column)
         remarks = choices.write(texts, writers, "comparison")
         served = None
         if opens:
+            from diaghoi.report.html import Page
+
             bar.start("collecting the page")
-            served = page.page(comparison)
+            alone = None if len(models) == 1 else explained
+            served = Page.of(models, alone, files=files, every_image=True)
     choices.show(texts, lambda: choices.show_tables(comparison), remarks, written)
     if served is not None:
         choices.page.serve(served, choices.quiet)
 
 
-def _check(choices: CompareOptions, study: Study, read: Reader) -> bool:
+def _files(study: Study) -> list[Path | None]:
+    """List what the models of a study are evaluated on, and their files."""
+    return [study.annotations, *(path for m in study.models for path in (m.file, m.pairs))]
+
+
+def _check(choices: CompareOptions, study: Study) -> bool:
     """Refuse what is wrong with a study before any predictions are read; say if meaning counts."""
-    evaluation = _evaluation(choices, study)
-    evaluation.check(study.vocabulary)
-    inputs = [path for model in study.models for path in (model.file, model.pairs)]
-    inputs += [study.annotations, study.instances, study.ids, *study.tables.values()]
-    choices.check_files([*inputs, *choices.analyses.files, *choices.evaluation.files])
+    choices.of_study(study).check(study.vocabulary)
+    choices.check_files([*_files(study), study.instances, study.ids, *study.tables.values()])
     choices.tests.check(len(study.models))
     if "explain" in choices.analyses and len(study.models) < 2:
         raise InputError("--also explain: is between models; give at least two")
-    semantic = _is_semantic(study, read)
-    if semantic:
-        _check_semantic(choices)
-    predicted = None
+    saved = {model.file: choices.saved(model.file, study.dataset) for model in study.models}
+    semantic = _is_semantic(choices, study, saved)
+    predicted = [file for file, result in saved.items() if result is None]
     for model in study.models:
-        result = read(model.file)
-        if result is None:
-            predicted = predicted or model.file
-        elif choices.follows_triplets:
+        result = saved[model.file]
+        for why in () if result is None else _contradictions(choices, study, model, result):
+            command = "semantic" if is_semantic(result) else "report"
+            instead = "" if is_semantic(result) else "give the predictions instead, or "
             raise InputError(
-                f"{model.file}: is a saved result, but {choices.follows_triplets}; give the "
-                "prediction file"
+                f"{model.file}: {why}; {instead}write it again with the same options of 'diaghoi "
+                f"{command}'"
             )
-        else:
-            _check_saved(choices, study, model, result)
-    if predicted is not None:
-        check_annotations(study.annotations, study.vocabulary, predicted, **study.reading)
+    if predicted:
+        check_annotations(study.annotations, study.vocabulary, predicted[0], **study.reading)
     return semantic
 
 
-def _evaluation(choices: CompareOptions, study: Study) -> ProtocolOptions:
-    """Return how the models of a study are evaluated."""
-    return replace(choices.evaluation, protocol=study.protocol)
-
-
-def _check_saved(
+def _contradictions(
     choices: CompareOptions, study: Study, model: Model, result: Mapping[str, Any]
-) -> None:
-    """Refuse options that contradict a saved result."""
+) -> Iterator[str]:
+    """Say what a saved result lacks or has in another way than what is asked for."""
+    evaluation, words = choices.of_study(study), study.vocabulary
+    if choices.follows_triplets:
+        yield f"is a saved result, but {choices.follows_triplets}"
     if model.pairs is not None:
-        raise InputError(
-            f"{model.pairs}: {model.file} is a saved result, which includes its pairs; leave the "
-            "pair file out"
-        )
-    asked = None if study.vocabulary is None else study.vocabulary.name
-    if asked not in (None, result.get("dataset")):
-        raise _other_choice(model.file, result, "dataset", str(asked), result.get("dataset"))
+        yield f"is a saved result, which includes its pairs, but {model.pairs} is given"
+    if words is not None and words.name != result.get("dataset"):
+        yield f"was saved under --dataset {result.get('dataset')}, not {words.name}"
     if study.protocol is not None:
-        known = study.vocabulary or vocabulary_named("hico-det")
-        line = other_protocol(result, _evaluation(choices, study).made(known))
-        if line:
-            raise _other_choice(model.file, result, "protocol", str(study.protocol), line)
-    analyses = choices.analyses
-    lacking = [name for name in analyses.variants if name not in (result.get("variants") or {})]
-    if "shortcuts" in analyses and "shortcuts" not in result:
-        lacking.append("--also shortcuts")
-    evaluation = _evaluation(choices, study)
+        made = evaluation.made(words or vocabulary_named("hico-det"))
+        if line := other_protocol(result, made):
+            yield f"was saved under --protocol {line}, not {study.protocol}"
+    lacking = {name: name in (result.get("variants") or {}) for name in choices.analyses.variants}
+    if "shortcuts" in choices.analyses:
+        lacking["--also shortcuts"] = "shortcuts" in result
     if evaluation.zero_shot or evaluation.groups:
-        known = study.vocabulary or vocabulary_named(str(result.get("dataset")))
-        groups = [group.name for group in evaluation.made(known).groups]
-        if not set(groups) <= {*(result.get("map") or {})}:
-            lacking.append(f"the groups {', '.join(groups)}")
-    for name in lacking:
-        raise InputError(
-            f"{model.file}: was saved without {name}; give the predictions instead, or write it "
-            "again with the same options of 'diaghoi report'"
-        )
+        made = evaluation.made(words or vocabulary_named(str(result.get("dataset"))))
+        groups = [group.name for group in made.groups]
+        lacking[f"the groups {', '.join(groups)}"] = {*groups} <= {*(result.get("map") or {})}
+    yield from (f"was saved without {name}" for name, has in lacking.items() if not has)
 
 
-def _other_choice(
-    file: Path, result: Mapping[str, Any], key: str, asked: str, saved: Any
-) -> InputError:
-    """Say that a result was saved under another choice than what is asked for."""
-    command, instead = "report", "give the predictions instead, or "
-    if is_semantic(result):
-        command, instead = "semantic", ""
-    return InputError(
-        f"{file}: was saved under {key} {saved}, not {asked}; {instead}write it again with "
-        f"'diaghoi {command} --{key} {asked}'"
-    )
-
-
-def _studies(choices: CompareOptions, read: Reader) -> list[Study]:
+def _studies(choices: CompareOptions) -> list[Study]:
     """Read the studies, or make one from the files and the lists that describe them.
 
     What is given on the command line takes the place of what a study says.
@@ -276,7 +278,21 @@ def _studies(choices: CompareOptions, read: Reader) -> list[Study]:
     lists = {name: getattr(choices, name) for name in ("labels", "stage", "backbone", "pairs")}
     file = next((file for file in files if file.suffix == ".toml"), None)
     if file is None:
-        return [replace(_study(files, lists, read), **given)]
+        split = (options.split_list(f"--{key}", each, len(files)) for key, each in lists.items())
+        models = [
+            Model(
+                label=label
+                or str(
+                    (choices.saved(file, choices.reading.dataset) or {}).get("label") or file.stem
+                ),
+                file=file,
+                pairs=Path(pairs) if pairs else None,
+                stage=stage,
+                backbone=backbone,
+            )
+            for file, label, stage, backbone, pairs in zip(files, *split, strict=True)
+        ]
+        return [Study(models=check_models(models), **given)]
     if len(files) > 1:
         raise InputError(f"{file}: give a study alone; list the other files in it")
     for name, value in lists.items():
@@ -290,115 +306,105 @@ def _studies(choices: CompareOptions, read: Reader) -> list[Study]:
     return [replace(study, **given) for study in studies]
 
 
-def _study(files: Sequence[Path], lists: Mapping[str, str | None], read: Reader) -> Study:
-    """Make a study from files and the lists that describe them."""
-    models = []
-    columns = (options.split_list(f"--{name}", each, len(files)) for name, each in lists.items())
-    for file, label, stage, backbone, pairs in zip(files, *columns, strict=True):
-        models.append(
-            Model(
-                label=label or str((read(file) or {}).get("label") or file.stem),
-                file=file,
-                pairs=Path(pairs) if pairs else None,
-                stage=stage,
-                backbone=backbone,
-            )
-        )
-    return Study(models=check_models(models))
-
-
-def _is_semantic(study: Study, read: Reader) -> bool:
-    """Whether meaning counts; refuse what cannot be compared by it."""
-    saved = {model.file: read(model.file) for model in study.models}
+def _is_semantic(
+    choices: CompareOptions, study: Study, saved: Mapping[Path, Mapping[str, Any] | None]
+) -> bool:
+    """Whether meaning counts; refuse what cannot be compared by it, and what it does not have."""
     semantic = [file for file, result in saved.items() if is_semantic(result)]
     evaluated = [file for file, result in saved.items() if study.tables and result is None]
-    others = [file for file in saved if file not in (*semantic, *evaluated)]
-    if study.tables and others:
-        raise InputError(
-            f"{others[0]}: is a saved result of mAP, but {study.source} names tables of "
-            "similarity; give the predictions"
-        )
-    if semantic and others:
-        raise InputError(
-            f"{semantic[0]}: is a result of 'diaghoi semantic --json', {others[0]} is not; compare "
-            "semantic results with each other"
-        )
-    return bool(study.tables or semantic)
-
-
-def _check_semantic(choices: CompareOptions) -> None:
-    """Refuse what the comparison by meaning does not have."""
-    if choices.table or choices.columns:
-        raise InputError("--table, --columns: semantic results have one table; leave this out")
-    if choices.page.open:
-        raise InputError("--open: shows mAP and errors, and these models are compared by meaning")
-    groups = choices.evaluation.zero_shot or choices.evaluation.groups
-    if choices.analyses or choices.tests.significance or groups:
-        raise InputError(
-            "--also, --significance, --zero-shot, --groups: are for mAP, and semantic results have "
-            "soft mAP; leave this out"
-        )
+    if not (study.tables or semantic):
+        return False
+    for file in saved:
+        if file not in (*semantic, *evaluated):
+            by = study.source if study.tables else semantic[0]
+            raise InputError(
+                f"{file}: is compared by mAP, and {by} by meaning; give predictions and a study "
+                "that names tables of similarity, or results of 'diaghoi semantic --json' alone"
+            )
+    evaluation, tests = choices.evaluation, choices.tests
+    given = {
+        "--table, --columns": choices.table or choices.columns,
+        "--open": choices.page.open,
+        "--also": choices.analyses.values,
+        "--significance": tests.significance,
+        "--zero-shot, --groups": evaluation.zero_shot or evaluation.groups,
+    }
+    for words in (words for words, value in given.items() if value):
+        raise InputError(f"{words}: is for mAP, and these are compared by meaning; leave it out")
+    return True
 
 
 def _compared(
-    choices: CompareOptions, study: Study, read: Reader, page: ComparisonPage, bar: Progress
-) -> Comparison:
-    """Evaluate the models of a study, or read their saved results, and compare them."""
+    choices: CompareOptions, study: Study, page_of: dict[str, Any] | None, bar: Progress
+) -> Compared:
+    """Evaluate the models of a study, or read their saved results, and compare them.
+
+    ``page_of`` says how a page shows a model; None where there is no page.
+    """
     from diaghoi.semantic.run_evaluation import evaluate
 
     whole: Scenes | None = None
-    truth: Scenes | None = None
+    truth: SceneSource | None = None
     names: StrArray | None = None
     training: Scenes | None = None
     diagnoses: list[Diagnosis] = []
+    models: list[PageModel] = []
     results: list[dict[str, Any]] = []
     located: list[str] = []
     analyses, tests = choices.analyses, choices.tests
-    tables = tables_of_study(study)
-    similarity = None if tables is None else tables.read(bar)
+    tables: Any = study.tables  # by their options; similarity is measured as in the paper
+    similarity = SimilarityOptions(**tables).read(bar) if tables else None
     for model in study.models:
-        result = read(model.file)
+        result = choices.saved(model.file, study.dataset)
         if result is None:
             bar.start(f"reading {model.label}")
             predictions = study.open_predictions(model)
             if whole is None:
-                whole, located = _annotations(choices, study, predictions.vocabulary)
+                path, located = find_annotations(predictions.vocabulary, study.annotations)
+                choices.check_files([path])
+                whole = read_annotations(
+                    path,
+                    dataset=predictions.vocabulary,
+                    instances=study.instances,
+                    ids=study.ids,
+                )
                 training = analyses.training(whole.vocabulary, bar)
                 only = choices.only_predicted_images
                 names = _shared_names(study, whole, bar) if only else None
-            predictions, notes = _plausible(choices, model, whole, predictions)
-            truth, coverage = whole, None
+            read = _plausible(choices, model, whole, predictions)
             if names is not None:
-                truth, predictions, coverage, note = only_shared(whole, predictions, names)
-                notes = [*notes, note]
+                read = read.only(names)
+            truth, predictions = read.annotations, read.predictions
             bar.start(f"matching {model.label}", total=len(truth))
+            how: dict[str, Any] = {"label": model.label, "progress": bar.advance}
             if similarity is not None:
-                result = evaluate(
-                    *(truth, predictions.load()),
-                    **similarity,
-                    protocol=study.protocol,
-                    label=model.label,
-                    progress=bar.advance,
-                ).to_dict()
+                how |= {"protocol": study.protocol, **similarity}
+                result = evaluate(*read.scenes, **how).to_dict()
             else:
-                made = _evaluation(choices, study).made(truth.vocabulary)
-                diagnosis = diagnose(
-                    truth, predictions, made, label=model.label, progress=bar.advance
-                )
+                made = choices.of_study(study).made(truth.vocabulary)
+                diagnosis = diagnose(truth, predictions, made, **how)
                 bar.start(f"repairing each error of {model.label}")
                 result = diagnosis.to_dict()
-                sources = truth, predictions
-                analyses.add_to_model(result, diagnosis, sources, training, bar)
-                result |= {} if coverage is None else {"coverage": coverage}
-                page.add(diagnosis, (truth, predictions.load()), result, bar)
-                if choices.follows_triplets or page.wanted:
-                    # Without the boxes, as all diagnoses are in memory together.
-                    diagnoses.append(replace(diagnosis, scenes=()))
+                analyses.add_to_model(result, diagnosis, (truth, predictions), training, bar)
+                if read.coverage is not None:
+                    result["coverage"] = read.coverage
+                # Without the boxes, as all diagnoses are in memory together.
+                without = replace(diagnosis, scenes=())
+                if page_of is not None:
+                    from diaghoi.report.html import page_model
+
+                    bar.start(f"collecting the cases of {model.label}")
+                    page = page_model(diagnosis, read.scenes, result=result, **page_of)
+                    models.append(replace(page, diagnosis=without))
+                if choices.follows_triplets or page_of is not None:
+                    diagnoses.append(without)
                 del diagnosis
-            result["notes"] = [*notes, *result["notes"]]
-            del predictions  # free the memory before the next file is read
-        else:
-            page.add_saved(model.label, result)
+            result["notes"] = [*read.notes, *result["notes"]]
+            del read, predictions  # free the memory before the next file is read
+        elif page_of is not None and not is_semantic(result):
+            from diaghoi.report.html import saved_model
+
+            models.append(saved_model(result | {"label": model.label}))
         results.append(result)
     if is_semantic(results[0]):
         comparison = compare_semantic(results, study.models)
@@ -413,10 +419,23 @@ def _compared(
     if "explain" in analyses:
         comparison = comparison.explain(_differences(diagnoses, tests, bar))
     comparison = replace(comparison, notes=(*located, *comparison.notes))
-    # The page shows single images anyway.
-    page.results += results
-    page.explain(study, comparison, lambda: _differences(diagnoses, None, bar, of_images=False))
-    return comparison
+    return Compared(comparison, results, diagnoses, models)
+
+
+def _explained(part: Compared, bar: Progress) -> tuple[list[PageModel], Comparison]:
+    """Explain the differences between the models of a page, which shows single images anyway."""
+    from diaghoi.report.html import saved_model
+
+    comparison, models = part.comparison, part.models
+    if len(part.diagnoses) == len(models) > 1 and not comparison.explained:
+        try:
+            differences = _differences(part.diagnoses, None, bar, of_images=False)
+            return models, comparison.explain(differences)
+        except InputError as error:
+            # On other images: the page shows the means of each, and says why no more.
+            models = [saved_model(each.result) for each in models]
+            return models, replace(comparison, notes=(str(error), *comparison.notes))
+    return models, comparison
 
 
 def _differences(
@@ -438,22 +457,6 @@ def _differences(
     return found
 
 
-def _annotations(
-    choices: CompareOptions, study: Study, vocabulary: Vocabulary
-) -> tuple[Scenes, list[str]]:
-    """Read the annotations, and return notes on where they were found.
-
-    Refuses output files that would overwrite them.
-    """
-    given = study.annotations
-    located = find_annotations(vocabulary) if given is None else in_folder(given, vocabulary)
-    choices.check_files([located.path])
-    truth = read_annotations(
-        located.path, dataset=vocabulary, instances=study.instances, ids=study.ids
-    )
-    return truth, located.notes
-
-
 def _shared_names(study: Study, truth: Scenes, bar: Progress) -> StrArray:
     """Return the names of the images that the annotations and all predictions hold."""
     opened = []
@@ -465,11 +468,12 @@ def _shared_names(study: Study, truth: Scenes, bar: Progress) -> StrArray:
 
 def _plausible(
     choices: CompareOptions, model: Model, truth: Scenes, predictions: SceneSource
-) -> tuple[SceneSource, list[str]]:
+) -> Inputs:
     """Name the images of predictions as the annotations do; refuse what cannot be evaluated."""
     wanted, read = truth.vocabulary.name, predictions.vocabulary.name
     if wanted != read:
         raise InputError(f"{model.file}: is for {read}, but the annotations are for {wanted}")
     choices.analyses.check_ranked(predictions)
     predictions = alike(truth, predictions)
-    return predictions, check_plausible(truth, predictions, force=choices.reading.force)
+    notes = check_plausible(truth, predictions, force=choices.reading.force)
+    return Inputs(truth, predictions, [], notes)

@@ -10,7 +10,7 @@ from typing import Any
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.locate import in_folder
+from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.options import argument, option, options_class, with_options, without
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import ReadingOptions, naming_own_data
@@ -74,7 +74,7 @@ def _inspect_data_set(choices: InspectOptions) -> None:
     result = inspection.understood(words) | {"annotations": None, "notes": [], "warnings": []}
     path = choices.annotations or words.annotations
     if path is not None:
-        path = in_folder(path, words).path
+        path = find_annotations(words, path).path
         choices.check(path)
         with progress(choices.output.quiet) as bar:
             bar.start(f"reading {path}")
@@ -109,7 +109,7 @@ def _inspect_file(choices: InspectOptions) -> None:
             scenes = read_predictions(file, pairs=pairs, **reading)
         truth = None if held is None else held.load()
         if annotations is not None:
-            annotations = in_folder(annotations, scenes.vocabulary).path
+            annotations = find_annotations(scenes.vocabulary, annotations).path
             choices.check(annotations)
             truth = read_annotations(annotations, dataset=scenes.vocabulary, **beside)
             if dataset is None:

@@ -70,22 +70,6 @@ class LocatedFile(NamedTuple):
     notes: list[str]
 
 
-def in_folder(path: Path, vocabulary: Vocabulary) -> LocatedFile:
-    """Find the annotation file in a given folder; the path of a file is returned as it is.
-
-    Raises
-    ------
-    InputError
-        For a folder without a file of a usual name.
-    """
-    if not path.is_dir():
-        return LocatedFile(path, [])
-    if not vocabulary.known:
-        raise InputError(f"{path}: is a folder; give the annotation file itself")
-    file = _usual_file(path, FILES[vocabulary.name])
-    return LocatedFile(file, [f"annotations: {file}"])
-
-
 def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> LocatedFile:
     """Find the annotation file of a data set, unless it or its folder is given.
 
@@ -99,9 +83,14 @@ def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> Locat
         If none is found; the message lists the places searched and how to get the file. Also if
         ``diaghoi.toml`` is not valid, or names a file that does not exist.
     """
-    if given is not None:
-        return in_folder(given, vocabulary)
     dataset = vocabulary.name
+    if given is not None:
+        if not given.is_dir():
+            return LocatedFile(given, [])
+        if not vocabulary.known:
+            raise InputError(f"{given}: is a folder; give the annotation file itself")
+        file = _usual_file(given, FILES[dataset])
+        return LocatedFile(file, [f"annotations: {file}"])
     if not vocabulary.known:
         if vocabulary.annotations is None:
             raise InputError(

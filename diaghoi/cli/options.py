@@ -12,16 +12,23 @@ from __future__ import annotations
 import inspect
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import nullcontext
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import MISSING, Field, dataclass, field, fields, is_dataclass
 from functools import partial, wraps
+from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_type_hints
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple, TypeVar, get_args, get_type_hints
 
 import typer
 
-from diaghoi.data.memory import DEFAULT_MEGABYTES, MEMORY_VARIABLE, MOST_MEGABYTES, allowing
-from diaghoi.data.protocol import PROTOCOLS
+from diaghoi.cli.progress import Progress
+from diaghoi.data.memory import (
+    DEFAULT_MEGABYTES,
+    MEMORY_VARIABLE,
+    MOST_MEGABYTES,
+    allowing,
+    cores,
+)
 from diaghoi.data.vocabulary import VOCABULARIES
 from diaghoi.exceptions import InputError, close_matches, number_of
 
@@ -32,7 +39,6 @@ MOST_ROWS = 1_000_000_000
 LARGEST_SEED = 2**63 - 1
 Block = TypeVar("Block")
 
-COLUMNS = ("single", "double")
 FORMATS = ("pdf", "svg", "png")
 """Kinds of files of figures."""
 # Headings of options in the help of commands that have many.
@@ -44,6 +50,8 @@ SHARDS = "Several prediction files"
 
 if TYPE_CHECKING:
     from typing_extensions import dataclass_transform
+
+    from diaghoi.engines.engine import Engine
 
     @dataclass_transform(kw_only_default=True, frozen_default=True)
     def options_class(block: type[Block]) -> type[Block]:
@@ -58,9 +66,10 @@ def option(
     *names: str,
     panel: str | None = None,
     rare: bool = False,
+    among: Collection[str] = (),
     **more: Any,
 ) -> Any:
-    """Declare an option as the field of a dataclass.
+    """Declare an option as the field of a dataclass, or in the type of a shared one.
 
     Parameters
     ----------
@@ -72,11 +81,15 @@ def option(
         The heading above it in the help.
     rare : bool
         Listed by ``--help-all`` alone.
+    among : collection of str
+        All values that there are, where they are few.
     **more
         What Typer takes: ``help``, ``metavar``, bounds ``min`` and ``max`` of a number, a
         ``callback`` that checks the value, ``is_eager`` for one that comes before all others.
     """
     given = {"rich_help_panel": panel, "hidden": rare, **more}
+    if among:
+        given["callback"] = checked(choice_of(*among))
     return field(default=default, metadata={"kind": typer.Option, "names": names, "given": given})
 
 
@@ -86,7 +99,7 @@ def argument(*, help: str, metavar: str | None = None) -> Any:
     return field(metadata={"kind": typer.Argument, "names": (), "given": given})
 
 
-def without(block: Callable[[], object], *names: str) -> Any:
+def without(block: Callable[..., Any], *names: str) -> Any:
     """Declare all options of another dataclass but some, which keep their defaults."""
     return field(default_factory=block, metadata={"without": names})
 
@@ -128,15 +141,23 @@ class Key(NamedTuple):
         The value of a key without one; None where a key needs one.
     metavar : str
         Stands for the value in the list of keys; empty for a key that takes none.
+    several : bool
+        Whether it may be given several times: its value is a list.
     """
 
     help: str
     read: Callable[[str], Any] = str
     alone: Any = None
     metavar: str = "VALUE"
+    several: bool = False
 
 
-def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[str, list[Any]]:
+def flag(help: str) -> Key:
+    """Make a key without a value."""
+    return Key(help, alone=True, metavar="")
+
+
+def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[str, Any]:
     """Read the values of an option like ``--read objects=coco91,origin=1``.
 
     Parameters
@@ -151,53 +172,60 @@ def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[st
     Returns
     -------
     dict
-        By key, its values in their order.
+        By key, its value, or the list of its values.
 
     Raises
     ------
     InputError
-        For an unknown key, and a value that a key cannot have.
+        For an unknown key, a value that a key cannot have, and a second one where it takes one.
     """
     following = re.compile(rf",\s*(?=(?:{'|'.join(map(re.escape, keys))})\s*(?:=|,|$))")
-    values: dict[str, list[Any]] = {}
+    values: dict[str, Any] = {}
     for part in (part for text in given for part in following.split(text)):
-        name, equals, value = (word.strip() for word in part.partition("="))
+        name, equals, text = (word.strip() for word in part.partition("="))
         if name not in keys:
             name = next((word for word in name.split(",") if word.strip() not in keys), name)
-            raise InputError(
-                f"{option} {name.strip() or repr('')}: not known"
-                f"{close_matches(name.strip(), keys)}; give some of {', '.join(keys)}"
-            )
+            name = name.strip()
+            raise InputError(f"{option} {name or repr('')}: {_unknown(name, keys, 'some')}")
         key = keys[name]
         if equals and not key.metavar:
             raise InputError(f"{option} {part.strip()}: {name} takes no value; leave it out")
-        if not value and (equals or key.alone is None):
+        if not text and (equals or key.alone is None):
             raise InputError(f"{option} {name}: give a value: {name}={key.metavar}")
         try:
-            values.setdefault(name, []).append(key.read(value) if equals else key.alone)
+            value = key.read(text) if equals else key.alone
         except ValueError as error:
-            raise InputError(f"{option} {name}={value}: {error}") from None
+            raise InputError(f"{option} {name}={text}: {error}") from None
+        if key.several:
+            values.setdefault(name, []).append(value)
+        elif key.metavar and name in values:
+            raise InputError(f"{option} {name}: is given twice; give one value")
+        else:
+            values[name] = value
     return values
 
 
 def list_of_keys(keys: Mapping[str, Key]) -> str:
     """List the keys of an option, a line each."""
-    heads = {
-        name: f"{name}={key.metavar}"
-        if key.alone is None
-        else name + (f"[={key.metavar}]" if key.metavar else "")
-        for name, key in keys.items()
-    }
+    heads = {}
+    for name, key in keys.items():
+        value = f"={key.metavar}" if key.metavar else ""
+        heads[name] = name + (value if key.alone is None or not value else f"[{value}]")
     width = max(map(len, heads.values()))
     return "\n".join(f"{heads[name]:{width}}  {key.help}" for name, key in keys.items())
 
 
 def helping(option: str, keys: Mapping[str, Key]) -> Callable[[Any], Any]:
     """Make the callback of an option that lists its keys for the value ``help``."""
+    return explaining(f"{option} KEY[=VALUE],...; the keys are:\n{list_of_keys(keys)}")
 
-    def callback(given: list[str] | None) -> list[str] | None:
-        if given and "help" in given:
-            typer.echo(f"{option} KEY[=VALUE],...; the keys are:\n{list_of_keys(keys)}")
+
+def explaining(text: str) -> Callable[[Any], Any]:
+    """Make the callback of an option that prints a text for the value ``help``."""
+
+    def callback(given: Any) -> Any:
+        if "help" in ([given] if isinstance(given, str) else given or ()):
+            typer.echo(text)
             raise typer.Exit
         return given
 
@@ -221,10 +249,27 @@ def choice_of(*names: str) -> Callable[[str], str]:
 
     def read(value: str) -> str:
         if value not in names:
-            raise ValueError(f"not known{close_matches(value, names)}; give {', '.join(names)}")
+            raise ValueError(_unknown(value, names))
         return value
 
     return read
+
+
+def checked(read: Callable[[Any], Any]) -> Callable[..., Any]:
+    """Make the callback of an option whose values are read so."""
+
+    def callback(parameter: typer.CallbackParam, value: Any) -> Any:
+        try:
+            return None if value is None else read(value)
+        except ValueError as error:
+            shown = repr(value).removesuffix(".0")
+            raise InputError(f"{parameter.opts[0]} {shown}: {error}") from None
+
+    return callback
+
+
+def _unknown(name: str, names: Collection[str], number: str = "one") -> str:
+    return f"not known{close_matches(name, names)}; give {number} of {', '.join(names)}"
 
 
 def whole(least: int, most: int) -> Callable[[str], int]:
@@ -240,10 +285,24 @@ def whole(least: int, most: int) -> Callable[[str], int]:
 
 def number(value: str) -> float:
     """Read a number."""
-    try:
-        return float(value)
-    except ValueError:
-        raise ValueError("give a number") from None
+    with suppress(ValueError):
+        if isfinite(read := float(value)):
+            return read
+    raise ValueError("give a number")
+
+
+def fraction(value: object) -> float:
+    """Read a number between 0 and 1."""
+    read = number(str(value))
+    if not 0 < read < 1:
+        raise ValueError("must lie between 0 and 1")
+    return read
+
+
+def _at_least_two(resamples: int) -> int:
+    if resamples < 2:
+        raise ValueError("give at least two resamples, usually 1000")
+    return resamples
 
 
 def _members(block: Any, left_out: Collection[str]) -> Iterator[tuple[Field[Any], Any]]:
@@ -257,19 +316,24 @@ def _members(block: Any, left_out: Collection[str]) -> Iterator[tuple[Field[Any]
 def _parameters(block: Any, left_out: Collection[str] = ()) -> Iterator[inspect.Parameter]:
     for each, kind in _members(block, left_out):
         if is_dataclass(kind):
-            yield from _parameters(kind, each.metadata.get("without", ()))
+            yield from _parameters(kind, (*left_out, *each.metadata.get("without", ())))
             continue
-        if each.metadata:
-            names = each.metadata["names"]
-            if kind is bool and not names:  # without --no-
-                names = (f"--{each.name.replace('_', '-')}",)
-            # The reader of a file, not the parser of the command line, reports what is wrong with
-            # it, so that all such messages read alike.
-            declared = each.metadata["kind"](*names, **each.metadata["given"], readable=False)
-            kind = Annotated[kind, declared]
+        declared: Any = each.metadata
+        if not declared:  # a shared option: its type has the declaration
+            kind, shared = get_args(kind)
+            declared = shared.metadata
+        names = declared["names"]
+        if kind is bool and not names:  # without --no-
+            names = (f"--{each.name.replace('_', '-')}",)
+        # The reader of a file, not the parser of the command line, reports what is wrong with it,
+        # so that all such messages read alike.
+        shown = declared["kind"](*names, **declared["given"], readable=False)
         default = inspect.Parameter.empty if each.default is MISSING else each.default
         yield inspect.Parameter(
-            each.name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=kind
+            each.name,
+            inspect.Parameter.KEYWORD_ONLY,
+            default=default,
+            annotation=Annotated[kind, shown],
         )
 
 
@@ -278,10 +342,21 @@ def _filled(block: Any, given: dict[str, Any], left_out: Collection[str] = ()) -
     values = {}
     for each, kind in _members(block, left_out):
         if is_dataclass(kind):
-            values[each.name] = _filled(kind, given, each.metadata.get("without", ()))
+            inner = (*left_out, *each.metadata.get("without", ()))
+            values[each.name] = _filled(kind, given, inner)
         elif each.name in given:
             values[each.name] = given[each.name]
     return block(**values)
+
+
+def given(block: Any) -> Iterator[str]:
+    """Name the options that have other values than their defaults, in nested dataclasses, too."""
+    for each in fields(block):
+        value = getattr(block, each.name)
+        if is_dataclass(value):
+            yield from given(value)
+        elif value != each.default:
+            yield each.name
 
 
 def _show_all(context: typer.Context, wanted: bool) -> None:
@@ -313,141 +388,130 @@ class _Always:
     )
 
 
-def _file(help: str, *names: str, panel: str | None = None) -> Any:
-    """Declare an option of a path; see :func:`_parameters` on ``readable``."""
-    return typer.Option(*names, help=help, readable=False, rich_help_panel=panel)
-
-
-Predictions = Annotated[
-    Path, typer.Argument(help="Prediction file (or folder of .mat files).", readable=False)
-]
+Predictions = Annotated[Path, argument(help="Prediction file (or folder of .mat files).")]
 Annotations = Annotated[
     Path | None,
-    _file("Annotation file or folder [found in the usual places].", panel=READING),
+    option(panel=READING, help="Annotation file or folder [found in the usual places]."),
 ]
-Pairs = Annotated[Path | None, _file("File of predicted pairs.", panel=READING)]
+Pairs = Annotated[Path | None, option(panel=READING, help="File of predicted pairs.")]
 Dataset = Annotated[
     str | None,
-    typer.Option(
+    option(
+        panel=READING,
         help=f"{', '.join(VOCABULARIES)}, or a .toml file that describes one [recognised].",
-        rich_help_panel=READING,
-    ),
-]
-Force = Annotated[
-    bool,
-    typer.Option(
-        "--force", help="Evaluate predictions even if they look misread.", rich_help_panel=READING
     ),
 ]
 OnlyPredicted = Annotated[
     bool,
-    typer.Option(
-        "--only-predicted-images",
+    option(
+        panel=READING,
+        rare=True,
         help="Evaluate only the images that annotations and all predictions hold.",
-        rich_help_panel=READING,
-        hidden=True,
     ),
 ]
-
-
-def _protocol_help(given: str | None) -> str | None:
-    if given == "help":
-        typer.echo(
-            f"--protocol NAME,KEY=VALUE,...; the names are:\n{chr(10).join(PROTOCOLS)}\n"
-            "The usual keys are iou, ap (11-point, area, 101-point), rare (train, test) and top "
-            "(triplets of an image)."
-        )
-        raise typer.Exit
-    return given
-
-
-ProtocolSpec = Annotated[
-    str | None,
-    typer.Option(
-        "--protocol",
-        metavar="NAME,...",
-        help="How detectors are evaluated [as is usual on the data set], changed by iou=0.75, "
-        "ap=area, rare=test, top=100; or, in quotes, the line that a report ends with. '--protocol "
-        "help' lists the names.",
-        callback=_protocol_help,
-        is_eager=True,
-        rich_help_panel=COUNTS,
-    ),
-]
-Images = Annotated[Path, _file("Folder with the pictures.")]
-PageImages = Annotated[
-    Path | None, _file("Folder with the pictures, to draw cases on.", "--images", panel=FILES)
-]
-Folder = Annotated[Path, _file("Folder to write to.")]
+Images = Annotated[Path, option(help="Folder with the pictures.")]
+Folder = Annotated[Path, option(help="Folder to write to.")]
 Confidence = Annotated[
     float,
-    typer.Option(help="Confidence level of the intervals.", rich_help_panel=SURE, hidden=True),
+    option(
+        panel=SURE,
+        rare=True,
+        callback=checked(fraction),
+        help="Confidence level of the intervals.",
+    ),
 ]
 Resamples = Annotated[
     int,
-    typer.Option(
-        max=MOST_RESAMPLES, metavar="N", help="Resamples of the images.", rich_help_panel=SURE
+    option(
+        panel=SURE,
+        max=MOST_RESAMPLES,
+        metavar="N",
+        callback=checked(_at_least_two),
+        help="Resamples of the images.",
     ),
 ]
-Seed = Annotated[
-    int,
-    typer.Option(min=0, max=LARGEST_SEED, help="Random seed.", rich_help_panel=SURE),
-]
+Seed = Annotated[int, option(panel=SURE, min=0, max=LARGEST_SEED, help="Random seed.")]
 StudyFile = Annotated[
-    Path,
-    typer.Argument(
-        metavar="STUDY.toml", help="A .toml file that lists models and files.", readable=False
-    ),
+    Path, argument(metavar="STUDY.toml", help="A .toml file that lists models and files.")
 ]
 Labels = Annotated[
-    str | None,
-    typer.Option(help="Names of the models, separated by commas [of the files]."),
+    str | None, option(help="Names of the models, separated by commas [of the files].")
 ]
 Label = Annotated[
     str | None,
-    typer.Option(
+    option(
+        panel=FILES,
         help="Name of the model in tables, figures and files [name of the prediction file].",
-        rich_help_panel=FILES,
     ),
 ]
-
-
-def _check_column(column: str) -> str:
-    if column not in COLUMNS:
-        raise InputError(
-            f"--column '{column}': not known{close_matches(column, COLUMNS)}; give one of "
-            f"{', '.join(COLUMNS)}"
-        )
-    return column
-
-
 Column = Annotated[
     str,
-    typer.Option(
-        callback=_check_column,
+    option(
+        panel=FILES,
+        rare=True,
+        among=("single", "double"),
         help="Width of figures: a single (3.25 in) or a double (6.875 in) column.",
-        rich_help_panel=FILES,
-        hidden=True,
     ),
 ]
 WordNet = Annotated[
     Path | None,
-    _file("WordNet's dict folder, instead of the extract in the package.", panel=MEANING),
+    option(panel=MEANING, help="WordNet's dict folder, instead of the extract in the package."),
 ]
 Workers = Annotated[
     int | None,
-    typer.Option(min=1, max=1024, help="Processes on this machine [one per core].", hidden=True),
+    option(rare=True, min=1, max=1024, help="Processes on this machine [one per core]."),
 ]
-Detail = Annotated[
-    bool,
-    typer.Option(
-        "--detail", help="Print all tables and notes, not one screen.", rich_help_panel=FILES
-    ),
-]
+Detail = Annotated[bool, option(panel=FILES, help="Print all tables and notes, not one screen.")]
 Quiet = Annotated[
-    bool,
-    typer.Option("--quiet", "-q", help="Print nothing but errors.", rich_help_panel=FILES),
+    bool, option(MISSING, "--quiet", "-q", panel=FILES, help="Print nothing but errors.")
 ]
+
+
+@options_class
+class EngineOptions:
+    """Where the work is done."""
+
+    engine: str | None = option(
+        None,
+        panel=SHARDS,
+        rare=True,
+        among=("local", "dask"),
+        help="local: processes on this machine [the default]; dask: a Dask cluster.",
+    )
+    scheduler: str | None = option(
+        None,
+        metavar="ADDRESS",
+        panel=SHARDS,
+        rare=True,
+        help="A running Dask scheduler [start a cluster on this machine].",
+    )
+    workers: Workers = None
+
+    @property
+    def asked(self) -> bool:
+        """Whether the user says anything about the work."""
+        return any(value is not None for value in vars(self).values())
+
+    def __post_init__(self) -> None:
+        if self.scheduler is not None and self.engine != "dask":
+            raise InputError("--scheduler: is for a Dask cluster; add --engine dask")
+
+    @contextmanager
+    def started(self, bar: Progress) -> Iterator[Engine]:
+        """Start the workers, and end them; the bar shows what is waited for."""
+        number = self.workers or cores()
+        if self.engine in (None, "local"):
+            from diaghoi.engines.engine import LocalEngine
+
+            with LocalEngine(number) as local:
+                yield local
+            return
+        from diaghoi.engines.cluster import DaskEngine
+
+        address = self.scheduler
+        bar.start("starting the cluster" if address is None else f"connecting to {address}")
+        with DaskEngine(address, number) as cluster:
+            yield cluster
 
 
 def split_list(option: str, value: str | None, number: int) -> list[str]:
@@ -495,8 +559,5 @@ def named(option: str, given: str, known: Collection[str]) -> list[str]:
     names = list(dict.fromkeys(name.strip() for name in given.split(",")))
     for name in names:
         if name not in known:
-            raise InputError(
-                f"{option} '{name}': not known{close_matches(name, known)}; "
-                f"give some of {', '.join(known)}"
-            )
+            raise InputError(f"{option} '{name}': {_unknown(name, known, 'some')}")
     return names

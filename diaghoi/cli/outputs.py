@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 import os
+import sys
+import threading
 import warnings
+import webbrowser
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import typer
 
 from diaghoi.cli import options
 from diaghoi.cli.options import option, options_class
+from diaghoi.cli.stopping import wait_for_signal
 from diaghoi.diagnosis.inputs import check_readable
 from diaghoi.exceptions import InputError, number_of, printable
 from diaghoi.formats.output import (
@@ -20,8 +25,15 @@ from diaghoi.formats.output import (
     remove_leftovers,
     replacing,
 )
+from diaghoi.formats.pictures import Pictures
 from diaghoi.report.json import to_json
 
+if TYPE_CHECKING:
+    from diaghoi.report.html import Page
+
+SHOWN = 40
+"""Predictions of an image that a server draws: twice as many as in a page that is a file."""
+SCREENS = ("DISPLAY", "WAYLAND_DISPLAY")
 STDOUT = "-"
 FIGURES = (".pdf", ".svg", ".png")
 TABLES = (".csv", ".md", ".tex", ".txt")
@@ -47,31 +59,8 @@ class OutputOptions:
     )
     quiet: options.Quiet = False
 
-    def printed(self, kinds: Iterable[str]) -> str:
-        """Return the kind of what is printed on stdout instead of the usual screen, or nothing.
-
-        Raises
-        ------
-        InputError
-            For two texts, and for stdout without a kind.
-        """
-        texts = [kind for kind in kinds if kind not in (".html", *FIGURES)]
-        names = [str(path).lower() for path in self.out or ()]
-        if STDOUT in names:
-            offered = ", ".join(f"{STDOUT}{kind}" for kind in texts)
-            raise InputError(f"--out {STDOUT}: give what to print: {offered}")
-        if self.json is not None and str(self.json) == STDOUT:
-            names.append(f"{STDOUT}.json")
-        first, *more = [kind for kind in texts if f"{STDOUT}{kind}" in names] or [""]
-        if more:
-            raise InputError(
-                f"--out {STDOUT}{more[0]}: only one text can be printed; give the other one the "
-                "name of a file"
-            )
-        return first
-
     def output_files(self, kinds: Collection[str], stem: str = "") -> dict[Path, str]:
-        """Name all files, with the suffix that says what they hold.
+        """Name all files, with the suffix that says what they hold; ``-`` is stdout.
 
         Parameters
         ----------
@@ -83,29 +72,37 @@ class OutputOptions:
         Raises
         ------
         InputError
-            For another suffix.
+            For another suffix, a file that is named twice, and what cannot be printed.
         """
-        files = []
-        if self.json is not None and str(self.json) != STDOUT:
-            files.append((self.json, ".json"))
+        files = [] if self.json is None else [(self.json, ".json")]
         for path in self.out or ():
-            if _is_folder(path):
-                files += _in_folder(path, kinds, stem)
-                continue
             kind = _kind(path, kinds)
-            if not kind:
+            printed = str(path).lower() == f"{STDOUT}{kind}"
+            if printed and (kind in ("", ".html", *FIGURES)):
+                texts = [f"{STDOUT}{text}" for text in kinds if text not in (".html", *FIGURES)]
+                raise InputError(
+                    f"--out {path}: cannot be printed; give the name of a file, or one of "
+                    f"{', '.join(texts)}"
+                )
+            if not kind and not _is_folder(path):
                 raise InputError(
                     f"--out {path}: unknown suffix {path.suffix}; give one of {', '.join(kinds)}, "
                     "or a folder"
                 )
-            if str(path).lower() != f"{STDOUT}{kind}":
-                files.append((path, kind))
-            elif kind in (".html", *FIGURES):
-                raise InputError(f"--out {path}: cannot be printed; give the name of a file")
+            if _is_folder(path) and not printed:
+                files += _in_folder(path, kinds, stem)
+            else:
+                files.append((Path(STDOUT) if printed else path, kind))
         paths = [path for path, _ in files]
         if twice := next((path for path in paths if paths.count(path) > 1), None):
             raise InputError(f"{twice}: would be written twice; give two names")
         return dict(files)
+
+    def printed(self, kinds: Iterable[str]) -> str:
+        """Return the kind of what is printed on stdout instead of the usual screen, or nothing."""
+        names = [str(path).lower() for path in self.out or ()]
+        names += [f"{self.json}.json"]
+        return next((kind for kind in kinds if f"{STDOUT}{kind}" in names), "")
 
     def check(self, kinds: Collection[str], inputs: Iterable[Path | None], stem: str = "") -> None:
         """Refuse, before the work begins, files that cannot be written or read.
@@ -116,7 +113,6 @@ class OutputOptions:
             With what is wrong.
         """
         inputs = list(inputs)
-        self.printed(kinds)
         files = self.output_files(kinds, stem)
         folders = set(filter(_is_folder, self.out or ()))
         for folder in folders:
@@ -154,6 +150,8 @@ class OutputOptions:
         files = self.output_files([*texts, *writers], stem).items()
         # Texts first, so that a figure or a page that fails costs none of them.
         for path, kind in sorted(files, key=lambda file: file[1] not in texts):
+            if str(path) == STDOUT:
+                continue
             path.parent.mkdir(parents=True, exist_ok=True)
             if kind in texts:
                 write_text(path, texts[kind]())
@@ -204,6 +202,97 @@ class OutputOptions:
         remarks = self.write(texts, writers, stem)
         files = self.output_files([*texts, *(writers or ())], stem)
         self.show(texts, show, [*notes, *remarks], files)
+
+
+@options_class
+class ScreenOptions(OutputOptions):
+    """Where a result goes of which one screen is printed, and all where that is asked for."""
+
+    detail: options.Detail = False
+
+    def present(
+        self, notes: Sequence[str], screen: Callable[[], object], everything: Callable[[], object]
+    ) -> None:
+        """Print one screen and the number of notes, or in detail everything and the notes."""
+        if self.detail:
+            everything()
+            print_notes(notes)
+        else:
+            screen()
+            print_number(notes)
+
+
+@options_class
+class PageOptions:
+    """How a page is shown."""
+
+    images: Path | None = option(
+        None, panel=options.FILES, help="Folder with the pictures, to draw cases on."
+    )
+    open: bool = option(
+        False, panel=options.FILES, help="Explore the models in a browser, until Ctrl-C."
+    )
+    port: int = option(
+        0, min=0, max=65535, panel=options.FILES, rare=True, help="Port of --open [any free one]."
+    )
+
+    @property
+    def pictures(self) -> Pictures | None:
+        """The folder of pictures, where it is given."""
+        return None if self.images is None else Pictures(self.images)
+
+    def check(self, written: bool) -> None:
+        """Check what a page needs before the work begins.
+
+        Parameters
+        ----------
+        written : bool
+            Whether a page is also written to a file.
+
+        Raises
+        ------
+        InputError
+            Where jinja2 is missing, for a port that is taken, and a port or pictures that no page
+            uses.
+        """
+        if self.open:
+            import socket
+
+            from diaghoi.report.html.server import HOST
+
+            check_page()
+            try:
+                socket.create_server((HOST, self.port)).close()
+            except OSError as error:
+                reason = os.strerror(error.errno or 0)
+                raise InputError(
+                    f"--port {self.port}: cannot be used ({reason}); give another"
+                ) from None
+        elif self.port:
+            raise InputError("--port: is for --open; add it or leave this out")
+        if self.images is not None:
+            if not (self.open or written):
+                raise InputError(
+                    "--images: draws the cases of a page on pictures; add --open or --out FILE.html"
+                )
+            Pictures(self.images)
+
+    def serve(self, page: Page, quiet: bool) -> None:
+        """Show a page at an address that nobody else on this machine can guess, until Ctrl-C."""
+        from diaghoi.report.html.server import PageServer
+
+        with PageServer(page, self.pictures, self.port) as server:
+            threading.Thread(target=server.serve_forever, daemon=True).start()
+            typer.echo(server.address)
+            if not quiet:
+                typer.echo("Open this address in a browser here; Ctrl-C ends.", err=True)
+            sys.stdout.flush()
+            # Without a window, a browser of text would take the terminal over.
+            windows = sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))
+            if sys.stdout.isatty() and windows:
+                webbrowser.open(server.address)
+            wait_for_signal()
+            server.shutdown()
 
 
 def as_json(result: Mapping[str, Any]) -> dict[str, Text]:
@@ -293,12 +382,19 @@ def draw(
     """Draw a figure of results as ``diaghoi figures`` does; return notes on it."""
     from diaghoi import plots
 
+    figure = partial(plots.figure_of, plots.FIGURES[name], results, width_of(column))
+    return save_figure(figure, path, plots.caption(results), str(path))
+
+
+def save_figure(figure: Callable[[], Any], path: Path, caption: str, name: str = "") -> list[str]:
+    """Draw a figure, and write it; return notes, which name it where it cannot be drawn."""
+    from diaghoi import plots
+
     def drawn() -> list[str]:
         try:
-            figure = plots.figure_of(plots.FIGURES[name], results, width_of(column))
+            plots.save(figure(), path, caption=caption)
         except plots.NotApplicable as reason:
-            return [f"{path}: not drawn: {reason}"]
-        plots.save(figure, path, caption=plots.caption(results))
+            return [f"{name}: not drawn: {reason}"]
         return []
 
     return noting_letters(drawn)

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from diaghoi.cli import options
-from diaghoi.cli.locate import LocatedFile, find_annotations, in_folder
+from diaghoi.cli.locate import LocatedFile, find_annotations
 from diaghoi.cli.options import Key, keyed, option, options_class
 from diaghoi.cli.progress import Progress
 from diaghoi.data.arrays import StrArray
@@ -17,9 +17,9 @@ from diaghoi.data.boxes import LAYOUTS
 from diaghoi.data.groups import UnclearBaseError, read_groups
 from diaghoi.data.groups import zero_shot as zero_shot_split
 from diaghoi.data.joining import only_images, shared_images
-from diaghoi.data.protocol import Group, Protocol, spelt
+from diaghoi.data.protocol import PROTOCOLS, Group, Protocol, spelt
 from diaghoi.data.protocol import protocol as protocol_named
-from diaghoi.data.scenes import Scenes, SceneSource, Source
+from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
 from diaghoi.diagnosis.inputs import naming_own_data as naming_own_data
 from diaghoi.diagnosis.inputs import read_inputs
@@ -65,7 +65,9 @@ class ReadingOptions:
         callback=options.helping("--read", READ),
         is_eager=True,
     )
-    force: options.Force = False
+    force: bool = option(
+        False, panel=options.READING, help="Evaluate predictions even if they look misread."
+    )
 
     def __post_init__(self) -> None:
         self.words()
@@ -76,13 +78,10 @@ class ReadingOptions:
         Raises
         ------
         InputError
-            For a key that is unknown, is given twice, or must not be given.
+            For a key that must not be given, and of :func:`diaghoi.cli.options.keyed`.
         """
-        values = keyed("--read", self.read or (), READ)
         words: dict[str, Any] = {"dataset": self.dataset} | dict.fromkeys(map(_word, READ))
-        for name, (value, *more) in values.items():
-            if more:
-                raise InputError(f"--read {name}: is given twice; give one value")
+        for name, value in keyed("--read", self.read or (), READ).items():
             if _word(name) in left_out:
                 raise InputError(f"--read {name}: does not apply to this command; leave it out")
             words[_word(name)] = value
@@ -96,13 +95,6 @@ class ReadingOptions:
         given["reading"] = reading or None
         return {name: value for name, value in given.items() if value is not None}
 
-    def files(
-        self, predictions: Path, annotations: Path | None, pairs: Path | None = None, **more: Any
-    ) -> InputFiles:
-        """Say how to read predictions, and their annotations and pairs."""
-        more |= {"reading": self.words(), "force": self.force}
-        return InputFiles(predictions=predictions, annotations=annotations, pairs=pairs, **more)
-
 
 def _word(key: str) -> str:
     return key.replace("-", "_")
@@ -112,7 +104,20 @@ def _word(key: str) -> str:
 class ProtocolOptions:
     """How detectors are evaluated."""
 
-    protocol: options.ProtocolSpec = None
+    protocol: str | None = option(
+        None,
+        metavar="NAME,...",
+        panel=options.COUNTS,
+        help="How detectors are evaluated [as is usual on the data set], changed by iou=0.75, "
+        "ap=area, rare=test, top=100; or, in quotes, the line that a report ends with. '--protocol "
+        "help' lists the names.",
+        callback=options.explaining(
+            f"--protocol NAME,KEY=VALUE,...; the names are:\n{chr(10).join(PROTOCOLS)}\n"
+            "The usual keys are iou, ap (11-point, area, 101-point), rare (train, test) and top "
+            "(triplets of an image)."
+        ),
+        is_eager=True,
+    )
     zero_shot: str | None = option(
         None,
         panel=options.COUNTS,
@@ -178,7 +183,8 @@ class Inputs(NamedTuple):
     notes : list of str
         Where annotations were found, and warnings about implausible input.
     coverage : dict or None
-        With ``--only-predicted-images`` what the files hold: see :func:`only_shared`.
+        With ``--only-predicted-images``, for the result: ``annotated_images`` and
+        ``predicted_images`` of the files, ``shared_images`` and ``only_predicted_images``, True.
     """
 
     annotations: SceneSource
@@ -198,72 +204,97 @@ class Inputs(NamedTuple):
         return self.annotations.vocabulary
 
     def only(self, names: StrArray) -> Inputs:
-        """Leave the images of these names: see :func:`only_shared`."""
-        truth, found, coverage, note = only_shared(self.annotations, self.predictions, names)
-        return Inputs(truth, found, self.files, [*self.notes, note], coverage)
+        """Leave the images that all files hold; a note says what is left out.
+
+        Parameters
+        ----------
+        names : (N,) str array
+            As from :func:`diaghoi.data.joining.shared_images`.
+
+        Raises
+        ------
+        InputError
+            Where there is none.
+        """
+        annotations, predictions = self.annotations, self.predictions
+        if not len(names):
+            raise InputError(
+                f"{predictions.source or 'predictions'}: --only-predicted-images: no image is in "
+                "all files; are these predictions for another split or data set?"
+            )
+        left = (
+            number_of(f"{which} image", len(scenes) - len(names))
+            for which, scenes in (("annotated", annotations), ("predicted", predictions))
+        )
+        note = (
+            f"--only-predicted-images: the {number_of('image', len(names))} of all files are "
+            f"evaluated; left out are {' and '.join(left)}"
+        )
+        coverage = {
+            "annotated_images": len(annotations),
+            "predicted_images": len(predictions),
+            "shared_images": len(names),
+            "only_predicted_images": True,
+        }
+        return Inputs(
+            only_images(annotations, names),
+            only_images(predictions, names),
+            *(self.files, [*self.notes, note], coverage),
+        )
 
 
-@dataclass(frozen=True, kw_only=True)
-class InputFiles:
-    """The input files of a command, and how to read them: the options of the same names.
+@options_class
+class DetectorOptions:
+    """The files of a detector beside its predictions, and how all are read and evaluated.
 
-    Parameters
-    ----------
-    predictions, annotations, pairs : pathlib.Path or None
-        Files; annotations are those of the predictions' own file, or searched for, if they are not
-        given.
-    reading : dict
-        How to read them; ``instances`` and ``ids`` are those of the annotations.
-    force : bool
-        Evaluate implausible predictions, too.
-    only_predicted : bool
-        Evaluate only the images that both files hold.
-
-    Raises
-    ------
-    InputError
-        For an unknown data set.
+    Annotations that are not given are those of the file of predictions, or searched for.
     """
 
-    predictions: Path
-    annotations: Path | None
-    pairs: Path | None = None
-    reading: dict[str, Any]
-    force: bool = False
-    only_predicted: bool = False
+    annotations: options.Annotations = None
+    pairs: options.Pairs = None
+    reading: ReadingOptions
+    only_predicted_images: options.OnlyPredicted = False
+    evaluation: ProtocolOptions
 
     @property
     def vocabulary(self) -> Vocabulary:
         """The data set, as far as it is known before the files are read."""
-        words = vocabulary_named(self.dataset or "hico-det")
+        words = vocabulary_named(self.reading.dataset or "hico-det")
         given = None if words.known else self.annotations
         return words if given is None else replace(words, annotations=given)
 
     @property
-    def dataset(self) -> str | None:
-        """The name or description of the data set, if it is given."""
-        return cast(str | None, self.reading["dataset"])
+    def named(self) -> Vocabulary | None:
+        """The data set, where it is given."""
+        return self.vocabulary if self.reading.dataset else None
 
     @property
-    def inputs(self) -> list[Path | None]:
-        """The files that are given."""
-        return [self.predictions, *self.beside]
-
-    @property
-    def beside(self) -> list[Path | None]:
-        """Those that are not the predictions."""
-        return [self.annotations, self.pairs, self.reading["instances"], self.reading["ids"]]
+    def words(self) -> Any:
+        """How files are read; as many triplets of an image as count."""
+        words, top = self.reading.words(), self.evaluation.top(self.vocabulary)
+        return words if top is None else words | {"top": top}
 
     @property
     def of_predictions(self) -> Any:
-        """How to read the predictions: without the files of the annotations."""
-        return self.reading | {"instances": None, "ids": None}
+        """How predictions are read: without the files of the annotations."""
+        return self.words | {"instances": None, "ids": None}
 
-    def read(self, bar: Progress, check: Callable[[list[Path | None]], Any]) -> Inputs:
+    @property
+    def files(self) -> list[Path | None]:
+        """The files that are given."""
+        words = self.reading.words("dataset")
+        beside = [self.annotations, self.pairs, words["instances"], words["ids"]]
+        return [*beside, *self.evaluation.files]
+
+    def read(
+        self, predictions: Path, bar: Progress, check: Callable[[list[Path | None]], Any]
+    ) -> Inputs:
         """Read predictions and annotations.
 
         Parameters
         ----------
+        predictions : pathlib.Path
+            The file.
         bar : Progress
             Shows the current step.
         check : callable
@@ -275,82 +306,29 @@ class InputFiles:
         InputError
             If they cannot be read or found.
         """
-        files = [self.predictions]
+        files, force = [predictions], self.reading.force
 
         def find(vocabulary: Vocabulary, held: bool) -> LocatedFile:
-            own = LocatedFile(self.predictions, [f"annotations: those in {self.predictions}"])
+            own = LocatedFile(predictions, [f"annotations: those in {predictions}"])
             mine = held and self.annotations is None
             located = own if mine else find_annotations(vocabulary, self.annotations)
-            check([*self.inputs, located.path])
+            check([predictions, *self.files, located.path])
             bar.start("reading annotations")
             files.append(located.path)
             return located
 
         bar.start("reading predictions")
-        given = self.vocabulary if self.dataset else None
-        with naming_own_data(self.predictions, None, self.force or given is not None):
-            fitting, reading = not self.force, self.of_predictions
-            check_annotations(self.annotations, given, self.predictions, fitting=fitting, **reading)
+        given, how = self.named, self.of_predictions
+        with naming_own_data(predictions, None, force or given is not None):
+            check_annotations(self.annotations, given, predictions, fitting=not force, **how)
         truth, found, notes = read_inputs(
-            self.annotations,
-            self.predictions,
-            pairs=self.pairs,
-            force=self.force,
-            find=find,
-            **self.reading,
+            self.annotations, predictions, pairs=self.pairs, force=force, find=find, **self.words
         )
         files += filter(None, [self.pairs])
         read = Inputs(truth, found, files, notes)
-        return read.only(shared_images(truth.names, found.names)) if self.only_predicted else read
-
-
-def only_shared(
-    annotations: Source, predictions: SceneSource, names: StrArray
-) -> tuple[Source | Scenes, SceneSource, dict[str, Any], str]:
-    """Leave the images that all files hold.
-
-    Parameters
-    ----------
-    annotations, predictions : Scenes or another source of them
-        Whole.
-    names : (N,) str array
-        As from :func:`diaghoi.data.joining.shared_images`.
-
-    Returns
-    -------
-    annotations, predictions : Scenes or another source of them
-        With these images.
-    coverage : dict
-        For the result: ``annotated_images`` and ``predicted_images`` of the files,
-        ``shared_images`` and ``only_predicted_images``, which is True.
-    note : str
-        What was left out.
-
-    Raises
-    ------
-    InputError
-        Where there is none.
-    """
-    if not len(names):
-        raise InputError(
-            f"{predictions.source or 'predictions'}: --only-predicted-images: no image is in all "
-            "files; are these predictions for another split or data set?"
-        )
-    left = (
-        f"{number_of(f'{which} image', len(scenes) - len(names))}"
-        for which, scenes in (("annotated", annotations), ("predicted", predictions))
-    )
-    note = (
-        f"--only-predicted-images: the {number_of('image', len(names))} of all files are "
-        f"evaluated; left out are {' and '.join(left)}"
-    )
-    coverage = {
-        "annotated_images": len(annotations),
-        "predicted_images": len(predictions),
-        "shared_images": len(names),
-        "only_predicted_images": True,
-    }
-    return only_images(annotations, names), only_images(predictions, names), coverage, note
+        if self.only_predicted_images:
+            return read.only(shared_images(truth.names, found.names))
+        return read
 
 
 def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary | None) -> None:
@@ -411,7 +389,7 @@ def check_annotations(
     """
     if path is not None:
         if vocabulary is not None:
-            in_folder(path, vocabulary)
+            find_annotations(vocabulary, path)
         return
     with suppress(InputError):
         check_choice(find_annotations, vocabulary)

@@ -2,52 +2,48 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.analyses import AnalysisOptions
-from diaghoi.cli.engines import EngineOptions
-from diaghoi.cli.locate import image_labels
-from diaghoi.cli.options import argument, option, options_class, with_options
-from diaghoi.cli.page import SHOWN, PageOptions
+from diaghoi.cli.analyses import Analyses
+from diaghoi.cli.compare import TableOptions
+from diaghoi.cli.locate import find_annotations, image_labels
+from diaghoi.cli.options import EngineOptions, argument, option, options_class, with_options
 from diaghoi.cli.progress import Progress, progress
-from diaghoi.cli.reading import InputFiles, Inputs, ProtocolOptions, ReadingOptions
-from diaghoi.cli.shards import Shards
+from diaghoi.cli.reading import DetectorOptions, Inputs
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.slices import Slices
 from diaghoi.diagnosis import diagnose as diagnosing
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import CLASS_COLUMNS, IMAGE_COLUMNS
-from diaghoi.exceptions import InputError, close_matches
+from diaghoi.exceptions import InputError
 from diaghoi.formats.hico_mat import ImageLabels
-from diaghoi.formats.locations import is_remote
+from diaghoi.formats.locations import is_remote, matching
 
 TABLES = {"classes": CLASS_COLUMNS, "images": IMAGE_COLUMNS}
 OF_ROWS = [f"{table}{kind}" for kind in (".csv", ".json") for table in TABLES]
 KINDS = (".json", ".txt", *outputs.FIGURES, ".csv", ".md", ".tex", *OF_ROWS)
+WILDCARDS = frozenset("*?[")
 
 
 @options_class
-class ReportOptions(outputs.OutputOptions):
+class ReportOptions(outputs.ScreenOptions):
     """Which predictions are diagnosed, how, and what is written."""
 
     predictions: str = argument(
         help="Prediction file (or folder of .mat files); in quotes, a pattern of several."
     )
-    annotations: options.Annotations = None
-    pairs: options.Pairs = None
-    reading: ReadingOptions
-    only_predicted_images: options.OnlyPredicted = False
-    protocol: ProtocolOptions
+    detector: DetectorOptions
     image_labels: Path | None = option(
         None, panel=options.COUNTS, help="HICO's anno.mat, for the Known Object setting."
     )
-    extras: AnalysisOptions
+    analyses: Analyses
     label: options.Label = None
-    page: PageOptions
+    page: outputs.PageOptions
     column: options.Column = "double"
     sort: str | None = option(
         None,
@@ -56,64 +52,62 @@ class ReportOptions(outputs.OutputOptions):
         rare=True,
         help="Sort classes.csv and images.csv by a column, highest first; -COLUMN: lowest first.",
     )
-    detail: options.Detail = False
     engines: EngineOptions
 
     @property
-    def shards(self) -> Shards:
-        """The prediction files, where there are several."""
-        return Shards(predictions=self.predictions, engines=self.engines)
+    def is_pattern(self) -> bool:
+        """Whether the predictions are a pattern of files."""
+        return not WILDCARDS.isdisjoint(self.predictions) and not Path(self.predictions).exists()
+
+    @property
+    def several(self) -> bool:
+        """Whether there may be several prediction files, of different images."""
+        return self.engines.asked or is_remote(self.predictions) or self.is_pattern
 
     @property
     def stem(self) -> str:
-        """The name of the detector, and of files in a folder."""
-        return self.shards.label if self.label is None else self.label
+        """The name of the detector, and of files in a folder: of its file or folder of files."""
+        path = Path(self.predictions)
+        return self.label or (path.parent.name if self.is_pattern else path.stem)
 
     @property
     def kinds(self) -> tuple[str, ...]:
         """How the names of files end that can be written."""
-        attributed = "attribution" in self.extras.analyses
+        attributed = "attribution" in self.analyses
         more = [f"attribution{kind}" for kind in outputs.FIGURES if attributed]
-        return (*KINDS, *more) if self.shards.asked else (".html", *KINDS, *more)
+        return (*KINDS, *more) if self.several else (".html", *KINDS, *more)
 
-    @property
-    def files(self) -> InputFiles:
-        """The input files, and how they are read."""
-        only = self.only_predicted_images
-        files = self.reading.files(
-            Path(self.predictions), self.annotations, self.pairs, only_predicted=only
-        )
-        top = self.protocol.top(files.vocabulary)
-        return files if top is None else replace(files, reading={**files.reading, "top": top})
-
-    def of_boxes(self) -> list[str]:
-        """List the options given that need the boxes of all images."""
-        given = {"--pairs": self.pairs, "--open": self.page.open}
-        given |= {f"--out {path}": path.suffix.lower() == ".html" for path in self.out or ()}
-        return [*(name for name, value in given.items() if value), *self.extras.analyses.of_boxes]
+    def shards(self) -> list[str]:
+        """List the prediction files; refuse what needs the boxes of all images in one place."""
+        refused = ["--pairs"] * bool(self.detector.pairs) + ["--open"] * self.page.open
+        refused += [f"--out {path}" for path in self.out or () if path.suffix.lower() == ".html"]
+        for words in (*refused, *self.analyses.of_boxes):
+            raise InputError(
+                f"{words}: needs the boxes of all images, which several files on several workers "
+                "do not give; report on one file"
+            )
+        files = matching(self.predictions)
+        if not files:
+            raise InputError(f"{self.predictions}: no such file; check the path or the pattern")
+        return files
 
     @property
     def written(self) -> dict[Path, str]:
         """The files to write."""
         return self.output_files(self.kinds, self.stem)
 
-    def check_files(self, inputs: list[Path | None]) -> None:
+    def check_files(self, inputs: Iterable[Path | None]) -> None:
         """Refuse files that cannot be written or read, before the work begins."""
-        self.check(self.kinds, inputs, self.stem)
+        self.check(self.kinds, [*inputs, self.image_labels, *self.analyses.files], self.stem)
         self.page.check(".html" in self.written.values())
         if self.sort is None:
             return
-        kinds = (*self.written.values(), self.printed(self.kinds))
+        kinds = self.written.values()
         tables = [name for name in TABLES if any(kind.startswith(name) for kind in kinds)]
         if not tables:
             raise InputError("--sort: is for classes.csv and images.csv; add --out classes.csv")
-        column = self.sort.removeprefix("-")
         columns = dict.fromkeys(name for table in tables for name in TABLES[table])
-        if column not in columns:
-            raise InputError(
-                f"--sort: unknown column '{column}'{close_matches(column, columns)}; known: "
-                f"{', '.join(columns)}"
-            )
+        options.named("--sort", self.sort.removeprefix("-"), columns)
 
 
 class Diagnosed(NamedTuple):
@@ -128,26 +122,23 @@ class Diagnosed(NamedTuple):
 @with_options
 def report(choices: ReportOptions) -> None:
     """Diagnose a detector: mAP, errors and what each error costs."""
-    files, extras = choices.files, choices.extras
-    choices.protocol.check(files.vocabulary if files.dataset else None)
-    extras.check(files)
-    beside = [choices.image_labels, *choices.protocol.files, *extras.analyses.files]
+    detector, analyses = choices.detector, choices.analyses
+    detector.evaluation.check(detector.named)
+    _ = analyses.tags  # refuses those that cannot be read
+    if detector.named is not None:
+        analyses.families(detector.named)
+    files = choices.shards() if choices.several else [choices.predictions]
+    local = [Path(name) for name in files if not is_remote(name)]
+    choices.check_files([*local, *detector.files])
     with progress(choices.quiet) as bar:
-        if choices.shards.asked:
-            several = choices.shards.check(choices.of_boxes())
-            local = [Path(name) for name in several if not is_remote(name)]
-            choices.check_files([*files.beside, *local, *beside])
-            diagnosed = _of_several(choices, several, bar)
-        else:
-            choices.check_files([*files.inputs, *beside])
-            diagnosed = _of_one(choices, bar)
+        diagnosed = _of_several(choices, files, bar) if choices.several else _of_one(choices, bar)
         diagnosis, read, labels, notes = diagnosed
         bar.start("repairing each error")
         result = diagnosis.to_dict()
         if read.coverage is not None:
             result["coverage"] = read.coverage
         result["notes"] = [*read.notes, *notes, *result["notes"]]
-        sliced = extras.add(result, diagnosis, read, labels, bar)
+        sliced = analyses.add(result, diagnosis, read, labels, bar)
         bar.start("writing" if choices.page.images is None else "drawing the worst cases")
         texts = _texts(choices, result, diagnosis)
         remarks = choices.write(texts, _writers(choices, result, diagnosed, sliced), choices.stem)
@@ -155,26 +146,33 @@ def report(choices: ReportOptions) -> None:
         if choices.page.open:
             from diaghoi.report.html import Page, page_model
 
-            model = page_model(diagnosis, read.scenes, result=result, shown=SHOWN)
+            model = page_model(diagnosis, read.scenes, result=result, shown=outputs.SHOWN)
             page = Page.of([model], files=read.files, slices=sliced, every_image=True)
-    choices.show(texts, lambda: _show(choices, result), remarks, choices.written)
+
+    def show() -> None:
+        from diaghoi.report.text import print_report, print_screen
+
+        everything = partial(print_report, result, notes=False)
+        choices.present(result["notes"], partial(print_screen, result), everything)
+
+    choices.show(texts, show, remarks, choices.written)
     if page is not None:
         choices.page.serve(page, choices.quiet)
 
 
 def _of_one(choices: ReportOptions, bar: Progress) -> Diagnosed:
     """Read and diagnose a prediction file."""
-    read = choices.files.read(bar, choices.check_files)
-    chosen = choices.protocol.made(read.vocabulary)
+    detector = choices.detector
+    read = detector.read(Path(choices.predictions), bar, choices.check_files)
     labels, notes = _labels(choices, read)
     bar.start("matching", total=len(read.annotations))
     diagnosis = diagnosing.diagnose(
         read.annotations,
         read.predictions,
-        chosen,
+        detector.evaluation.made(read.vocabulary),
         label=choices.stem,
         image_labels=labels,
-        also=choices.extras.families(read.vocabulary),
+        also=choices.analyses.families(read.vocabulary),
         progress=bar.advance,
     )
     return Diagnosed(diagnosis, read, labels, notes)
@@ -182,38 +180,49 @@ def _of_one(choices: ReportOptions, bar: Progress) -> Diagnosed:
 
 def _of_several(choices: ReportOptions, files: list[str], bar: Progress) -> Diagnosed:
     """Diagnose prediction files of different images."""
-    families = choices.extras.families
-    read, diagnosis = choices.shards.diagnose(
-        files, choices.files, choices.protocol.made, families, choices.stem, bar
+    from diaghoi.diagnosis.shards import ShardSettings, Truth, diagnose_shards, read_truth
+
+    detector = choices.detector
+    bar.start("reading annotations")
+    located = find_annotations(detector.vocabulary, detector.annotations)
+    words = detector.words
+    beside: Any = {key: words[key] and str(words[key]) for key in ("instances", "ids")}
+    path = str(located.path.absolute())
+    truth = Truth(annotations=path, **beside, dataset=detector.reading.dataset)
+    annotations = read_truth(truth)
+    settings = ShardSettings(
+        truth=truth,
+        reading=detector.of_predictions,
+        protocol=detector.evaluation.made(annotations.vocabulary),
+        also=choices.analyses.families(annotations.vocabulary),
+        label=choices.stem,
+        force=detector.reading.force,
+        shared_only=detector.only_predicted_images,
     )
+    with choices.engines.started(bar) as engine:
+        bar.start("diagnosing files", total=len(files))
+        found = diagnose_shards(settings, files, engine, progress=bar.advance)
+    diagnosis = found.diagnosis
+    # Images without predictions stand in for the predicted ones.
+    predictions = found.empty.with_names(diagnosis.names)
+    notes = [*found.warnings, *located.notes]
+    read = Inputs(annotations, predictions, [located.path], notes)
+    if detector.only_predicted_images:
+        # What the files hold beside these images was left out file by file.
+        read = read.only(diagnosis.names)
     labels, notes = _labels(choices, read)
     if labels is not None:
-        diagnosis = replace(
-            diagnosis,
-            known_objects=labels.objects(read.predictions),
-            known_object_source="image labels",
-        )
+        known = labels.objects(read.predictions)
+        diagnosis = replace(diagnosis, known_objects=known, known_object_source="image labels")
     return Diagnosed(diagnosis, read, labels, notes)
 
 
 def _labels(choices: ReportOptions, read: Inputs) -> tuple[ImageLabels | None, list[str]]:
     """Read the image labels, with notes on these and on groups of classes."""
-    top = choices.protocol.top(read.vocabulary)
-    choices.extras.analyses.check_ranked(read.predictions, top)
+    evaluation = choices.detector.evaluation
+    choices.analyses.check_ranked(read.predictions, evaluation.top(read.vocabulary))
     labels, notes = image_labels(choices.image_labels, read.annotations, read.predictions)
-    return labels, [*notes, *choices.protocol.notes(read.vocabulary)]
-
-
-def _show(choices: ReportOptions, result: dict[str, Any]) -> None:
-    """Print one screen of a report, or in detail all of it and its notes."""
-    from diaghoi.report.text import print_report, print_screen
-
-    if choices.detail:
-        print_report(result, notes=False)
-        outputs.print_notes(result["notes"])
-    else:
-        print_screen(result)
-        outputs.print_number(result["notes"])
+    return labels, [*notes, *evaluation.notes(read.vocabulary)]
 
 
 def _texts(
@@ -221,9 +230,6 @@ def _texts(
 ) -> dict[str, outputs.Text]:
     """Make the text files of a report: tables for papers are those of a comparison of one."""
     from diaghoi.report.columns import table_text
-    from diaghoi.report.latex import to_latex
-    from diaghoi.report.markdown import to_markdown
-    from diaghoi.report.spreadsheet import to_csv
     from diaghoi.report.text import print_report
 
     def rows(kind: str) -> str:
@@ -234,11 +240,9 @@ def _texts(
         return table_text(columns, suffix, sort=sort, descending=sort == choices.sort)
 
     return {
+        **TableOptions().texts(compare(result)),
         **outputs.as_json(result),
         ".txt": lambda: outputs.plain_text(lambda console: print_report(result, console)),
-        ".csv": lambda: to_csv(compare(result)),
-        ".md": lambda: to_markdown(compare(result)),
-        ".tex": lambda: to_latex(compare(result)),
         **{kind: partial(rows, kind) for kind in OF_ROWS},
     }
 

@@ -16,8 +16,7 @@ from diaghoi._version import __version__
 from diaghoi.cli import options, outputs
 from diaghoi.cli.analyses import IntervalOptions
 from diaghoi.cli.compare import TableOptions
-from diaghoi.cli.engines import EngineOptions
-from diaghoi.cli.locate import find_annotations, in_folder
+from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.options import Key, argument, option, options_class, with_options, without
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import ProtocolOptions, ReadingOptions
@@ -84,7 +83,7 @@ class RobustnessOptions(TableOptions):
         panel=options.FILES,
         help="A corruption or group to show in figures; repeatable [all, or the three worst].",
     )
-    engines: EngineOptions
+    engines: options.EngineOptions
     block: int | None = option(
         None,
         min=1,
@@ -101,13 +100,6 @@ class RobustnessOptions(TableOptions):
 
     def check_settings(self) -> None:
         """Refuse what can be seen to go wrong before anything is read."""
-        from diaghoi.statistics.bootstrap import check_settings
-
-        self.engines.check()
-        self.sure.check()
-        if self.significance:
-            # Images are counted when they are read.
-            check_settings(2, self.resamples, self.sure.confidence)
         figures = set(DRAWN) & set(self.output_files(KINDS, STEM).values())
         for name in ("column", "corruption"):
             if getattr(self, name) not in ("double", None) and not figures:
@@ -196,8 +188,7 @@ def _located(study: RobustnessStudy) -> tuple[RobustnessStudy, list[str]]:
     if study.annotations is None and first is not None and read_result(first) is not None:
         return study, []
     vocabulary = vocabulary_named(study.dataset or "hico-det")
-    given = study.annotations
-    found = find_annotations(vocabulary) if given is None else in_folder(given, vocabulary)
+    found = find_annotations(vocabulary, study.annotations)
     return replace(study, annotations=found.path), found.notes
 
 

@@ -11,9 +11,18 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli import similarity as similar
 from diaghoi.cli.asking import PictureOptions
 from diaghoi.cli.compare import TableOptions
-from diaghoi.cli.options import COUNTS, Key, argument, option, options_class, with_options, without
+from diaghoi.cli.options import (
+    COUNTS,
+    Key,
+    argument,
+    flag,
+    option,
+    options_class,
+    with_options,
+    without,
+)
 from diaghoi.cli.progress import progress
-from diaghoi.cli.reading import ProtocolOptions, ReadingOptions
+from diaghoi.cli.reading import DetectorOptions, ReadingOptions
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import StudyModel
 from diaghoi.exceptions import InputError
@@ -28,7 +37,7 @@ KINDS = (".json", *outputs.TABLES, *OF_ERRORS, "classes.csv", "classes.json", *E
 GAINS = "the classes that gain most from similarity, N of them"
 COSTS = "how similar action and object errors are, and what they cost"
 ALSO = {
-    "diagnose": Key(COSTS, alone=True, metavar=""),
+    "diagnose": flag(COSTS),
     "classes": Key(GAINS, options.whole(1, 1_000_000), alone=10, metavar="N"),
 }
 
@@ -64,17 +73,21 @@ class MeasureOptions:
 
 
 @options_class
-class SemanticOptions(outputs.OutputOptions):
+class TablesOptions(similar.SimilarityOptions):
+    """The tables of similarity, which are needed here."""
+
+    verb_similarity: Path = similar.table("verb")
+    object_similarity: Path = similar.table("object")
+
+
+@options_class
+class SemanticOptions(outputs.ScreenOptions):
     """What is evaluated with similarity, how, and what is written of it."""
 
     predictions: options.Predictions
-    verb_similarity: Path = similar.table("verb")
-    object_similarity: Path = similar.table("object")
-    combination: similar.CombinationOptions
+    tables: TablesOptions
     wordnet: options.WordNet = None
-    annotations: options.Annotations = None
-    reading: ReadingOptions
-    protocol: ProtocolOptions
+    detector: DetectorOptions = without(DetectorOptions, "pairs", "only_predicted_images")
     measure: MeasureOptions
     no_scores: bool = option(
         False, panel=COUNTS, help="Count every prediction, regardless of its score."
@@ -84,13 +97,11 @@ class SemanticOptions(outputs.OutputOptions):
     example_images: int = option(
         20, min=1, max=1000, panel=options.FILES, rare=True, help="Images in examples.txt."
     )
-    detail: options.Detail = False
 
     @property
     def analyses(self) -> dict[str, Any]:
         """What is asked for beyond the evaluation."""
-        given = options.keyed("--also", self.also or (), ALSO)
-        return {name: values[-1] for name, values in given.items()}
+        return options.keyed("--also", self.also or (), ALSO)
 
     @property
     def stem(self) -> str:
@@ -123,32 +134,24 @@ def semantic(choices: SemanticOptions) -> None:
     from diaghoi.semantic.diagnosis import semantic_diagnosis
     from diaghoi.semantic.run_evaluation import default_protocol, evaluate
 
-    tables = similar.SimilarityOptions(
-        verbs=choices.verb_similarity,
-        objects=choices.object_similarity,
-        reading=choices.combination,
-        measure=choices.combination.measure(**vars(choices.measure)),
-    )
-    files = choices.reading.files(choices.predictions, choices.annotations)
-    if (top := choices.protocol.top(files.vocabulary)) is not None:
-        files = replace(files, reading={**files.reading, "top": top})
+    detector = choices.detector
     choices.check_scored(not choices.no_scores)
-    choices.protocol.check(files.vocabulary if files.dataset else None)
+    detector.evaluation.check(detector.named)
 
     def check(inputs: list[Path | None]) -> None:
-        choices.check(KINDS, [*inputs, *tables.inputs, *choices.protocol.files], choices.stem)
+        choices.check(KINDS, [*inputs, *choices.tables.files.values()], choices.stem)
 
-    check(files.inputs)
+    check([choices.predictions, *detector.files])
     with progress(choices.quiet) as bar, using_wordnet(choices.wordnet):
-        similarity = tables.read(bar)
-        read = files.read(bar, check)
+        similarity = choices.tables.read(bar, **vars(choices.measure))
+        read = detector.read(choices.predictions, bar, check)
         bar.start("matching", total=len(read.annotations))
         scenes = read.scenes
         usual = replace(read.vocabulary, protocol=default_protocol(scenes[0]))
         evaluated = evaluate(
             *scenes,
             **similarity,
-            protocol=choices.protocol.made(usual),
+            protocol=detector.evaluation.made(usual),
             scores=not choices.no_scores,
             label=choices.stem,
             progress=bar.advance,
@@ -156,7 +159,7 @@ def semantic(choices: SemanticOptions) -> None:
         choices.check_scored(evaluated.score is not None)
         bar.start("adding up")
         result = evaluated.to_dict()
-        notes = choices.protocol.notes(read.vocabulary)
+        notes = detector.evaluation.notes(read.vocabulary)
         result["notes"] = [*read.notes, *notes, *result["notes"]]
         meaning = None
         shown = set(OF_ERRORS) & set(choices.output_files(KINDS, choices.stem).values())
@@ -166,7 +169,7 @@ def semantic(choices: SemanticOptions) -> None:
             result["diagnosis"] = meaning.to_dict()
         bar.start("writing")
         texts = _texts(choices, result, evaluated)
-        used = [*read.files, choices.verb_similarity, choices.object_similarity]
+        used = [*read.files, choices.tables.verb_similarity, choices.tables.object_similarity]
         writers = _writers(result, meaning, used)
         remarks = choices.write(texts, writers, choices.stem)
     written = choices.output_files([*texts, *writers], choices.stem)
@@ -226,18 +229,16 @@ def _writers(
 
 
 def _show(choices: SemanticOptions, result: dict[str, Any]) -> None:
-    """Print one screen, or in detail all and its notes."""
     from diaghoi.report.semantic import print_screen, print_semantic
 
     classes = choices.analyses.get("classes", 0)
-    if choices.detail:
-        print_semantic(result, classes=classes, notes=False)
-        outputs.print_notes(result["notes"])
-    else:
-        left_out = () if "diagnose" in choices.analyses else ("diagnosis",)
-        screen = {key: value for key, value in result.items() if key not in left_out}
-        print_screen(screen, classes=classes)
-        outputs.print_number(result["notes"])
+    left_out = () if "diagnose" in choices.analyses else ("diagnosis",)
+    screen = {key: value for key, value in result.items() if key not in left_out}
+    choices.present(
+        result["notes"],
+        partial(print_screen, screen, classes=classes),
+        partial(print_semantic, result, classes=classes, notes=False),
+    )
 
 
 @options_class

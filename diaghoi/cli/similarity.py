@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import MISSING, asdict, dataclass
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import MISSING, asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import typer
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli.asking import AskingOptions
+from diaghoi.cli.asking import AskingOptions, estimate_line
 from diaghoi.cli.options import MEANING, argument, option, options_class, with_options, without
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.data.table import Table, percent
@@ -19,7 +19,6 @@ from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.description import vocabulary as vocabulary_named
 
 if TYPE_CHECKING:
-    from diaghoi.comparison.study import Study
     from diaghoi.semantic.measure import Measure
     from diaghoi.semantic.tables.rater import RatingResult, RatingTask
 
@@ -34,9 +33,11 @@ def table(what: str, default: Any = MISSING) -> Any:
 
 
 @options_class
-class CombinationOptions:
-    """How the tables are read, and their similarities combined."""
+class SimilarityOptions:
+    """The tables of similarity, how they are read, and how their similarities are combined."""
 
+    verb_similarity: Path | None = table("verb", None)
+    object_similarity: Path | None = table("object", None)
     weight: float = option(
         0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
     )
@@ -51,6 +52,25 @@ class CombinationOptions:
         None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
     )
 
+    def __post_init__(self) -> None:
+        self.measure()
+
+    @property
+    def files(self) -> dict[str, Path]:
+        """The files that are given; both tables, or none at all.
+
+        Raises
+        ------
+        InputError
+            For one table without the other, and options that need them.
+        """
+        files = {name: path for name, path in vars(self).items() if isinstance(path, Path)}
+        tables = [name for name in ("verb_similarity", "object_similarity") if name in files]
+        if len(tables) < 2 and (files or self.scale is not None):
+            name = [*tables, *files, "scale"][0].replace("_", "-")
+            raise InputError(f"--{name}: give both --verb-similarity and --object-similarity")
+        return files
+
     def measure(self, **more: Any) -> Measure:
         """Make the measure of similarity, with more of its settings.
 
@@ -64,94 +84,25 @@ class CombinationOptions:
         combine: Any = self.combine
         return Measure(weight=self.weight, combine=combine, **more)
 
-
-@dataclass(frozen=True, kw_only=True)
-class SimilarityOptions:
-    """The tables of similarity, and how similarity is measured with them.
-
-    Parameters
-    ----------
-    verbs, objects : pathlib.Path
-        The tables.
-    reading : CombinationOptions
-        How they are read.
-    measure : Measure
-        How similarity is measured.
-    """
-
-    verbs: Path
-    objects: Path
-    reading: CombinationOptions
-    measure: Measure
-
-    @property
-    def inputs(self) -> list[Path | None]:
-        """The files that are given."""
-        return [self.verbs, self.objects, self.reading.verb_synsets, self.reading.object_synsets]
-
-    def read(self, bar: Progress) -> dict[str, Any]:
+    def read(self, bar: Progress, **more: Any) -> dict[str, Any]:
         """Read the tables: keyword arguments of :func:`diaghoi.semantic.evaluate`.
 
         Raises
         ------
         InputError
-            If they cannot be read.
+            If they cannot be read, and of :meth:`measure`.
         """
         from diaghoi.semantic.tables.senses import read_senses
         from diaghoi.semantic.tables.similarity import read_similarity
 
+        words: dict[str, Any] = {"measure": self.measure(**more)}
         bar.start("reading tables of similarity")
-        words: dict[str, Any] = {"measure": self.measure}
-        for what, table, senses in (
-            ("verb", self.verbs, self.reading.verb_synsets),
-            ("object", self.objects, self.reading.object_synsets),
-        ):
-            words[f"{what}s"] = read_similarity(table, scale=self.reading.scale)
-            words[f"{what}_senses"] = None if senses is None else read_senses(senses)
+        files = self.files
+        for what in ("verb", "object"):
+            words[f"{what}s"] = read_similarity(files[f"{what}_similarity"], scale=self.scale)
+            if senses := files.get(f"{what}_synsets"):
+                words[f"{what}_senses"] = read_senses(senses)
         return words
-
-
-def tables_if_given(
-    verbs: Path | None, objects: Path | None, reading: CombinationOptions, kind: object
-) -> SimilarityOptions | None:
-    """Collect the tables of a command that can do without; None if they are not given.
-
-    Parameters
-    ----------
-    verbs, objects : pathlib.Path or None
-        The tables.
-    reading : CombinationOptions
-        How they are read and combined.
-    kind : object
-        The value of ``--kind``, which needs tables, or None.
-
-    Raises
-    ------
-    InputError
-        For one table without the other, and options that need them.
-    """
-    measure = reading.measure()
-    if verbs is not None and objects is not None:
-        return SimilarityOptions(verbs=verbs, objects=objects, reading=reading, measure=measure)
-    both = "give both --verb-similarity and --object-similarity"
-    if verbs is not None or objects is not None:
-        raise InputError(f"similarity of verbs and of objects are used together: {both}")
-    given = {"kind": kind, **vars(reading)}
-    for name in ("kind", "scale", "verb_synsets", "object_synsets"):
-        if given[name] is not None:
-            raise InputError(f"--{name.replace('_', '-')}: needs similarity; {both}")
-    return None
-
-
-def tables_of_study(study: Study) -> SimilarityOptions | None:
-    """Collect the tables that a study names; None where it names none.
-
-    Similarity is measured as in the paper.
-    """
-    words = ("verb", "object")
-    synsets: Any = {f"{word}_synsets": study.tables.get(f"{word}_synsets") for word in words}
-    verbs, objects = (study.tables.get(f"{word}_similarity") for word in words)
-    return tables_if_given(verbs, objects, CombinationOptions(**synsets), None)
 
 
 similarity = typer.Typer(
@@ -164,12 +115,10 @@ RATINGS = "Table: CSV a,b,score or one column per rater; .npz."
 
 
 @options_class
-class DescribingOptions(outputs.OutputOptions):
+class DescribingOptions(outputs.ScreenOptions):
     """Where a result goes that tables describe, and how much of it is printed."""
 
-    detail: options.Detail = False
-
-    def present(
+    def finish(
         self,
         result: Mapping[str, Any],
         tables: Iterable[Table],
@@ -182,14 +131,14 @@ class DescribingOptions(outputs.OutputOptions):
         def text(number: int) -> str:
             return outputs.plain_text(partial(outputs.show_tables, shown[:number]))
 
-        def show() -> None:
-            numbers = range(len(shown), 0, -1)
-            fitting = (n for n in numbers if self.detail or text(n).count("\n") <= LINES)
-            most = next(fitting, 1)
+        def screen() -> None:
+            most = next((n for n in range(len(shown), 1, -1) if text(n).count("\n") <= LINES), 1)
             outputs.show_tables(shown[:most])
             if most < len(shown):
                 typer.echo(f"{number_of('more table', len(shown) - most)}: --detail", err=True)
-            (outputs.print_notes if self.detail else outputs.print_number)(result["notes"])
+
+        everything = partial(outputs.show_tables, shown)
+        show = partial(self.present, result["notes"], screen, everything)
 
         texts = outputs.as_json(result) | {".txt": partial(text, len(shown))}
         self.deliver(texts, show, (), writers, stem)
@@ -247,13 +196,12 @@ def agreement(choices: AgreementOptions) -> None:
 
     def draw(path: Path) -> list[str]:
         from diaghoi.plots.figures.agreement import agreement_figure
-        from diaghoi.plots.style import save
 
-        save(agreement_figure(result), path, caption=f"Agreement of people in {result['source']}")
-        return []
+        caption = f"Agreement of people in {result['source']}"
+        return outputs.save_figure(partial(agreement_figure, result), path, caption)
 
     figures = dict.fromkeys(outputs.FIGURES, draw)
-    choices.present(result, agreement_tables(result), "agreement", figures)
+    choices.finish(result, agreement_tables(result), "agreement", figures)
 
 
 @options_class
@@ -286,7 +234,7 @@ def inspect(choices: InspectOptions) -> None:
         },
         None if choices.synsets is None else read_senses(choices.synsets),
     )
-    choices.present(result, table_tables(result), choices.table.stem)
+    choices.finish(result, table_tables(result), choices.table.stem)
 
 
 @options_class
@@ -328,7 +276,9 @@ class SubsetOptions(DescribingOptions):
     table: Path = argument(help=RATINGS)
     human: Path = option(help="Ratings by people: CSV of pairs, one column per person.")
     objects: Path | None = option(None, help="Table of objects, if people compared interactions.")
-    combination: CombinationOptions = without(CombinationOptions, "verb_synsets", "object_synsets")
+    combination: SimilarityOptions = without(
+        SimilarityOptions, "verb_similarity", "object_similarity", "verb_synsets", "object_synsets"
+    )
     human_scale: float | None = option(
         None, help="Highest possible rating by people [1 or 4, inferred from the ratings]."
     )
@@ -352,7 +302,7 @@ def subset(choices: SubsetOptions) -> None:
         None if objects is None else read_ratings(objects, scale=scale),
         measure=choices.combination.measure(),
     ).to_dict()
-    choices.present(result, subset_tables(result), table.stem)
+    choices.finish(result, subset_tables(result), table.stem)
 
 
 @options_class
@@ -431,7 +381,7 @@ def build(choices: BuildOptions) -> None:
         return
 
     from diaghoi.language.asking import read_endpoints
-    from diaghoi.semantic.tables.rater import Raters, ZeroSample, estimate
+    from diaghoi.semantic.tables.rater import Raters, RatingCost, ZeroSample, estimate
 
     quiet, asking = choices.output.quiet, choices.asking
     zeros = ZeroSample(number=choices.check_zeros, seed=choices.seed)
@@ -443,11 +393,19 @@ def build(choices: BuildOptions) -> None:
         with progress(quiet) as bar:
             bar.start("estimating")
             costs = estimate(questions, names, answers, **how)
-        rows = [
-            asdict(cost) | {"price": cost.price(prices[number]) if prices else None}
+        spent = list(map(RatingCost.price, costs, prices)) if prices else [None] * len(costs)
+        rows = [asdict(cost) | {"price": price} for cost, price in zip(costs, spent, strict=True)]
+        lines = [
+            estimate_line(
+                f"{cost.rater}: {'at most ' if number else ''}{cost.pairs:,} pairs to rate in "
+                f"{cost.requests:,} requests",
+                *(cost, "more where a model thinks aloud", spent[number]),
+            )
             for number, cost in enumerate(costs)
         ]
-        if any(cost.pairs for cost in costs) and not asking.goes_on(_in_words(rows), quiet):
+        if prices:
+            lines.append(f"together at most {sum(filter(None, spent)):,.2f}")
+        if any(cost.pairs for cost in costs) and not asking.goes_on(lines, quiet):
             return
         raters = Raters(
             clients=[asking.client(each) for each in endpoints],
@@ -497,43 +455,34 @@ def _baseline(choices: BuildOptions, method: str, tasks: Sequence[RatingTask]) -
         terms = task.terms + task.candidates
         table = baseline(terms, method, load_lexicon(choices.wordnet))
         write_similarity(choices.files[task.kind], table)
-        row = {"kind": task.kind, "file": str(choices.files[task.kind]), "words": len(terms)}
-        tables.append(row | {"pairs": table.pairs, "name": table.name, "source": table.source})
+        row = {"words": len(terms), "pairs": table.pairs, "name": table.name}
+        tables.append(
+            {"kind": task.kind, "file": str(choices.files[task.kind])}
+            | row
+            | {"source": table.source}
+        )
     return {"tables": tables, "zeros": [], "unread": [], "unanswered": []}
 
 
-def _in_words(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
-    """Say what asking the raters takes."""
-    for number, row in enumerate(rows):
-        most = "at most " if number else ""
-        cost = "" if row["price"] is None else f", {row['price']:,.2f} by the prices given"
-        yield (
-            f"{row['rater']}: {most}{row['pairs']:,} pairs to rate in {row['requests']:,} "
-            f"requests, about {row['tokens_in']:,} tokens in and {row['tokens_out']:,} out "
-            f"(more where a model thinks aloud){cost}"
-        )
-    prices = [row["price"] for row in rows if row["price"] is not None]
-    if prices:
-        yield f"together at most {sum(prices):,.2f}"
-
-
-def _written(choices: BuildOptions, found: Sequence[RatingResult]) -> dict[str, Any]:
+def _written(choices: BuildOptions, results: Sequence[RatingResult]) -> dict[str, Any]:
     from diaghoi.semantic.tables.merging import write_ratings
 
-    tables, unread, unanswered, zeros = [], [], [], []
-    for rated in found:
+    rows: dict[str, Any] = {"tables": [], "zeros": [], "unread": [], "unanswered": []}
+    for rated in results:
         kind, raters = rated.question.kind, rated.raters
         file = choices.files[kind]
         ratings = rated.ratings(file.stem)
         write_ratings(file, ratings)
         pairs, source = int((ratings.first != ratings.second).sum()), ", ".join(raters)
-        row = {"kind": kind, "file": str(file), "words": len(ratings.names), "pairs": pairs}
-        tables.append(row | {"name": file.stem, "source": f"rated by {source}"})
-        zeros += [{"kind": kind, "first": raters[0], **row} for row in rated.zero_check]
-        named = ("rater", "a", "b", "why")
-        unread += [dict(zip(named, row, strict=False)) for row in rated.unread]
-        unanswered += [dict(zip(named, row, strict=True)) for row in rated.unanswered]
-    return {"tables": tables, "zeros": zeros, "unread": unread, "unanswered": unanswered}
+        row = {"words": len(ratings.names), "pairs": pairs, "name": file.stem}
+        rows["tables"].append(
+            {"kind": kind, "file": str(file)} | row | {"source": f"rated by {source}"}
+        )
+        rows["zeros"] += [{"kind": kind, "first": raters[0], **row} for row in rated.zero_check]
+        for key in ("unread", "unanswered"):
+            named = ("rater", "a", "b", "why")
+            rows[key] += [dict(zip(named, row, strict=False)) for row in getattr(rated, key)]
+    return rows
 
 
 def _present(choices: BuildOptions, result: Mapping[str, Any]) -> None:

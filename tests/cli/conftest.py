@@ -64,6 +64,25 @@ def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
     return command
 
 
+@pytest.fixture
+def refuse(run) -> Callable[..., str]:
+    """Return a function that runs a command that must fail, and gives its one line."""
+
+    def command(*words: object) -> str:
+        before = {path: path.stat().st_mtime_ns for path in sorted(Path().rglob("*"))}
+        done = run(*words)
+        assert done.code == 2
+        assert done.out == ""
+        assert done.err.startswith("diaghoi: error: ")
+        assert done.err.endswith("\n")
+        assert done.err.count("\n") == 1
+        assert len(done.err) < 2100  # as long as any message
+        assert {path: path.stat().st_mtime_ns for path in sorted(Path().rglob("*"))} == before
+        return done.err.removeprefix("diaghoi: error: ").rstrip("\n")
+
+    return command
+
+
 @pytest.fixture(scope="module")
 def run_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]:
     """Return a function that runs a command, in a folder of its own, for all tests of a module."""

@@ -81,25 +81,6 @@ BAD_VALUES: dict[str, tuple[Any, str]] = {
 
 
 @pytest.fixture
-def refuse(run, alone: Path):
-    """Return a function that runs a command that must fail, and gives its one line."""
-
-    def command(*words: object) -> str:
-        before = {path: path.stat().st_mtime_ns for path in sorted(alone.rglob("*"))}
-        done = run(*words)
-        assert done.code == 2
-        assert done.out == ""
-        assert done.err.startswith("diaghoi: error: ")
-        assert done.err.endswith("\n")
-        assert done.err.count("\n") == 1
-        assert len(done.err) < 700
-        assert {path: path.stat().st_mtime_ns for path in sorted(alone.rglob("*"))} == before
-        return done.err.removeprefix("diaghoi: error: ").rstrip("\n")
-
-    return command
-
-
-@pytest.fixture
 def gt(save, truth) -> Path:
     save("gt.pkl", truth)
     return Path("gt.pkl")
@@ -151,9 +132,6 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
     [
         (("nowhere.pkl",), "nowhere.pkl: No such file or directory; check the path"),
         (("folder",), "folder: "),
-        (("preds.pkl", "--annotations", "nowhere.json"), "nowhere.json: No such file or directory"),
-        (("preds.pkl", "--pairs", "nowhere.pkl"), "nowhere.pkl: No such file or directory"),
-        (("preds.pkl", "--image-labels", "nowhere.mat"), "nowhere.mat: No such file or directory"),
         (
             ("preds.pkl", "--image-labels", "preds.pkl"),
             "preds.pkl: holds predictions (triplet-lists), not image labels; these are in HICO's "
@@ -173,7 +151,6 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
             "--label 'UPT/R50': names the files in --out, so it must be a name without '/'; give "
             "another label",
         ),
-        (("preds.pkl", "--label", "..", "--out", "out"), "--label '..': names the files in --out"),
         (("gt.pkl",), "gt.pkl: holds annotations (triplet-lists), but predicted triplets are"),
         (("preds.pkl", "--annotations", "preds.pkl"), "preds.pkl: holds predictions"),
         (("preds.pkl", "--pairs", "preds.pkl"), "preds.pkl: holds predictions (triplet-lists), "),
@@ -181,46 +158,27 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
             ("preds.pkl", "--read", "format=dense-arrays"),
             "preds.pkl: is not in the format dense-arrays; it looks like triplet-lists",
         ),
-        (("preds.pkl", "--read", "format=triplet-list"), "(did you mean 'triplet-lists'"),
         (
             ("preds.pkl", "--protocol", "hico-det-52"),
             "unknown protocol 'hico-det-52' (did you mean 'hico-det-520'",
         ),
-        (("preds.pkl", "--protocol", "x"), "unknown protocol 'x'; known: hico-det, hico-det-520"),
         (("preds.pkl", "--dataset", "hicodet"), "unknown data set 'hicodet' (did you mean"),
-        (("preds.pkl", "--read", "objects=coco90"), "--read objects: unknown numbering 'coco90'"),
-        (
-            ("preds.pkl", "--protocol", "iou=0"),
-            "protocol.iou: is 0.0; give a number above 0, up to 1",
-        ),
-        (
-            ("preds.pkl", "--protocol", "iou=50"),
-            "protocol.iou: is 50.0; give a number above 0, up to 1",
-        ),
-        (
-            ("preds.pkl", "--protocol", "iou=nan"),
-            "protocol.iou: is nan; give a number above 0, up to 1",
-        ),
+        (("preds.pkl", "--protocol", "iou=0"), "protocol.iou: is 0.0; give a number above 0, up"),
+        (("preds.pkl", "--protocol", "iou=50"), "protocol.iou: is 50.0; give a number above 0, up"),
+        (("preds.pkl", "--protocol", "iou=nan"), "protocol.iou: is nan; give a number above 0, up"),
         (
             ("preds.pkl", "--protocol", "rare=tests"),
             "protocol.rare: is 'tests' (did you mean 'test'?); give 'train' or 'test'",
         ),
         (("preds.pkl", "--protocol", "iou=half"), "protocol.iou: is 'half'; give a number"),
-        (("preds.pkl", "--read", "origin=2"), "--read origin=2: not known; give 0, 1"),
-        (("preds.pkl", "--out", "f.pfd"), "--out f.pfd: unknown suffix .pfd; give one of ."),
         (
             ("preds.pkl", "--json", "no/r.json"),
             "no/r.json: cannot be written: the folder no does not exist; create it first",
         ),
-        (("preds.pkl", "--out", "no/f.pdf"), "no/f.pdf: cannot be written: the folder no"),
         (
             ("preds.pkl", "--json", "gt.pkl/r.json"),
             "gt.pkl/r.json: cannot be written: gt.pkl is a file",
         ),
-        (("preds.pkl", "--json", "folder"), "folder: cannot be written: it is a folder"),
-        (("preds.pkl", "--out", "gt.pkl"), "--out gt.pkl: unknown suffix .pkl; give one of ."),
-        (("preds.pkl", "--out", "text"), "text: cannot be the output folder: text is a file"),
-        (("preds.pkl", "--out", "gt.pkl/out"), "gt.pkl/out: cannot be the output folder: "),
         (("preds.pkl", "--json", "preds.pkl"), "preds.pkl: would overwrite an input file"),
         (("preds.pkl", "--json", "./gt.pkl"), "gt.pkl: would overwrite an input file"),
         (
@@ -414,7 +372,7 @@ def report(run, save, gt, found):
     return command
 
 
-def test_no_predictions_at_all(report, run, found, gt) -> None:
+def test_no_predictions_at_all(report, refuse, run, found, gt) -> None:
     for image in found:
         image.update(predictions=[], hoi_prediction=[])
     result = report("--force")
@@ -423,10 +381,8 @@ def test_no_predictions_at_all(report, run, found, gt) -> None:
     assert result["pairs"]["recall"] == 0.0
     assert result["pairs"]["precision"] is None
     assert result["negatives"] == {"ap": None, "ap_published": None, "pairs": 0, "negatives": 0}
-    refused = run("report", "preds.pkl", "--annotations", gt)
-    assert refused.code == 2
-    assert (
-        "holds no predicted triplet, so that there is nothing to evaluate; --force" in refused.err
+    assert "holds no predicted triplet, so that there is nothing to evaluate; --force" in refuse(
+        "report", "preds.pkl", "--annotations", gt
     )
     done = run("report", "preds.pkl", "--annotations", gt, "--out", "o", "--force", "--detail")
     assert done.code == 0
@@ -492,7 +448,7 @@ LAYOUTS = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_boxes_in_another_layout_are_refused_with_the_option_that_reads_them(
-    run, save, alone: Path, layout: str
+    refuse, run, save, alone: Path, layout: str
 ) -> None:
     rng = np.random.default_rng(0)
     truth = simulate.annotations(60, rng)
@@ -505,9 +461,9 @@ def test_boxes_in_another_layout_are_refused_with_the_option_that_reads_them(
         boxes = LAYOUTS[layout](left, top, right - left, bottom - top)
         image["boxes"] = np.column_stack(boxes)
     words = ("report", save("other.pkl", images), "--annotations", "gt.npz", "--json", "-")
-    refused = run(*words)
-    assert (refused.code, refused.out) == (2, "")
-    assert f" would: give --read boxes={layout}, or write x1, y1, x2, y2 in pixels" in refused.err
+    assert f" would: give --read boxes={layout}, or write x1, y1, x2, y2 in pixels" in refuse(
+        *words
+    )
     assert run(*words, "--force").code == 0
     read = json.loads(run(*words, "--read", f"boxes={layout}").out)
     assert read["map"]["full"] == pytest.approx(wanted["map"]["full"], abs=0.01)

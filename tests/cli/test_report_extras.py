@@ -183,37 +183,6 @@ def test_nothing_more_is_said_without_being_asked(report) -> None:
     assert "Intervals" not in text
 
 
-BAD = {
-    "one resample": (
-        ("--bootstrap", "99"),
-        "--bootstrap 99: too few for intervals; give at",
-    ),
-    "confidence": (("--bootstrap", "100", "--confidence", "95"), "must lie between 0 and 1"),
-    "interval": (("--bootstrap", "100", "--interval", "t"), "give one of centred, percentile, bca"),
-    "interval without resamples": (("--interval", "bcaa"), "did you mean 'bca'?"),
-    "confidence without resamples": (("--confidence", "0"), "--confidence 0: must lie between"),
-    "overlap": (
-        ("--also", "pair-nms=2"),
-        "--also pair-nms: the IoU must lie between 0 and 1",
-    ),
-    "threshold": (
-        ("--also", "detection-threshold=nan"),
-        "--also detection-threshold: nan is not a score",
-    ),
-    "score": (("--also", "score-threshold=inf"), "--also score-threshold: inf is not a score"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_options_are_refused_before_anything_is_read(run, name: str) -> None:
-    words, message = BAD[name]
-    done = run("report", "none.pkl", "--annotations", "none.json", *words)
-    assert done.code == 2
-    assert message in done.err
-    assert "Traceback" not in done.err
-    assert not list(Path().glob("c.*"))
-
-
 def test_a_saved_result_is_said_to_be_one(run, data) -> None:
     usual = ("--annotations", data.annotations)
     assert run("report", data.predictions, *usual, "--json", "saved.json").code == 0

@@ -219,7 +219,7 @@ def test_figures_for_one_column_of_chosen_corruptions(evaluate, study: Path) -> 
         (("--table", "growth_action"), "'growth_action': there is no such table"),
         (("--also", "error"), "--also error: not known (did you mean 'errors'?)"),
         (("--also", "errors=1"), "--also errors=1: errors takes no value; leave it out"),
-        (("--read", "origin=2"), "--read origin=2: not known; give 0, 1"),
+        (("--read", "origin=2"), "--read origin=2: not known; give one of 0, 1"),
         (("--protocol", "hico"), "unknown protocol 'hico'"),
         (("--protocol", "hico-det,iou=2"), "protocol.iou: is 2.0; give a number above 0"),
     ],
@@ -347,7 +347,10 @@ def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monk
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--engine", "dusk"), "--engine 'dusk' (did you mean 'dask'?): give one of local, dask"),
+        (
+            ("--engine", "dusk"),
+            "--engine 'dusk': not known (did you mean 'dask'?); give one of local, dask",
+        ),
         (("--scheduler", "tcp://a:1"), "--scheduler: is for a Dask cluster; add --engine dask"),
         (
             ("--metric", "map.ful"),
@@ -358,7 +361,7 @@ def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monk
         (("--json", "A/clean.npz"), "A/clean.npz: would overwrite an input file"),
         (("--cache", "study.toml/x"), "cannot be the output folder"),
         (("--bootstrap", "99"), "give at least 100 resamples"),
-        (("--significance", "--resamples", "1"), "1 resamples: give at least two"),
+        (("--significance", "--resamples", "1"), "--resamples 1: give at least two"),
         (("--bootstrap", "100", "--confidence", "1"), "--confidence 1: must lie between 0 and 1"),
     ],
 )

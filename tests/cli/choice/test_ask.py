@@ -682,7 +682,10 @@ BAD: list[tuple[tuple[object, ...], str]] = [
     ),
     (("--setting", "3"), "QA_0 has no box of the person; give questions with boxes"),
     (("--object-box",), "--object-box: objects are given beside the person that is asked about"),
-    (("--coordinates", "pixel"), "--coordinates 'pixel' (did you mean 'pixels'?): give one of"),
+    (
+        ("--coordinates", "pixel"),
+        "--coordinates 'pixel': not known (did you mean 'pixels'?); give one of",
+    ),
     (("--detections", "no.json"), "no.json: No such file"),
     (("--detections", "foreign.jsonl", "--setting", "1"), "people are found first in setting 3"),
     (("--price", "a"), "give the price of a million tokens"),
