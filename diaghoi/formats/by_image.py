@@ -153,9 +153,6 @@ def _rows(where: str, rows: Any) -> Sequence[Any]:
     if not isinstance(rows, dict):
         raise InputError(f"{where}: is {shown(rows)}; give a list of dicts")
     columns = {key: part for key, part in rows.items() if not isinstance(part, str)}
-    for key, part in columns.items():
-        if not isinstance(part, list | tuple) and not (isinstance(part, np.ndarray) and part.ndim):
-            raise InputError(f"{where}: {shown(key)}: is {shown(part)}; give a list")
     check_lengths(where, columns, "triplet")
     return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 

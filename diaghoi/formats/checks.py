@@ -7,7 +7,7 @@ image, the field and the value.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Hashable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -130,7 +130,7 @@ class Rows:
     file : str
         The file, for messages.
     names : sequence of str
-        Image names.
+        Image names; none for a table of the whole file.
     field : str
         Name of the table in the file.
     count : (N,) int array
@@ -165,7 +165,8 @@ class Rows:
         where = f"{self.field}[{number}]" + (f".{column}" if column else "")
         if self.arrays is not None and column in self.arrays:
             where = f"{self.arrays[column]}[{number}]"
-        return InputError(f"{self.file}: {image_name(self.names, image)}: {where}: {problem}")
+        of_image = f"{image_name(self.names, image)}: " if len(self.names) else ""
+        return InputError(f"{self.file}: {of_image}{where}: {problem}")
 
 
 def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
@@ -195,14 +196,14 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
     return names_array(file, names)
 
 
-def check_lengths(where: str, columns: Mapping[str, Sized], unit: str) -> None:
-    """Refuse columns of different lengths.
+def check_lengths(where: str, columns: Mapping[str, Any], unit: str) -> None:
+    """Refuse columns of different lengths, and what is no column.
 
     Parameters
     ----------
     where : str
         The file and the image, for the message.
-    columns : mapping of sized
+    columns : mapping of list or array
         The columns by their keys.
     unit : str
         What each has one value of: ``triplet``, ``pair``.
@@ -210,8 +211,11 @@ def check_lengths(where: str, columns: Mapping[str, Sized], unit: str) -> None:
     Raises
     ------
     InputError
-        With all lengths.
+        With all lengths, or with a value that is no list.
     """
+    bad = next((key for key, column in columns.items() if not is_list(column)), None)
+    if bad is not None:
+        raise InputError(f"{where}: {key_names([bad])[0]}: is {shown(columns[bad])}; give a list")
     lengths = {key: len(column) for key, column in columns.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{key} {length}" for key, length in lengths.items())
@@ -346,3 +350,42 @@ def check_range(
         problem = f"there is no {what} {int(ids[bad])}; there are: {known}"
         raise rows.error(first + bad, column, problem)
     return ids
+
+
+def check_whole(rows: Rows, values: Array, column: str) -> IntArray:
+    """Return numbers as int64, all of which must be whole and exact in float64.
+
+    Raises
+    ------
+    InputError
+        For fractions, NaN, infinity and numbers that are too large.
+    """
+    with np.errstate(invalid="ignore"):
+        whole = values.astype(np.int64)
+    # Not EXACT itself, to which the next number is rounded.
+    odd = (values != whole) | (np.abs(whole) >= EXACT)
+    if odd.any():
+        bad = int(np.argmax(odd))
+        large = EXACT <= abs(values[bad]) < np.inf
+        problem = "is too large" if large else "is not a whole number"
+        raise rows.error(bad, column, f"{values[bad]} {problem}")
+    return whole
+
+
+def rows_of_boxes(
+    rows: Rows, places: IntArray, boxes: Rows, column: str, *, optional: bool = False
+) -> IntArray:
+    """Convert places among the boxes of an image to rows of the table of all boxes.
+
+    Where the box is optional, -1 stands for none and stays.
+
+    Raises
+    ------
+    InputError
+        For a place where the image has no box.
+    """
+    missing = (places == -1) & optional
+    # For the check only, a missing box is replaced by one that there is.
+    stop = np.where(missing, 1, boxes.count[rows.image])
+    check_range(rows, np.where(missing, 0, places), stop, column, f"box in {boxes.field!r}")
+    return np.where(missing, -1, places + boxes.start[rows.image])

@@ -19,6 +19,7 @@ from diaghoi.formats.checks import (
     check_amount,
     check_names,
     check_scores,
+    check_whole,
     image_name,
     key_names,
     shown,
@@ -189,13 +190,7 @@ class RecordTable:
         InputError
             If a row lacks the column, or its value is not a whole number.
         """
-        values = self.numbers(key)
-        with np.errstate(invalid="ignore"):
-            whole = values.astype(np.int64)
-        if not np.array_equal(values, whole):
-            bad = int(np.argmax(values != whole))
-            raise self.rows.error(bad, key or "", f"{values[bad]} is not a whole number")
-        return whole
+        return check_whole(self.rows, self.numbers(key), key or "")
 
     def boxes(self, key: str | None = None) -> FloatArray:
         """Return a column of boxes as (rows, 4) float64.

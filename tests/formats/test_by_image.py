@@ -293,7 +293,7 @@ def test_an_array_in_place_of_a_list_of_boxes_is_named(tmp_path: Path) -> None:
     ("image", "message"),
     [
         (None, "is None; give a list of dicts"),
-        ({"filename": SECOND, "h_box": 0.5}, "'h_box': is 0.5; give a list"),
+        ({"filename": SECOND, "h_box": 0.5}, "h_box: is 0.5; give a list"),
         ({"filename": FIRST, "h_box": [], "o_box": []}, "used for two images"),
         ({"filename": ["a"], "h_box": [], "o_box": []}, "is not the name of an image"),
     ],
