@@ -42,7 +42,7 @@ from diaghoi.formats.checks import (
     shown,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.dense_columns import best_triplets, cut_note
+from diaghoi.formats.dense import best_triplets, cut_note
 from diaghoi.formats.flat import PairTables
 from diaghoi.formats.hico_mat import file_orders
 from diaghoi.formats.numbering import (

@@ -134,7 +134,7 @@ def test_unknown_labels_and_other_numberings(saved):
 
 BAD = {
     "width": ({"verb_scores": np.zeros((3, 24))},
-              "image '7': verb_scores: has shape (3, 24); for V-COCO give (rows, 25) for its"),
+              "verb_scores: has shape (3, 24); give (rows, 25) or (rows, 26) or (rows, 29) or"),
     "flat": ({"verb_scores": np.zeros(25)}, "verb_scores: has shape (25,); give (rows, 25)"),
     "infinite": ({"verb_scores": np.full((3, 25), np.inf)},
                  "verb_scores[0]: the score of verb 0 is inf; give a finite number or NaN"),
