@@ -19,7 +19,6 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -49,7 +48,7 @@ AGENTS, ROLES = np.flatnonzero(IS_AGENT), np.flatnonzero(~IS_AGENT)
 LISTED = np.flatnonzero(~IS_AGENT | (np.bincount(ACTION)[ACTION] == 1))
 
 _NUMBER = re.compile(r"(\d{1,15})(?:\.[A-Za-z]+)?\s*")
-_MOST_DIGITS = 15
+_ID = re.compile(r"[0-9]{1,15}")
 # The two files that belong to vcoco_test.json: option, name, and where the official repository and
 # the code bases of the field keep them, seen from its folder.
 _COMPANIONS = (
@@ -181,8 +180,7 @@ def _split(path: str | os.PathLike[str]) -> IntArray:
         words = ordinary(path).read_text(encoding="utf-8", errors="replace").split()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
-    digits = (word for word in words if not (word.isascii() and word.isdigit()))
-    bad = next(chain(digits, (word for word in words if len(word) > _MOST_DIGITS)), None)
+    bad = next((word for word in words if not _ID.fullmatch(word)), None)
     if bad is not None or not words:
         what = "no image ids in it" if bad is None else f"{shown(bad)} is not an image id"
         raise InputError(f"{path}: {what}; give the .ids file of the split, one id per line")

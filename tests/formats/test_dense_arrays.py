@@ -150,7 +150,7 @@ def test_at_least_what_the_official_figures_use(saved, dense, equal):
 def test_columns_of_images_that_differ_in_size(make, saved, dense):
     columns = {key: make(image[key] for image in dense) for key in dense[0]}
     check(read_predictions(saved(columns)))
-    with pytest.raises(InputError, match="filename: is 'one.jpg'; give a list"):
+    with pytest.raises(InputError, match=r"filename: is 'one\.jpg'; give a list"):
         read_predictions(saved({**columns, "filename": "one.jpg"}))
 
 

@@ -123,7 +123,7 @@ def drop(number, key):
 
 
 BAD = {
-    "no dict": (lambda c: c.__setitem__(3, 1), "action 3 (counted from 0): 1 is not an action of V-COCO"),
+    "no dict": (lambda c: c.__setitem__(3, 1), "action 3 (counted from 0): 1 is not an action of"),
     "no key": (drop(2, "ann_id"), "action 'sit': the key 'ann_id' is missing"),
     "unknown action": (
         action(0, action_name="holds"),
