@@ -98,6 +98,12 @@ def _are_numbers(values: Iterable[Any]) -> bool:
     )
 
 
+def unwrapped(value: Any) -> Any:
+    """Return the value in an array or a list of one; of other arrays the list of their values."""
+    value = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else value
+    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+
+
 def image_name(names: Sequence[str], image: int) -> str:
     """Name an image in a message, by its number if the file has no names."""
     name = short(names[image])

@@ -291,7 +291,7 @@ def check_dense_scores(part: Array, image: int, rows: Rows, *, optional: bool = 
     wrong = np.isinf(part) if optional else ~np.isfinite(part)
     if wrong.any():
         pair, verb = np.argwhere(wrong)[0].tolist()
-        problem = f"the score of verb {verb} is {part[pair, verb]}; give a finite number"
+        problem = f"score {verb} is {part[pair, verb]}; give a finite number"
         raise rows.error(int(rows.start[image]) + pair, "", problem + " or NaN" * optional)
 
 

@@ -22,6 +22,7 @@ and pairs suppressed by the two binary scores that follow the six values of a pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import Any
 
@@ -39,10 +40,9 @@ from diaghoi.formats.checks import (
     check_boxes,
     check_names,
     check_scores,
-    check_whole,
-    first_not_finite,
     rows_of_numbers,
     shown,
+    unwrapped,
 )
 from diaghoi.formats.content import Content
 from diaghoi.formats.dense import best_triplets, check_dense_scores, cut_note
@@ -59,11 +59,11 @@ from diaghoi.formats.numbering import (
     percent,
     translated,
 )
+from diaghoi.formats.records import RecordTable
 
 _VALUES = ("human box", "object box", "object class", "scores", "human score", "object score")
-_SCORES = "scores"
-_PLACE = _VALUES.index(_SCORES)
-# How VCL's scripts fuse the four branches that follow: the first of these times the sum of the others.
+_PLACE = _VALUES.index("scores")
+# How VCL's scripts fuse the four branches that follow: the first times the sum of the others.
 _BRANCHES, _ALL_BRANCHES = {"spv": (8, 9), "spho": (8, 6, 7)}, 10
 _OWN, _OTHER = "coco80", "hico80"
 
@@ -89,32 +89,35 @@ class Ican(Format):
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read the pairs, and keep the best triplets of each image."""
-        pairs, vocabulary, origin = _Pairs(content), options.vocabulary, options.origin_or(0)
-        rows = pairs.rows
+        rows, pairs = _pairs(content)
+        vocabulary, origin = options.vocabulary, options.origin_or(0)
+
+        def column(name: str) -> RecordTable:
+            values = [unwrapped(pair[_VALUES.index(name)]) for pair in pairs]
+            return RecordTable([values], replace(rows, field=name))
+
         human, object_box = (
-            check_boxes(rows, options.corners(pairs.column(name, 4)), name, origin=origin)
-            for name in ("human box", "object box")
+            check_boxes(table.rows, options.corners(table.boxes()), "", origin=origin)
+            for table in map(column, ("human box", "object box"))
         )
         human_score, object_score = (
-            check_scores(rows, pairs.column(name, 1)[:, 0], name)
-            for name in ("human score", "object score")
+            check_scores(table.rows, table.numbers(), "")
+            for table in map(column, ("human score", "object score"))
         )
-        with np.errstate(over="ignore"):  # refused with the scores of the triplets
-            both = human_score * object_score
-        scores = _PairScores(pairs, vocabulary, both)
-        label, notes = _categories(pairs, scores, options.objects)
-        tables = pair_tables(
-            vocabulary,
-            image=rows.image,
-            human=human,
-            object_box=object_box,
-            category=label,
-            box_scores=(human_score, object_score),
-        )
+        box_scores = human_score, object_score
+        scores = _PairScores(rows, pairs, content.size, vocabulary, box_scores)
+        label, notes = _categories(column("object class"), scores, options.objects)
         return Scenes(
             vocabulary=vocabulary,
             names=np.array(rows.names, dtype=np.str_),
-            **tables,
+            **pair_tables(
+                vocabulary,
+                image=rows.image,
+                human=human,
+                object_box=object_box,
+                category=label,
+                box_scores=box_scores,
+            ),
             **best_triplets(rows, scores.by_verb(label), label, options),
             source=content.file,
             notes=(
@@ -125,49 +128,44 @@ class Ican(Format):
         )
 
 
-class _Pairs:
-    """The pairs of all images, each the list of ``_VALUES`` and further values."""
-
-    def __init__(self, content: Content) -> None:
-        names = check_names(content.file, [str(int(key)) for key in content.value], "image")
-        lists = list(content.value.values())
-        for name, pairs in zip(names.tolist(), lists, strict=True):
-            if not _is_list(pairs):
-                raise InputError(
-                    f"{content.file}: image {name!r}: is {shown(pairs)}; give a list of pairs"
-                )
-        count = np.array(list(map(len, lists)), dtype=np.int64)
-        check_amount(content.file, "pair", int(count.sum()), content.size)
-        self.rows, self.size = Rows(content.file, names.tolist(), "pair", count), content.size
-        self.all: list[Sequence[Any]] = list(chain.from_iterable(lists))
-        for number, pair in enumerate(self.all):
-            if not _is_list(pair) or len(pair) < len(_VALUES):
-                problem = f"is {shown(pair)}; give a list: {', '.join(_VALUES)}"
-                raise self.rows.error(number, "", problem)
-
-    def column(self, name: str, width: int) -> FloatArray:
-        """Return so many numbers of each pair, or one as (P, 1), which may be an array of one."""
-        place, values = _VALUES.index(name), np.zeros((len(self.all), width))
-        for number, pair in enumerate(self.all):
-            value = _numbers(pair[place], width)
-            if value is None:
-                problem = "is not a number" if width == 1 else "is not a box; give four numbers"
-                raise self.rows.error(number, name, f"{shown(pair[place])} {problem}")
-            values[number] = value
-        return values
+def _pairs(content: Content) -> tuple[Rows, list[Sequence[Any]]]:
+    """Return the pairs of all images, each a list of ``_VALUES`` and further values."""
+    names = check_names(content.file, [str(int(key)) for key in content.value], "image").tolist()
+    lists = list(content.value.values())
+    for name, pairs in zip(names, lists, strict=True):
+        if not _is_list(pairs):
+            raise InputError(
+                f"{content.file}: image {name!r}: is {shown(pairs)}; give a list of pairs"
+            )
+    rows = Rows(content.file, names, "pair", np.array(list(map(len, lists)), dtype=np.int64))
+    check_amount(content.file, "pair", len(rows), content.size)
+    pairs = list(chain.from_iterable(lists))
+    for number, pair in enumerate(pairs):
+        if not _is_list(pair) or len(pair) < len(_VALUES):
+            raise rows.error(number, "", f"is {shown(pair)}; give a list: {', '.join(_VALUES)}")
+    return rows, pairs
 
 
 class _PairScores:
     """The scores of all pairs, image by image: for each HOI class, or for each verb.
 
-    What they are of shows the first pair. ``both`` is the product of the scores of both boxes.
+    What they are of shows the first pair.
     """
 
-    def __init__(self, pairs: _Pairs, vocabulary: Vocabulary, both: FloatArray) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        pairs: list[Sequence[Any]],
+        size: int,
+        vocabulary: Vocabulary,
+        box_scores: tuple[FloatArray, FloatArray],
+    ) -> None:
         classes, verbs = len(vocabulary), len(vocabulary.verbs)
-        self.pairs, self.vocabulary, self.both = pairs, vocabulary, both
+        self.rows, self.pairs, self.vocabulary = rows, pairs, vocabulary
+        with np.errstate(over="ignore"):  # refused with the scores of the triplets
+            self.both = box_scores[0] * box_scores[1]
         self.width, self.fused = classes, ""
-        for first in pairs.all[:1]:
+        for first in pairs[:1]:
             fits = (name for name in _BRANCHES if _fused(first, name, classes) is not None)
             self.fused = next(fits, "")
             widths = (w for w in (classes, verbs) if _numbers(first[_PLACE], w) is not None)
@@ -178,14 +176,14 @@ class _PairScores:
                     f"{verbs}, of the verbs; or 0, with the scores of VCL's branches after the "
                     f"{len(_VALUES)} values"
                 )
-                raise pairs.rows.error(0, _SCORES, problem)
-        check_amount(pairs.rows.file, _SCORES, self.width * len(pairs.all), pairs.size)
+                raise rows.error(0, "scores", problem)
+        check_amount(rows.file, "scores", self.width * len(pairs), size)
         self.numbers = TripletNumbers("class" if self.width == classes else "verb", 0)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Note how branches were fused."""
-        note = f"{self.pairs.rows.file}: the scores of VCL's branches are fused as {self.fused!r}"
+        note = f"{self.rows.file}: the scores of VCL's branches are fused as {self.fused!r}"
         return (note,) if self.fused else ()
 
     def clearest(self) -> tuple[IntArray, FloatArray]:
@@ -195,47 +193,43 @@ class _PairScores:
         real = np.flatnonzero(verb != self.vocabulary.no_interaction)
         column: IntArray = np.zeros(len(self.both), dtype=np.int64)
         score = np.zeros(len(self.both))
-        for _, rows, part in self._by_image():
-            column[rows] = real[part[:, real].argmax(axis=1)]
+        for _, some, part in self._by_image():
+            column[some] = real[part[:, real].argmax(axis=1)]
             with np.errstate(over="ignore"):
-                score[rows] = part[np.arange(len(part)), column[rows]] * self.both[rows]
+                score[some] = part[np.arange(len(part)), column[some]] * self.both[some]
         return column, score
 
     def by_verb(self, label: IntArray) -> Iterator[tuple[Array, Array]]:
         """Yield the (pairs, V) scores of the triplets and of the actions of each image."""
-        for image, rows, action in self._by_image():
+        for image, some, action in self._by_image():
             if self.numbers.of == "class":
-                hoi = self.vocabulary.class_of[label[rows]]
+                hoi = self.vocabulary.class_of[label[some]]
                 of_class = np.take_along_axis(action, np.maximum(hoi, 0), 1)
                 action = np.where(hoi < 0, 0.0, of_class)
             with np.errstate(over="ignore", invalid="ignore"):
-                score = action * self.both[rows, None]
-            check_dense_scores(score, image, self.pairs.rows)
+                score = action * self.both[some, None]
+            check_dense_scores(score, image, self.rows)
             yield score, action
 
     def _by_image(self) -> Iterator[tuple[int, slice, FloatArray]]:
-        rows = self.pairs.rows
-        for image, (start, count) in enumerate(
-            zip(rows.start.tolist(), rows.count.tolist(), strict=True)
-        ):
+        start = 0
+        for image, count in enumerate(self.rows.count.tolist()):
             part = np.zeros((count, self.width))
-            for number, pair in enumerate(self.pairs.all[start : start + count]):
-                scores = self._scores(pair)
+            for number, pair in enumerate(self.pairs[start : start + count]):
+                scores = (
+                    _fused(pair, self.fused, self.width)
+                    if self.fused
+                    else _numbers(pair[_PLACE], self.width)
+                )
                 if scores is None:
                     problem = f"is {shown(pair[_PLACE])}; give {self.width} numbers"
-                    raise rows.error(start + number, _SCORES, f"{problem}, like the first pair")
+                    raise self.rows.error(
+                        start + number, "scores", f"{problem}, like the first pair"
+                    )
                 part[number] = scores
-            bad = first_not_finite(part)
-            if bad >= 0:
-                column = int(np.argmax(~np.isfinite(part[bad])))
-                problem = f"number {column} is {part[bad, column]}; give a finite number"
-                raise rows.error(start + bad, _SCORES, problem)
+            check_dense_scores(part, image, replace(self.rows, field="scores"))
             yield image, slice(start, start + count), part
-
-    def _scores(self, pair: Sequence[Any]) -> FloatArray | None:
-        if self.fused:
-            return _fused(pair, self.fused, self.width)
-        return _numbers(pair[_PLACE], self.width)
+            start += count
 
 
 def _fused(pair: Sequence[Any], name: str, classes: int) -> FloatArray | None:
@@ -251,7 +245,7 @@ def _fused(pair: Sequence[Any], name: str, classes: int) -> FloatArray | None:
 
 
 def _categories(
-    pairs: _Pairs, scores: _PairScores, given: str | None
+    table: RecordTable, scores: _PairScores, given: str | None
 ) -> tuple[IntArray, tuple[str, ...]]:
     """Return the category of the object of each pair, and a note if not in COCO's order.
 
@@ -260,19 +254,14 @@ def _categories(
     scores to those of the object before it; of the 117 verbs most go with a few objects only. How
     people are numbered says little: they are objects of few pairs.
     """
-    numbers = check_whole(pairs.rows, pairs.column("object class", 1)[:, 0], "object class")
-    orders = file_orders(given)
-    chosen, notes = (given, ()) if given else _order(pairs.rows.file, numbers, scores, orders)
+    numbers, orders = table.integers(), file_orders(given)
+    chosen, notes = (given, ()) if given else _order(table.rows.file, numbers, scores, orders)
     order = orders[chosen]
     label = translated(numbers, order)
     if (label < 0).any():
         bad = int(np.argmax(label < 0))
-        raise pairs.rows.error(
-            bad,
-            "object class",
-            f"unknown object category {int(numbers[bad])}; objects are numbered {min(order)} to "
-            f"{max(order)} in this format",
-        )
+        problem = f"unknown object category {int(numbers[bad])}; objects are numbered"
+        raise table.rows.error(bad, "", f"{problem} {min(order)} to {max(order)} in this format")
     return label, notes
 
 

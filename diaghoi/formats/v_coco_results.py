@@ -24,7 +24,7 @@ from diaghoi.data.arrays import Array, IntArray, distinct_boxes, first_of_run, p
 from diaghoi.data.scenes import Scenes, filled_in
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import Rows, check_amount, check_boxes, check_scores, shown
+from diaghoi.formats.checks import Rows, check_amount, check_boxes, check_scores, shown, unwrapped
 from diaghoi.formats.content import Content
 from diaghoi.formats.output import replacing
 from diaghoi.formats.pickle import CacheTemplate
@@ -226,7 +226,7 @@ def _images(
     first = list(compress(range(len(ids)), new))
     # Texts are the keys: Python's hash of numbers can be foreseen, and many numbers with one hash
     # would take hours.
-    name_of = [image_number(_single(ids[n])) for n in first]
+    name_of = [image_number(unwrapped(ids[n])) for n in first]
     number_of = {name: n for n, name in enumerate(dict.fromkeys(name_of))}
     if "" in number_of:
         bad = first[name_of.index("")]
@@ -236,14 +236,6 @@ def _images(
         )
     image = np.array([number_of[name] for name in name_of], dtype=np.int32)
     return list(number_of), np.repeat(image, np.diff([*first, len(ids)]))
-
-
-def _single(value: Any) -> Any:
-    """Unwrap an image number from an array or list of one; None for anything else."""
-    number = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else value
-    if isinstance(number, list | tuple):
-        number = number[0] if len(number) == 1 else None
-    return number
 
 
 def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:

@@ -221,9 +221,9 @@ BAD = {
     "object out of range": (put("obj_ids", 0, -1), "obj_ids[0]: there is no box in 'boxes' -1"),
     "NaN score": (
         put("verb_scores", (1, 36), np.nan),
-        "image 'one.jpg': verb_scores[1]: the score of verb 36 is nan; give a finite number",
+        "image 'one.jpg': verb_scores[1]: score 36 is nan; give a finite number",
     ),
-    "infinite score": (put("verb_scores", (0, 0), np.inf), "the score of verb 0 is inf"),
+    "infinite score": (put("verb_scores", (0, 0), np.inf), "score 0 is inf"),
     "infinite box score": (change("scores", [1, 2, np.inf]), "scores[2]: the score is inf"),
     "missing key": (lambda image: image.pop("obj_ids"), "the key 'obj_ids' is missing (did you"),
 }

@@ -137,7 +137,7 @@ BAD = {
               "verb_scores: has shape (3, 24); give (rows, 25) or (rows, 26) or (rows, 29) or"),
     "flat": ({"verb_scores": np.zeros(25)}, "verb_scores: has shape (25,); give (rows, 25)"),
     "infinite": ({"verb_scores": np.full((3, 25), np.inf)},
-                 "verb_scores[0]: the score of verb 0 is inf; give a finite number or NaN"),
+                 "verb_scores[0]: score 0 is inf; give a finite number or NaN"),
     "object": ({"obj_ids": [1, -2, 1]}, "obj_ids[1]: there is no box in 'boxes' -2"),
     "object out of range": ({"obj_ids": [1, 3, 1]}, "obj_ids[1]: there is no box in 'boxes' 3"),
     "human": ({"sub_ids": [-1, 0, 1]}, "sub_ids[0]: there is no box in 'boxes' -1; there are: 0"),
