@@ -99,9 +99,13 @@ def _are_numbers(values: Iterable[Any]) -> bool:
 
 
 def unwrapped(value: Any) -> Any:
-    """Return the value in an array or a list of one; of other arrays the list of their values."""
-    value = value.reshape(-1).tolist() if isinstance(value, np.ndarray) else value
-    return value[0] if isinstance(value, list | tuple) and len(value) == 1 else value
+    """Flatten an array of up to four values, and take the value out of an array or a list of one.
+
+    Larger arrays stay: a file can name the same one any number of times.
+    """
+    if isinstance(value, np.ndarray) and value.size <= 4:
+        value = value.reshape(-1)
+    return value[0] if is_list(value) and len(value) == 1 else value
 
 
 def image_name(names: Sequence[str], image: int) -> str:
