@@ -108,8 +108,7 @@ class DenseArrays(Format):
         blank = nothing | absent if v_coco else nothing & absent
         blank[human] &= not v_coco
         boxes = np.where(blank[:, None], 0, boxes)
-        corners = boxes if v_coco else options.corners(boxes)
-        xyxy = check_boxes(rows, corners, "", origin=options.origin_or(0))
+        xyxy = check_boxes(rows, options.corners(boxes), "", origin=options.origin_or(0))
         image, score = rows.image, None
         if columns.has("scores"):
             scores, of_scores = columns.joined("scores", rows)

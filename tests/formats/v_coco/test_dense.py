@@ -132,6 +132,11 @@ def test_unknown_labels_and_other_numberings(saved):
     assert scenes.pair_score[[0, 2]].tolist() == [0.0, 0.0]
 
 
+def test_the_layout_of_boxes_is_the_one_given(saved):
+    scenes = read_predictions(saved(arrays(25, [])), boxes="xywh")
+    assert scenes.box_xyxy[1].tolist() == [5, 6, 12, 14]
+
+
 BAD = {
     "width": ({"verb_scores": np.zeros((3, 24))},
               "verb_scores: has shape (3, 24); give (rows, 25) or (rows, 26) or (rows, 29) or"),
