@@ -116,7 +116,7 @@ class DenseArrays(Format):
         notes = [*columns.images.notes, *numbering.notes(file)]
         if not v_coco:
             notes.append(cut_note(f"{file}: dense arrays", options.top))
-            tables = {"pair_human": human, "pair_object": objects}
+            tables: dict[str, Any] = {"pair_human": human, "pair_object": objects}
             tables |= _best(columns, pairs, label[objects], options)
         else:
             if blank.any():

@@ -64,7 +64,8 @@ def pair_tables(
         label = np.stack([people, category[rows]], axis=1).reshape(-1)
         xyxy = np.stack([human[rows], object_box[rows]], axis=1).reshape(-1, 4)
         image_of_box = np.repeat(image[rows], 2)
-        first = box = np.arange(len(label))
+        first: IntArray = np.arange(len(label))
+        box = first
         if merged:
             first, box = distinct_boxes(image_of_box, label, xyxy)
         score = None
@@ -81,7 +82,7 @@ def pair_tables(
             }
         )
         boxes += len(first)
-    columns = {}
+    columns: dict[str, Any] = {}
     for key in list(parts[0]):  # the parts of each column are freed as soon as they are joined
         column = [part.pop(key) for part in parts]
         columns[key] = None if column[0] is None else np.concatenate(column)

@@ -203,7 +203,7 @@ def _actions(content: Content) -> tuple[IntArray, IntArray, IntArray]:
     """
     file, rows = content.file, dict[str, Any]()
     for n, row in enumerate(content.value):
-        name = row.get("action_name") if isinstance(row, dict) else row
+        name: Any = row.get("action_name") if isinstance(row, dict) else row
         known = isinstance(name, str) and name in ACTIONS
         if not known or name in rows:
             hint = close_matches(shown(name), ACTIONS)

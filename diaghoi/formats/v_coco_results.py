@@ -85,7 +85,9 @@ class VCocoResults(Format):
             pairs += len(part["dict"])
             parts.append(part)
         # The parts of each column are freed as soon as they are joined.
-        columns = {key: np.concatenate([part.pop(key) for part in parts]) for key in [*parts[0]]}
+        columns: dict[str, Any] = {
+            key: np.concatenate([part.pop(key) for part in parts]) for key in [*parts[0]]
+        }
         owner, boxed, left_out = (columns.pop(key) for key in ("dict", "boxed", "left_out"))
         count = np.bincount(owner[boxed], minlength=len(dicts))
         person = np.arange(len(dicts)) + np.cumsum(count) - count

@@ -291,7 +291,7 @@ def _from_lists(content: Content) -> dict[str, list[dict[str, Any]]]:
         for key, column in lists.items():
             if not isinstance(column, list):
                 raise InputError(f"{where}: {key}: is {shown(column)}; give a list")
-        check_lengths(where, lists, "triplet")  # type: ignore[arg-type]
+        check_lengths(where, lists, "triplet")
         images[name] = [
             dict(zip(_LIST_OF, (*numbers, *_verb_and_object(text)), strict=True))
             for *numbers, text in zip(*lists.values(), strict=True)
