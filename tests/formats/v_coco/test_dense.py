@@ -79,43 +79,38 @@ def test_roles(saved):
     assert recognise(path).dataset == "v-coco"
 
 
-def test_actions(saved):
-    number = ACTIONS.index("cut")
-    scenes = read_predictions(saved(arrays(26, [(0, number, 0.5), (2, number, 0.25)])))
-    assert rows_of(scenes) == [
-        (0, -1, "cut_agent", 0.5),
-        (0, 1, "cut_instr", 0.5),
-        (0, 1, "cut_obj", 0.5),
-        (2, -1, "cut_agent", 0.25),
-        (2, 1, "cut_instr", 0.25),
-        (2, 1, "cut_obj", 0.25),
-    ]
+STAND, READ = (column(key, LISTED) for key in ("stand_agent", "read_obj"))
+AGENT, CUT = KEYS.index("hold_agent"), ACTIONS.index("cut")
+CASES = {
+    "actions": (
+        26,
+        [(0, CUT, 0.5), (2, CUT, 0.25)],
+        [(human, thing, f"cut_{role}", score) for human, score in ((0, 0.5), (2, 0.25))
+         for thing, role in ((-1, "agent"), (1, "instr"), (1, "obj"))],
+    ),
+    "verbs of QPIC": (
+        29,
+        [(0, STAND, 0.5), (1, STAND, 0.75), (2, READ, 0.25)],
+        [(0, -1, "stand_agent", 0.75), (2, -1, "read_agent", 0.25), (2, 1, "read_obj", 0.25)],
+    ),
+    "all classes": (
+        51,
+        [(0, AGENT, 0.5), (2, AGENT, 0.25), (2, HOLD, 0.125), (1, HOLD, 0.0)],
+        [(0, -1, "hold_agent", 0.5), (0, -1, "hold_obj", 0.0), (2, -1, "hold_agent", 0.25),
+         (2, 1, "hold_obj", 0.125)],
+    ),
+}  # fmt: skip
 
 
-def test_verbs_of_qpic(saved):
-    known = LISTED
-    cells = [(0, column("stand_agent", known), 0.5), (1, column("stand_agent", known), 0.75)]
-    cells += [(2, column("read_obj", known), 0.25)]
-    scenes = read_predictions(saved(arrays(29, cells)))
-    assert rows_of(scenes) == [
-        (0, -1, "stand_agent", 0.75),
-        (2, -1, "read_agent", 0.25),
-        (2, 1, "read_obj", 0.25),
-    ]
-
-
-def test_all_classes(saved):
-    agent = KEYS.index("hold_agent")
-    cells = [(0, agent, 0.5), (2, agent, 0.25), (2, HOLD, 0.125), (1, HOLD, 0.0)]
-    path = saved(arrays(51, cells, action_scores=np.full((3, 51), 0.5)))
+@pytest.mark.parametrize("case", CASES)
+def test_columns_of_scores(case, saved):
+    width, cells, expected = CASES[case]
+    scenes = read_predictions(saved(arrays(width, cells)))
+    assert rows_of(scenes) == expected
+    path = saved(arrays(width, cells, action_scores=np.full((3, width), 0.5)))
     scenes = read_predictions(path)
-    assert rows_of(scenes) == [
-        (0, -1, "hold_agent", 0.5),
-        (0, -1, "hold_obj", 0.0),
-        (2, -1, "hold_agent", 0.25),
-        (2, 1, "hold_obj", 0.125),
-    ]
-    assert scenes.triplet_action_score.tolist() == [0.5] * 4
+    assert rows_of(scenes) == expected
+    assert scenes.triplet_action_score.tolist() == [0.5] * len(expected)
     assert scenes.notes == ()
 
 
