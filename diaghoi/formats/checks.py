@@ -372,11 +372,10 @@ def check_whole(rows: Rows, values: Array, column: str) -> IntArray:
     """
     with np.errstate(invalid="ignore"):
         whole = values.astype(np.int64)
-    # Not EXACT itself, to which the next number is rounded.
-    odd = (values != whole) | (np.abs(whole) >= EXACT)
+    odd = (values != whole) | (np.abs(whole) > EXACT)
     if odd.any():
         bad = int(np.argmax(odd))
-        large = EXACT <= abs(values[bad]) < np.inf
+        large = EXACT < abs(values[bad]) < np.inf
         problem = "is too large" if large else "is not a whole number"
         raise rows.error(bad, column, f"{values[bad]} {problem}")
     return whole
