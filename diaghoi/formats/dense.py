@@ -109,11 +109,8 @@ class DenseArrays(Format):
         blank[human] &= not v_coco
         boxes = np.where(blank[:, None], 0, boxes)
         xyxy = check_boxes(rows, options.corners(boxes), "", origin=options.origin_or(0))
-        image, score = rows.image, None
-        if columns.has("scores"):
-            scores, of_scores = columns.joined("scores", rows)
-            score = check_scores(of_scores, scores, "").astype(np.float64)
         notes = [*columns.images.notes, *numbering.notes(file)]
+        kept: Any = slice(None)
         if not v_coco:
             notes.append(cut_note(f"{file}: dense arrays", options.top))
             tables: dict[str, Any] = {"pair_human": human, "pair_object": objects}
@@ -127,17 +124,20 @@ class DenseArrays(Format):
             # Boxes of no object are left out.
             kept = ~blank
             place = np.append(np.where(kept, np.cumsum(kept) - 1, -1), -1)
-            xyxy, label, image = xyxy[kept], label[kept], image[kept]
-            score = None if score is None else score[kept]
+            image = rows.image[kept]
             tables = _of_v_coco(columns, pairs, place[human], place[objects], image)
+        score = None
+        if columns.has("scores"):
+            scores, of_scores = columns.joined("scores", rows)
+            score = check_scores(of_scores, scores, "").astype(np.float64)[kept]
         if not columns.has(_ACTIONS):
             notes.append(f"{file}: no 'action_scores'; the triplet scores stand in for them")
         return Scenes(
             vocabulary=vocabulary,
             names=np.array(numbered(names) if v_coco else names, dtype=np.str_),
-            box_image=image,
-            box_xyxy=xyxy,
-            box_label=label,
+            box_image=rows.image[kept],
+            box_xyxy=xyxy[kept],
+            box_label=label[kept],
             box_score=score,
             **tables,
             source=file,
