@@ -99,7 +99,7 @@ class Accumulator:
         -----
         In V-COCO the ``verbs`` are the 51 combinations of an action and a role in the order of the
         vocabulary, ``verb_scores`` have 25, 26, 29 or 51 columns
-        (:mod:`diaghoi.formats.v_coco_dense`), ``obj_ids`` are -1 where there is no object, and
+        (:mod:`diaghoi.formats.dense`), ``obj_ids`` are -1 where there is no object, and
         ``labels`` -1 where the category is not known. Images are named by their numbers in COCO.
 
         Raises

@@ -7,7 +7,7 @@ image, the field and the value.
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence, Sized
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
@@ -96,6 +96,16 @@ def _are_numbers(values: Iterable[Any]) -> bool:
         issubclass(kind, int | float | np.integer | np.floating) and kind is not bool
         for kind in set(map(type, values))
     )
+
+
+def unwrapped(value: Any) -> Any:
+    """Flatten an array of up to four values, and take the value out of an array or a list of one.
+
+    Larger arrays stay: a file can name the same one any number of times.
+    """
+    if isinstance(value, np.ndarray) and value.size <= 4:
+        value = value.reshape(-1)
+    return value[0] if is_list(value) and len(value) == 1 else value
 
 
 def image_name(names: Sequence[str], image: int, owner: str = "image") -> str:
@@ -215,14 +225,14 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
     return names_array(file, names)
 
 
-def check_lengths(where: str, columns: Mapping[str, Sized], unit: str) -> None:
-    """Refuse columns of different lengths.
+def check_lengths(where: str, columns: Mapping[str, Any], unit: str) -> None:
+    """Refuse columns of different lengths, and what is no column.
 
     Parameters
     ----------
     where : str
         The file and the image, for the message.
-    columns : mapping of sized
+    columns : mapping of list or array
         The columns by their keys.
     unit : str
         What each has one value of: ``triplet``, ``pair``.
@@ -230,8 +240,11 @@ def check_lengths(where: str, columns: Mapping[str, Sized], unit: str) -> None:
     Raises
     ------
     InputError
-        With all lengths.
+        With all lengths, or with a value that is no list.
     """
+    bad = next((key for key, column in columns.items() if not is_list(column)), None)
+    if bad is not None:
+        raise InputError(f"{where}: {key_names([bad])[0]}: is {shown(columns[bad])}; give a list")
     lengths = {key: len(column) for key, column in columns.items()}
     if len(set(lengths.values())) > 1:
         told = ", ".join(f"{key} {length}" for key, length in lengths.items())
@@ -301,14 +314,21 @@ def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None =
     Raises
     ------
     InputError
-        For fractions, NaN and infinity, and for smaller numbers.
+        For fractions, NaN and infinity, numbers that float64 does not hold, and smaller ones.
     """
     with np.errstate(invalid="ignore"):
         whole = values.astype(np.int64)
-    wrong = (values != whole) | (whole < (whole if least is None else least))
-    problem = "is not a whole number" if values.ndim == 1 else "are not whole numbers"
-    start = "" if least is None else f" from {least}"
-    rows.refuse(wrong, column, lambda bad: f"{values[bad].tolist()} {problem}{start}")
+        large = np.abs(values) > EXACT
+    wrong = (values != whole) | large | (whole < (whole if least is None else least))
+    several, start = values.ndim > 1, "" if least is None else f" from {least}"
+
+    def problem(bad: int) -> str:
+        if np.any(large[bad] & np.isfinite(values[bad])):
+            return f"{values[bad].tolist()} {'are' if several else 'is'} too large"
+        kind = "are not whole numbers" if several else "is not a whole number"
+        return f"{values[bad].tolist()} {kind}{start}"
+
+    rows.refuse(wrong, column, problem)
     return whole
 
 
@@ -385,3 +405,22 @@ def check_range(
         problem = f"there is no {what} {int(ids[bad])}; there are: {known}"
         raise rows.error(first + bad, column, problem)
     return ids
+
+
+def rows_of_boxes(
+    rows: Rows, places: IntArray, boxes: Rows, column: str, *, optional: bool = False
+) -> IntArray:
+    """Convert places among the boxes of an image to rows of the table of all boxes.
+
+    Where the box is optional, -1 stands for none and stays.
+
+    Raises
+    ------
+    InputError
+        For a place where the image has no box.
+    """
+    missing = (places == -1) & optional
+    # For the check only, a missing box is replaced by one that there is.
+    stop = np.where(missing, 1, boxes.count[rows.image])
+    check_range(rows, np.where(missing, 0, places), stop, column, f"box in {boxes.field!r}")
+    return np.where(missing, -1, places + boxes.start[rows.image])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
@@ -23,86 +22,71 @@ from diaghoi.formats.checks import Rows, check_boxes, check_scores, names_array
 from diaghoi.formats.numbering import hoi_classes
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class PairTables:
-    """Boxes, and the pairs that refer to them.
+def pair_tables(
+    vocabulary: Vocabulary,
+    *,
+    image: IntArray,
+    human: FloatArray,
+    object_box: FloatArray,
+    category: IntArray,
+    box_scores: tuple[FloatArray, FloatArray] | None = None,
+    merged: bool = True,
+) -> dict[str, Any]:
+    """Merge the boxes with equal coordinates and category in one image; pairs stay as listed.
 
     Parameters
     ----------
-    box_image, box_label : (B,) int array
-        Image and category of each box.
-    box_xyxy : (B, 4) float64 array
-        Coordinates.
-    box_score : (B,) float64 array or None
-        Detection score.
-    human, object : (P,) int array
-        Boxes of each pair.
+    vocabulary : Vocabulary
+        The data set.
+    image : (P,) int array
+        Image of each pair, ascending.
+    human, object_box : (P, 4) float64 array
+        Its boxes, counted from zero.
+    category : (P,) int array
+        Category of its object.
+    box_scores : two (P,) float64 arrays or None
+        Scores of the human boxes and of the object boxes; that of a merged box is the first.
+    merged : bool
+        False where each pair has its own two boxes, even if they are equal to others.
+
+    Returns
+    -------
+    dict
+        Columns of boxes and pairs of :class:`~diaghoi.data.scenes.Scenes`.
     """
-
-    box_image: IntArray
-    box_xyxy: FloatArray
-    box_label: IntArray
-    box_score: FloatArray | None
-    human: IntArray
-    object: IntArray
-
-    @classmethod
-    def of(
-        cls,
-        vocabulary: Vocabulary,
-        *,
-        image: IntArray,
-        human: FloatArray,
-        object_box: FloatArray,
-        category: IntArray,
-        box_scores: tuple[FloatArray, FloatArray] | None = None,
-        merged: bool = True,
-    ) -> PairTables:
-        """Merge the boxes with equal coordinates and category in one image; pairs stay as listed.
-
-        Parameters
-        ----------
-        vocabulary : Vocabulary
-            The data set.
-        image : (P,) int array
-            Image of each pair, ascending.
-        human, object_box : (P, 4) float64 array
-            Its boxes, counted from zero.
-        category : (P,) int array
-            Category of its object.
-        box_scores : two (P,) float64 arrays or None
-            Scores of the human boxes and of the object boxes; that of a merged box is the first.
-        merged : bool
-            False where each pair has its own two boxes, even if they are equal to others.
-        """
-        # Some images at a time: a table of all boxes, one after the other, would be as large as
-        # the file.
-        columns: dict[str, list[Any]] = {column.name: [] for column in fields(cls)}
-        boxes = 0
-        for start, stop in runs_of_images(image):
-            rows = slice(start, stop)
-            # Interleave human and object, so that the boxes keep their order in the file.
-            people = np.full_like(category[rows], vocabulary.person)
-            label = np.stack([people, category[rows]], axis=1).reshape(-1)
-            xyxy = np.stack([human[rows], object_box[rows]], axis=1).reshape(-1, 4)
-            image_of_box = np.repeat(image[rows], 2)
-            first: IntArray = np.arange(len(label))
-            box = first
-            if merged:
-                first, box = distinct_boxes(image_of_box, label, xyxy)
-            score = None
-            if box_scores is not None:
-                score = np.stack([side[rows] for side in box_scores], axis=1).reshape(-1)[first]
-            pairs = box + boxes
-            part = image_of_box[first], xyxy[first], label[first], score, pairs[0::2], pairs[1::2]
-            for column, values in zip(columns.values(), part, strict=True):
-                column.append(values)
-            boxes += len(first)
-        joined: dict[str, Any] = {}
-        while columns:  # each column is freed as soon as it is joined
-            name, column = columns.popitem()
-            joined[name] = None if column[0] is None else np.concatenate(column)
-        return cls(**joined)
+    # Some images at a time: a table of all boxes, one after the other, would be as large as
+    # the file.
+    parts, boxes = list[dict[str, Any]](), 0
+    for start, stop in runs_of_images(image):
+        rows = slice(start, stop)
+        # Interleave human and object, so that the boxes keep their order in the file.
+        people = np.full_like(category[rows], vocabulary.person)
+        label = np.stack([people, category[rows]], axis=1).reshape(-1)
+        xyxy = np.stack([human[rows], object_box[rows]], axis=1).reshape(-1, 4)
+        image_of_box = np.repeat(image[rows], 2)
+        first: IntArray = np.arange(len(label))
+        box = first
+        if merged:
+            first, box = distinct_boxes(image_of_box, label, xyxy)
+        score = None
+        if box_scores is not None:
+            score = np.stack([side[rows] for side in box_scores], axis=1).reshape(-1)[first]
+        parts.append(
+            {
+                "box_image": image_of_box[first],
+                "box_xyxy": xyxy[first],
+                "box_label": label[first],
+                "box_score": score,
+                "pair_human": box[0::2] + boxes,
+                "pair_object": box[1::2] + boxes,
+            }
+        )
+        boxes += len(first)
+    columns: dict[str, Any] = {}
+    for key in list(parts[0]):  # the parts of each column are freed as soon as they are joined
+        column = [part.pop(key) for part in parts]
+        columns[key] = None if column[0] is None else np.concatenate(column)
+    return columns
 
 
 class Flat:
@@ -238,7 +222,7 @@ def from_repeated(
     if hoi is not None:
         category = vocabulary.class_object[hoi].astype(np.int64)
         verb = vocabulary.class_verb[hoi].astype(np.int64)
-    tables = PairTables.of(
+    tables = pair_tables(
         vocabulary,
         image=image,
         human=human,
@@ -247,18 +231,14 @@ def from_repeated(
         box_scores=box_scores,
         merged=merged,
     )
-    base = np.int64(max(len(tables.box_image), 1))
-    used, pair = distinct(tables.human * base + tables.object)
+    base = np.int64(max(len(tables["box_image"]), 1))
+    used, pair = distinct(tables["pair_human"] * base + tables["pair_object"])
+    tables |= {key: tables[key][used] for key in ("pair_human", "pair_object")}
     return Scenes(
         vocabulary=vocabulary,
         names=names,
         sizes=sizes,
-        box_image=tables.box_image,
-        box_xyxy=tables.box_xyxy,
-        box_label=tables.box_label,
-        box_score=tables.box_score,
-        pair_human=tables.human[used],
-        pair_object=tables.object[used],
+        **tables,
         triplet_pair=pair,
         triplet_verb=np.asarray(verb),
         triplet_score=score,

@@ -22,6 +22,8 @@ and pairs suppressed by the two binary scores that follow the six values of a pa
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -38,12 +40,13 @@ from diaghoi.formats.checks import (
     check_boxes,
     check_names,
     check_scores,
-    first_not_finite,
+    rows_of_numbers,
     shown,
+    unwrapped,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.dense_columns import best_triplets, cut_note
-from diaghoi.formats.flat import PairTables
+from diaghoi.formats.dense import best_triplets, check_dense_scores, cut_note
+from diaghoi.formats.flat import pair_tables
 from diaghoi.formats.hico_mat import file_orders
 from diaghoi.formats.numbering import (
     CLEAR,
@@ -56,14 +59,12 @@ from diaghoi.formats.numbering import (
     percent,
     translated,
 )
+from diaghoi.formats.records import RecordTable
 
 _VALUES = ("human box", "object box", "object class", "scores", "human score", "object score")
-_SCORES = "scores"
-_PLACE = _VALUES.index(_SCORES)
-_BOX = 4
-# The four branches of VCL that its scripts fuse.
-_BRANCHES = slice(6, 10)
-_BOTH_BRANCHES, _THREE_BRANCHES = "spv", "spho"
+_PLACE = _VALUES.index("scores")
+# How VCL's scripts fuse the four branches that follow: the first times the sum of the others.
+_BRANCHES, _ALL_BRANCHES = {"spv": (8, 9), "spho": (8, 6, 7)}, 10
 _OWN, _OTHER = "coco80", "hico80"
 
 
@@ -83,41 +84,40 @@ class Ican(Format):
         first: Any = next((pairs[0] for pairs in value.values() if _is_list(pairs) and pairs), None)
         if not _is_list(first) or len(first) < len(_VALUES):
             return None
-        return "predictions" if all(_size(box) == _BOX for box in first[:2]) else None
+        boxes = [_numbers(box, 4) for box in first[:2]]
+        return None if any(box is None for box in boxes) else "predictions"
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read the pairs, and keep the best triplets of each image."""
-        pairs, vocabulary, origin = _Pairs(content), options.vocabulary, options.origin_or(0)
-        rows = pairs.rows
+        rows, pairs = _pairs(content)
+        vocabulary, origin = options.vocabulary, options.origin_or(0)
+
+        def column(name: str) -> RecordTable:
+            values = [unwrapped(pair[_VALUES.index(name)]) for pair in pairs]
+            return RecordTable([values], replace(rows, field=name))
+
         human, object_box = (
-            check_boxes(rows, options.corners(pairs.column(name, _BOX)), name, origin=origin)
-            for name in ("human box", "object box")
+            check_boxes(table.rows, options.corners(table.boxes()), "", origin=origin)
+            for table in map(column, ("human box", "object box"))
         )
         human_score, object_score = (
-            check_scores(rows, pairs.column(name)[:, 0], name)
-            for name in ("human score", "object score")
+            check_scores(table.rows, table.numbers(), "")
+            for table in map(column, ("human score", "object score"))
         )
-        with np.errstate(over="ignore"):  # refused with the scores of the triplets
-            both = human_score * object_score
-        scores = _PairScores(pairs, vocabulary, both)
-        label, notes = _categories(pairs, scores, options.objects)
-        tables = PairTables.of(
-            vocabulary,
-            image=rows.image,
-            human=human,
-            object_box=object_box,
-            category=label,
-            box_scores=(human_score, object_score),
-        )
+        box_scores = human_score, object_score
+        scores = _PairScores(rows, pairs, content.size, vocabulary, box_scores)
+        label, notes = _categories(column("object class"), scores, options.objects)
         return Scenes(
             vocabulary=vocabulary,
             names=np.array(rows.names, dtype=np.str_),
-            box_image=tables.box_image,
-            box_xyxy=tables.box_xyxy,
-            box_label=tables.box_label,
-            box_score=tables.box_score,
-            pair_human=tables.human,
-            pair_object=tables.object,
+            **pair_tables(
+                vocabulary,
+                image=rows.image,
+                human=human,
+                object_box=object_box,
+                category=label,
+                box_scores=box_scores,
+            ),
             **best_triplets(rows, scores.by_verb(label), label, options),
             source=content.file,
             notes=(
@@ -128,81 +128,62 @@ class Ican(Format):
         )
 
 
-class _Pairs:
-    """The pairs of all images, each the list of ``_VALUES`` and further values."""
-
-    def __init__(self, content: Content) -> None:
-        names = check_names(content.file, [str(int(key)) for key in content.value], "image")
-        self.lists: list[Sequence[Sequence[Any]]] = list(content.value.values())
-        for name, pairs in zip(names.tolist(), self.lists, strict=True):
-            if not _is_list(pairs):
-                raise InputError(
-                    f"{content.file}: image {name!r}: is {shown(pairs)}; give a list of pairs"
-                )
-        count = np.array(list(map(len, self.lists)), dtype=np.int64)
-        check_amount(content.file, "pair", int(count.sum()), content.size)
-        self.rows, self.size = Rows(content.file, names.tolist(), "pair", count), content.size
-        for number, pair in enumerate(self):
-            if not _is_list(pair) or len(pair) < len(_VALUES):
-                problem = f"is {shown(pair)}; give a list: {', '.join(_VALUES)}"
-                raise self.rows.error(number, "", problem)
-
-    def __iter__(self) -> Iterator[Sequence[Any]]:
-        return (pair for pairs in self.lists for pair in pairs)
-
-    def column(self, name: str, width: int = 1) -> FloatArray:
-        """Return a box of each pair, or a number, which may be an array of one, as (P, width)."""
-        place, values = _VALUES.index(name), np.zeros((len(self.rows), width))
-        for number, pair in enumerate(self):
-            value = _vector(pair[place])
-            if value is None or len(value) != width:
-                problem = "is not a number" if width == 1 else "is not a box; give four numbers"
-                raise self.rows.error(number, name, f"{shown(pair[place])} {problem}")
-            values[number] = value
-        return values
-
-    def integers(self, name: str) -> IntArray:
-        """Return a whole number of each pair."""
-        values = self.column(name)[:, 0]
-        # Negated, so that NaN fails it, too.
-        odd = ~(np.abs(values) <= EXACT) | (values != np.floor(values))
-        if odd.any():
-            bad = int(np.argmax(odd))
-            raise self.rows.error(bad, name, f"{values[bad]} is not a whole number")
-        return values.astype(np.int64)
+def _pairs(content: Content) -> tuple[Rows, list[Sequence[Any]]]:
+    """Return the pairs of all images, each a list of ``_VALUES`` and further values."""
+    names = check_names(content.file, [str(int(key)) for key in content.value], "image").tolist()
+    lists = list(content.value.values())
+    for name, pairs in zip(names, lists, strict=True):
+        if not _is_list(pairs):
+            raise InputError(
+                f"{content.file}: image {name!r}: is {shown(pairs)}; give a list of pairs"
+            )
+    rows = Rows(content.file, names, "pair", np.array(list(map(len, lists)), dtype=np.int64))
+    check_amount(content.file, "pair", len(rows), content.size)
+    pairs = list(chain.from_iterable(lists))
+    for number, pair in enumerate(pairs):
+        if not _is_list(pair) or len(pair) < len(_VALUES):
+            raise rows.error(number, "", f"is {shown(pair)}; give a list: {', '.join(_VALUES)}")
+    return rows, pairs
 
 
 class _PairScores:
     """The scores of all pairs, image by image: for each HOI class, or for each verb.
 
-    What they are of shows the first pair. ``both`` is the product of the scores of both boxes.
+    What they are of shows the first pair.
     """
 
-    def __init__(self, pairs: _Pairs, vocabulary: Vocabulary, both: FloatArray) -> None:
+    def __init__(
+        self,
+        rows: Rows,
+        pairs: list[Sequence[Any]],
+        size: int,
+        vocabulary: Vocabulary,
+        box_scores: tuple[FloatArray, FloatArray],
+    ) -> None:
         classes, verbs = len(vocabulary), len(vocabulary.verbs)
-        self.pairs, self.vocabulary, self.both = pairs, vocabulary, both
+        self.rows, self.pairs, self.vocabulary = rows, pairs, vocabulary
+        with np.errstate(over="ignore"):  # refused with the scores of the triplets
+            self.both = box_scores[0] * box_scores[1]
         self.width, self.fused = classes, ""
-        first = next(iter(pairs), None)
-        if first is not None and _is_single(first[_PLACE]):
-            self.fused = _fusion(first, classes)
-            self.width = classes if self.fused else 1
-        elif first is not None:
-            self.width = _size(first[_PLACE])
-        if first is not None and self.width not in (classes, verbs):
-            raise pairs.rows.error(
-                0,
-                _SCORES,
-                f"is {shown(first[_PLACE])}; give {classes} scores, of the HOI classes, or "
-                f"{verbs}, of the verbs; or 0, with the scores of VCL's branches after the "
-                f"{len(_VALUES)} values",
-            )
-        check_amount(pairs.rows.file, _SCORES, self.width * len(pairs.rows), pairs.size)
+        for first in pairs[:1]:
+            fits = (name for name in _BRANCHES if _fused(first, name, classes) is not None)
+            self.fused = next(fits, "")
+            widths = (w for w in (classes, verbs) if _numbers(first[_PLACE], w) is not None)
+            self.width = classes if self.fused else next(widths, 0)
+            if not self.width:
+                problem = (
+                    f"is {shown(first[_PLACE])}; give {classes} scores, of the HOI classes, or "
+                    f"{verbs}, of the verbs; or 0, with the scores of VCL's branches after the "
+                    f"{len(_VALUES)} values"
+                )
+                raise rows.error(0, "scores", problem)
+        check_amount(rows.file, "scores", self.width * len(pairs), size)
         self.numbers = TripletNumbers("class" if self.width == classes else "verb", 0)
 
     @property
     def notes(self) -> tuple[str, ...]:
         """Note how branches were fused."""
-        note = f"{self.pairs.rows.file}: the scores of VCL's branches are fused as {self.fused!r}"
+        note = f"{self.rows.file}: the scores of VCL's branches are fused as {self.fused!r}"
         return (note,) if self.fused else ()
 
     def clearest(self) -> tuple[IntArray, FloatArray]:
@@ -212,68 +193,59 @@ class _PairScores:
         real = np.flatnonzero(verb != self.vocabulary.no_interaction)
         column: IntArray = np.zeros(len(self.both), dtype=np.int64)
         score = np.zeros(len(self.both))
-        for rows, part in self._by_image():
-            column[rows] = real[part[:, real].argmax(axis=1)]
+        for _, some, part in self._by_image():
+            column[some] = real[part[:, real].argmax(axis=1)]
             with np.errstate(over="ignore"):
-                score[rows] = part[np.arange(len(part)), column[rows]] * self.both[rows]
+                score[some] = part[np.arange(len(part)), column[some]] * self.both[some]
         return column, score
 
     def by_verb(self, label: IntArray) -> Iterator[tuple[Array, Array]]:
         """Yield the (pairs, V) scores of the triplets and of the actions of each image."""
-        for rows, part in self._by_image():
-            action = part
+        for image, some, action in self._by_image():
             if self.numbers.of == "class":
-                hoi = self.vocabulary.class_of[label[rows]]
-                action = np.where(hoi < 0, 0.0, np.take_along_axis(part, np.maximum(hoi, 0), 1))
+                hoi = self.vocabulary.class_of[label[some]]
+                of_class = np.take_along_axis(action, np.maximum(hoi, 0), 1)
+                action = np.where(hoi < 0, 0.0, of_class)
             with np.errstate(over="ignore", invalid="ignore"):
-                yield action * self.both[rows, None], action
+                score = action * self.both[some, None]
+            check_dense_scores(score, image, self.rows)
+            yield score, action
 
-    def _by_image(self) -> Iterator[tuple[slice, FloatArray]]:
-        table, start = self.pairs.rows, 0
-        for pairs in self.pairs.lists:
-            part = np.zeros((len(pairs), self.width))
-            for row, pair in enumerate(pairs):
-                scores = self._scores(pair)
-                if scores is None or len(scores) != self.width:
-                    raise table.error(
-                        start + row,
-                        _SCORES,
-                        f"is {shown(pair[_PLACE])}; give {self.width} numbers, like the first pair",
+    def _by_image(self) -> Iterator[tuple[int, slice, FloatArray]]:
+        start = 0
+        for image, count in enumerate(self.rows.count.tolist()):
+            part = np.zeros((count, self.width))
+            for number, pair in enumerate(self.pairs[start : start + count]):
+                scores = (
+                    _fused(pair, self.fused, self.width)
+                    if self.fused
+                    else _numbers(pair[_PLACE], self.width)
+                )
+                if scores is None:
+                    problem = f"is {shown(pair[_PLACE])}; give {self.width} numbers"
+                    raise self.rows.error(
+                        start + number, "scores", f"{problem}, like the first pair"
                     )
-                part[row] = scores
-            bad = first_not_finite(part)
-            if bad >= 0:
-                column = int(np.argmax(~np.isfinite(part[bad])))
-                problem = f"number {column} is {part[bad, column]}; give a finite number"
-                raise table.error(start + bad, _SCORES, problem)
-            yield slice(start, start + len(part)), part
-            start += len(pairs)
-
-    def _scores(self, pair: Sequence[Any]) -> FloatArray | None:
-        if not self.fused:
-            return _vector(pair[_PLACE])
-        branches = [_vector(branch) for branch in pair[_BRANCHES]]
-        if len(branches) < len(range(10)[_BRANCHES]) or not _is_single(pair[_PLACE]):
-            return None
-        human, thing, spatial, together = branches
-        used = (spatial, together) if self.fused == _BOTH_BRANCHES else (spatial, human, thing)
-        right = [branch for branch in used if branch is not None and len(branch) == self.width]
-        if len(right) < len(used):
-            return None
-        with np.errstate(all="ignore"):
-            return np.asarray(right[0] * sum(right[1:]), dtype=np.float64)
+                part[number] = scores
+            check_dense_scores(part, image, replace(self.rows, field="scores"))
+            yield image, slice(start, start + count), part
+            start += count
 
 
-def _fusion(pair: Sequence[Any], classes: int) -> str:
-    """Choose how to fuse the branches of VCL by those that a pair has; empty without them."""
-    human, thing, spatial, together = (*map(_size, pair[_BRANCHES]), -1, -1, -1, -1)[:4]
-    if spatial == together == classes:
-        return _BOTH_BRANCHES
-    return _THREE_BRANCHES if human == thing == spatial == classes else ""
+def _fused(pair: Sequence[Any], name: str, classes: int) -> FloatArray | None:
+    """Fuse the branches of VCL; None for a pair that does not have them."""
+    if len(pair) < _ALL_BRANCHES or _numbers(pair[_PLACE], 1) is None:
+        return None
+    parts = [_numbers(pair[place], classes) for place in _BRANCHES[name]]
+    spatial, *others = [part for part in parts if part is not None] or [np.zeros(0)]
+    if len(others) + 1 < len(parts):
+        return None
+    with np.errstate(all="ignore"):
+        return np.asarray(spatial * sum(others), dtype=np.float64)
 
 
 def _categories(
-    pairs: _Pairs, scores: _PairScores, given: str | None
+    table: RecordTable, scores: _PairScores, given: str | None
 ) -> tuple[IntArray, tuple[str, ...]]:
     """Return the category of the object of each pair, and a note if not in COCO's order.
 
@@ -282,18 +254,14 @@ def _categories(
     scores to those of the object before it; of the 117 verbs most go with a few objects only. How
     people are numbered says little: they are objects of few pairs.
     """
-    numbers, orders = pairs.integers("object class"), file_orders(given)
-    chosen, notes = (given, ()) if given else _order(pairs.rows.file, numbers, scores, orders)
+    numbers, orders = table.integers(), file_orders(given)
+    chosen, notes = (given, ()) if given else _order(table.rows.file, numbers, scores, orders)
     order = orders[chosen]
     label = translated(numbers, order)
     if (label < 0).any():
         bad = int(np.argmax(label < 0))
-        raise pairs.rows.error(
-            bad,
-            "object class",
-            f"unknown object category {int(numbers[bad])}; objects are numbered {min(order)} to "
-            f"{max(order)} in this format",
-        )
+        problem = f"unknown object category {int(numbers[bad])}; objects are numbered"
+        raise table.rows.error(bad, "", f"{problem} {min(order)} to {max(order)} in this format")
     return label, notes
 
 
@@ -345,34 +313,10 @@ def _is_list(value: Any) -> bool:
     return isinstance(value, list | tuple)
 
 
-def _size(value: Any) -> int:
-    """Count the values of an array or a list; -1 for anything else."""
+def _numbers(value: Any, width: int) -> FloatArray | None:
+    """Convert a number, or an array or a list of numbers, to (width,); None for anything else."""
     if isinstance(value, np.ndarray):
-        return value.size
-    return len(value) if _is_list(value) else -1
-
-
-def _vector(value: Any) -> FloatArray | None:
-    """Convert a number, or an array or a list of numbers, to 1-D; None for anything else."""
-    value = [value] if _is_plain(value) else value
-    if isinstance(value, np.ndarray):
-        if value.dtype.kind not in "iuf":
-            return None
-        with np.errstate(over="ignore"):  # infinity is refused later
-            return value.reshape(-1).astype(np.float64)
-    if not _is_list(value) or not all(map(_is_plain, value)):
-        return None
-    try:
-        with np.errstate(over="ignore"):
-            return np.fromiter(map(float, value), dtype=np.float64, count=len(value))
-    except OverflowError:
-        return None
-
-
-def _is_single(value: Any) -> bool:
-    converted = _vector(value)
-    return converted is not None and len(converted) == 1
-
-
-def _is_plain(value: Any) -> bool:
-    return isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
+        rows = rows_of_numbers(value.reshape(1, -1), width)
+    else:
+        rows = rows_of_numbers([value if _is_list(value) else [value]], width)
+    return None if rows is None else rows[0]

@@ -14,7 +14,7 @@ from diaghoi.data.arrays import IntArray, distinct
 from diaghoi.data.scenes import UNREAD, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.formats.base import Options
-from diaghoi.formats.checks import Rows, check_boxes, check_range
+from diaghoi.formats.checks import check_boxes, check_range, rows_of_boxes
 from diaghoi.formats.content import Content
 from diaghoi.formats.numbering import (
     Numbering,
@@ -114,9 +114,11 @@ def read_listed(
         check_objects(content.file, vocabulary)
     corners = options.corners(boxes.boxes("bbox"))
     xyxy = check_boxes(boxes.rows, corners, "bbox", origin=options.origin_or(0))
-    human = _box_rows(triplets, "subject_id", boxes.rows)
     alone = vocabulary.any_object
-    objects = _box_rows(triplets, "object_id", boxes.rows, optional=alone)
+    human, objects = (
+        rows_of_boxes(triplets.rows, triplets.integers(key), boxes.rows, key, optional=optional)
+        for key, optional in (("subject_id", False), ("object_id", alone))
+    )
     score = None
     if layout.scored:
         score = np.ones(len(triplets.rows)) if unscored else triplets.scores("score")
@@ -222,17 +224,3 @@ def _label_boxes(
     row, labels = key // kinds, key % kinds
     human, objects = place[: len(human)], place[len(human) : 2 * len(human)]
     return row, np.where(labels == kinds - 1, -1, labels), human, objects
-
-
-def _box_rows(triplets: RecordTable, key: str, boxes: Rows, *, optional: bool = False) -> IntArray:
-    """Convert box indices within an image to rows of the box table.
-
-    If the box is optional, -1 means no box and is kept.
-    """
-    image = triplets.rows.image
-    index = triplets.integers(key)
-    # For the check only, the index of a missing box is replaced by a valid one.
-    missing = (index == -1) & optional
-    stop = np.where(missing, 1, boxes.count[image])
-    check_range(triplets.rows, np.where(missing, 0, index), stop, key, f"box in {boxes.field!r}")
-    return np.where(missing, -1, index + boxes.start[image])

@@ -11,9 +11,9 @@ from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import check_boxes
+from diaghoi.formats.checks import check_boxes, unwrapped
 from diaghoi.formats.content import Content
-from diaghoi.formats.flat import PairTables
+from diaghoi.formats.flat import pair_tables
 from diaghoi.formats.numbering import check_labels, numbers_of_files
 from diaghoi.formats.output import rows_of_images, write_pickle
 from diaghoi.formats.records import Images, RecordTable
@@ -61,7 +61,7 @@ class PairLists(Format):
             usual = "coco80" if vocabulary.conventions is None else vocabulary.name
             labels, numbering = pairs.integers("o_label"), options.objects or usual
             label = check_labels(pairs.rows, labels, vocabulary, "o_label", numbering)
-        tables = PairTables.of(
+        tables = pair_tables(
             vocabulary, image=pairs.rows.image, human=human, object_box=object_box, category=label
         )
         unscored = v_coco and not pairs.has("hoi_score_inter")
@@ -69,11 +69,7 @@ class PairLists(Format):
         return Scenes(
             vocabulary=vocabulary,
             names=np.array(images.names, dtype=np.str_),
-            box_image=tables.box_image,
-            box_xyxy=tables.box_xyxy,
-            box_label=tables.box_label,
-            pair_human=tables.human,
-            pair_object=tables.object,
+            **tables,
             pair_score=None if unscored else pairs.scores("hoi_score_inter"),
             triplet_pair=none,
             triplet_verb=none,
@@ -94,21 +90,15 @@ def _boxes(pairs: RecordTable, key: str, options: Options) -> FloatArray:
     try:
         boxes = pairs.boxes(key)
     except InputError:
-        if not any(_nested(row, key) for row in pairs):
-            raise
         lists = [
-            [row | {key: row[key][0]} if _nested(row, key) else row for row in image]
+            [
+                row | {key: unwrapped(row[key])} if isinstance(row, dict) and key in row else row
+                for row in image
+            ]
             for image in pairs.lists
         ]
         boxes = RecordTable(lists, pairs.rows).boxes(key)
     return check_boxes(pairs.rows, options.corners(boxes), key, origin=options.origin_or(0))
-
-
-def _nested(row: Any, key: str) -> bool:
-    value = row.get(key) if isinstance(row, dict) else None
-    if isinstance(value, np.ndarray):
-        return value.ndim > 1 and len(value) == 1
-    return isinstance(value, list | tuple) and len(value) == 1 and hasattr(value[0], "__len__")
 
 
 def write_pair_lists(path: str | os.PathLike[str], scenes: Scenes) -> None:

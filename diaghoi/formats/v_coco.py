@@ -19,30 +19,22 @@ import os
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from itertools import chain
-from operator import itemgetter
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, StrArray, distinct
+from diaghoi.data.arrays import FloatArray, IntArray, StrArray, distinct
 from diaghoi.data.files import ordinary
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import object_numberings, v_coco
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.base import Format, Kind, Options
-from diaghoi.formats.checks import (
-    EXACT,
-    LARGEST,
-    check_amount,
-    first_repeated,
-    shown,
-)
+from diaghoi.formats.checks import EXACT, LARGEST, Rows, check_names, is_list, shown
 from diaghoi.formats.content import Content, begins, load
 from diaghoi.formats.listed import ListLayout, read_listed
-from diaghoi.formats.numbering import ENOUGH, GENUINE, TripletNumbers, percent
-from diaghoi.formats.records import Images, strictly
+from diaghoi.formats.numbering import ENOUGH, GENUINE, TripletNumbers, percent, translated
+from diaghoi.formats.records import Images, RecordTable, missing
 
 _VERBS = [tuple(verb.rsplit(" ", 1)) for verb in v_coco().verbs]
 # The 51 classes in official order, <action>_<role>, and the 26 actions.
@@ -56,12 +48,17 @@ AGENTS, ROLES = np.flatnonzero(IS_AGENT), np.flatnonzero(~IS_AGENT)
 LISTED = np.flatnonzero(~IS_AGENT | (np.bincount(ACTION)[ACTION] == 1))
 
 _NUMBER = re.compile(r"(\d{1,15})(?:\.[A-Za-z]+)?\s*")
-_MOST_DIGITS = 15
-# Where the official repository and the code bases of the field keep the other two files, seen from
-# the folder of vcoco_test.json.
-_INSTANCES = "instances_vcoco_all_2014.json"
-_INSTANCES_IN = (".", "..", "annotations", "../annotations", "../coco/annotations", "../..")
-_IDS_IN = (".", "splits", "../splits", "..")
+_ID = re.compile(r"[0-9]{1,15}")
+# The two files that belong to vcoco_test.json: option, name, and where the official repository and
+# the code bases of the field keep them, seen from its folder.
+_COMPANIONS = (
+    (
+        "instances",
+        "instances_vcoco_all_2014.json",
+        (".", "..", "annotations", "../annotations", "../coco/annotations", "../.."),
+    ),
+    ("ids", "{}.ids", (".", "splits", "../splits", "..")),
+)
 
 
 def numbered(names: Sequence[str]) -> list[str]:
@@ -96,15 +93,6 @@ def image_number(value: Any) -> str:
         return ""
 
 
-class _Action(NamedTuple):
-    """Image and COCO id of each person, whether they perform it, and ids (roles, people)."""
-
-    images: IntArray
-    people: IntArray
-    done: BoolArray
-    objects: IntArray
-
-
 class VCoco(Format):
     """Join the annotations of the official layout with their boxes and their split."""
 
@@ -122,17 +110,17 @@ class VCoco(Format):
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read the three files; triplets are in the order of person box and class."""
         file, (instances, split) = content.file, _beside(content.path, options)
-        actions, ids = _actions(content), _split(split)
-        annotated = np.unique(actions[0].images)
-        missing = ids[~np.isin(ids, annotated)]
-        if len(missing):
+        (images, people, triplets), ids = _actions(content), _split(split)
+        annotated = np.unique(images)
+        absent = ids[~np.isin(ids, annotated)]
+        if len(absent):
             raise InputError(
-                f"{split}: image {missing[0]} is not annotated in {file}, and {len(missing)} of "
+                f"{split}: image {absent[0]} is not annotated in {file}, and {len(absent)} of "
                 f"{len(ids)} images are not; give the .ids file of the same split"
             )
         boxes = _coco_boxes(instances, ids)
         person = boxes.label == options.vocabulary.person
-        ignored = person & ~np.isin(boxes.annotation, actions[0].people)
+        ignored = person & ~np.isin(boxes.annotation, people)
         count, left_out, notes = int(ignored.sum()), len(annotated) - len(ids), []
         if count:
             notes.append(
@@ -149,7 +137,7 @@ class VCoco(Format):
             box_xyxy=boxes.xyxy,
             box_label=boxes.label,
             box_ignored=ignored,
-            **_by_person(*_triplets(file, actions, ids, boxes), len(boxes.image)),
+            **_by_person(*_triplets(file, triplets, ids, boxes), len(boxes.image)),
             source=file,
             notes=tuple(notes),
         )
@@ -163,30 +151,24 @@ def companions(path: Path) -> tuple[Path | None, Path | None]:
     instances, ids : pathlib.Path or None
         The COCO instances file and the ``.ids`` file; None if there is none.
     """
-    instances, ids = _customary(path)
-    return next(filter(Path.is_file, instances), None), next(filter(Path.is_file, ids), None)
-
-
-def _customary(path: Path) -> tuple[list[Path], list[Path]]:
-    ids = f"{path.stem}.ids"
-    return (
-        [path.parent / folder / _INSTANCES for folder in _INSTANCES_IN],
-        [path.parent / folder / ids for folder in _IDS_IN],
+    places = (
+        [path.parent / folder / name.format(path.stem) for folder in folders]
+        for _, name, folders in _COMPANIONS
     )
+    instances, ids = (next(filter(Path.is_file, files), None) for files in places)
+    return instances, ids
 
 
 def _beside(path: Path, options: Options) -> list[str | os.PathLike[str]]:
     """Return the instances file and the ``.ids`` file: the user's, or those beside the file."""
     files = []
-    for key, found, places in zip(
-        ("instances", "ids"), companions(path), _customary(path), strict=True
-    ):
-        file = getattr(options, key) or found
+    for (key, name, folders), beside in zip(_COMPANIONS, companions(path), strict=True):
+        file = getattr(options, key) or beside
         if file is None:
-            where = some_of([os.path.normpath(place.parent) for place in places])
+            where = some_of([os.path.normpath(path.parent / folder) for folder in folders])
             raise InputError(
-                f"{path}: {places[0].name} belongs to this file and was not found in {where}; give "
-                f"it with --read {key}=FILE"
+                f"{path}: {name.format(path.stem)} belongs to this file and was not found in "
+                f"{where}; give it with --read {key}=FILE"
             )
         files.append(file)
     return files
@@ -198,13 +180,10 @@ def _split(path: str | os.PathLike[str]) -> IntArray:
         words = ordinary(path).read_text(encoding="utf-8", errors="replace").split()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from error
-    bad = next((word for word in words if not (word.isascii() and word.isdigit())), None)
+    bad = next((word for word in words if not _ID.fullmatch(word)), None)
     if bad is not None or not words:
         what = "no image ids in it" if bad is None else f"{shown(bad)} is not an image id"
         raise InputError(f"{path}: {what}; give the .ids file of the split, one id per line")
-    large = next((word for word in words if len(word) > _MOST_DIGITS), None)
-    if large is not None:
-        raise InputError(f"{path}: {shown(large)} is too large for an image id of COCO")
     ids = np.array(list(map(int, words)), dtype=np.int64)
     for image in _repeated(ids):
         raise InputError(f"{path}: image {image} is listed twice; list every image once")
@@ -217,75 +196,64 @@ def _repeated(ids: IntArray) -> IntArray:
     return np.asarray(ordered[1:][ordered[1:] == ordered[:-1]])
 
 
-def _actions(content: Content) -> list[_Action]:
-    """Check the dicts of the file, and bring them to official order."""
-    file, found = content.file, dict[str, _Action]()
+def _actions(content: Content) -> tuple[IntArray, IntArray, IntArray]:
+    """Return image and COCO id of all people, and the triplets of all actions in official order.
+
+    Triplets are (4, T): class, image, person, and object or 0.
+    """
+    file, rows = content.file, dict[str, Any]()
     for n, row in enumerate(content.value):
-        where = f"{file}: action {n} (counted from 0)"
-        if not isinstance(row, dict):
-            raise InputError(f"{where}: is {shown(row)}; give a dict")
-        absent = [key for key in VCoco.keys if key not in row]
-        if absent:
-            raise InputError(f"{where}: the keys {', '.join(absent)} are missing")
-        name = row["action_name"]
-        if name not in ACTIONS:
-            hint = close_matches(str(name), ACTIONS)
-            raise InputError(f"{where}: action_name: V-COCO has no action {shown(name)}{hint}")
-        if name in found:
-            raise InputError(f"{where}: action_name: {name!r} is listed twice")
-        found[name] = _action(f"{file}: action {name!r}", row)
-    missing = [name for name in ACTIONS if name not in found]
-    if missing:
-        raise InputError(f"{file}: the actions {some_of(missing)} are missing; V-COCO has 26")
-    return [found[name] for name in ACTIONS]
+        name: Any = row.get("action_name") if isinstance(row, dict) else row
+        known = isinstance(name, str) and name in ACTIONS
+        if not known or name in rows:
+            hint = close_matches(shown(name), ACTIONS)
+            problem = "is listed twice" if known else f"is not an action of V-COCO{hint}"
+            raise InputError(f"{file}: action {n} (counted from 0): {shown(name)} {problem}")
+        rows[name] = row
+    absent = [name for name in ACTIONS if name not in rows]
+    if absent:
+        raise InputError(f"{file}: the actions {some_of(absent)} are missing; V-COCO has 26")
+    parts = [_action(f"{file}: action {name!r}", rows[name], n) for n, name in enumerate(ACTIONS)]
+    images, people, _ = parts[0]
+    return images, people, np.concatenate([triplets for *_, triplets in parts], axis=1)
 
 
-def _action(where: str, row: dict[str, Any]) -> _Action:
-    wanted = [role for action, role in _VERBS if action == row["action_name"]]
-    roles = row["role_name"]
+def _action(where: str, row: dict[str, Any], action: int) -> tuple[IntArray, IntArray, IntArray]:
+    """Return image and COCO id of all people, and the triplets of an action."""
+    classes, roles = np.flatnonzero(action == ACTION), row.get("role_name")
+    wanted = [_VERBS[n][1] for n in classes.tolist()]
     if not isinstance(roles, list) or sorted(map(str, roles)) != sorted(wanted):
         raise InputError(f"{where}: role_name: is {shown(roles)}; V-COCO has {', '.join(wanted)}")
-    columns = {}
-    for key in VCoco.keys[2:]:
-        column = _whole(row[key])
-        if column is None:
-            problem = f"is {shown(row[key])}; give a list of whole numbers"
-            raise InputError(f"{where}: {key}: {problem}")
-        columns[key] = column
-    people, done = columns["ann_id"], columns["label"] == 1
-    for key, column in columns.items():
-        rows = len(people) * (len(wanted) if key == "role_object_id" else 1)
-        if len(column) != rows:
-            raise InputError(
-                f"{where}: {key}: has {len(column)} entries, and {rows} are needed for "
-                f"{len(people)} entries of 'ann_id'"
-            )
-    objects = columns["role_object_id"].reshape(len(roles), len(people))
-    if (objects[roles.index("agent")] != people)[done].any():
+    people = _ids(where, row, "ann_id")
+    images, label = (_ids(where, row, key, len(people)) for key in ("image_id", "label"))
+    objects = _ids(where, row, "role_object_id", len(people) * len(wanted))
+    objects, done = objects.reshape(len(wanted), -1), label == 1
+    objects = objects[[roles.index(role) for role in wanted]][:, done]
+    if (objects[wanted.index("agent")] != people[done]).any():
         raise InputError(
             f"{where}: role_object_id: the agents are not the people of 'ann_id'; the ids of all "
             "people for the first role come first, then those for the second"
         )
     for person in _repeated(people[done]):
         raise InputError(f"{where}: ann_id: person {person} has label 1 twice")
-    objects = objects[[roles.index(role) for role in wanted]]
-    return _Action(columns["image_id"], people, done, objects)
+    table = np.broadcast_arrays(classes[:, None], images[done], people[done], objects)
+    return images, people, np.stack(table).reshape(4, -1)
 
 
-def _whole(values: Any) -> IntArray | None:
-    """Convert a list of whole numbers, None if it is anything else."""
-    try:
-        if isinstance(values, list | tuple | np.ndarray):
-            # Not numpy.array(): nested lists would become an array of many dimensions.
-            with strictly(), np.errstate(invalid="ignore"):
-                array = np.fromiter(values, dtype=np.float64, count=len(values))
-                whole = array.astype(np.int64)
-            # Not EXACT itself, to which the next number is rounded.
-            if (np.abs(array) < EXACT).all() and np.array_equal(whole, array):
-                return whole
-    except (TypeError, ValueError, OverflowError, Warning):
-        pass
-    return None
+def _ids(where: str, row: dict[str, Any], key: str, count: int | None = None) -> IntArray:
+    """Return a list of as many whole numbers."""
+    if key not in row:
+        raise InputError(f"{where}: {missing(row, key)}")
+    values = row[key]
+    if not is_list(values) or len(values) != (len(values) if count is None else count):
+        needed = "a list" if count is None else f"a list of length {count}"
+        raise InputError(f"{where}: {key}: is {shown(values)}; give {needed}")
+    return _table(where, key, values).integers()
+
+
+def _table(file: str, field: str, values: Sequence[Any]) -> RecordTable:
+    """Make a table of the whole file."""
+    return RecordTable([values], Rows(file, (), field, np.array([len(values)])))
 
 
 class _Boxes(NamedTuple):
@@ -308,36 +276,28 @@ class _Boxes(NamedTuple):
 
 
 def _triplets(
-    file: str, actions: list[_Action], ids: IntArray, boxes: _Boxes
+    file: str, triplets: IntArray, ids: IntArray, boxes: _Boxes
 ) -> tuple[IntArray, IntArray, IntArray]:
-    """List (person box, class, object box or -1) of every person, action and role."""
-    parts = []
-    for n, action in enumerate(actions):
-        chosen = action.done & np.isin(action.images, ids)
-        columns = (action.images[chosen], action.people[chosen], action.objects[:, chosen])
-        table = np.broadcast_arrays(np.flatnonzero(n == ACTION)[:, None], *columns)
-        parts.append(np.stack(table).reshape(4, -1))
-    verb, image, person, annotation = np.concatenate(parts, axis=1)
+    """Return (person box, class, object box or -1) of the triplets in some images."""
+    verb, image, person, annotation = triplets[:, np.isin(triplets[1], ids)]
     box, agent = boxes.rows(annotation), IS_AGENT[verb]
-    unknown = (annotation != 0) & ~np.isin(annotation, boxes.known)
-    elsewhere = (box >= 0) & (np.append(ids[boxes.image], -1)[box] != image)
-    lost = (annotation != 0) & (box < 0) & ~agent
     problems = {
-        f"is not in {boxes.file}; give the instances that belong to the file": unknown,
-        f"belongs to another image in {boxes.file}": elsewhere,
-        f"has no usable box in {boxes.file}": lost,
+        f"is not in {boxes.file}; give the instances that belong to the file": (
+            (annotation != 0) & ~np.isin(annotation, boxes.known)
+        ),
+        f"belongs to another image in {boxes.file}": (
+            (box >= 0) & (np.append(ids[boxes.image], -1)[box] != image)
+        ),
+        f"has no usable box in {boxes.file}": (annotation != 0) & (box < 0) & ~agent,
     }
-    first = [
-        (verb[mask][0], np.argmax(mask), text) for text, mask in problems.items() if mask.any()
-    ]
-    if first:
-        # Of several problems of one class that which stands first here.
-        _, bad, problem = min(first, key=itemgetter(0))
-        key = "ann_id" if agent[bad] else "role_object_id"
-        raise InputError(
-            f"{file}: image {image[bad]}: action {ACTIONS[ACTION[verb[bad]]]!r}: {key}: annotation "
-            f"{annotation[bad]} {problem}"
-        )
+    for problem, mask in problems.items():
+        if mask.any():
+            bad = int(np.argmax(mask))
+            key = "ann_id" if agent[bad] else "role_object_id"
+            raise InputError(
+                f"{file}: image {image[bad]}: action {ACTIONS[ACTION[verb[bad]]]!r}: {key}: "
+                f"annotation {annotation[bad]} {problem}"
+            )
     person = boxes.rows(person)
     usable = person >= 0
     return person[usable], verb[usable], np.where(agent, -1, box)[usable]
@@ -370,40 +330,45 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
             f"{path}: is not a COCO instances file (lists {', '.join(keys)}); give "
             "instances_vcoco_all_2014.json with --read instances=FILE"
         )
-    images, annotations = value["images"], value["annotations"]
+    images, annotations = (_table(file, key, value[key]) for key in keys[:2])
     # Sorted arrays instead of dicts: Python's hash of numbers can be foreseen, and many ids with
     # one hash would take hours.
-    place = _rows_of(_column(file, images, "id"), ids)
-    missing = ids[place < 0]
-    if len(missing):
+    place = _rows_of(images.integers("id"), ids)
+    absent = ids[place < 0]
+    if len(absent):
         raise InputError(
-            f"{file}: image {missing[0]} is not in it, and {len(missing)} of {len(ids)} images are "
+            f"{file}: image {absent[0]} is not in it, and {len(absent)} of {len(ids)} images are "
             "missing; give the COCO instances that belong to the split"
         )
-    sizes = np.array([_size(file, images[row]) for row in place.tolist()]).reshape(-1, 2)
-    known = _column(file, annotations, "id")
+    sizes = np.stack([images.integers(key) for key in ("width", "height")], axis=1)[place]
+    for row in place[(sizes <= 0).any(axis=1)].tolist():
+        raise images.rows.error(row, "", "the image is empty; give its width and height in pixels")
+    known = annotations.integers("id")
     for annotation in _repeated(known):
         raise InputError(
             f"{file}: two annotations have the id {annotation}; give each annotation its own"
         )
-    image = _rows_of(ids, _column(file, annotations, "image_id"))
+    image = _rows_of(ids, annotations.integers("image_id"))
     used = np.array([row.get("ignore") != 1 for row in annotations], dtype=bool) & (image >= 0)
+    categories = annotations.integers("category_id")
+    label = translated(categories, object_numberings()["coco91"])
+    xywh = annotations.vectors("bbox", 4, "is not four numbers (x, y, width, height)")
+    wrong = {
+        "category_id": (label < 0, categories, "is not a COCO category; they are 1 to 90"),
+        # Negated, so that NaN fails it, too.
+        "bbox": (~(np.abs(xywh) <= LARGEST).all(axis=1), xywh, "is not a box in pixels"),
+    }
+    for key, (mask, values, problem) in wrong.items():
+        for row in np.flatnonzero(used & mask).tolist():
+            raise annotations.rows.error(row, key, f"{values[row].tolist()} {problem}")
     order = np.flatnonzero(used)[np.argsort(image[used], kind="stable")]
-    rows, image = [annotations[row] for row in order.tolist()], image[order]
-    label, xywh, area = _labels(file, rows), _numbers(file, rows), np.array(list(map(_area, rows)))
+    area = np.array([_area(value["annotations"][row]) for row in order.tolist()])
+    image, label, xywh = image[order], label[order], xywh[order]
     xyxy = np.concatenate([xywh[:, :2], xywh[:, :2] + np.maximum(0, xywh[:, 2:] - 1)], axis=1)
     xyxy = np.minimum(np.tile(sizes[image] - 1.0, (1, 2)), np.maximum(0, xyxy))
     kept = (area > 0) & (xyxy[:, 2] > xyxy[:, 0]) & (xyxy[:, 3] > xyxy[:, 1])
     xyxy = xyxy[kept].astype(np.float32).astype(np.float64)
     return _Boxes(file, sizes, known, image[kept], known[order][kept], label[kept], xyxy)
-
-
-def _column(file: str, rows: list[Any], key: str) -> IntArray:
-    """Return the ids under a key of each image or annotation."""
-    ids = _whole([row.get(key) if isinstance(row, dict) else None for row in rows])
-    if ids is None:
-        raise InputError(f"{file}: an image or annotation has no usable '{key}'; write it again")
-    return ids
 
 
 def _rows_of(values: IntArray, sought: IntArray) -> IntArray:
@@ -412,48 +377,6 @@ def _rows_of(values: IntArray, sought: IntArray) -> IntArray:
     place = np.searchsorted(values[order], sought, side="right") - 1
     row = np.append(order, -1)[place]
     return np.where((row >= 0) & (np.append(values, 0)[row] == sought), row, -1)
-
-
-def _size(file: str, image: dict[str, Any]) -> tuple[int, int]:
-    width, height = image.get("width"), image.get("height")
-    if not all(isinstance(length, int) and 0 < length <= EXACT for length in (width, height)):
-        raise InputError(
-            f"{file}: image {shown(image['id'])}: width {shown(width)}, height {shown(height)}; "
-            "the size of every image is needed in pixels"
-        )
-    return image["width"], image["height"]
-
-
-def _error(file: str, row: dict[str, Any], problem: str) -> InputError:
-    where = f"{file}: image {shown(row['image_id'])}: annotation {shown(row['id'])}"
-    return InputError(f"{where}: {problem}")
-
-
-def _labels(file: str, rows: list[dict[str, Any]]) -> IntArray:
-    table, labels = object_numberings()["coco91"], []
-    for row in rows:
-        category = row.get("category_id")
-        if not isinstance(category, int) or category not in table:
-            problem = f"category_id: {shown(category)} is not a COCO category; they are 1 to 90"
-            raise _error(file, row, problem)
-        labels.append(table[category])
-    return np.array(labels, dtype=np.int64)
-
-
-def _numbers(file: str, rows: list[dict[str, Any]]) -> FloatArray:
-    """Return the boxes as the file has them; of wrong ones the first is found by itself."""
-    try:
-        boxes = [row["bbox"] for row in rows]
-        if set(map(len, boxes)) <= {4}:
-            flat = np.fromiter(chain.from_iterable(boxes), dtype=np.float64, count=4 * len(boxes))
-            if (np.abs(flat) <= LARGEST).all():
-                return flat.reshape(-1, 4)
-    except (KeyError, TypeError, ValueError, OverflowError):
-        pass
-    for row in rows if len(rows) > 1 else ():
-        _numbers(file, [row])
-    box = shown(rows[0].get("bbox"))
-    raise _error(file, rows[0], f"bbox: {box} is not four numbers of pixels (x, y, width, height)")
 
 
 def _area(row: dict[str, Any]) -> float:
@@ -466,16 +389,8 @@ def is_v_coco(content: Content) -> bool:
     name = content.first.get("file_name")
     if begins(name, "COCO_", "HICO_"):
         return begins(name, "COCO_")
-    images = content.value if isinstance(content.value, list | tuple) else []
-    lists: list[Any] = [
-        rows
-        for image in images
-        if isinstance(image, dict) and isinstance(rows := image.get("hoi_annotation"), list)
-    ]
-    check_amount(content.file, "hoi_annotation", sum(map(len, lists)), content.size)
-    objects = [row.get("object_id") for row in chain.from_iterable(lists) if isinstance(row, dict)]
-    # An array from a hostile file has no truth value.
-    return any(isinstance(n, int | float | np.number) and bool(n == -1) for n in objects)
+    [objects] = _columns(content, "object_id")
+    return bool((objects == -1).any())
 
 
 def misfit(content: Content) -> str:
@@ -483,11 +398,7 @@ def misfit(content: Content) -> str:
 
     Nobody runs, stands, walks, smiles or points at a box there: those actions have no role.
     """
-    try:
-        rows = Images.of(content, content.value, "file_name").table("hoi_annotation")
-        verb, thing = rows.integers("category_id"), rows.integers("object_id")
-    except InputError:  # the reader says what is wrong
-        return ""
+    verb, thing = _columns(content, "category_id", "object_id")
     inside = (verb >= 0) & (verb < len(LISTED))
     alone = IS_AGENT[LISTED[np.where(inside, verb, 0)]]
     fits = inside & ~(alone & (thing >= 0))
@@ -497,6 +408,15 @@ def misfit(content: Content) -> str:
         f"of the annotated triplets {percent(float(fits.mean()))} fit v-coco: the others have "
         "another verb, or an object where the action has none"
     )
+
+
+def _columns(content: Content, *keys: str) -> list[IntArray]:
+    """Return columns of the annotated triplets; empty ones of a file that cannot be read."""
+    try:
+        rows = Images.of(content, content.value, "file_name").table("hoi_annotation")
+        return [rows.integers(key) for key in keys]
+    except InputError:  # the reader says what is wrong
+        return [np.zeros(0, dtype=np.int64) for _ in keys]
 
 
 def read_qpic(content: Content, options: Options) -> Scenes:
@@ -552,14 +472,10 @@ def read_qpic(content: Content, options: Options) -> Scenes:
 
 def _numbers_of_images(file: str, names: list[str]) -> StrArray:
     """Name the images by their COCO number, by which V-COCO predictions are joined."""
-    numbers = list(map(image_number, names))
-    bad = numbers.index("") if "" in numbers else first_repeated(numbers)
-    if bad >= 0:
-        problem = (
-            f"number {numbers[bad]} is used for two images"
-            if numbers[bad]
-            else "does not end in the number of a COCO image, by which V-COCO predictions are "
-            "joined"
+    bad = next((name for name in names if not image_number(name)), None)
+    if bad is not None:
+        raise InputError(
+            f"{file}: image {bad!r}: file_name: does not end in the number of a COCO image, by "
+            "which V-COCO predictions are joined"
         )
-        raise InputError(f"{file}: image {names[bad]!r}: file_name: {problem}")
-    return np.array(numbers, dtype=np.str_)
+    return check_names(file, list(map(image_number, names)), "file_name")

@@ -306,7 +306,7 @@ BATCHES: dict[str, tuple[tuple[Any, Any, Any], str]] = {
     ),
     "half dense": (
         (["a", "b"], [PAIR | {"verb_scores": np.zeros((1, 117))}, PREDICTION], [ANNOTATION] * 2),
-        "predictions of the batch: image 'b': verb_scores: the key is missing",
+        "predictions of the batch: image 'b': the key 'verb_scores' is missing",
     ),
 }
 

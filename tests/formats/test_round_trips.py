@@ -42,7 +42,7 @@ from diaghoi.formats import (
     write_triplet_lists,
     write_v_coco,
 )
-from diaghoi.formats.dense_columns import TOP
+from diaghoi.formats.dense import TOP
 from diaghoi.formats.description import read_description
 
 # Numbers in no order, boxes counted from one, with width and height: nothing as in the package.

@@ -79,43 +79,38 @@ def test_roles(saved):
     assert recognise(path).dataset == "v-coco"
 
 
-def test_actions(saved):
-    number = ACTIONS.index("cut")
-    scenes = read_predictions(saved(arrays(26, [(0, number, 0.5), (2, number, 0.25)])))
-    assert rows_of(scenes) == [
-        (0, -1, "cut_agent", 0.5),
-        (0, 1, "cut_instr", 0.5),
-        (0, 1, "cut_obj", 0.5),
-        (2, -1, "cut_agent", 0.25),
-        (2, 1, "cut_instr", 0.25),
-        (2, 1, "cut_obj", 0.25),
-    ]
+STAND, READ = (column(key, LISTED) for key in ("stand_agent", "read_obj"))
+AGENT, CUT = KEYS.index("hold_agent"), ACTIONS.index("cut")
+CASES = {
+    "actions": (
+        26,
+        [(0, CUT, 0.5), (2, CUT, 0.25)],
+        [(human, thing, f"cut_{role}", score) for human, score in ((0, 0.5), (2, 0.25))
+         for thing, role in ((-1, "agent"), (1, "instr"), (1, "obj"))],
+    ),
+    "verbs of QPIC": (
+        29,
+        [(0, STAND, 0.5), (1, STAND, 0.75), (2, READ, 0.25)],
+        [(0, -1, "stand_agent", 0.75), (2, -1, "read_agent", 0.25), (2, 1, "read_obj", 0.25)],
+    ),
+    "all classes": (
+        51,
+        [(0, AGENT, 0.5), (2, AGENT, 0.25), (2, HOLD, 0.125), (1, HOLD, 0.0)],
+        [(0, -1, "hold_agent", 0.5), (0, -1, "hold_obj", 0.0), (2, -1, "hold_agent", 0.25),
+         (2, 1, "hold_obj", 0.125)],
+    ),
+}  # fmt: skip
 
 
-def test_verbs_of_qpic(saved):
-    known = LISTED
-    cells = [(0, column("stand_agent", known), 0.5), (1, column("stand_agent", known), 0.75)]
-    cells += [(2, column("read_obj", known), 0.25)]
-    scenes = read_predictions(saved(arrays(29, cells)))
-    assert rows_of(scenes) == [
-        (0, -1, "stand_agent", 0.75),
-        (2, -1, "read_agent", 0.25),
-        (2, 1, "read_obj", 0.25),
-    ]
-
-
-def test_all_classes(saved):
-    agent = KEYS.index("hold_agent")
-    cells = [(0, agent, 0.5), (2, agent, 0.25), (2, HOLD, 0.125), (1, HOLD, 0.0)]
-    path = saved(arrays(51, cells, action_scores=np.full((3, 51), 0.5)))
+@pytest.mark.parametrize("case", CASES)
+def test_columns_of_scores(case, saved):
+    width, cells, expected = CASES[case]
+    scenes = read_predictions(saved(arrays(width, cells)))
+    assert rows_of(scenes) == expected
+    path = saved(arrays(width, cells, action_scores=np.full((3, width), 0.5)))
     scenes = read_predictions(path)
-    assert rows_of(scenes) == [
-        (0, -1, "hold_agent", 0.5),
-        (0, -1, "hold_obj", 0.0),
-        (2, -1, "hold_agent", 0.25),
-        (2, 1, "hold_obj", 0.125),
-    ]
-    assert scenes.triplet_action_score.tolist() == [0.5] * 4
+    assert rows_of(scenes) == expected
+    assert scenes.triplet_action_score.tolist() == [0.5] * len(expected)
     assert scenes.notes == ()
 
 
@@ -132,12 +127,17 @@ def test_unknown_labels_and_other_numberings(saved):
     assert scenes.pair_score[[0, 2]].tolist() == [0.0, 0.0]
 
 
+def test_the_layout_of_boxes_is_the_one_given(saved):
+    scenes = read_predictions(saved(arrays(25, [])), boxes="xywh")
+    assert scenes.box_xyxy[1].tolist() == [5, 6, 12, 14]
+
+
 BAD = {
     "width": ({"verb_scores": np.zeros((3, 24))},
-              "image '7': verb_scores: has shape (3, 24); for V-COCO give (rows, 25) for its"),
+              "verb_scores: has shape (3, 24); give (rows, 25) or (rows, 26) or (rows, 29) or"),
     "flat": ({"verb_scores": np.zeros(25)}, "verb_scores: has shape (25,); give (rows, 25)"),
     "infinite": ({"verb_scores": np.full((3, 25), np.inf)},
-                 "verb_scores[0]: the score of verb 0 is inf; give a finite number or NaN"),
+                 "verb_scores[0]: score 0 is inf; give a finite number or NaN"),
     "object": ({"obj_ids": [1, -2, 1]}, "obj_ids[1]: there is no box in 'boxes' -2"),
     "object out of range": ({"obj_ids": [1, 3, 1]}, "obj_ids[1]: there is no box in 'boxes' 3"),
     "human": ({"sub_ids": [-1, 0, 1]}, "sub_ids[0]: there is no box in 'boxes' -1; there are: 0"),
