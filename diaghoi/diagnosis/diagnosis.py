@@ -47,6 +47,7 @@ from diaghoi.evaluation.negatives import Negatives, negative_scores
 from diaghoi.evaluation.pairs import ImagePairs, ObjectBoxes, PairCounts, pair_scores
 from diaghoi.evaluation.score_quality import best_order_scores, outranked
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.measures import MEASURES
 from diaghoi.oracles import LOCALISED, ORACLES, Oracle, lost_triplets
 
 PUBLIC = (
@@ -596,7 +597,7 @@ class Diagnosis(DiagnosisMethods):
 
     def _figures(self) -> dict[str, Any]:
         elsewhere = other_split(self.vocabulary, self.names[self.predicted])
-        return {
+        figures = {
             "diaghoi": __version__,
             "dataset": self.vocabulary.name,
             "label": self.label,
@@ -618,6 +619,9 @@ class Diagnosis(DiagnosisMethods):
             "actions": self.actions,
             "notes": list(self.notes),
         }
+        for measure in MEASURES.values():
+            measure.add(figures, self, self.splits)
+        return figures
 
     def _means(self, scores: ClassScores) -> tuple[Split, Split]:
         return split_means(scores, self.protocol, self.splits)
