@@ -393,7 +393,7 @@ def _compared(
                 page.add(diagnosis, (truth, predictions.load()), result, bar)
                 if choices.follows_triplets or page.wanted:
                     # Without the boxes, as all diagnoses are in memory together.
-                    diagnoses.append(replace(diagnosis, scenes=()))
+                    diagnoses.append(diagnosis.without_scenes())
                 del diagnosis
             result["notes"] = [*notes, *result["notes"]]
             del predictions  # free the memory before the next file is read

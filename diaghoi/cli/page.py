@@ -149,7 +149,7 @@ class ComparisonPage:
         bar.start(f"collecting the cases of {diagnosis.label}")
         model = page_model(diagnosis, scenes, result=result, shown=self.shown or SHOWN)
         # Without the boxes, as all models are in memory together.
-        self.models.append(replace(model, diagnosis=replace(diagnosis, scenes=())))
+        self.models.append(replace(model, diagnosis=diagnosis.without_scenes()))
 
     def add_saved(self, label: str, result: Mapping[str, Any]) -> None:
         """Collect a saved result, without single predictions."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -47,7 +47,7 @@ from diaghoi.evaluation.negatives import Negatives, negative_scores
 from diaghoi.evaluation.pairs import ImagePairs, ObjectBoxes, PairCounts, pair_scores
 from diaghoi.evaluation.score_quality import best_order_scores, outranked
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.measures import MEASURES
+from diaghoi.measures import MEASURES, Measure
 from diaghoi.oracles import LOCALISED, ORACLES, Oracle, lost_triplets
 
 PUBLIC = (
@@ -128,6 +128,9 @@ class Diagnosis(DiagnosisMethods):
     scenes : tuple of (SceneSource, SceneSource)
         The annotations and predictions that were diagnosed, one pair for each part of a sum: what
         is saved, and what some figures need. Empty where they were not kept.
+    counted : dict of two (N,) int arrays
+        By the path of a registered number, what each image adds to its numerator and denominator,
+        where the scenes that this was counted in were not kept.
     """
 
     vocabulary: Vocabulary
@@ -151,6 +154,7 @@ class Diagnosis(DiagnosisMethods):
     answers: Answers | None
     reading_notes: tuple[str, ...]
     scenes: tuple[tuple[SceneSource, SceneSource], ...] = ()
+    counted: Mapping[str, tuple[IntArray, IntArray]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         name = f" of {self.label}" if self.label else ""
@@ -186,12 +190,10 @@ class Diagnosis(DiagnosisMethods):
                     f"diagnoses of different data sets do not add: {first.vocabulary.name}, "
                     f"{part.vocabulary.name}"
                 )
-            for field in ("protocol", "known_object_source", "pair_source"):
-                mine, other = getattr(first, field), getattr(part, field)
+            for name in ("protocol", "known_object_source", "pair_source"):
+                mine, other = getattr(first, name), getattr(part, name)
                 if mine != other:
-                    raise InputError(
-                        f"diagnoses with different {field} do not add: {mine}, {other}"
-                    )
+                    raise InputError(f"diagnoses with different {name} do not add: {mine}, {other}")
         names = np.concatenate([part.names for part in parts])
         # Images without names are joined by position; whether parts share them cannot be seen.
         unique, number = np.unique(names[names != ""], return_counts=True)
@@ -221,7 +223,23 @@ class Diagnosis(DiagnosisMethods):
             predicted=np.concatenate([p.predicted for p in parts]),
             known_objects=np.concatenate([p.known_objects for p in parts]),
             scenes=tuple(chain(*(p.scenes for p in parts))) if all(p.scenes for p in parts) else (),
+            counted={path: _joined(p.counted[path] for p in parts) for path in first.counted},
         )
+
+    def without_scenes(self) -> Diagnosis:
+        """Free what was diagnosed, after counting what registered numbers need of it."""
+        counted = {
+            measure.at(split): self.counts_of(measure, split)
+            for measure in MEASURES.values()
+            if measure.counts is not None
+            for split in measure.splits(self.image_pairs)
+        }
+        return replace(self, scenes=(), counted=counted)
+
+    def counts_of(self, measure: Measure, split: str) -> tuple[IntArray, IntArray]:
+        """Return what each image adds to numerator and denominator of a registered number."""
+        assert measure.counts is not None
+        return self.counted.get(measure.at(split)) or measure.counts(self, split)
 
     @cached_property
     def splits(self) -> dict[str, BoolArray]:
@@ -620,11 +638,17 @@ class Diagnosis(DiagnosisMethods):
             "notes": list(self.notes),
         }
         for measure in MEASURES.values():
-            measure.add(figures, self, self.splits)
+            measure.add(figures, self, self.image_pairs)
         return figures
 
     def _means(self, scores: ClassScores) -> tuple[Split, Split]:
         return split_means(scores, self.protocol, self.splits)
+
+
+def _joined(parts: Iterable[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
+    """Join the counts of disjoint images, in order."""
+    counted, whole = zip(*parts, strict=True)
+    return np.concatenate(counted), np.concatenate(whole)
 
 
 def _difference(after: float | None, before: float | None) -> float | None:

@@ -131,5 +131,5 @@ class Measure:
                 place[part] = dict(place.get(part, {}))
                 place = place[part]
             if key not in place:
-                counted, whole = self.counts(diagnosis, split)
+                counted, whole = diagnosis.counts_of(self, split)
                 place[key] = ratio(int(counted.sum()), int(whole.sum()))

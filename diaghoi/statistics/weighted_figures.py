@@ -200,7 +200,7 @@ class Ratios:
         rows = [
             np.concatenate([column[order] for column, order in zip(of_all, orders, strict=True)])
             for measure, split in wanted
-            for of_all in zip(*(measure.counts(each, split) for each in diagnoses), strict=True)
+            for of_all in zip(*(each.counts_of(measure, split) for each in diagnoses), strict=True)
         ]
         images = sum(map(len, orders))
         return cls(
