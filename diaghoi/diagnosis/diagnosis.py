@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
@@ -129,8 +129,8 @@ class Diagnosis(DiagnosisMethods):
         The annotations and predictions that were diagnosed, one pair for each part of a sum: what
         is saved, and what some figures need. Empty where they were not kept.
     counted : dict of two (N,) int arrays
-        By the path of a registered number, what each image adds to its numerator and denominator,
-        where the scenes that this was counted in were not kept.
+        By the path of a registered ratio, what each image adds to its numerator and denominator:
+        of a sum, and where the scenes were not kept.
     """
 
     vocabulary: Vocabulary
@@ -223,18 +223,21 @@ class Diagnosis(DiagnosisMethods):
             predicted=np.concatenate([p.predicted for p in parts]),
             known_objects=np.concatenate([p.known_objects for p in parts]),
             scenes=tuple(chain(*(p.scenes for p in parts))) if all(p.scenes for p in parts) else (),
-            counted={path: _joined(p.counted[path] for p in parts) for path in first.counted},
+            counted=_joined([part.all_counts() for part in parts]),
         )
 
     def without_scenes(self) -> Diagnosis:
         """Free what was diagnosed, after counting what registered numbers need of it."""
-        counted = {
+        return replace(self, scenes=(), counted=self.all_counts())
+
+    def all_counts(self) -> dict[str, tuple[IntArray, IntArray]]:
+        """Count all registered ratios by path: :meth:`counts_of`."""
+        return {
             measure.at(split): self.counts_of(measure, split)
             for measure in MEASURES.values()
             if measure.counts is not None
             for split in measure.splits(self.image_pairs)
         }
-        return replace(self, scenes=(), counted=counted)
 
     def counts_of(self, measure: Measure, split: str) -> tuple[IntArray, IntArray]:
         """Return what each image adds to numerator and denominator of a registered number."""
@@ -645,10 +648,17 @@ class Diagnosis(DiagnosisMethods):
         return split_means(scores, self.protocol, self.splits)
 
 
-def _joined(parts: Iterable[tuple[IntArray, IntArray]]) -> tuple[IntArray, IntArray]:
+def _joined(
+    parts: Sequence[Mapping[str, tuple[IntArray, IntArray]]],
+) -> dict[str, tuple[IntArray, IntArray]]:
     """Join the counts of disjoint images, in order."""
-    counted, whole = zip(*parts, strict=True)
-    return np.concatenate(counted), np.concatenate(whole)
+    return {
+        path: (
+            np.concatenate([part[path][0] for part in parts]),
+            np.concatenate([part[path][1] for part in parts]),
+        )
+        for path in parts[0]
+    }
 
 
 def _difference(after: float | None, before: float | None) -> float | None:

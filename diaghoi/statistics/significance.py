@@ -200,7 +200,7 @@ def compare_each(
         splits = {split: first.splits[split]}
         total = images * len(diagnoses)
         means = MeanPrecisions.of(ledger, total, first.protocol, splits, oracles)
-        counted = Ratios.of(tested, splits, *diagnoses)
+        counted = Ratios.of(tested, splits, *diagnoses, like=first)
         return (
             lambda weights: means.figures(weights) | counted.figures(weights),
             too_few(means.carriers),

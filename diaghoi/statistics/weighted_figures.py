@@ -179,7 +179,11 @@ class Ratios:
 
     @classmethod
     def of(
-        cls, measures: Iterable[Measure], splits: Iterable[str], *diagnoses: Diagnosis
+        cls,
+        measures: Iterable[Measure],
+        splits: Iterable[str],
+        *diagnoses: Diagnosis,
+        like: Diagnosis | None = None,
     ) -> Ratios:
         """Prepare measures of diagnoses of the same images, which follow one another.
 
@@ -190,13 +194,15 @@ class Ratios:
         splits : iterable of str
             The groups of classes.
         *diagnoses : Diagnosis
-            The images of all stand in the order of the first.
+            One or more.
+        like : Diagnosis, optional
+            Whose order the images of each are brought to; by default that of the first.
         """
         from scipy.sparse import csr_array
 
         counted = [measure for measure in measures if measure.counts is not None]
         wanted = [(each, split) for split in splits for each in counted if each.has(split)]
-        orders = [np.argsort(image_numbers(each, diagnoses[0])) for each in diagnoses]
+        orders = [np.argsort(image_numbers(each, like or diagnoses[0])) for each in diagnoses]
         rows = [
             np.concatenate([column[order] for column, order in zip(of_all, orders, strict=True)])
             for measure, split in wanted
