@@ -16,7 +16,7 @@ the published rule, and
 
 A duplicate and a prediction with two wrong boxes attempt nothing. What is neither found nor
 attempted is missed. Predictions of the class of the triplet come first
-(:func:`diaghoi.evaluation.assignment.attempt`).
+(:func:`diaghoi.evaluation.errors.attempt`).
 
 The published code for V-COCO calls a wrong action with an object an association, even where the
 person does another action with this object. Here that is a wrong action, and an association is a

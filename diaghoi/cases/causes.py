@@ -48,9 +48,8 @@ from diaghoi.data.memory import threads
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.blocks import block_bounds
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.evaluation.deciding import deciding_rows
 from diaghoi.evaluation.errors import ACTION, LABELS
-from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.ledger import Ledger, deciding_rows
 from diaghoi.evaluation.matching import match
 from diaghoi.evaluation.means import Split, split_means
 

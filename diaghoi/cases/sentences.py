@@ -191,7 +191,7 @@ def _done(view: MatchedImages, triplet: int, person: int) -> int:
     done = (annotations.pair_human[annotations.triplet_pair] == person) & (
         annotations.triplet_verb == view.predictions.triplet_verb[triplet]
     )
-    # The last one, as in diaghoi.evaluation.candidates.by_person.
+    # The last one, as in diaghoi.evaluation.matching.by_person.
     return int(np.flatnonzero(done)[-1]) if done.any() else -1
 
 
@@ -312,7 +312,7 @@ def _wrong(view: MatchedImages, role: str, box: int) -> str:
         fits = reaches(view.protocol, there.iou)
         return f"{text}; its box fits {_a_box(view, there)}" if fits else text
     other = view.closest_of_all(box)
-    fits = view.protocol.categories_count and reaches(view.protocol, other.iou)
+    fits = reaches(view.protocol, other.iou) & view.protocol.categories_count
     if near.box < 0 and fits:
         return f"the {role} box fits {_a_box(view, other)}; none is annotated as {category}"
     if near.box < 0:

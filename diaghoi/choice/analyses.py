@@ -212,13 +212,9 @@ def _strata(answers: Answers) -> Iterator[tuple[list[int], list[int]]]:
     """Yield the positions of the right and of the wrong options of each question, and the picks."""
     for question, answer in answers.pairs:
         right, picked = set(question.right), set(answer.places)
+        shown = [(place, option in right) for place, option in enumerate(answer.shown) if option]
         for wanted in (True, False):
-            places = [
-                place
-                for place, option in enumerate(answer.shown)
-                if option and (option in right) is wanted
-            ]
-            if places:
+            if places := [place for place, is_right in shown if is_right is wanted]:
                 yield places, [place for place in places if place in picked]
 
 
@@ -230,20 +226,22 @@ def _positions(
     possible = np.flatnonzero(variance > 0).tolist()
     deviation = (picked - expected)[possible] / np.sqrt(variance[possible])
     p = [float(value) for value in 2 * norm.sf(np.abs(deviation))]
-    single, corrected = (dict(zip(possible, values, strict=True)) for values in (p, holm(p)))
-    columns = zip(LETTERS, shown.tolist(), picked.tolist(), expected.tolist(), strict=False)
-    return [
-        {
-            "position": letter,
-            "shown": int(often),
-            "picked": int(picks),
-            "expected": chance,
-            "excess": (picks - chance) / often if often else 0.0,
-            "p": single.get(place),
-            "p_holm": corrected.get(place),
-        }
-        for place, (letter, often, picks, chance) in enumerate(columns)
-    ]
+    tested = dict(zip(possible, zip(p, holm(p), strict=True), strict=True))
+    rows = []
+    for place, (often, picks, chance) in enumerate(np.array([shown, picked, expected]).T.tolist()):
+        single, corrected = tested.get(place, (None, None))
+        rows.append(
+            {
+                "position": LETTERS[place],
+                "shown": int(often),
+                "picked": int(picks),
+                "expected": chance,
+                "excess": (picks - chance) / often if often else 0.0,
+                "p": single,
+                "p_holm": corrected,
+            }
+        )
+    return rows
 
 
 def _sentence(bias: Mapping[str, Any]) -> str:

@@ -20,8 +20,10 @@ from diaghoi.choice.questions import (
     MOST_OPTIONS,
     Question,
     Questions,
+    entry,
     json_rows,
     load_if_json,
+    texts_in,
 )
 from diaghoi.choice.replies import UNREAD, read_reply, same_text
 from diaghoi.exceptions import InputError, close_matches, some_of
@@ -114,7 +116,7 @@ def load_answers(path: str | PathLike[str]) -> Content | None:
     if content is None:
         return None
     value = content.value
-    if isinstance(value, dict) and not _is_line(value):
+    if _is_published(value):
         named = next(iter(value.values()), None)
         answers = isinstance(named, dict) and isinstance(next(iter(named.values()), None), list)
     else:
@@ -123,9 +125,9 @@ def load_answers(path: str | PathLike[str]) -> Content | None:
     return content if answers else None
 
 
-def _is_line(value: Mapping[str, Any]) -> bool:
-    """Whether an object is one line, which may lack keys, not images in the published layout."""
-    return any(not isinstance(value[key], dict) for key in KEYS & value.keys())
+def _is_published(value: Any) -> bool:
+    """Whether a value holds images in the published layout; a single line may lack keys."""
+    return isinstance(value, dict) and all(isinstance(value[k], dict) for k in KEYS & value.keys())
 
 
 def read_answers(
@@ -163,14 +165,14 @@ def read_answers(
         place = questions.index_of.get((image, name))
         if place is None:
             unasked.append(f"{image} {name}")
-            continue
-        if place in answers:
+        elif place in answers:
             raise InputError(
                 f"{where}: image {image!r}: {name} is answered already, at {first_line[place]}; "
                 "keep one of the two"
             )
-        first_line[place] = where.removeprefix(f"{content.file}: ")
-        answers[place] = _answer(where, line, questions.questions[place], unknown)
+        else:
+            first_line[place] = where.removeprefix(f"{content.file}: ")
+            answers[place] = _answer(where, line, questions.questions[place], unknown)
     if not answers:
         raise InputError(
             f"{content.file}: answers none of the {len(questions)} questions of {questions.file}"
@@ -190,54 +192,42 @@ def _lines(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
     value, file = content.value, content.file
     if content.container != "json":
         raise InputError(f"{file}: holds no answers; give JSON lines with image and reply")
-    if isinstance(value, dict) and not _is_line(value):
-        # The layout of the published scorer, whose reasons are skipped.
-        for image, named in value.items():
-            where = f"{file}: image {image!r}"
-            if not isinstance(named, dict):
-                raise InputError(f"{where}: {shown(named)}; give {{{FIRST!r}: [chosen options]}}")
-            for name, chosen in named.items():
-                if not name.endswith("_reasoning"):
-                    yield f"{where}: {name}", {"image": image, "question": name, "chosen": chosen}
-    else:
-        yield from json_rows(content, "an answer; give a JSON object")
+    if not _is_published(value):
+        yield from json_rows(content)
+        return
+    for image, named in value.items():
+        where = f"{file}: image {image!r}"
+        if not isinstance(named, dict):
+            raise InputError(f"{where}: {shown(named)}; give {{{FIRST!r}: [chosen options]}}")
+        for name, chosen in named.items():
+            if not name.endswith("_reasoning"):  # of the published scorer
+                yield f"{where}: {name}", {"image": image, "question": name, "chosen": chosen}
 
 
 def _asked(where: str, line: Mapping[str, Any], questions: Questions) -> tuple[str, str]:
     """Find the question that a line answers: image and name."""
-    image = line.get("image")
-    if not isinstance(image, str) or not image:
-        missing = f"missing{close_matches('image', map(str, line))}"
-        what = shown(image) if "image" in line else missing
-        raise InputError(f"{where}: image: {what}; give the name of the image")
-    name = line.get("question")
-    if name is None:
-        if (image, FIRST) in questions.index_of and (image, "QA_1") in questions.index_of:
-            raise InputError(
-                f"{where}: question: missing; image {image!r} has several: say which, {FIRST!r} "
-                "or another"
-            )
-        return image, FIRST
-    if not isinstance(name, str):
-        raise InputError(f"{where}: question: {shown(name)}; give its name, for instance {FIRST!r}")
-    return image, name
+    image, name = entry(where, line, "image"), line.get("question")
+    for key, value in (("image", image), ("question", name)):
+        if not isinstance(value, str | None):
+            raise InputError(f"{where}: {key}: {shown(value)}; give its name")
+    if name is None and {(image, FIRST), (image, "QA_1")} <= questions.index_of.keys():
+        raise InputError(
+            f"{where}: question: missing; image {image!r} has several: say which, {FIRST!r} or "
+            "another"
+        )
+    return image, name or FIRST
 
 
 def _answer(where: str, line: Mapping[str, Any], question: Question, unknown: list[str]) -> Answer:
     """Read one answer; chosen texts that are no options are added to ``unknown``."""
     if "chosen" in line:
-        texts = _texts(where, line, "chosen", "give a list of option texts")
+        texts = texts_in(f"{where}: chosen", line["chosen"])
         chosen = {text: _option(text, question) for text in texts}
         unknown += [shown(text) for text, option in chosen.items() if option is None]
         return Answer(picked=in_order(question, chosen.values()), how=CHOSEN)
-    if "reply" not in line:
-        raise InputError(
-            f"{where}: the key 'reply' is missing{close_matches('reply', map(str, line))}; a line "
-            "holds image, options and reply, or image and chosen"
-        )
+    reply = entry(where, line, "reply", empty=True)
     options = _shown(where, line, question)
-    reply = line["reply"]
-    if reply is not None and not isinstance(reply, str):
+    if not isinstance(reply, str | None):
         raise InputError(f"{where}: reply: {shown(reply)} is not a text; give what the model wrote")
     reading = read_reply(reply or "", [option or FILLERS[0] for option in options])
     return Answer(
@@ -254,26 +244,12 @@ def in_order(question: Question, picked: Collection[str | None]) -> tuple[str, .
     return tuple(option for option in dict.fromkeys(question.options) if option in picked)
 
 
-def _texts(where: str, line: Mapping[str, Any], key: str, advice: str) -> list[str]:
-    value = line.get(key)
-    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
-        what = "missing" if value is None else shown(value)
-        raise InputError(f"{where}: {key}: {what}; {advice}")
-    return value
-
-
 def _shown(where: str, line: Mapping[str, Any], question: Question) -> tuple[str, ...]:
     """Return the options in the order shown, as the question spells them; fillers become empty."""
-    advice = "give the options in the order in which the model saw them"
-    texts = _texts(where, line, "options", advice)
-    if len(texts) > MOST_OPTIONS:
-        raise InputError(
-            f"{where}: options: {len(texts)} of them; give at most {MOST_OPTIONS}, one for each "
-            "letter"
-        )
+    texts = texts_in(f"{where}: options", entry(where, line, "options"))
     # The common case, without comparing spellings.
     if Counter(texts) == Counter(question.options):
-        return tuple(texts)
+        return texts
     options = [_option(text, question) for text in texts]
     if None in options:
         text = texts[options.index(None)]
@@ -281,11 +257,10 @@ def _shown(where: str, line: Mapping[str, Any], question: Question) -> tuple[str
             f"{where}: options: {shown(text)} is not an option of {question.where}"
             f"{close_matches(text, question.options)}; these are {some_of(question.options)}"
         )
-    missing = [option for option in question.options if option not in options]
-    if missing:
+    if len(options) > MOST_OPTIONS or not set(question.options).issubset(options):
         raise InputError(
-            f"{where}: options: {shown(missing[0])} of {question.where} is not among those shown; "
-            "give all options that the model saw"
+            f"{where}: options: has {len(options)} of them; give all that the model saw, at most "
+            f"{MOST_OPTIONS}; those of {question.where} are {some_of(question.options)}"
         )
     return tuple(option or "" for option in options)
 
@@ -306,18 +281,15 @@ def _notes(
     unknown: Sequence[str],
 ) -> Iterator[str]:
     """State in one sentence each what is missing and what is skipped."""
-    missing = [
-        f"{each.image} {each.name}"
-        for place, each in enumerate(questions.questions)
-        if place not in answers
-    ]
-    for names, what in (
-        (missing, f"of {len(questions)} questions have no answer and count as empty"),
+    names = [f"{each.image} {each.name}" for each in questions.questions]
+    missing = [name for place, name in enumerate(names) if place not in answers]
+    for skipped, what in (
+        (missing, f"of {len(names)} questions have no answer and count as empty"),
         (unasked, "answers are to other questions and are left out"),
         (unknown, "chosen texts are no options of their question and count neither way"),
     ):
-        if names:
-            yield f"{file}: {len(names)} {what}: {some_of(names)}"
+        if skipped:
+            yield f"{file}: {len(skipped)} {what}: {some_of(skipped)}"
     unread = Counter(answer.how for answer in answers.values() if answer.how in UNREAD)
     if unread:
         kinds = ", ".join(f"{number} {how}" for how, number in unread.most_common())

@@ -14,42 +14,27 @@ of the run beside it.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
-from dataclasses import dataclass, field
+from collections.abc import Mapping
+from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, ClassVar
 
 from diaghoi.choice import prompts
 from diaghoi.choice.answers import FILLERS
 from diaghoi.choice.people import Detections, found_person
-from diaghoi.choice.questions import Box, Question, Questions, as_boxes
+from diaghoi.choice.questions import Box, Question, Questions, origin_of, shifted
 from diaghoi.data.files import ordinary
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats import pictures
-from diaghoi.formats.checks import shown
-from diaghoi.language.answers import AnswerFile, check_settings
-from diaghoi.language.asking import Client
+from diaghoi.language.answers import AnswerFile
 
 SETTINGS = (1, 2, 3)
 # The people are found by the model that is asked.
 BY_MODEL = "model"
 # The name of the paper's instruction in answers; another one is written out.
 PUBLISHED = "paper"
-# What must be the same for all answers of a file, and the option that gives it.
-RECORDED = {
-    "model": "--model",
-    "setting": "--setting",
-    "seed": "--seed",
-    "prompt": "",
-    "instruction": "--instruction",
-    "object_box": "--object-box",
-    "coordinates": "--coordinates",
-    "people": "--detections",
-}
 OF_PEOPLE = ("model", "prompt", "coordinates")
-TOKENS_PER_REPLY = 4
-TOKENS_PER_LIST_OF_PEOPLE = 80
 
 
 def setting_of(questions: Questions, setting: int | None, *, object_box: bool = False) -> int:
@@ -70,10 +55,9 @@ def setting_of(questions: Questions, setting: int | None, *, object_box: bool = 
             f"and this is setting {setting}; leave it out"
         )
     if setting > 1:
-        what = f"box of the person, which setting {setting} needs"
-        questions.check_boxes(["human"], what, "give questions with boxes, or --setting 1")
+        questions.check_boxes(["human"], "give questions with boxes, or --setting 1")
     if object_box:
-        questions.check_boxes(["object"], "box of the object", "leave --object-box out")
+        questions.check_boxes(["object"], "leave --object-box out")
     return setting
 
 
@@ -90,71 +74,57 @@ def read_instruction(path: Path) -> str:
     return text
 
 
-class Estimate(NamedTuple):
-    """What a run takes at most: tokens are estimates, without those of a model that thinks aloud.
-
-    ``outside`` names the images in which a person asked about does not lie in the picture, so that
-    it may be another one than was annotated.
-    """
-
-    questions: int
-    requests: int
-    tokens_in: int
-    tokens_out: int
-    outside: tuple[str, ...]
-
-
 @dataclass(kw_only=True)
-class Asker:
+class Asker(pictures.FileAsker):
     """Asks a model what is not answered yet.
 
     Parameters
     ----------
-    questions, client : Questions, Client
-        What is asked, and the model.
-    find : callable
-        Gives the file of an image by its name, None where there is none.
-    answers, people : AnswerFile
-        Where answers are kept; in setting 3 without detections, replies with boxes of people, too.
+    questions : Questions
+        Those of the file; the other parameters are those of
+        :class:`diaghoi.formats.pictures.FileAsker`, and:
     setting : {1, 2, 3}
         Of the paper.
+    people : AnswerFile or None
+        Where replies with boxes of people are kept, in setting 3 without detections.
     detections : Detections or None
         The people whom a detector found, in setting 3.
     seed : int
         Of the order of the options.
     object_box : bool
         Whether the box of the object is given, too, where that of a person is.
-    unit : {"pixels", "thousandths"}
-        How boxes are written.
     instruction : str
         How to answer, by default as the paper prints it.
-    limit, workers : int
-        How many questions are asked, the first of the file, and requests under way at a time.
-    progress : callable
-        Called with the number of questions that are done.
     """
 
     questions: Questions
-    client: Client
-    find: pictures.Find
-    answers: AnswerFile
     setting: int
     people: AnswerFile | None = None
     detections: Detections | None = None
     seed: int = 0
     object_box: bool = False
-    unit: pictures.Unit = "pixels"
     instruction: str = prompts.INSTRUCTION
-    limit: int | None = None
-    workers: int = 8
-    progress: Callable[[int], Any] = field(default=lambda questions: None)
+
+    settings: ClassVar[Mapping[str, str]] = {
+        "model": "--model",
+        "setting": "--setting",
+        "seed": "--seed",
+        "prompt": "",
+        "instruction": "--instruction",
+        "object_box": "--object-box",
+        "coordinates": "--coordinates",
+        "people": "--detections",
+    }
+    noun = "questions"
+    reply_tokens = 4, 80
+    once = True
 
     @cached_property
     def recorded(self) -> dict[str, Any]:
         """What is written beside each answer: the same for all answers of a file."""
         published = self.instruction == prompts.INSTRUCTION
         recorded: dict[str, Any] = {
-            "model": self.client.endpoint.model,
+            "model": self.model,
             "setting": self.setting,
             "seed": self.seed,
             "prompt": prompts.VERSION,
@@ -167,80 +137,37 @@ class Asker:
         return recorded
 
     @cached_property
-    def before(self) -> frozenset[tuple[str, str]]:
-        """Image and name of the questions that were answered before; refuses answers to others."""
-        answered: set[tuple[str, str]] = set()
-        for number, line in enumerate(self.answers.lines, 1):
-            where = f"{self.answers.path}: line {number}"
-            check_settings(where, line, self.recorded, RECORDED)
-            image: Any = line["image"]
-            name: Any = line.get("question")
-            named = isinstance(image, str) and isinstance(name, str)
-            place = self.questions.index_of.get((image, name)) if named else None
-            if place is None or not _same(line.get("options"), self.questions.questions[place]):
-                raise InputError(
-                    f"{where}: image {shown(image)}: {shown(name)} with these options is not a "
-                    f"question of {self.questions.file}; give another --out"
-                )
-            if (image, name) in answered:
-                raise InputError(f"{where}: image {image!r}: {name} is answered twice; keep one")
-            answered.add((image, name))
-        return frozenset(answered)
-
-    @cached_property
-    def asked(self) -> tuple[Question, ...]:
-        """The questions that the run is about."""
-        return self.questions.questions[: self.limit]
-
-    @cached_property
     def known(self) -> dict[str, str]:
         """What the model said about the people of images."""
         if self.people is None:
             return {}
-        options = {key: RECORDED[key] for key in OF_PEOPLE}
-        for number, line in enumerate(self.people.lines, 1):
-            where = f"{self.people.path}: line {number}"
-            check_settings(where, line, self.recorded, options)
+        self.people.check(self.recorded, {key: self.settings[key] for key in OF_PEOPLE})
         return {str(line["image"]): str(line.get("reply")) for line in self.people.lines}
 
-    @cached_property
-    def groups(self) -> tuple[pictures.ImageQuestions, ...]:
-        """What is to be asked."""
-        places = {
-            place for place, each in enumerate(self.asked) if (each.image, each.name) in self.before
-        }
-        return pictures.open_questions([each.image for each in self.asked], places)
+    def question_of(self, line: Mapping[str, Any]) -> Question | None:
+        """Return the question that a line answers; None for one with other options."""
+        image, name, options = line["image"], line.get("question"), line.get("options")
+        if not isinstance(image, str) or not isinstance(name, str):
+            return None
+        place = self.questions.index_of.get((image, name))
+        question = None if place is None else self.questions.questions[place]
+        return question if question is not None and _same(options, question) else None
 
-    def estimate(self) -> Estimate:
-        """Estimate the cost; pictures that are missing cost nothing."""
-        questions, lists, tokens = 0, 0, 0.0
-        outside = []
-        for group in self.groups:
-            path = self.find(group.image)
-            size = None if path is None else pictures.picture_size(path)
-            if size is None:
-                continue
-            frame = pictures.Frame(width=size[0], height=size[1], unit=self.unit)
-            boxes = [self._boxes[place][0] for place in group.places if self.setting > 1]
-            if not all(map(frame.holds, boxes)):
-                outside.append(group.image)
-            texts = [self._text(place, frame) for place in group.places]
-            questions += len(texts)
-            if self.people is not None and group.image not in self.known:
-                texts.append(prompts.people_text(frame))
-                lists += 1
-            tokens += pictures.tokens_in(texts, size)
-        tokens_out = questions * TOKENS_PER_REPLY + lists * TOKENS_PER_LIST_OF_PEOPLE
-        return Estimate(questions, questions + lists, round(tokens), tokens_out, tuple(outside))
+    def boxes_of(self, question: Question) -> tuple[Box, ...]:
+        """Return the box of the person whom a question is about."""
+        return (self._zero_based(question.human),) if self.setting > 1 else ()
 
-    def remarks(self, cost: Estimate) -> list[str]:
+    def texts(self, group: pictures.ImageQuestions, frame: pictures.Frame) -> list[str]:
+        """Word the questions about an image, and that for its people where it is open."""
+        texts = [self._text(each, frame) for each in group.questions]
+        if self.people is not None and group.image not in self.known:
+            texts.append(prompts.people_text(frame))
+        return texts
+
+    def remarks(self, cost: pictures.Estimate) -> list[str]:
         """State what to know before anything is asked, a sentence each."""
         notes = list(self.detections.notes) if self.detections is not None else []
-        if cost.outside:
-            notes.append(
-                f"{len(cost.outside)} pictures do not hold the boxes of the people asked about: "
-                f"{some_of(cost.outside)}; are these the pictures that were annotated?"
-            )
+        notes += super().remarks(cost)
         both = all(each.object is not None for each in self.asked)
         if self.setting == 2 and both and not self.object_box:
             notes.append(
@@ -250,74 +177,50 @@ class Asker:
         return notes
 
     def run(self) -> pictures.Unasked:
-        """Ask; each answer is kept as it comes.
+        """Ask; each answer is kept as it comes, and so is each reply about people."""
+        if self.people is not None:
+            self.people.repair()
+        return super().run()
 
-        Raises
-        ------
-        InputError
-            Where no picture is there, the server stays without replies or refuses, or nothing can
-            be written; what was answered before is kept.
-        """
-        if not self.before:
-            names = [group.image for group in self.groups]
-            which = f"of {self.questions.file} that are to be asked about"
-            pictures.check_pictures(self.find, names, which)
-        for file in (self.answers, self.people):
-            if file is not None:
-                file.repair()
-        return pictures.ask_images(
-            self._work,
-            self.groups,
-            self.client,
-            self.find,
-            workers=self.workers,
-            proven=bool(self.before),
-            progress=self.progress,
-        )
-
-    def result(self) -> tuple[dict[str, Any], list[str]]:
-        """Count questions and answers, and say in notes what was not asked or not read."""
-        before = sum((each.image, each.name) in self.before for each in self.asked)
+    def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
+        """Return what came of finding people, the words for the line of the run, and notes."""
         without = sum("chosen" in line for line in self.answers.lines)
         frame = pictures.Frame(width=1, height=1)
         unread = [
             name for name, reply in self.known.items() if prompts.read_boxes(reply, frame) is None
         ]
-        result = {
-            "questions": len(self.asked),
-            "answered": before + self.answers.kept,
-            "answered_before": before,
-            "without_person": without if self.setting == 3 else None,
-            "unread_people": unread,
-        }
-        lost = f"in {without:,} questions the person was not found; nothing is picked there"
-        notes = [lost] if without and self.setting == 3 else []
+        found_first = self.setting == 3
+        result = {"without_person": without if found_first else None, "unread_people": unread}
+        notes = []
+        if without and found_first:
+            notes.append(
+                f"in {without:,} questions the person was not found; nothing is picked there"
+            )
         if unread:
             what = "replies about people hold no boxes that can be read"
             notes.append(f"{len(unread)} {what}: {some_of(unread)}")
-        return result, notes
+        return result, f"; {self.model}, setting {self.setting}, seed {self.seed}", notes
 
-    def _work(self, group: pictures.ImageQuestions, picture: pictures.SentPicture) -> None:
+    def work(self, group: pictures.ImageQuestions, url: str, frame: pictures.Frame) -> None:
         """Ask the questions about an image, in a thread, and keep the answers."""
-        frame = pictures.Frame(width=picture.width, height=picture.height, unit=self.unit)
-        finding = self.setting == 3
-        people = self._found(group.image, picture.url, frame) if finding else ()
-        for place in group.places:
-            question = self.asked[place]
+        found_first = self.setting == 3
+        people = self._found(group.image, url, frame) if found_first else ()
+        for question in group.questions:
             line: dict[str, Any] = {
                 "image": question.image,
                 "question": question.name,
-                "options": prompts.shown_order(question, self.seed),
+                "options": list(prompts.shown_order(question, self.seed)),
             }
             person = None
-            if finding:
-                person = found_person(self._boxes[place][0], people, self.questions.protocol())
+            if found_first:
+                annotated = self._zero_based(question.human)
+                person = found_person(annotated, people, self.questions.protocol())
                 line["box"] = None if person is None else [round(side, 2) for side in person]
-            if finding and person is None:
+            if found_first and person is None:
                 line["chosen"] = []
             else:
-                text = self._text(place, frame, person)
-                line["reply"] = self.client.ask(pictures.message(picture.url, text))
+                text = self._text(question, frame, person)
+                line["reply"] = self.client.ask(pictures.message(url, text))
             self.answers.keep({**line, **self.recorded})
 
     def _found(self, image: str, url: str, frame: pictures.Frame) -> tuple[Box, ...]:
@@ -334,19 +237,17 @@ class Asker:
             self.known[image] = reply
         return prompts.read_boxes(reply, frame) or ()
 
-    def _text(self, place: int, frame: pictures.Frame, person: Box | None = None) -> str:
+    def _text(self, question: Question, frame: pictures.Frame, person: Box | None = None) -> str:
         """Word a question; about the box in the file where no other is given."""
         if person is None and self.setting > 1:
-            person = self._boxes[place][0]
-        options = prompts.shown_order(self.asked[place], self.seed)
-        thing = self._boxes[place][1] if self.object_box else None
+            person = self._zero_based(question.human)
+        options = prompts.shown_order(question, self.seed)
+        thing = self._zero_based(question.object) if self.object_box else None
         return prompts.question_text(options, frame, person, thing, self.instruction)
 
-    @cached_property
-    def _boxes(self) -> list[tuple[Box, ...]]:
-        """The zero-based boxes of person and object of each question."""
-        humans, objects = self.questions.boxes("human"), self.questions.boxes("object")
-        return [as_boxes(pair) for pair in zip(humans.tolist(), objects.tolist(), strict=True)]
+    def _zero_based(self, box: Box | None) -> Box:
+        assert box is not None  # checked by setting_of
+        return shifted(box, -origin_of(self.questions.dataset))
 
 
 def _same(options: Any, question: Question) -> bool:

@@ -35,11 +35,10 @@ STAGES = 3
 Candidates = tuple[Interaction, ...]
 SETTINGS = ("setting_1", "setting_2", "setting_3")
 """The scene; a person whose box is given; a person who has to be found first."""
-NOTHING, POOL, FEW = "not_annotated", "few_actions", "few_negatives"
 REASONS = {
-    NOTHING: "no annotated interaction with an object",
-    POOL: "too few other actions of the objects",
-    FEW: "too few negatives by the judges",
+    "not_annotated": "no annotated interaction with an object",
+    "few_actions": "too few other actions of the objects",
+    "few_negatives": "too few negatives by the judges",
 }
 """Why images are left out."""
 
@@ -191,11 +190,10 @@ def build_benchmark(
     for target, wrong in zip(targets, negatives, strict=True):
         made[target.image].append(_question(target, wrong, seed, vocabulary))
     kept, scenes, people, lost = [], [], [], 0
-    left_out = {
-        NOTHING: [name for name in annotations.names.tolist() if name not in asked],
-        POOL: [image for image, of_image in asked.items() if not of_image],
-        FEW: [],
-    }
+    nothing = [name for name in annotations.names.tolist() if name not in asked]
+    few = [image for image, of_image in asked.items() if not of_image]
+    judged: list[str] = []
+    left_out = dict(zip(REASONS, (nothing, few, judged), strict=True))
     for image_target in image_targets:
         # The first question is that on the scene: an image needs it and one on a person.
         scene, *others = made.get(image_target.image, [None])
@@ -206,15 +204,12 @@ def build_benchmark(
             people += [replace(each, name=f"QA_{number}") for number, each in enumerate(answerable)]
             lost += others.count(None)
         elif others:
-            left_out[FEW].append(image_target.image)
+            judged.append(image_target.image)
     if not kept:
-        why = "; ".join(
-            f"{len(names)} images have {REASONS[reason]}"
-            for reason, names in left_out.items()
-            if names
-        )
+        why = (f"{len(of)} images have {REASONS[reason]}" for reason, of in left_out.items() if of)
         raise InputError(
-            f"{annotations.source}: no question with {OPTIONS} options can be made: {why}"
+            f"{annotations.source}: no question with {OPTIONS} options can be made: "
+            f"{'; '.join(why)}"
         )
     return ChoiceBenchmark(
         dataset=vocabulary.name,
@@ -297,20 +292,18 @@ def screen(
     for judge in judges:
         if not judge.sees_pictures:
             left = refuted(judge, "rules out", left)
-    if seeing:
-        left = refuted(seeing[0], "groups", left)
-    if len(seeing) > 1:
-        confirmed = refuted(seeing[1], "confirms", left)
-        if len(seeing) > 2:
-            # The third judge is asked only about what the second did not confirm.
-            pairs = list(zip(left, confirmed, strict=True))
-            doubted = [tuple(each for each in of if each not in sure) for of, sure in pairs]
-            decided = refuted(seeing[2], "decides", doubted)
-            confirmed = [
-                tuple(each for each in of if each in sure or each in more)
-                for (of, sure), more in zip(pairs, decided, strict=True)
-            ]
-        left = confirmed
+    before = left
+    for judge, part in zip(seeing, ("groups", "confirms"), strict=False):
+        before, left = left, refuted(judge, part, left)
+    if len(seeing) == STAGES:
+        # The third judge is asked only about what the second did not confirm.
+        pairs = list(zip(before, left, strict=True))
+        doubted = [tuple(each for each in of if each not in sure) for of, sure in pairs]
+        decided = refuted(seeing[2], "decides", doubted)
+        left = [
+            tuple(each for each in of if each in sure or each in more)
+            for (of, sure), more in zip(pairs, decided, strict=True)
+        ]
     return left, records
 
 
@@ -346,10 +339,14 @@ def _question(
     options = options_of(target, negatives, seed=seed)
     if options is None:
         return None
-    origin, (right, wrong) = origin_of(vocabulary.name), options
-    human = None if target.box is None else shifted(target.box, origin)
-    image = published_name(target.image, vocabulary)
-    return Question(image=image, name=FIRST, right=right, wrong=wrong, human=human)
+    origin = origin_of(vocabulary.name)
+    return Question(
+        image=published_name(target.image, vocabulary),
+        name=FIRST,
+        right=options[0],
+        wrong=options[1],
+        human=None if target.box is None else shifted(target.box, origin),
+    )
 
 
 def options_of(
@@ -389,10 +386,8 @@ def _notes(
     vocabulary = annotations.vocabulary
     named = {name for start, name in NAMES.items() if scenes[0].image.startswith(start)}
     if vocabulary.name not in named and vocabulary.name != "swig-hoi":
-        what = (
-            f"--dataset {vocabulary.name}" if vocabulary.known else "--dataset and its description"
-        )
+        what = f" {vocabulary.name}" if vocabulary.known else " and its description"
         yield (
-            f"images like {scenes[0].image} do not tell the data set; give {what} where these "
-            "questions are scored"
+            f"images like {scenes[0].image} do not tell the data set; give --dataset{what} where "
+            "these questions are scored"
         )

@@ -27,7 +27,6 @@ from diaghoi.choice.classes import (
 )
 from diaghoi.choice.people import distinct_people, same_person, shows_several_people
 from diaghoi.choice.questions import Box
-from diaghoi.data.arrays import FloatArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.language.open_vocabulary import verb_names
 
@@ -45,10 +44,8 @@ class Target:
     ----------
     image : str
         Its name in the annotations.
-    person : int or None
-        Index of the person, from 0, by left edge; None for the whole image.
-    box : tuple of float or None
-        Box of the person, zero-based.
+    person, box : int, tuple of float or None
+        Index of the person from 0 by left edge, and zero-based box; None for the whole image.
     right, annotated : tuple, frozenset of Interaction
         The annotated interactions that may be options; these and what else is annotated there.
     candidates : tuple of Interaction
@@ -65,18 +62,10 @@ class Target:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageTargets:
-    """The targets of questions in one image.
+    """The targets of questions in one image: the scene, and each annotated person who acts.
 
-    Parameters
-    ----------
-    image : str
-        Its name.
-    size : (int, int) or None
-        Width and height in pixels, where known.
-    multi_person : bool
-        Whether several people are annotated, those who are acted upon included.
-    scene, people : Target, tuple of Target
-        The whole image, and each annotated person who acts, by left edge.
+    People are ordered by left edge. Width and height are in pixels, where known. In multi-person
+    images several people are annotated, those who are acted upon included.
     """
 
     image: str
@@ -123,34 +112,29 @@ def targets_in_images(annotations: Scenes) -> list[ImageTargets]:
     pool: dict[str, list[Interaction]] = defaultdict(list)
     for each in dict.fromkeys(interactions_of(vocabulary)) or sorted(annotated):
         pool[each.object].append(each)
-    margin = vocabulary.protocol.margin
     targets = []
     for image, of_image in sorted(done.items()):
         name = str(annotations.names[image])
-        size = [0, 0] if annotations.sizes is None else annotations.sizes[image].tolist()
+        width, height = (0, 0) if annotations.sizes is None else annotations.sizes[image].tolist()
         interactions = [each for _, each in of_image]
-        people = _people(annotations.box_xyxy, name, of_image, pool, margin)
         targets.append(
             ImageTargets(
                 image=name,
-                size=(size[0], size[1]) if min(size) > 0 else None,
+                size=(width, height) if min(width, height) > 0 else None,
                 multi_person=shows_several_people(annotations, image),
                 scene=_target(name, pool, interactions, interactions),
-                people=tuple(people),
+                people=tuple(_people(annotations, name, of_image, pool)),
             )
         )
     return targets
 
 
 def _people(
-    xyxy: FloatArray,
-    image: str,
-    done: Sequence[tuple[int, Interaction]],
-    pool: Pool,
-    margin: float,
+    annotations: Scenes, image: str, done: Sequence[tuple[int, Interaction]], pool: Pool
 ) -> Iterator[Target]:
     """Yield the people of an image with their interactions."""
-    boxes = xyxy[[row for row, _ in done]]
+    boxes = annotations.box_xyxy[[row for row, _ in done]]
+    margin = annotations.vocabulary.protocol.margin
     people = distinct_people(boxes, margin)
     reached = same_person(people, boxes, margin)
     # A triplet is right for one person, but a candidate of nobody whose box it overlaps.

@@ -92,9 +92,7 @@ def _check_same(evaluations: Sequence[ChoiceEvaluation]) -> None:
 def compare_choices_table(
     evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str] = ()
 ) -> Comparison:
-    """Compare the metrics of some models side by side.
-
-    Each may have a group, such as "VLM".
+    """Compare the metrics of some models side by side; each may have a group, such as "VLM".
 
     Raises
     ------
@@ -136,12 +134,8 @@ def _scores(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel
         for part in parts
     ]
     rows = [
-        [
-            (each.metrics if part == OVERALL else each.metrics[part])[metric]
-            for metric in METRICS
-            for part in parts
-        ]
-        for each in evaluations
+        [of.get(part, of)[metric] for metric in METRICS for part in parts]
+        for of in (each.metrics for each in evaluations)
     ]
     # Which triplets of detectors count, and where.
     ways = dict.fromkeys(
@@ -149,9 +143,9 @@ def _scores(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel
         for each in evaluations
         if each.answers.how != REPLIES
     )
-    caption = ["EM: exact match.", *([PEOPLE] if parted else [])]
-    caption += [f"Detectors: {'; '.join(ways)}."] if ways else []
-    return _table("choice", "Multiple choice, %", " ".join(caption), columns, rows, models)
+    caption = "EM: exact match." + (f" {PEOPLE}" if parted else "")
+    caption += f" Detectors: {'; '.join(ways)}." if ways else ""
+    return _table("choice", "Multiple choice, %", caption, columns, rows, models)
 
 
 def _selected(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel]) -> Table:

@@ -116,23 +116,20 @@ def detected_answers(
     # The row of the predicted image that each question is about, -1 for none.
     rows = questions.rows_of(predictions)
     row = np.array([rows.get(each.image, -1) for each in questions.questions], dtype=np.int64)
-    start, count = runs(predictions.triplet_image, row)
-    question, triplet = expand(start, count)
+    question, triplet = expand(*runs(predictions.triplet_image, row))
     on = _reached(predictions, questions, match, question, triplet)
     on &= ~np.isnan(predictions.scores[triplet])
     question, triplet = question[on], triplet[on]
     taken = _selected(predictions, selection, question, triplet)
     picked = _picked(predictions, questions, question[taken], triplet[taken])
-    answers = tuple(
-        Answer(picked=in_order(each, options), how=MISSING if image < 0 else DETECTED)
-        for each, options, image in zip(questions.questions, picked, row.tolist(), strict=True)
-    )
-    met = len(np.unique(question))
     return Answers(
         label=label,
         questions=questions,
-        answers=answers,
-        notes=tuple(_notes(predictions, questions, match, row, met)),
+        answers=tuple(
+            Answer(picked=in_order(each, options), how=MISSING if image < 0 else DETECTED)
+            for each, options, image in zip(questions.questions, picked, row.tolist(), strict=True)
+        ),
+        notes=tuple(_notes(predictions, questions, match, row, len(np.unique(question)))),
         how=selection.description,
         where=WHERE[match],
     )
@@ -148,9 +145,8 @@ def match_of(questions: Questions, match: str | None) -> Match:
         )
     boxes = MATCHES.index(match)
     if boxes:
-        what = "box of the person" if boxes == 1 else "boxes of person and object"
-        give = f"give questions with them, or --match {MATCHES[boxes - 1]}"
-        questions.check_boxes(ROLES[:boxes], what, give)
+        give = f"give questions with boxes, or --match {MATCHES[boxes - 1]}"
+        questions.check_boxes(ROLES[:boxes], give)
     return MATCHES[boxes]
 
 

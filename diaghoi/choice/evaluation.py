@@ -47,10 +47,8 @@ class Tally:
 
     Parameters
     ----------
-    images : int
-        Number of images N.
-    image : (Q,) int array
-        Image of each question.
+    images, image : int, (Q,) int array
+        Number of images N, and the image of each question.
     options : (3, Q) int array
         Number of options of each question that are right, that are picked, and that are both.
     classes : tuple of Interaction
@@ -227,10 +225,7 @@ class ChoiceEvaluation:
 
 
 def evaluate_answers(
-    answers: Answers,
-    *,
-    people: Mapping[str, bool] | None = None,
-    notes: tuple[str, ...] = (),
+    answers: Answers, *, people: Mapping[str, bool] | None = None, notes: tuple[str, ...] = ()
 ) -> ChoiceEvaluation:
     """Score the answers of a model.
 

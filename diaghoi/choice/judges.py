@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import lru_cache
 from itertools import zip_longest
@@ -39,18 +40,21 @@ from diaghoi.choice.classes import (
     time_sensitive_classes,
 )
 from diaghoi.choice.people import SAME_PERSON
-from diaghoi.choice.questions import json_rows, load_if_json, origin_of
+from diaghoi.choice.questions import entry, json_rows, load_if_json, origin_of
 from diaghoi.data.boxes import box_iou
-from diaghoi.data.files import read_rows
+from diaghoi.data.files import as_number, read_rows
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, close_matches, some_of
 from diaghoi.formats.checks import shown
-from diaghoi.language.endpoint import Endpoint, read_endpoints
+from diaghoi.language.asking import Endpoint, read_endpoints
 from diaghoi.semantic.tables.similarity import Similarity, fit, read_similarity
 
 THRESHOLD = 0.5
-POSITIVE = ("positive", "consistent", "yes", "true", "1")
-NEGATIVE = ("negative", "inconsistent", "no", "false", "0")
+VERDICTS: dict[str, bool | None] = {
+    **dict.fromkeys(("positive", "consistent", "yes", "true", "1"), True),
+    **dict.fromkeys(("negative", "inconsistent", "no", "false", "0"), False),
+    "": None,
+}
 TIME_SENSITIVE, SIMILARITY, OPTION = "time-sensitive", "similarity:", "--judge"
 
 
@@ -164,22 +168,22 @@ def file_judge(
         _plain(each): normalised(each)
         for each in (*interactions_of(vocabulary), *sorted(annotated))
     }
-    verdicts: dict[tuple[str, int | None, Interaction], bool] = {}
-    places: dict[tuple[str, int | None, Interaction], str] = {}
+    verdicts: dict[tuple[str, int | None, Interaction], tuple[bool, str]] = {}
     targets = {each.image: each for each in image_targets}
     others: dict[str, None] = {}
     for where, row in _rows(path):
-        image, verdict = str(_cell(where, row, "image")), _verdict(where, row)
+        image, verdict = str(entry(where, row, "image")), _verdict(where, row)
         if image not in targets:
             others[image] = None
         elif verdict is not None:
             person = _person(where, targets[image], row, vocabulary)
-            key = (image, person, _class(where, row, classes))
-            if verdicts.setdefault(key, verdict) != verdict:
+            name = _class(where, row, classes)
+            place = where.removeprefix(f"{path}: ")
+            before, first = verdicts.setdefault((image, person, name), (verdict, place))
+            if before != verdict:
                 raise InputError(
-                    f"{where}: contradicts {places[key]} about {key[2].name!r}; keep one of them"
+                    f"{where}: contradicts {first} about {name.name!r}; keep one of them"
                 )
-            places.setdefault(key, where.removeprefix(f"{path}: "))
     if not verdicts:
         raise InputError(
             f"{path}: has no verdict on any of the {len(targets)} images that are asked about; "
@@ -191,8 +195,8 @@ def file_judge(
     def stored(target: Target, candidate: Interaction) -> bool | None:
         name = normalised(candidate)
         # A verdict on the person comes before one on the image.
-        on_image = verdicts.get((target.image, None, name))
-        return verdicts.get((target.image, target.person, name), on_image)
+        on_image = verdicts.get((target.image, None, name), (None, ""))
+        return verdicts.get((target.image, target.person, name), on_image)[0]
 
     notes = (note,) if others else ()
     return RuleJudge(name=str(path), rule=stored, sees_pictures=True, notes=notes)
@@ -201,11 +205,11 @@ def file_judge(
 def _class(where: str, row: Mapping[str, Any], classes: Mapping[str, Interaction]) -> Interaction:
     """Find the normalised interaction of a row."""
     if row.get("class") in (None, ""):
-        verb, thing = (str(_cell(where, row, key)) for key in ("verb", "object"))
-        name = _plain(Interaction(verb, thing))
+        named = Interaction(*(str(entry(where, row, key)) for key in ("verb", "object")))
     else:
         text = str(row["class"])
-        name = _plain(parse_option(text) if ARTICLE in text else Interaction(text, ""))
+        named = parse_option(text) if ARTICLE in text else Interaction(text, "")
+    name = _plain(named)
     if name not in classes:
         raise InputError(
             f"{where}: {name!r} is not a class of the data set{close_matches(name, classes)}; give "
@@ -219,17 +223,20 @@ def _person(
 ) -> int | None:
     """Find the person of a row by number or box."""
     value = row.get("person")
-    if value is None or value == "":
+    if value in (None, ""):
         return None
-    numbers = _numbers(value)
-    if len(numbers) == 1 and numbers[0] in range(len(image.people)):
-        return int(numbers[0])
-    if len(numbers) == 4:
-        boxes = np.array([each.box for each in image.people], dtype=np.float64)
-        box = np.broadcast_to(np.array(numbers) - origin_of(vocabulary.name), boxes.shape)
-        overlap = box_iou(boxes, box, vocabulary.protocol.margin)
-        if overlap.max() >= SAME_PERSON:
-            return int(overlap.argmax())
+    with suppress(TypeError, ValueError, OverflowError):
+        numbers = [
+            float(part) for part in (value if isinstance(value, list) else str(value).split())
+        ]
+        if len(numbers) == 1 and numbers[0] in range(len(image.people)):
+            return int(numbers[0])
+        if len(numbers) == 4 and all(map(math.isfinite, numbers)):
+            boxes = np.array([each.box for each in image.people], dtype=np.float64)
+            box = np.broadcast_to(np.array(numbers) - origin_of(vocabulary.name), boxes.shape)
+            overlap = box_iou(boxes, box, vocabulary.protocol.margin)
+            if overlap.max() >= SAME_PERSON:
+                return int(overlap.argmax())
     raise InputError(
         f"{where}: {shown(value)} is none of the {len(image.people)} annotated people of "
         f"{image.image}; give a number from 0, from the left, or the box x1 y1 x2 y2"
@@ -245,45 +252,23 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
     """Yield the rows, each with its place."""
     content = load_if_json(path)
     if content is not None:
-        yield from json_rows(content, "an object; give image, class and verdict")
+        yield from json_rows(content)
         return
     (_, heads), *rows = read_rows(path, "verdicts as CSV or JSON lines") or [(1, [])]
     for line, cells in rows:
         yield f"{path}: line {line}", dict(zip_longest(heads, cells))
 
 
-def _cell(where: str, row: Mapping[str, Any], key: str) -> Any:
-    value = row.get(key)
-    if value is None or value == "":
-        raise InputError(
-            f"{where}: {key!r} is missing{close_matches(key, map(str, row))}; give image, person, "
-            "verb and object or class, verdict"
-        )
-    return value
-
-
 def _verdict(where: str, row: Mapping[str, Any]) -> bool | None:
     """Read a verdict; None where its cell is empty."""
-    value = row["verdict"] if "verdict" in row else _cell(where, row, "verdict")
+    value = entry(where, row, "verdict", empty=True)
     word = "" if value is None else str(value).strip().lower()
-    if not word:
-        return None
-    if word not in POSITIVE + NEGATIVE:
+    if word not in VERDICTS:
         raise InputError(
-            f"{where}: verdict {shown(value)}{close_matches(word, POSITIVE + NEGATIVE)}: give "
-            "positive or negative"
+            f"{where}: verdict {shown(value)}{close_matches(word, VERDICTS)}: give positive or "
+            "negative"
         )
-    return word in POSITIVE
-
-
-def _numbers(value: Any) -> list[float]:
-    """Read a number or a box; nothing where it is neither."""
-    parts = value if isinstance(value, list) else str(value).split()
-    try:
-        numbers = [float(part) for part in parts]
-    except (TypeError, ValueError, OverflowError):
-        return []
-    return numbers if all(map(math.isfinite, numbers)) else []
+    return VERDICTS[word]
 
 
 def read_models(texts: Sequence[str]) -> dict[str, Endpoint]:
@@ -314,10 +299,8 @@ def read_judges(
     texts : sequence of str
         ``time-sensitive``, ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``, the address of a
         model, or a file of verdicts.
-    image_targets : sequence of ImageTargets
-        The images that they judge.
-    vocabulary : Vocabulary
-        The data set.
+    image_targets, vocabulary : sequence of ImageTargets, Vocabulary
+        The images that they judge, and the data set.
     models : mapping of str to Judge
         The judges that are models, by their text.
 
@@ -353,11 +336,8 @@ def _similarity(text: str) -> tuple[Path, float]:
     """Read ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``."""
     # The name of a file may hold a comma itself: only a number after the last one is a threshold.
     name, comma, number = text.removeprefix(SIMILARITY).rpartition(",")
-    if not comma:
-        return Path(number), THRESHOLD
-    try:
-        threshold = float(number)
-    except ValueError:
+    threshold = as_number(number) if comma else None
+    if threshold is None:
         return Path(text.removeprefix(SIMILARITY)), THRESHOLD
     if not 0 < threshold <= 1:
         raise InputError(f"{OPTION} {text!r:.100}: the threshold must be above 0 and at most 1")

@@ -13,17 +13,15 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from diaghoi.choice.build import ChoiceBenchmark
 from diaghoi.choice.candidates import ImageTargets, Target, Verdicts
 from diaghoi.choice.classes import Interaction, option_text
 from diaghoi.exceptions import some_of
 from diaghoi.formats import pictures
-from diaghoi.language.answers import AnswerStore
-from diaghoi.language.asking import Client, strip_reasoning
+from diaghoi.language.answers import AnswerStore, ask_until_read, read_numbered, strip_reasoning
 
 JUDGE_VERSION, PEOPLE_VERSION = 1, 1
 """To be increased with the wording, so that saved answers to another wording are not reused."""
@@ -47,6 +45,7 @@ _PEOPLE = (
     "Does the picture show more than one person? People in the background and people who are "
     "partly hidden count. Reply with yes or no, and nothing else."
 )
+WORDS = {"yes": True, "no": False}
 _YES_OR_NO = re.compile(r"[\W_]*(yes|no)\b", re.IGNORECASE)
 
 
@@ -75,45 +74,27 @@ def _display(interaction: Interaction) -> str:
 
 
 def read_judgement(reply: str, candidates: int) -> list[bool | None]:
-    """Parse which of so many candidates a reply calls consistent.
-
-    None where it says neither, or both; reasoning in tags is skipped.
-    """
-    answers: dict[int, set[bool]] = {}
-    for line in strip_reasoning(reply).splitlines():
-        match = _LINE.fullmatch(line)
-        if match:
-            answers.setdefault(int(match[1]), set()).add(match[2].lower() == "yes")
-    of_number = [answers.get(number, set()) for number in range(1, candidates + 1)]
-    # A model that repeats itself is read, one that contradicts itself is not.
-    return [next(iter(each)) if len(each) == 1 else None for each in of_number]
+    """Parse which of so many candidates a reply calls consistent; None where it does not say."""
+    return [WORDS.get(each or "") for each in read_numbered(reply, _LINE, candidates)]
 
 
 @dataclass(kw_only=True)
-class ModelJudge:
-    """Asks a model about candidates, or about people, what is not in the store.
+class ModelJudge(pictures.PictureAsker):
+    """Asks a model about candidates that have no verdict in the store.
 
     Parameters
     ----------
-    client, store : Client, AnswerStore
-        The model, and where its answers are saved.
-    find : callable
-        Returns the file of an image by its name, None where there is none.
-    workers, asks : int
-        Number of parallel requests, and how often to ask about candidates while replies cannot be
-        read.
-    progress : callable
-        Called with the number of candidates, or of images, that are done.
+    store : AnswerStore
+        Where its answers are saved; the other parameters are those of
+        :class:`diaghoi.formats.pictures.PictureAsker`, and:
+    asks : int
+        How often to ask about candidates while replies cannot be read.
     notes : tuple of str
         Pictures that could not be sent, and candidates without a verdict; filled in by a run.
     """
 
-    client: Client
-    find: pictures.Find
     store: AnswerStore
-    workers: int = 8
     asks: int = 3
-    progress: Callable[[int], Any] = field(default=lambda done: None)
     notes: tuple[str, ...] = ()
 
     sees_pictures = True
@@ -121,7 +102,7 @@ class ModelJudge:
     @property
     def name(self) -> str:
         """Name of the model."""
-        return self.client.endpoint.model
+        return self.model
 
     def left(self, asked: Sequence[Target]) -> list[Target]:
         """Return the targets with candidates beyond the saved answers, and these alone."""
@@ -137,16 +118,12 @@ class ModelJudge:
         left = self.left(asked)
         before, after = (sum(len(each.candidates) for each in of) for of in (asked, left))
         self.progress(before - after)
-        # The questions of a target are about its candidates, and all have its place.
+        # The questions of a target are about its candidates.
         groups = [
-            pictures.ImageQuestions(image=target.image, places=(place,) * len(target.candidates))
-            for place, target in enumerate(left)
+            pictures.ImageQuestions(target.image, (target,) * len(target.candidates))
+            for target in left
         ]
-        done = self._ask(
-            lambda place, picture: self._converse(left[place], picture),
-            groups,
-            f"that {self.name} is to judge",
-        )
+        done = self.ask_images(groups, proven=before > after)
         for pairs, what in (
             (done.problems, "pictures cannot be shown"),
             (done.unanswered, "images had no reply; the same command asks again"),
@@ -169,33 +146,55 @@ class ModelJudge:
             )
         return verdicts
 
-    def images_left(self, image_targets: Sequence[ImageTargets]) -> list[str]:
-        """List the images with one annotated person that the model has to be asked about."""
-        known = self.store.answers(self.name)
+    def work(self, group: pictures.ImageQuestions, url: str, frame: pictures.Frame) -> None:
+        """Ask about one target until all replies can be read; save each answer as it arrives."""
+        target: Target = group.questions[0]
+        ask_until_read(
+            self.client,
+            self.store,
+            {_judged(target, each): each for each in target.candidates},
+            names=lambda each: (JUDGED, target.image, each.name),
+            word=lambda candidates, again: pictures.message(
+                url, judge_text(target, candidates, frame, again=again)
+            ),
+            read=read_judgement,
+            asks=self.asks,
+        )
+
+
+@dataclass(kw_only=True)
+class PeopleCounter(pictures.PictureAsker):
+    """Asks a model whether images with one annotated person show more.
+
+    Answers are saved in the store.
+    """
+
+    store: AnswerStore
+
+    def left(self, image_targets: Sequence[ImageTargets]) -> list[str]:
+        """List the images that the model has to be asked about."""
+        known = self.store.answers(self.model)
         names = (each.image for each in image_targets if not each.multi_person)
         return [name for name in names if _counted(name) not in known]
 
-    def check_people(self, benchmark: ChoiceBenchmark) -> ChoiceBenchmark:
+    def check(self, benchmark: ChoiceBenchmark) -> ChoiceBenchmark:
         """Return a benchmark in which images that show more people are multi-person.
 
         Images without a valid answer remain as annotated, and are named in the notes.
         """
-        images = self.images_left(benchmark.image_targets)
-        self._ask(
-            lambda place, picture: self._count(images[place], picture),
-            pictures.open_questions(images, ()),
-            f"that {self.name} is to look at",
-        )
-        known = self.store.answers(self.name)
         asked = [each.image for each in benchmark.image_targets if not each.multi_person]
+        left = self.left(benchmark.image_targets)
+        groups = [pictures.ImageQuestions(image, (image,)) for image in left]
+        self.ask_images(groups, proven=len(left) < len(asked))
+        known = self.store.answers(self.model)
         several = {name for name in asked if known.get(_counted(name))}
         notes = [
-            f"{self.name}: {len(several):,} of {len(asked):,} images with one annotated person "
+            f"{self.model}: {len(several):,} of {len(asked):,} images with one annotated person "
             "show more"
         ]
         if unknown := [name for name in asked if known.get(_counted(name)) is None]:
             notes.append(
-                f"{self.name}: says nothing valid about the people in {len(unknown):,} images, "
+                f"{self.model}: says nothing valid about the people in {len(unknown):,} images, "
                 f"which count as annotated: {some_of(unknown)}"
             )
         return replace(
@@ -204,57 +203,17 @@ class ModelJudge:
                 replace(each, multi_person=each.multi_person or each.image in several)
                 for each in benchmark.image_targets
             ),
-            people_by=f"annotations and {self.name}",
+            people_by=f"annotations and {self.model}",
             notes=(*benchmark.notes, *notes),
         )
 
-    def _ask(
-        self,
-        ask: Callable[[int, pictures.SentPicture], Any],
-        groups: Sequence[pictures.ImageQuestions],
-        which: str,
-    ) -> pictures.Unasked:
-        """Ask about the first place of each group, in threads."""
-        pictures.check_pictures(self.find, [group.image for group in groups], which)
-        return pictures.ask_images(
-            lambda group, picture: ask(group.places[0], picture),
-            groups,
-            self.client,
-            self.find,
-            workers=self.workers,
-            proven=False,
-            progress=self.progress,
-        )
-
-    def _converse(self, target: Target, picture: pictures.SentPicture) -> None:
-        """Ask about one target until all replies can be read; save each answer as it arrives."""
-        frame = pictures.Frame(width=picture.width, height=picture.height)
-        # Each round asks only about the candidates whose verdict could not be read yet.
-        left, reply = target.candidates, ""
-        for attempt in range(self.asks):
-            text = judge_text(target, left, frame, again=attempt > 0)
-            reply = self.client.ask(pictures.message(picture.url, text))
-            said = dict(zip(left, read_judgement(reply, len(left)), strict=True))
-            self._keep(target, {each: yes for each, yes in said.items() if yes is not None}, reply)
-            left = tuple(each for each in left if said[each] is None)
-            if not left:
-                return
-        self._keep(target, dict.fromkeys(left), reply)
-
-    def _keep(self, target: Target, said: dict[Interaction, bool | None], reply: str) -> None:
-        scores = {each: None if yes is None else int(yes) for each, yes in said.items()}
-        rows = (
-            (_judged(target, each), JUDGED, target.image, each.name, score, reply)
-            for each, score in scores.items()
-        )
-        self.store.keep(self.name, rows)
-
-    def _count(self, image: str, picture: pictures.SentPicture) -> None:
+    def work(self, group: pictures.ImageQuestions, url: str, frame: pictures.Frame) -> None:
         """Ask whether a picture shows several people."""
-        reply = self.client.ask(pictures.message(picture.url, _PEOPLE))
+        reply = self.client.ask(pictures.message(url, _PEOPLE))
         said = _YES_OR_NO.match(strip_reasoning(reply))
         score = None if said is None else int(said[1].lower() == "yes")
-        self.store.keep(self.name, [(_counted(image), COUNTED, image, "", score, reply)])
+        row = (_counted(group.image), COUNTED, group.image, "", score, reply)
+        self.store.keep_scores(self.model, [row])
 
 
 def _judged(target: Target, candidate: Interaction) -> str:

@@ -8,6 +8,7 @@ those who are acted upon.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
@@ -19,8 +20,7 @@ import numpy as np
 from diaghoi.choice.questions import (
     Box,
     Questions,
-    as_boxes,
-    box_numbers,
+    box_in,
     check_named,
     load_if_json,
 )
@@ -34,9 +34,9 @@ from diaghoi.formats import read_annotations, read_predictions
 from diaghoi.formats.checks import shown
 from diaghoi.formats.locations import content_hash
 
-WORDS = {"single": 1, "multi": 2}
-# Of a number of people: longer ones are mistakes.
-DIGITS = 9
+WORDS = {"single": False, "multi": True}
+# Longer numbers of people are mistakes.
+_NUMBER = re.compile(r"0*[1-9]\d{0,8}")
 SAME_PERSON = 0.5
 """IoU from which two boxes are one person: people are boxed again for each interaction."""
 SURE = 0.5
@@ -95,13 +95,13 @@ def _listed(path: Path) -> list[tuple[str, Any]] | None:
     content = load_if_json(path)
     if content is not None:
         value = content.value
-        if isinstance(value, dict) and value and value.keys() <= WORDS.keys():
+        if not isinstance(value, dict):
+            return None
+        if value and value.keys() <= WORDS.keys():
             lists = [(word, of if isinstance(of, list) else [of]) for word, of in value.items()]
             return [(str(name), word) for word, of in lists for name in of]
-        words = isinstance(value, dict) and not any(
-            isinstance(each, dict | list) for each in value.values()
-        )
-        return list(value.items()) if words else None
+        nested = any(isinstance(each, dict | list) for each in value.values())
+        return None if nested else list(value.items())
     try:
         lines = ordinary(path).read_text(encoding="utf-8-sig").splitlines()
     except (OSError, UnicodeDecodeError):
@@ -118,22 +118,17 @@ def _multi_person(path: object, values: Sequence[tuple[str, Any]]) -> dict[str, 
     """Read the value of each image; refuse a file that contradicts itself."""
     multi_person: dict[str, bool] = {}
     for name, value in values:
-        several = _several(f"{path}: {name}", value)
+        word = str(value)
+        if word not in WORDS and not _NUMBER.fullmatch(word):
+            raise InputError(
+                f"{path}: {name}: {shown(value)}; give single, multi or the number of people"
+            )
+        several = WORDS[word] if word in WORDS else int(word) > 1
         if multi_person.setdefault(name, several) != several:
             raise InputError(
                 f"{path}: {name}: one person in one place, several in another; keep one of them"
             )
     return multi_person
-
-
-def _several(where: str, value: Any) -> bool:
-    number = value
-    if isinstance(value, str):
-        short = value.isdecimal() and len(value) <= DIGITS
-        number = WORDS.get(value, int(value) if short else value)
-    if isinstance(number, bool) or not isinstance(number, int) or number < 1:
-        raise InputError(f"{where}: {shown(value)}; give single, multi or the number of people")
-    return number > 1
 
 
 def shows_several_people(annotations: Scenes, image: int) -> bool:
@@ -217,11 +212,8 @@ def _is_plain(value: Any) -> bool:
 
 
 def _boxes(where: str, rows: list[Any]) -> tuple[Box, ...]:
-    numbers = [
-        box_numbers(f"{where}: boxes[{number}]", row, scored=True)
-        for number, row in enumerate(rows)
-    ]
-    return as_boxes(row[:4] for row in numbers if len(row) == 4 or row[4] >= SURE)
+    boxes = [box_in(f"{where}: boxes[{n}]", row, scored=True) for n, row in enumerate(rows)]
+    return tuple(box for box, score in boxes if score >= SURE)
 
 
 def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
@@ -233,7 +225,8 @@ def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
         taken &= ~(scenes.box_score < SURE)
     first = np.searchsorted(scenes.box_image[taken], np.arange(1, len(scenes)))
     parts = np.split(scenes.box_xyxy[taken], first)
-    return {name: as_boxes(part) for name, part in zip(scenes.names.tolist(), parts, strict=True)}
+    boxes = (tuple(map(tuple, part.tolist())) for part in parts)
+    return dict(zip(scenes.names.tolist(), boxes, strict=True))
 
 
 def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box | None:

@@ -19,7 +19,7 @@ from diaghoi.choice.classes import ARTICLE, NO_INTERACTION, option_text, parse_o
 from diaghoi.choice.questions import LETTERS, Box, Question
 from diaghoi.data.arrays import hashed
 from diaghoi.formats.pictures import Frame
-from diaghoi.language.asking import strip_reasoning
+from diaghoi.language.answers import strip_reasoning
 
 VERSION = 3
 """Changes with the wording, so that answers to another wording are not taken for these."""

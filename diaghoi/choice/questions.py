@@ -8,7 +8,7 @@ object of the interaction.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -97,12 +97,9 @@ class Questions:
         return len(self.questions)
 
     def protocol(self, other: Vocabulary | None = None) -> Protocol:
-        """Return the protocol by which boxes are compared: that of the data set, or of another one.
+        """Return the protocol by which boxes are compared: that of the data set.
 
-        Parameters
-        ----------
-        other : Vocabulary, optional
-            Where the data set of the questions is not known; that of HICO-DET where neither is.
+        Where it is not known, it is that of another one, or of HICO-DET.
         """
         words = self.vocabulary or other
         return words.protocol if words is not None and words.known else HICO_DET
@@ -143,11 +140,15 @@ class Questions:
         # In a user's own data set an option may name a verb without an object.
         return parse_option(option, alone=PERSON if self.classes is not None else "")
 
-    def check_boxes(self, roles: Sequence[str], what: str, remedy: str) -> None:
+    def check_boxes(self, roles: Sequence[str], remedy: str) -> None:
         """Refuse questions one of which lacks a box that is needed."""
         for each in self.questions:
-            if any(getattr(each, role) is None for role in roles):
-                raise InputError(f"{self.file}: {each.where} has no {what}; {remedy}")
+            for role in roles:
+                if getattr(each, role) is None:
+                    whose = "person" if role == "human" else role
+                    raise InputError(
+                        f"{self.file}: {each.where} has no box of the {whose}; {remedy}"
+                    )
 
     def rows_of(self, scenes: Scenes) -> dict[str, int]:
         """Return the rows of images in predictions or annotations, by their names here."""
@@ -158,12 +159,8 @@ class Questions:
     def of_images(self, file: object, values: Mapping[str, Value]) -> dict[str, Value]:
         """Return the values that a file has of the images of the questions, by name.
 
-        Images of V-COCO may be listed there by their number alone.
-
-        Raises
-        ------
-        InputError
-            Where there is none.
+        Images of V-COCO may be listed there by their number alone. Raises an ``InputError`` where
+        there is none.
         """
         keys = {name: name if name in values else image_number(name) for name in self.images}
         joined = {name: values[key] for name, key in keys.items() if key in values}
@@ -209,23 +206,35 @@ def load_if_json(
     return load(path) if start in starts else None
 
 
-def json_rows(content: Content, what: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the objects of JSON lines, of a list or of a single line, each with its place.
-
-    Parameters
-    ----------
-    content : Content
-        Of a JSON file.
-    what : str
-        What each object is, and what to give, for the error that is raised for other values.
-    """
+def json_rows(content: Content) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the objects of JSON lines, of a list or of a single line, each with its place."""
     value = content.value
     rows, lines = ([value], (1,)) if isinstance(value, dict) else (value, content.lines)
     for number, row in enumerate(rows):
-        where = f"line {lines[number]}" if lines else f"entry {number + 1}"
+        place = f"line {lines[number]}" if lines else f"entry {number + 1}"
+        where = f"{content.file}: {place}"
         if not isinstance(row, dict):
-            raise InputError(f"{content.file}: {where}: {shown(row)} is not {what}")
-        yield f"{content.file}: {where}", row
+            raise InputError(f"{where}: {shown(row)} is not a JSON object")
+        yield where, row
+
+
+def entry(where: str, row: Mapping[str, Any], key: str, *, empty: bool = False) -> Any:
+    """Return the value of a key; refuse a row without it, or with one that must not be empty."""
+    value = row.get(key)
+    if key not in row or (not empty and value in (None, "")):
+        keys = list(map(str, row))
+        raise InputError(
+            f"{where}: {key!r} is missing{close_matches(key, keys)}; there are: "
+            f"{some_of(keys) or 'none'}"
+        )
+    return value
+
+
+def texts_in(where: str, value: Any) -> tuple[str, ...]:
+    """Return the texts of a list; refuse anything else."""
+    if not isinstance(value, list) or not all(isinstance(each, str) for each in value):
+        raise InputError(f"{where}: {shown(value)}; give a list of option texts")
+    return tuple(value)
 
 
 def read_questions(
@@ -257,11 +266,7 @@ def read_questions(
     questions = []
     for image, named in content.value.items():
         where = f"{path}: image {image!r}"
-        if not isinstance(named, dict) or not named:
-            raise InputError(
-                f"{where}: {shown(named)} is not a question; give an object with {RIGHT!r}"
-            )
-        if RIGHT in named or WRONG in named:
+        if not isinstance(named, dict) or not named or RIGHT in named or WRONG in named:
             named = {FIRST: named}
         questions += [_question(f"{where}: {name}", image, name, named[name]) for name in named]
     words = _recognised(questions) if dataset is None else vocabulary(dataset)
@@ -269,60 +274,40 @@ def read_questions(
 
 
 def _question(where: str, image: str, name: str, value: Any) -> Question:
-    if not isinstance(value, dict) or not {RIGHT, WRONG} <= value.keys():
-        keys = list(value) if isinstance(value, dict) else []
-        missing = next((key for key in (RIGHT, WRONG) if key not in keys), RIGHT)
+    if not isinstance(value, dict):
+        raise InputError(f"{where}: {shown(value)} is not a question; give an object")
+    right, wrong = (texts_in(f"{where}: {key}", entry(where, value, key)) for key in (RIGHT, WRONG))
+    options = right + wrong
+    if not 1 <= len(options) <= MOST_OPTIONS or not all(map(str.strip, options)):
         raise InputError(
-            f"{where}: the key {missing!r} is missing{close_matches(missing, map(str, keys))}; "
-            f"has: {some_of(keys) if keys else shown(value)}"
-        )
-    right, wrong = (_options(f"{where}: {key}", value[key]) for key in (RIGHT, WRONG))
-    if not 1 <= len(right) + len(wrong) <= MOST_OPTIONS:
-        raise InputError(
-            f"{where}: has {len(right) + len(wrong)} options; give 1 to {MOST_OPTIONS}, "
-            "one for each letter"
+            f"{where}: has the {len(options)} options {shown(options)}; give 1 to {MOST_OPTIONS}, "
+            "one for each letter, and none empty"
         )
     boxes = value.get("boxes") or {}
     if not isinstance(boxes, Mapping):
         raise InputError(f"{where}: boxes: {shown(boxes)} is not an object; give human and object")
     named = {
-        key: as_boxes([box_numbers(f"{where}: boxes.{key}", boxes[key])])[0]
+        key: box_in(f"{where}: boxes.{key}", boxes[key])[0]
         for key in ("human", "object")
         if boxes.get(key) is not None
     }
     return Question(image=image, name=name, right=right, wrong=wrong, **named)
 
 
-def _options(where: str, value: Any) -> tuple[str, ...]:
-    if not isinstance(value, list):
-        raise InputError(f"{where}: {shown(value)} is not a list; give a list of option texts")
-    for number, option in enumerate(value):
-        if not isinstance(option, str) or not option.strip():
-            raise InputError(f"{where}[{number}]: {shown(option)} is not an option; give its text")
-    return tuple(value)
-
-
-def box_numbers(where: str, value: Any, *, scored: bool = False) -> list[float]:
-    """Read the four numbers of a box in JSON; or five, where it may have a score."""
+def box_in(where: str, value: Any, *, scored: bool = False) -> tuple[Box, float]:
+    """Read a box in JSON and its score, which only a scored box may have; else it is 1."""
     numbers = value if isinstance(value, list) else []
-    right = all(
+    right = len(numbers) in (4, 4 + scored) and all(
         isinstance(each, int | float) and not isinstance(each, bool) and abs(each) <= FARTHEST
         for each in numbers
     )
-    if not right or len(numbers) not in (4, 4 + scored):
+    if not right or numbers[2] < numbers[0] or numbers[3] < numbers[1]:
         more = ", and possibly a score" if scored else ""
-        raise InputError(f"{where}: {shown(value)} is not a box; give x1, y1, x2, y2{more}")
-    if numbers[2] < numbers[0] or numbers[3] < numbers[1]:
         raise InputError(
-            f"{where}: {shown(value)}: the box ends before it begins; boxes are left, top, right, "
-            "bottom"
+            f"{where}: {shown(value)} is not a box; give left, top, right, bottom{more}"
         )
-    return [float(each) for each in numbers]
-
-
-def as_boxes(rows: Iterable[Iterable[float]]) -> tuple[Box, ...]:
-    """Make tuples of the rows of an array or list of boxes."""
-    return tuple((float(x1), float(y1), float(x2), float(y2)) for x1, y1, x2, y2 in rows)
+    x1, y1, x2, y2, score = map(float, (*numbers, 1.0)[:5])
+    return (x1, y1, x2, y2), score
 
 
 def _recognised(questions: list[Question]) -> Vocabulary | None:
@@ -330,8 +315,9 @@ def _recognised(questions: list[Question]) -> Vocabulary | None:
     for start, name in NAMES.items():
         if all(question.image.startswith(start) for question in questions):
             return vocabulary(name)
-    verbs = [option for question in questions for option in question.options]
-    if any(ARTICLE in verb for verb in verbs):
+    options = [option for question in questions for option in question.options]
+    if any(ARTICLE in option for option in options):
         return None
-    known = set(vocabulary("swig-hoi").verbs)
-    return vocabulary("swig-hoi") if sum(verb in known for verb in verbs) > len(verbs) / 2 else None
+    swig = vocabulary("swig-hoi")
+    verbs = set(swig.verbs)
+    return swig if sum(option in verbs for option in options) > len(options) / 2 else None

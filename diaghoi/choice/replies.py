@@ -28,7 +28,8 @@ from typing import Literal, NamedTuple
 from diaghoi.choice import reply_patterns as patterns
 from diaghoi.choice.classes import ARTICLE
 from diaghoi.choice.questions import MOST_OPTIONS
-from diaghoi.language.asking import strip_reasoning
+from diaghoi.language.answers import strip_reasoning
+from diaghoi.language.words import word_set
 
 How = Literal["letters", "text", "none", "refusal", "empty", "unreadable"]
 
@@ -39,8 +40,8 @@ UNREAD = ("refusal", "empty", "unreadable")
 
 _TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 _CLAUSE = re.compile(r"[.;!?\n]|\bbut\b")
-_SKIPPED = patterns.word_set("a an the his her their its this that some one person's")
-_NEGATIONS = patterns.word_set(
+_SKIPPED = word_set("a an the his her their its this that some one person's")
+_NEGATIONS = word_set(
     "not no never without isn't aren't wasn't doesn't don't neither nor cannot can't"
 )
 ENDINGS = ("ing", "ed", "es", "s")

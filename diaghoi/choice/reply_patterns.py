@@ -4,11 +4,7 @@ from __future__ import annotations
 
 import re
 
-
-def word_set(text: str) -> frozenset[str]:
-    """Split a text into a set of words."""
-    return frozenset(text.split())
-
+from diaghoi.language.words import word_set
 
 # Markdown and invisible characters become spaces, curly quotes straight ones.
 PLAINER = {ord(sign): " " for sign in "*`~#$_\u00a0\u200b\u200c\u200d\ufeff"} | {

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +13,11 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.options import option, options_class, without
 from diaghoi.cli.progress import progress
 from diaghoi.exceptions import InputError, close_matches, some_of
-from diaghoi.formats.pictures import UNITS, Pictures
+from diaghoi.formats.pictures import UNITS, FileAsker, Pictures
 
 if TYPE_CHECKING:
     from diaghoi.language.answers import AnswerStore
-    from diaghoi.language.asking import Client
-    from diaghoi.language.endpoint import Endpoint
+    from diaghoi.language.asking import Client, Endpoint
 
 
 @options_class
@@ -55,19 +54,20 @@ class AskingOptions:
 
     def prices(self, models: int) -> list[tuple[float, float]]:
         """Read the prices of a million tokens in and out; empty if none is given."""
-        from diaghoi.language.endpoint import read_prices
+        from diaghoi.language.asking import read_prices
 
         return read_prices(self.price or [], models)
 
     def client(self, endpoint: Endpoint, **more: Any) -> Client:
         """Make the client of a model."""
         from diaghoi.language.asking import Client
-        from diaghoi.language.endpoint import RetryPolicy
 
         limits: dict[str, Any] = {} if self.temperature < 0 else {"temperature": self.temperature}
         return Client(
             endpoint=endpoint,
-            policy=RetryPolicy(tries=self.tries, timeout=self.timeout, pause=self.pause),
+            tries=self.tries,
+            timeout=self.timeout,
+            pause=self.pause,
             options=limits | ({"max_tokens": self.max_tokens} if self.max_tokens else {}),
             leaving=_leaving,
             **more,
@@ -119,8 +119,7 @@ class PictureOptions:
 
     def settings(self, inputs: Sequence[Path | None], *files: Path) -> dict[str, Any]:
         """Check the files, with others to write; return keyword arguments of all that ask."""
-        from diaghoi.language.asking import PICTURE_REFUSED
-        from diaghoi.language.endpoint import read_endpoint
+        from diaghoi.language.asking import PICTURE_REFUSED, read_endpoint
 
         endpoint = read_endpoint(self.model, "--model")
         self.asking.prices(1)
@@ -133,73 +132,59 @@ class PictureOptions:
         return {
             "find": Pictures(self.images).find,
             "client": self.asking.client(endpoint, single=PICTURE_REFUSED),
-            "limit": self.limit,
+            "unit": self.coordinates,
             "workers": self.asking.concurrent,
         }
 
-    def run(
-        self,
-        asker: Any,
-        told: Callable[[Any], tuple[int, str]],
-        notes: Iterable[str] = (),
-    ) -> tuple[Any, Any, float | None] | None:
-        """Ask after the estimate is confirmed.
+    def ask(self, asker: FileAsker, notes: Iterable[str] = ()) -> None:
+        """Ask after the estimate is confirmed, and deliver the result.
 
         Parameters
         ----------
-        asker : Asker or PairAsker
+        asker : FileAsker
             Estimates and asks.
-        told : callable
-            ``estimate -> number of questions, and what is asked``.
         notes : iterable of str
             On what was read.
-
-        Returns
-        -------
-        tuple or None
-            The outcome, the estimate and its price; None where the user does not go on.
         """
-        quiet, model = self.results.quiet, asker.client.endpoint.model
+        quiet = self.results.quiet
         with progress(quiet) as bar:
             bar.start("estimating")
             cost = asker.estimate()
         if not quiet:
             outputs.print_notes([*notes, *asker.remarks(cost)])
-        number, what = told(cost)
         price = None
         for price_in, price_out in self.asking.prices(1):
             price = (cost.tokens_in * price_in + cost.tokens_out * price_out) / 1e6
-        before = f" ({len(asker.before):,} are answered)" if asker.before else ""
+        answered = f" ({len(asker.before):,} are answered)" if asker.before else ""
         spent = "" if price is None else f", {price:,.2f} by the price given"
         line = (
-            f"{model}: {number:,} {what}{before}, about {cost.tokens_in:,} tokens in and "
-            f"{cost.tokens_out:,} out (models count pictures in their own ways, and some think "
-            f"aloud){spent}"
+            f"{asker.model}: {cost.questions:,} {asker.noun} to ask in {cost.requests:,} "
+            f"requests{answered}, about {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out "
+            f"(models count pictures in their own ways, and some think aloud){spent}"
         )
-        if number and not self.asking.goes_on([line], quiet):
-            return None
+        if cost.questions and not self.asking.goes_on([line], quiet):
+            return
         with progress(quiet) as bar:
-            bar.start(f"asking {model}", total=number)
+            bar.start(f"asking {asker.model}", total=cost.questions)
             asker.progress = bar.advance
-            return asker.run(), cost, price
-
-    def deliver(
-        self, done: Any, result: dict[str, Any], told: str, notes: Iterable[str] = ()
-    ) -> None:
-        """Deliver the result of a run with the images without answers, or print a line, and notes.
-
-        Parameters
-        ----------
-        done : RunResult or Unasked
-            Has the ``problems`` of pictures, and what is ``unanswered``.
-        result : dict
-            The rest of the result.
-        told : str
-            The line.
-        notes : iterable of str
-            On the run.
-        """
-        notes = [*notes]
+            done = asker.run()
+        more, told, said = asker.outcome()
+        before = len(asker.before.intersection(asker.asked))
+        result = {
+            "answers": str(asker.answers.path),
+            **asker.recorded,
+            asker.noun: len(asker.asked),
+            "answered": asker.answered,
+            "answered_before": before,
+            **more,
+            "estimate": {
+                asker.noun: cost.questions,
+                "requests": cost.requests,
+                "tokens_in": cost.tokens_in,
+                "tokens_out": cost.tokens_out,
+                "price": price,
+            },
+        }
         missing = "pictures are missing or cannot be read; nothing was asked about them"
         silent = "images had no reply; the same command asks again"
         for key, images, what in (
@@ -209,8 +194,12 @@ class PictureOptions:
             result[key] = [{"image": image, "why": why} for image, why in images]
             if images:
                 named = some_of([f"{image} ({why:.160})" for image, why in images])
-                notes.append(f"{len(images)} {what}: {named}")
-        self.results.deliver(outputs.as_json(result), lambda: typer.echo(told), notes)
+                said.append(f"{len(images)} {what}: {named}")
+        told = (
+            f"{result['answers']}: {result['answered']:,} of {len(asker.asked):,} {asker.noun} "
+            f"answered, {result['answered'] - before:,} now{told}"
+        )
+        self.results.deliver(outputs.as_json(result), lambda: typer.echo(told), said)
 
 
 def _leaving(requests: int) -> None:

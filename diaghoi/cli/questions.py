@@ -13,7 +13,7 @@ from diaghoi.choice.ask import Asker, read_instruction, setting_of
 from diaghoi.choice.build import build_benchmark, drawn_targets
 from diaghoi.choice.candidates import targets_in_images
 from diaghoi.choice.judges import judge_files, read_judges, read_models
-from diaghoi.choice.model_judge import ModelJudge
+from diaghoi.choice.model_judge import ModelJudge, PeopleCounter
 from diaghoi.choice.people import Detections, read_detections
 from diaghoi.choice.questions import Questions, read_questions
 from diaghoi.cli import options, outputs
@@ -25,8 +25,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations
 from diaghoi.formats.pictures import Pictures
 from diaghoi.language.answers import AnswerFile
-from diaghoi.language.asking import PICTURE_REFUSED
-from diaghoi.language.endpoint import read_endpoint
+from diaghoi.language.asking import PICTURE_REFUSED, read_endpoint
 from diaghoi.report.benchmark_files import FILES, benchmark_lines, left_out, write_benchmark
 from diaghoi.report.quality_sheet import write_quality_sheet
 
@@ -78,44 +77,29 @@ def ask(choices: AskOptions) -> None:
     found_in = out.with_name(f"{out.stem}.people.jsonl")
     inputs = [choices.questions, choices.detections, choices.instruction]
     how = choices.settings(inputs, found_in)
-    model = how["client"].endpoint.model
     with progress(choices.results.quiet) as bar:
         bar.start("reading questions")
         asked = read_questions(choices.questions, dataset=choices.dataset)
         people = choices.people(asked)
         setting = 3 if people is not None else choices.setting
         setting = setting_of(asked, setting, object_box=choices.object_box)
-        how["unit"] = choices.coordinates
         if choices.instruction is not None:
             how["instruction"] = read_instruction(choices.instruction)
     with ExitStack() as stack:
         finds = setting == 3 and people is None
-        asker = Asker(
-            questions=asked,
-            answers=stack.enter_context(AnswerFile(out)),
-            setting=setting,
-            people=stack.enter_context(AnswerFile(found_in)) if finds else None,
-            detections=people,
-            seed=choices.seed,
-            object_box=choices.object_box,
-            **how,
+        choices.ask(
+            Asker(
+                questions=asked,
+                asked=asked.questions[: choices.limit],
+                answers=stack.enter_context(AnswerFile(out)),
+                setting=setting,
+                people=stack.enter_context(AnswerFile(found_in)) if finds else None,
+                detections=people,
+                seed=choices.seed,
+                object_box=choices.object_box,
+                **how,
+            )
         )
-        run = choices.run(
-            asker,
-            lambda cost: (cost.questions, f"questions to ask in {cost.requests:,} requests"),
-        )
-        if run is None:
-            return
-    done, cost, price = run
-    counts, notes = asker.result()
-    result = {"answers": str(out), **asker.recorded, **counts}
-    estimate = {key: value for key, value in cost._asdict().items() if key != "outside"}
-    result["estimate"] = estimate | {"price": price}
-    told = (
-        f"{out}: {result['answered']:,} of {result['questions']:,} questions answered, "
-        f"{asker.answers.kept:,} now; {model}, setting {setting}, seed {choices.seed}"
-    )
-    choices.deliver(done, result, told, notes)
 
 
 @options_class
@@ -198,7 +182,7 @@ def build(choices: BuildOptions) -> None:
     choices.check(endpoints, asks=bool(endpoints) or asked is not None)
     pictures = None if choices.images is None else Pictures(choices.images)
     models: dict[str, ModelJudge] = {}
-    people: ModelJudge | None = None
+    people: PeopleCounter | None = None
     with ExitStack() as stack:
         with progress(results.quiet) as bar:
             bar.start("reading annotations")
@@ -216,7 +200,7 @@ def build(choices: BuildOptions) -> None:
                     models[text] = ModelJudge(client=client, asks=choices.asking.asks, **how)
                 if asked is not None:
                     client = choices.asking.client(asked, single=PICTURE_REFUSED)
-                    people = ModelJudge(client=client, **how)
+                    people = PeopleCounter(client=client, **how)
             judges = read_judges(texts, image_targets, scenes.vocabulary, models)
         requests: dict[str, int] = {}
         if models:
@@ -224,8 +208,8 @@ def build(choices: BuildOptions) -> None:
             targets = [target for of_image in drawn for target in of_image]
             requests = {model.name: len(model.left(targets)) for model in models.values()}
         if people is not None:
-            left = len(people.images_left(image_targets))
-            requests[people.name] = requests.get(people.name, 0) + left
+            left = len(people.left(image_targets))
+            requests[people.model] = requests.get(people.model, 0) + left
         said = [
             f"{name}: at most {n:,} requests, each with a picture" for name, n in requests.items()
         ]
@@ -241,9 +225,9 @@ def build(choices: BuildOptions) -> None:
             )
             if people is not None:
                 people.progress = bar.advance
-                left = len(people.images_left(benchmark.image_targets))
-                bar.start(f"asking {people.name} about people", total=left)
-                benchmark = people.check_people(benchmark)
+                left = len(people.left(benchmark.image_targets))
+                bar.start(f"asking {people.model} about people", total=left)
+                benchmark = people.check(benchmark)
             bar.start("writing")
             files, notes = write_benchmark(choices.out, benchmark), []
             if choices.quality_sheet is not None:

@@ -259,37 +259,13 @@ def ask(choices: AskOptions) -> None:
     """
     from diaghoi.formats import read
     from diaghoi.language.answers import AnswerFile
-    from diaghoi.semantic.ask import UNSCORED, PairAsker, pairs_of
+    from diaghoi.semantic.ask import PairAsker, pairs_of
 
-    unit: Any = choices.coordinates
     how = choices.settings([choices.pairs])
     with progress(choices.results.quiet) as bar:
         bar.start("reading pairs")
         _, scenes = read(choices.pairs, **choices.reading.words())
+        pairs = pairs_of(scenes)
     with AnswerFile(choices.out) as answers:
-        asker = PairAsker(pairs=pairs_of(scenes), answers=answers, unit=unit, **how)
-        run = choices.run(asker, lambda cost: (cost.pairs, "pairs to ask about"), scenes.notes)
-        if run is None:
-            return
-        done, cost, price = run
-        spent = {"tokens_in": cost.tokens_in, "tokens_out": cost.tokens_out, "price": price}
-        result = {
-            "answers": str(answers.path),
-            **asker.recorded,
-            "scores": asker.scores,
-            "pairs": len(asker.asked),
-            "answered": asker.answered,
-            "answered_before": len(asker.before & set(asker.asked)),
-            "without_interaction": asker.without_interaction,
-            "estimate": {"pairs": cost.pairs, **spent},
-        }
-    now = result["answered"] - result["answered_before"]
-    told = (
-        f"{result['answers']}: {result['answered']:,} of {result['pairs']:,} pairs answered, "
-        f"{now:,} now, {result['without_interaction']:,} without an interaction; {result['model']}"
-    )
-    unscored = (
-        f"{result['model']} gives no token probabilities, so that the answers have no scores: "
-        "'diaghoi semantic' counts them all, and has no mAP"
-    )
-    choices.deliver(done, result, told, [unscored] * (result["scores"] == UNSCORED))
+        asker = PairAsker(pairs=pairs, asked=pairs[: choices.limit], answers=answers, **how)
+        choices.ask(asker, scenes.notes)

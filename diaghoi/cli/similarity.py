@@ -430,7 +430,7 @@ def build(choices: BuildOptions) -> None:
         _present(choices, _baseline(choices, choices.baseline, questions))
         return
 
-    from diaghoi.language.endpoint import read_endpoints
+    from diaghoi.language.asking import read_endpoints
     from diaghoi.semantic.tables.rater import Raters, ZeroSample, estimate
 
     quiet, asking = choices.output.quiet, choices.asking

@@ -25,7 +25,7 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.alignment import check_same_annotations
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.evaluation.average_precision import envelope_of, needed_for
+from diaghoi.evaluation.average_precision import envelopes, needed_for
 from diaghoi.evaluation.errors import LABELS, TRUE_POSITIVE
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import counts_in_mean
@@ -155,26 +155,18 @@ def _reached(ledger: Ledger, protocol: Protocol, group: IntArray, needed: IntArr
         if protocol.ranking != "by score":
             order = np.lexsort((label == TRUE_POSITIVE, row_class))
             label, row_class = label[order], row_class[order]
-        bounds = np.searchsorted(row_class, np.arange(ledger.classes + 1, dtype=row_class.dtype))
-        true = np.flatnonzero(label == TRUE_POSITIVE)
-        if protocol.top_of_class is not None:
-            true = true[true - bounds[row_class[true]] < protocol.top_of_class]
-        of_class = row_class[true]
-        found = np.bincount(of_class, minlength=ledger.classes)
-        start = np.cumsum(found) - found
-        precision = (np.arange(1, len(true) + 1) - start[of_class]) / (true + 1 - bounds[of_class])
-        envelope = envelope_of(precision, start, start + found)
-        # Of the true positives with the precision of the envelope the last one of the class: it
-        # ends a run of equal values.
-        ends = np.ones(len(true), dtype=bool)
-        ends[:-1] = (envelope[1:] != envelope[:-1]) | (of_class[1:] != of_class[:-1])
-        best = np.repeat(np.flatnonzero(ends), np.diff(np.flatnonzero(ends), prepend=-1))
+        curves = envelopes(
+            row_class, label == TRUE_POSITIVE, ledger.positives, protocol.top_of_class
+        )
+        # The last of the true positives with the precision of the envelope.
+        ends = np.flatnonzero(curves.ends)
+        best = np.repeat(ends, np.diff(ends, prepend=-1))
         mine = np.flatnonzero((group >= classes.start) & (group < classes.stop))
-        mine = mine[needed[mine] <= found[group[mine]]]
-        last = true[best[start[group[mine]] + needed[mine] - 1]]
+        mine = mine[needed[mine] <= curves.found[group[mine]]]
+        last = curves.true[best[curves.start[group[mine]] + needed[mine] - 1]]
         for kind in range(KINDS):
             before = np.append(0, np.cumsum(label == kind))
-            counts[mine, kind] = before[last + 1] - before[bounds[group[mine]]]
+            counts[mine, kind] = before[last + 1] - before[curves.bounds[group[mine]]]
     return counts
 
 

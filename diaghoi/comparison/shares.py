@@ -22,8 +22,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.alignment import aligned_ledger, check_same_annotations
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated
-from diaghoi.evaluation.deciding import counts_only_found, up_to_last_true
-from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.ledger import Ledger, counts_only_found, up_to_last_true
 from diaghoi.evaluation.means import counts_in_mean
 from diaghoi.evaluation.weighted_ap import WeightedRanking
 from diaghoi.statistics.bootstrap import check_settings, draws, groups_left_out, resampled

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import secrets
 from collections.abc import Iterator
 from itertools import pairwise, starmap
 from typing import Any, TypeAlias
@@ -18,18 +19,7 @@ StrArray: TypeAlias = npt.NDArray[np.str_]
 
 
 def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
-    """List every (owner, position) with ``start[owner] <= position < start[owner] + count[owner]``.
-
-    Parameters
-    ----------
-    start, count : (N,) int array
-        The run of consecutive positions that each owner has.
-
-    Returns
-    -------
-    owner, position : (sum(count),) int array
-        Ordered by owner, then by position.
-    """
+    """List the (N,) runs of positions that owners have: their owners and positions, in order."""
     owner = np.repeat(np.arange(len(count)), count)
     shift = np.asarray(start) - (np.cumsum(count) - count)
     return owner, np.arange(len(owner)) + shift[owner]
@@ -68,14 +58,8 @@ def first_of_run(keys: Array) -> BoolArray:
 def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[range]:
     """Cut groups of rows into runs of groups with about ``size`` rows each.
 
-    Parameters
-    ----------
-    bounds : (N + 1,) int array
-        First row of each group, and the number of rows.
-    size : int
-        Rows of a run; a group with more is a run of its own, or ends one.
-    groups : range, optional
-        Consecutive groups; all of them by default.
+    ``bounds``, (N + 1,), are the first row of each group, and the number of rows. A group with more
+    rows is a run of its own, or ends one. Of consecutive ``groups`` alone, where they are given.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
     # Groups whose first rows lie in the same stretch of `size` rows go together.
@@ -103,14 +87,9 @@ def marked(positions: IntArray, length: int) -> BoolArray:
 
 
 def ranking(groups: IntArray, scores: FloatArray) -> IntArray:
-    """Sort rows by group and, in a group, by descending score; equal scores keep their order.
+    """Sort (R,) rows by group and, in a group, by descending score; equal scores keep their order.
 
-    Parameters
-    ----------
-    groups : (R,) int array
-        HOI classes or images, counted from zero.
-    scores : (R,) float64 array
-        Scores.
+    Groups, such as HOI classes or images, are counted from zero.
     """
     if len(groups) and groups.max() < 2**16:
         groups = groups.astype(np.uint16)  # a stable sort of 16-bit numbers is a radix sort
@@ -160,12 +139,7 @@ _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB866
 
 
 def distinct(keys: Array) -> tuple[IntArray, IntArray]:
-    """Find equal keys and number them in the order in which they first occur.
-
-    Parameters
-    ----------
-    keys : (N,) array
-        Anything that sorts.
+    """Find equal keys, (N,), and number them in the order in which they first occur.
 
     Returns
     -------
@@ -174,27 +148,25 @@ def distinct(keys: Array) -> tuple[IntArray, IntArray]:
     number : (N,) int array
         Which of the K keys each row has.
     """
-    # An unstable sort does: _number takes the first row of each run by its number.
+    if len(keys) == 0:
+        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+    # An unstable sort does: the first row of each run is taken by its number.
     order = np.argsort(keys)
-    return _number(order, first_of_run(keys[order]))
+    starts = first_of_run(keys[order])
+    first = np.minimum.reduceat(order, np.flatnonzero(starts))
+    rank = np.argsort(first)
+    renumber = np.empty(len(first), dtype=np.int64)
+    renumber[rank] = np.arange(len(first))
+    number = np.empty(len(order), dtype=np.int64)
+    number[order] = renumber[np.cumsum(starts) - 1]
+    return first[rank], number
 
 
 def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[IntArray, IntArray]:
-    """Find boxes with equal image, label and four coordinates (to the last bit), and number them.
+    """Find boxes with equal image, label and coordinates (to the last bit); see :func:`distinct`.
 
-    Rows are sorted by a hash; that equal hashes are equal rows is then verified.
-
-    Parameters
-    ----------
-    image, label : (N,) int array
-        Image and category.
-    xyxy : (N, 4) float64 array
-        Coordinates.
-
-    Returns
-    -------
-    first, number : (K,) and (N,) int array
-        As in :func:`distinct`.
+    Rows are sorted by a hash; that equal hashes are equal rows is then verified. Images and labels
+    are (N,) integers, ``xyxy`` is an (N, 4) float64 array.
     """
     firsts, numbers, boxes = [], [], 0
     for start, stop in runs_of_images(image):
@@ -229,46 +201,20 @@ def _distinct_boxes(
     # Bits, not values: -0.0 is not 0.0 and NaN equals itself, so that nothing is merged that a file
     # wrote in two ways.
     bits = np.ascontiguousarray(xyxy, dtype=np.float64).view(np.uint64)
-    hashed = image.astype(np.uint64) * np.uint64(_MIX[0])
-    hashed ^= label.astype(np.uint64) * np.uint64(_MIX[1])
-    for column in range(4):
-        hashed ^= bits[:, column]
-        hashed *= np.uint64(_MIX[column])
-        hashed ^= hashed >> np.uint64(29)
-    first, number = distinct(hashed)
-    same = first[number]
-    if (
-        np.array_equal(image, image[same])
-        and np.array_equal(label, label[same])
-        and np.array_equal(bits, bits[same])
-    ):
-        return first, number
-    # Two different boxes with one hash: hardly ever, but then it must not matter.
-    return _distinct_exactly(image, label, bits)
-
-
-def _distinct_exactly(
-    image: IntArray, label: IntArray, bits: IntArray
-) -> tuple[IntArray, IntArray]:
-    columns = [image, label, *bits.T]
-    order = np.lexsort(columns)
-    starts = np.zeros(len(order), dtype=bool)
-    for column in columns:
-        starts |= first_of_run(column[order])
-    return _number(order, starts)
-
-
-def _number(order: IntArray, starts: BoolArray) -> tuple[IntArray, IntArray]:
-    """Turn sorted runs of equal rows into numbers by first occurrence."""
-    if len(order) == 0:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    first = np.minimum.reduceat(order, np.flatnonzero(starts))
-    rank = np.argsort(first)
-    renumber = np.empty(len(first), dtype=np.int64)
-    renumber[rank] = np.arange(len(first))
-    number = np.empty(len(order), dtype=np.int64)
-    number[order] = renumber[np.cumsum(starts) - 1]
-    return first[rank], number
+    mix: tuple[int, ...] = _MIX
+    while True:
+        hashed = image.astype(np.uint64) * np.uint64(mix[0])
+        hashed ^= label.astype(np.uint64) * np.uint64(mix[1])
+        for column in range(4):
+            hashed ^= bits[:, column]
+            hashed *= np.uint64(mix[column])
+            hashed ^= hashed >> np.uint64(29)
+        first, number = distinct(hashed)
+        same = first[number]
+        if all(np.array_equal(values, values[same]) for values in (image, label, bits)):
+            return first, number
+        # Two different boxes have one hash: hardly ever, and hardly so with other factors.
+        mix = tuple(secrets.randbits(64) | 1 for _ in mix)
 
 
 def seeded(seed: int, *names: object) -> np.random.Generator:

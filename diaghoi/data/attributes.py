@@ -9,11 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from itertools import pairwise
 from os import PathLike
 from pathlib import Path, PurePath
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, TypeVar
 
 import numpy as np
 
@@ -81,226 +80,22 @@ class Slice:
         return self.members
 
 
-class Annotated:
-    """What the attributes are computed from."""
-
-    def __init__(self, scenes: Scenes) -> None:
-        self.scenes = scenes
-        self.instance = instances(scenes)  # (B,) first box that shows the same instance
-        # (T,) box and instance of the person and of the object, -1 without one
-        self.human = scenes.pair_human[scenes.triplet_pair]
-        self.object = scenes.pair_object[scenes.triplet_pair]
-        self.person, self.thing = (
-            self.instance[self.human],
-            np.append(self.instance, -1)[self.object],
-        )
-        key = self.person * np.int64(len(self.instance) + 1) + self.thing
-        # First triplet of each pair of instances, the pair of each triplet, and the first of each
-        # distinct triplet.
-        self.pairs, self.pair = distinct(key)
-        self.triplets, _ = distinct(self.pair * len(scenes.vocabulary.verbs) + scenes.triplet_verb)
-        boxes = np.concatenate([np.asarray(scenes.box_xyxy, np.float64), np.full((1, 4), np.nan)])
-        self.human_box, self.object_box = boxes[self.human], boxes[self.object]
-
-    @cached_property
-    def sizes(self) -> FloatArray:
-        """(N, 2) width and height of each image, NaN where unknown."""
-        if self.scenes.sizes is None:
-            return np.full((len(self.scenes), 2), np.nan)
-        return np.where(self.scenes.sizes > 0, self.scenes.sizes, np.nan)
-
-    def number(self, *, people: bool) -> FloatArray:
-        """(N,) number of people, or of other objects, in each image."""
-        scenes, first = self.scenes, np.unique(self.instance)
-        person = scenes.box_label[first] == scenes.vocabulary.person
-        return _counts(scenes.box_image[first[person == people]], len(scenes))
-
-
-def _counts(rows: IntArray, length: int = 0) -> FloatArray:
-    return np.bincount(rows, minlength=length).astype(np.float64)
-
-
-def _people_of_object(of: Annotated) -> FloatArray:
-    things = of.thing[of.pairs]
-    people = _counts(things[things >= 0], len(of.instance))
-    return np.append(people, np.nan).take(of.thing)
-
-
-def _crowding(of: Annotated) -> FloatArray:
-    """(T,) largest share of the person's box that another person covers."""
-    scenes = of.scenes
-    person = np.flatnonzero(scenes.box_label == scenes.vocabulary.person)
-    image = scenes.box_image[person]
-    bounds = np.searchsorted(image, np.arange(len(scenes) + 1))
-    share = np.zeros(len(scenes.box_label))
-    for covered, covering in expand_in_parts(bounds[image], np.diff(bounds)[image]):
-        apart = of.instance[person[covered]] != of.instance[person[covering]]
-        covered, covering = person[covered[apart]], person[covering[apart]]
-        first, second = scenes.box_xyxy[covered], scenes.box_xyxy[covering]
-        low = np.maximum(first[:, :2], second[:, :2])
-        high = np.minimum(first[:, 2:], second[:, 2:])
-        shared = np.clip(high - low + 1, 0, None).prod(axis=1)
-        np.maximum.at(share, covered, ratios(shared, area(first, 1.0), undefined=0.0))
-    return share[of.human]
-
-
-def _aspect(boxes: FloatArray) -> FloatArray:
-    """Height of boxes in widths."""
-    size = boxes[:, 2:] - boxes[:, :2] + 1
-    return np.asarray(size[:, 1] / size[:, 0])
-
-
-def _distance(of: Annotated) -> FloatArray:
-    human, thing = of.human_box, of.object_box
-    apart = (human[:, :2] + human[:, 2:] - thing[:, :2] - thing[:, 2:]) / 2
-    diagonal = np.hypot(*of.sizes.T)[of.scenes.triplet_image]
-    return np.asarray(np.hypot(*apart.T) / diagonal)
-
-
-def _overlap(of: Annotated) -> FloatArray:
-    # A share of nothing: without an object there is no overlap to speak of.
-    return np.where(of.object < 0, np.nan, box_iou(of.human_box, of.object_box, margin=1.0))
-
-
-def _rarity(of: Annotated) -> FloatArray:
-    hoi, rare = of.scenes.triplet_class, of.scenes.vocabulary.rare
-    if rare is None:
-        rare = np.bincount(hoi[hoi >= 0], minlength=len(of.scenes.vocabulary)) < FEW
-    return rare.astype(np.float64)
-
-
-def _time_sensitive(of: Annotated) -> FloatArray | None:
-    classes = time_sensitive(of.scenes.vocabulary)
-    return None if classes is None else classes.astype(np.float64)
-
-
 class Attribute(NamedTuple):
-    """Something to cut annotations by.
+    """Something to cut annotations by; ``key``, ``title`` and ``by`` as of :class:`Slice`.
 
-    Parameters
-    ----------
-    key, title, by
-        As of :class:`Slice`, whose ``attribute`` is the key.
-    starts : tuple of float
-        Where each range begins, it included; values below the first, and NaN, are in none.
-    values : callable
-        From annotations to (N,), (T,) or (C,) values, or None where they do not say.
-    names : tuple of str
-        Of the ranges; by default made of the numbers.
-    unit : str
-        What follows the numbers.
+    ``values`` gives (N,), (T,) or (C,) values, or None where the annotations do not say. A range
+    begins with its start and has the name beside it; values below the first, and NaN, are in none.
     """
 
     key: str
     title: str
     by: By
     starts: tuple[float, ...]
-    values: Callable[[Annotated], FloatArray | None]
-    names: tuple[str, ...] = ()
-    unit: str = ""
+    names: tuple[str, ...]
+    values: Callable[[Any], FloatArray | None]
 
 
-_COUNTS = (0.0, 1.0, 2.0, 3.0, 6.0)
-_AREAS = (0.0, 32.0**2, 96.0**2, 288.0**2)
-_SIZES = ("small", "medium", "large", "very large")
-# Anything above 0 is above 1e-9, the share that one pixel of the largest picture covers.
-_ABOVE = 1e-9
-ATTRIBUTES = (
-    Attribute("people", "People in the image", "image", _COUNTS, lambda of: of.number(people=True)),
-    Attribute(
-        "objects", "Objects in the image", "image", _COUNTS, lambda of: of.number(people=False)
-    ),
-    Attribute(
-        "triplets",
-        "Triplets in the image",
-        "image",
-        (1.0, 2.0, 4.0, 8.0),
-        lambda of: _counts(of.scenes.triplet_image[of.triplets], len(of.scenes)),
-    ),
-    Attribute(
-        "image_size",
-        "Size of the image",
-        "image",
-        (0.0, 0.2, 0.4, 1.0),
-        lambda of: of.sizes.prod(axis=1) / 1e6,
-        unit=" MP",
-    ),
-    Attribute(
-        "image_shape",
-        "Shape of the image",
-        "image",
-        (0.0, 0.8, 1.25),
-        lambda of: of.sizes[:, 0] / of.sizes[:, 1],
-        ("upright", "square", "wide"),
-    ),
-    Attribute(
-        "pair_triplets",
-        "Triplets of the pair",
-        "pair",
-        (1.0, 2.0, 3.0),
-        lambda of: _counts(of.pair[of.triplets])[of.pair],
-    ),
-    Attribute(
-        "person_triplets",
-        "Triplets of the person",
-        "pair",
-        (1.0, 2.0, 4.0),
-        lambda of: _counts(of.person[of.triplets])[of.person],
-    ),
-    Attribute(
-        "object_people", "People with the object", "pair", (1.0, 2.0, 3.0), _people_of_object
-    ),
-    Attribute(
-        "object_box",
-        "Box of the object",
-        "pair",
-        (0.0, 1.0),
-        lambda of: (of.object >= 0).astype(np.float64),
-        ("none", "annotated"),
-    ),
-    Attribute(
-        "crowding",
-        "Person covered by another",
-        "pair",
-        (0.0, _ABOVE, 0.25),
-        _crowding,
-        ("not at all", "up to 0.25", "0.25 or more"),
-    ),
-    Attribute(
-        "human_area", "Human box", "pair", _AREAS, lambda of: area(of.human_box, 1.0), _SIZES
-    ),
-    Attribute(
-        "object_area", "Object box", "pair", _AREAS, lambda of: area(of.object_box, 1.0), _SIZES
-    ),
-    Attribute(
-        "human_aspect",
-        "Human box, height / width",
-        "pair",
-        (0.0, 1.0, 2.0),
-        lambda of: _aspect(of.human_box),
-        ("below 1", "1 to 2", "2 or more"),
-    ),
-    Attribute(
-        "object_aspect",
-        "Object box, height / width",
-        "pair",
-        (0.0, 0.5, 2.0),
-        lambda of: _aspect(of.object_box),
-    ),
-    Attribute("distance", "Distance / diagonal", "pair", (0.0, 0.1, 0.2, 0.4), _distance),
-    Attribute(
-        "overlap",
-        "IoU of person and object",
-        "pair",
-        (0.0, _ABOVE, 0.1, 0.3),
-        _overlap,
-        ("0", "up to 0.1", "0.1 to 0.3", "0.3 or more"),
-    ),
-    Attribute("rarity", "Class", "class", (0.0, 1.0), _rarity, ("non-rare", "rare")),
-    Attribute(
-        "time_sensitive", "Verb", "class", (0.0, 1.0), _time_sensitive, ("others", "time-sensitive")
-    ),
-)
+ATTRIBUTES: list[Attribute] = []
 """What annotations are cut by. All ranges are fixed, so that results of different data sets can be
 compared, and so are their reasons: counts are single where most annotations are, and wider beyond;
 box areas are cut at COCO's 32² and 96² pixels, and at 288², where sides are three times as long
@@ -308,27 +103,20 @@ again; image sizes around the 640 x 480 pixels (0.31 MP) of most pictures; shape
 a quarter longer or shorter than the other, and boxes where one is twice the other; distances and
 overlaps so that each range holds many of HICO-DET's annotated pairs."""
 
+_Values = TypeVar("_Values", bound=Callable[[Any], FloatArray | None])
 
-def attribute_slices(annotations: Scenes) -> list[Slice]:
-    """Cut annotations by each of :data:`ATTRIBUTES`.
 
-    Ranges without triplets are left out, and so are attributes that the annotations do not tell
-    apart: sizes that no file says, for instance, or the role of objects where each pair has one.
-    """
-    annotated, slices = Annotated(annotations), []
-    for key, title, by, starts, values_of, names, unit in ATTRIBUTES:
-        values = values_of(annotated)
-        if values is None:
-            continue
-        number = np.digitize(values, starts) - 1
-        number[np.isnan(values)] = -1
-        cuts = [
-            Slice(attribute=key, title=title, name=name, by=by, members=number == place)
-            for place, name in enumerate(names or range_names(starts, unit))
-        ]
-        cuts = [cut for cut in cuts if cut.triplets(annotations).any()]
-        slices += cuts if len(cuts) > 1 else []
-    return slices
+def _attribute(
+    title: str, by: By, *starts: float, names: tuple[str, ...] = (), unit: str = ""
+) -> Callable[[_Values], _Values]:
+    """List a method of :class:`_Annotated` as an attribute; by default, numbers name its ranges."""
+
+    def listed(values: _Values) -> _Values:
+        called = names or range_names(starts, unit)
+        ATTRIBUTES.append(Attribute(values.__name__, title, by, starts, called, values))
+        return values
+
+    return listed
 
 
 def range_names(starts: Sequence[float], unit: str = "") -> tuple[str, ...]:
@@ -340,6 +128,183 @@ def range_names(starts: Sequence[float], unit: str = "") -> tuple[str, ...]:
     counts = (range(int(start), int(stop)) for start, stop in pairwise(starts))
     names = [f"{some[0]}" if len(some) == 1 else f"{some[0]} to {some[-1]}" for some in counts]
     return (*names, last)
+
+
+_AREAS = (0, 32**2, 96**2, 288**2)
+_SIZES = ("small", "medium", "large", "very large")
+# Anything above 0 is above 1e-9, the share that one pixel of the largest picture covers.
+_ABOVE = 1e-9
+
+
+class _Annotated:
+    """What the attributes are computed from, and each attribute as a method."""
+
+    def __init__(self, scenes: Scenes) -> None:
+        self.scenes = scenes
+        self.instance = instances(scenes)  # (B,) first box that shows the same instance
+        # (T,) box and instance of the person and of the object, -1 without one
+        self.human = scenes.pair_human[scenes.triplet_pair]
+        self.object = scenes.pair_object[scenes.triplet_pair]
+        self.person = self.instance[self.human]
+        self.thing = np.append(self.instance, -1)[self.object]
+        # First triplet of each pair of instances, the pair of each triplet, and the first of each
+        # distinct triplet.
+        key = self.person * np.int64(len(self.instance) + 1) + self.thing
+        self.pairs, self.pair = distinct(key)
+        self.triplet, _ = distinct(self.pair * len(scenes.vocabulary.verbs) + scenes.triplet_verb)
+        boxes = np.concatenate([np.asarray(scenes.box_xyxy, np.float64), np.full((1, 4), np.nan)])
+        self.human_xyxy, self.object_xyxy = boxes[self.human], boxes[self.object]
+        # (N, 2) width and height of each image, NaN where unknown
+        self.sizes = np.full((len(scenes), 2), np.nan)
+        if scenes.sizes is not None:
+            np.copyto(self.sizes, scenes.sizes, where=scenes.sizes > 0)
+
+    def _instances(self, *, people: bool) -> FloatArray:
+        scenes, first = self.scenes, np.unique(self.instance)
+        person = scenes.box_label[first] == scenes.vocabulary.person
+        return _counts(scenes.box_image[first[person == people]], len(scenes))
+
+    @_attribute("People in the image", "image", 0, 1, 2, 3, 6)
+    def people(self) -> FloatArray:
+        return self._instances(people=True)
+
+    @_attribute("Objects in the image", "image", 0, 1, 2, 3, 6)
+    def objects(self) -> FloatArray:
+        return self._instances(people=False)
+
+    @_attribute("Triplets in the image", "image", 1, 2, 4, 8)
+    def triplets(self) -> FloatArray:
+        return _counts(self.scenes.triplet_image[self.triplet], len(self.scenes))
+
+    @_attribute("Size of the image", "image", 0, 0.2, 0.4, 1, unit=" MP")
+    def image_size(self) -> FloatArray:
+        return np.asarray(self.sizes.prod(axis=1) / 1e6)
+
+    @_attribute("Shape of the image", "image", 0, 0.8, 1.25, names=("upright", "square", "wide"))
+    def image_shape(self) -> FloatArray:
+        return np.asarray(self.sizes[:, 0] / self.sizes[:, 1])
+
+    @_attribute("Triplets of the pair", "pair", 1, 2, 3)
+    def pair_triplets(self) -> FloatArray:
+        return _counts(self.pair[self.triplet])[self.pair]
+
+    @_attribute("Triplets of the person", "pair", 1, 2, 4)
+    def person_triplets(self) -> FloatArray:
+        return _counts(self.person[self.triplet])[self.person]
+
+    @_attribute("People with the object", "pair", 1, 2, 3)
+    def object_people(self) -> FloatArray:
+        things = self.thing[self.pairs]
+        people = _counts(things[things >= 0], len(self.instance))
+        return np.append(people, np.nan).take(self.thing)
+
+    @_attribute("Box of the object", "pair", 0, 1, names=("none", "annotated"))
+    def object_box(self) -> FloatArray:
+        return (self.object >= 0).astype(np.float64)
+
+    @_attribute(
+        "Person covered by another",
+        "pair",
+        *(0, _ABOVE, 0.25),
+        names=("not at all", "up to 0.25", "0.25 or more"),
+    )
+    def crowding(self) -> FloatArray:
+        """(T,) largest share of the person's box that another person covers."""
+        scenes = self.scenes
+        person = np.flatnonzero(scenes.box_label == scenes.vocabulary.person)
+        image = scenes.box_image[person]
+        bounds = np.searchsorted(image, np.arange(len(scenes) + 1))
+        share = np.zeros(len(scenes.box_label))
+        for covered, covering in expand_in_parts(bounds[image], np.diff(bounds)[image]):
+            apart = self.instance[person[covered]] != self.instance[person[covering]]
+            covered, covering = person[covered[apart]], person[covering[apart]]
+            first, second = scenes.box_xyxy[covered], scenes.box_xyxy[covering]
+            low = np.maximum(first[:, :2], second[:, :2])
+            high = np.minimum(first[:, 2:], second[:, 2:])
+            shared = np.clip(high - low + 1, 0, None).prod(axis=1)
+            np.maximum.at(share, covered, ratios(shared, area(first, 1.0), undefined=0.0))
+        return share[self.human]
+
+    @_attribute("Human box", "pair", *_AREAS, names=_SIZES)
+    def human_area(self) -> FloatArray:
+        return area(self.human_xyxy, 1.0)
+
+    @_attribute("Object box", "pair", *_AREAS, names=_SIZES)
+    def object_area(self) -> FloatArray:
+        return area(self.object_xyxy, 1.0)
+
+    @_attribute(
+        "Human box, height / width", "pair", 0, 1, 2, names=("below 1", "1 to 2", "2 or more")
+    )
+    def human_aspect(self) -> FloatArray:
+        return _aspect(self.human_xyxy)
+
+    @_attribute("Object box, height / width", "pair", 0, 0.5, 2)
+    def object_aspect(self) -> FloatArray:
+        return _aspect(self.object_xyxy)
+
+    @_attribute("Distance / diagonal", "pair", 0, 0.1, 0.2, 0.4)
+    def distance(self) -> FloatArray:
+        human, thing = self.human_xyxy, self.object_xyxy
+        apart = (human[:, :2] + human[:, 2:] - thing[:, :2] - thing[:, 2:]) / 2
+        diagonal = np.hypot(*self.sizes.T)[self.scenes.triplet_image]
+        return np.asarray(np.hypot(*apart.T) / diagonal)
+
+    @_attribute(
+        "IoU of person and object",
+        "pair",
+        *(0, _ABOVE, 0.1, 0.3),
+        names=("0", "up to 0.1", "0.1 to 0.3", "0.3 or more"),
+    )
+    def overlap(self) -> FloatArray:
+        # A share of nothing: without an object there is no overlap to speak of.
+        iou = box_iou(self.human_xyxy, self.object_xyxy, margin=1.0)
+        return np.where(self.object < 0, np.nan, iou)
+
+    @_attribute("Class", "class", 0, 1, names=("non-rare", "rare"))
+    def rarity(self) -> FloatArray:
+        hoi, vocabulary = self.scenes.triplet_class, self.scenes.vocabulary
+        if vocabulary.rare is not None:
+            return vocabulary.rare.astype(np.float64)
+        few = np.bincount(hoi[hoi >= 0], minlength=len(vocabulary)) < FEW
+        return few.astype(np.float64)
+
+    @_attribute("Verb", "class", 0, 1, names=("others", "time-sensitive"))
+    def time_sensitive(self) -> FloatArray | None:
+        classes = time_sensitive(self.scenes.vocabulary)
+        return None if classes is None else classes.astype(np.float64)
+
+
+def _counts(rows: IntArray, length: int = 0) -> FloatArray:
+    return np.bincount(rows, minlength=length).astype(np.float64)
+
+
+def _aspect(boxes: FloatArray) -> FloatArray:
+    """Height of boxes in widths."""
+    size = boxes[:, 2:] - boxes[:, :2] + 1
+    return np.asarray(size[:, 1] / size[:, 0])
+
+
+def attribute_slices(annotations: Scenes) -> list[Slice]:
+    """Cut annotations by each of :data:`ATTRIBUTES`.
+
+    Ranges without triplets are left out, and so are attributes that the annotations do not tell
+    apart: sizes that no file says, for instance, or the role of objects where each pair has one.
+    """
+    annotated, slices = _Annotated(annotations), []
+    for key, title, by, starts, names, values_of in ATTRIBUTES:
+        values = values_of(annotated)
+        if values is None:
+            continue
+        number = np.digitize(values, starts) - 1
+        number[np.isnan(values)] = -1
+        cuts = [
+            Slice(attribute=key, title=title, name=name, by=by, members=number == place)
+            for place, name in enumerate(names)
+        ]
+        cuts = [cut for cut in cuts if cut.triplets(annotations).any()]
+        slices += cuts if len(cuts) > 1 else []
+    return slices
 
 
 def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
@@ -365,14 +330,12 @@ def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
     if "" in attributes or len(set(attributes)) < len(attributes):
         raise InputError(f"{path}: line {rows[0][0]}: each column needs a name of its own")
     tags: dict[str, dict[str, str]] = {attribute: {} for attribute in attributes}
-    seen: dict[str, int] = {}
     for line, (image, *cells) in rows[1:]:
-        if image in seen:
+        if image in tags[attributes[0]]:
             raise InputError(
-                f"{path}: line {line}: image '{image}' appears twice, first in line {seen[image]}; "
-                f"write several tags into one cell, with '{SEPARATOR}' between them"
+                f"{path}: line {line}: image '{image}' appears twice; write several tags into one "
+                f"cell, with '{SEPARATOR}' between them"
             )
-        seen[image] = line
         for attribute, cell in zip(attributes, cells, strict=True):
             tags[attribute][image] = cell
     return tags
@@ -381,17 +344,10 @@ def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
 def tag_slices(
     names: StrArray, own: Mapping[str, Own], source: str = "slices"
 ) -> tuple[list[Slice], list[str]]:
-    """Cut images by tags, and note which images have no tag or are not annotated.
+    """Cut annotated images, (N,) names, by tags; note which have no tag or are not annotated.
 
-    Parameters
-    ----------
-    names : (N,) str array
-        Images of the annotations.
-    own : mapping
-        By the name of the attribute what says the tags of each image. Images are found by their
-        full names or, where that finds none, by their stems.
-    source : str
-        What messages call the tags.
+    ``own`` has, by the name of the attribute, what says the tags of each image. Images are found by
+    their full names or, where that finds none, by their stems. Messages call the tags ``source``.
 
     Raises
     ------

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast, overload
+from typing import cast
 
 import numpy as np
+import numpy.typing as npt
 
 from diaghoi.data.arrays import (
     BoolArray,
@@ -27,21 +28,10 @@ def area(xyxy: FloatArray, margin: float) -> FloatArray:
 
 
 def box_iou(first: FloatArray, second: FloatArray, margin: float, added: float = 0.0) -> FloatArray:
-    """Compute the intersection over union of boxes row by row.
+    """Compute the (N,) intersection over union of (N, 4) boxes xyxy row by row.
 
-    Parameters
-    ----------
-    first, second : (N, 4) float64 array
-        Boxes xyxy in pixels.
-    margin : float
-        1 for inclusive boxes (width = x2 - x1 + 1), 0 for continuous ones.
-    added : float
-        Square pixels that a protocol adds to every union.
-
-    Returns
-    -------
-    (N,) float64 array
-        In [0, 1]; 0 where boxes without area meet.
+    It is 0 where boxes without area meet. ``margin`` is 1 for inclusive boxes, whose width is
+    x2 - x1 + 1, and 0 for continuous ones; a protocol may add square pixels to every union.
     """
     # Column by column: NumPy is several times slower along rows of two numbers.
     shared, height = (
@@ -73,17 +63,9 @@ def iou_of(
     return box_iou(mine.take(one, axis=0), theirs.take(other, axis=0), margin, added)
 
 
-@overload
-def reaches(protocol: Protocol, iou: float) -> bool: ...
-
-
-@overload
-def reaches(protocol: Protocol, iou: FloatArray) -> BoolArray: ...
-
-
-def reaches(protocol: Protocol, iou: float | FloatArray) -> bool | BoolArray:
+def reaches(protocol: Protocol, iou: npt.ArrayLike) -> BoolArray:
     """Tell whether an IoU reaches the threshold, or is above a strict one; NaN never is."""
-    return iou > protocol.iou if protocol.strict else iou >= protocol.iou
+    return np.greater(iou, protocol.iou) if protocol.strict else np.greater_equal(iou, protocol.iou)
 
 
 LAYOUTS = {
@@ -103,17 +85,10 @@ _FIRST, _OUTSIDE, _FAR, _MOST = 50, 0.05, 1.0, 0.98
 
 
 def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArray:
-    """Convert (N, 4) boxes to left, top, right, bottom.
+    """Convert (N, 4) boxes of a file from one of :data:`LAYOUTS` to left, top, right, bottom.
 
-    Parameters
-    ----------
-    boxes : (N, 4) float array
-        Boxes as they are in a file.
-    layout : str
-        One of :data:`LAYOUTS`.
-    margin : float
-        How much the last pixel of a box lies before its left edge plus its width: 1 for pixels that
-        are counted inclusively.
+    ``margin`` is how much the last pixel of a box lies before its left edge plus its width: 1 for
+    pixels that are counted inclusively.
     """
     if layout == "xyxy":
         return boxes

@@ -161,18 +161,11 @@ class UnclearBaseError(InputError):
 def read_groups(
     path: str | PathLike[str], vocabulary: Vocabulary, notes: list[str] | None = None
 ) -> tuple[Group, ...]:
-    """Read groups of classes from a JSON file.
+    """Read groups of classes from a JSON file: ``{"group": [class, ...], ..., "base": 1}``.
 
-    Parameters
-    ----------
-    path : path
-        ``{"group": [class, ...], ..., "base": 1}``; a class is its official number or its name
-        (``ride bicycle``). ``base`` is the number of the first class, 0 or 1; without it the
-        numbers must show which it is. A group ``unseen`` alone brings its complement ``seen``.
-    vocabulary : Vocabulary
-        The data set.
-    notes : list of str, optional
-        What the numbers showed is added to it.
+    A class is its official number or its name (``ride bicycle``). ``base`` is the number of the
+    first class, 0 or 1; without it the numbers must show which it is, which is then added to
+    ``notes``. A group ``unseen`` alone brings its complement ``seen``.
 
     Raises
     ------
@@ -215,40 +208,32 @@ def _base_of(
     file: str, lists: Mapping[str, list[Any]], vocabulary: Vocabulary
 ) -> tuple[int, list[str]]:
     """Find whether the numbers of groups count from 0 or from 1, and what says that it is 0."""
-    numbers = {name: {one for one in each if type(one) is int} for name, each in lists.items()}
-    numbers = {name: members for name, members in numbers.items() if members}
+    numbers = {name: {hoi for hoi in of if type(hoi) is int} for name, of in lists.items()}
     every, last = set().union(*numbers.values()), len(vocabulary)
     if every <= {0}:
         # Without numbers there is nothing to find; 0 alone is more likely a slip.
         return 1, []
     if any(not 0 <= number <= last for number in every) or {0, last} <= every:
         return int(0 not in every), []  # finding the classes says what is wrong
-    shown: dict[int, str] = {}
+    signs: dict[int, str] = {}  # what first says that the numbers count from 0, and from 1
     for name, members in numbers.items():
-        kinds = [_kind({number - base for number in members}, vocabulary) for base in (0, 1)]
-        # What says that the numbers count from 0, and from 1.
-        signs = [
-            f"holds {end}" if end in members else kind and f"is {kind}"
-            for end, kind in zip((0, last), kinds, strict=True)
-        ]
-        if any(signs) and not all(signs):
-            base = int(not signs[0])
-            shown.setdefault(base, f"'{name}' {signs[base]}")
-    if len(shown) == 2:
+        kinds = {base: _kind({hoi - base for hoi in members}, vocabulary) for base in (0, 1)}
+        said = {base: f"'{name}' is {kind}" for base, kind in kinds.items() if kind}
+        said |= {b: f"'{name}' holds {end}" for b, end in ((0, 0), (1, last)) if end in members}
+        signs |= said if len(said) == 1 and not said.keys() & signs.keys() else {}
+    if len(signs) == 2:
         raise InputError(
-            f"{file}: counted from 0, {shown[0]}, but counted from 1, {shown[1]}: count the "
+            f"{file}: counted from 0, {signs[0]}, but counted from 1, {signs[1]}: count the "
             "classes of all groups from one number"
         )
-    if 0 in shown:
-        why = ", because one of them is 0" if 0 in every else f": then {shown[0]}"
-        return 0, [f"{file}: classes count from 0{why}"]
-    if shown:
-        return 1, []
-    name, members = next(iter(numbers.items()))
-    first = {
-        base: ", ".join(f"'{vocabulary.class_name(n - base)}'" for n in sorted(members)[:3])
+    for base, sign in signs.items():
+        why = ", because one of them is 0" if 0 in every else f": then {sign}"
+        return base, [] if base else [f"{file}: classes count from 0{why}"]
+    name, members = next((name, members) for name, members in numbers.items() if members)
+    first = [
+        ", ".join(f"'{vocabulary.class_name(hoi - base)}'" for hoi in sorted(members)[:3])
         for base in (0, 1)
-    }
+    ]
     raise UnclearBaseError(
         f"{file}: classes may be counted from 0 or from 1: from 0, '{name}' begins with "
         f'{first[0]}; from 1, with {first[1]}; add "base": 0 or "base": 1 to the file'

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from dataclasses import dataclass
 from pathlib import PurePath
-from typing import NamedTuple, cast, overload
+from typing import NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -18,23 +17,12 @@ from diaghoi.exceptions import InputError
 
 # The number of an image at the end of its name, before the ending of the file.
 _TRAILING = re.compile(r"(\d+)(?:\.\w+)?$")
-
-
-@overload
-def join(
-    annotations: Scenes, predictions: Source, protocol: Protocol | None = None
-) -> tuple[Scenes, Source, Joined]: ...
-
-
-@overload
-def join(
-    annotations: SceneSource, predictions: Source, protocol: Protocol | None = None
-) -> tuple[SceneSource, Source, Joined]: ...
+_Truth = TypeVar("_Truth", bound=SceneSource)
 
 
 def join(
-    annotations: SceneSource, predictions: Source, protocol: Protocol | None = None
-) -> tuple[SceneSource, Source, Joined]:
+    annotations: _Truth, predictions: Source, protocol: Protocol | None = None
+) -> tuple[_Truth, Source, Joined]:
     """Bring annotations and predictions to one common list of images.
 
     The annotated images come first, in their order, as official evaluators go through them; equal
@@ -163,8 +151,7 @@ def only_images(scenes: Source, names: StrArray) -> Source | Scenes:
     return scenes if kept.all() else scenes.take(np.flatnonzero(kept))
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Joined:
+class Joined(NamedTuple):
     """Whether each image of joined scenes is in the annotation and in the prediction file."""
 
     annotated: BoolArray
@@ -183,8 +170,7 @@ class Differences(NamedTuple):
 def differences(annotations: Scenes, others: Scenes) -> Differences:
     """Count the images and annotated triplets that only one of two files of a data set has.
 
-    Images are joined by name, stem or number. Triplets are the same if they have the same image,
-    HOI class and boxes to the pixel.
+    Triplets are the same if they have the same image, HOI class and boxes to the pixel.
     """
     others = named_alike(annotations, others)
     mine, theirs = (set(scenes.names.tolist()) for scenes in (annotations, others))

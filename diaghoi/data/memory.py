@@ -5,6 +5,7 @@ from __future__ import annotations
 import gc
 import mmap
 import os
+import re
 import sys
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -92,12 +93,7 @@ def budget() -> int:
     given = os.environ.get(MEMORY_VARIABLE, "")
     if not given:
         return DEFAULT_MEGABYTES * MEGABYTE
-    if not (
-        given.isascii()
-        and given.isdecimal()
-        and len(given) <= 7
-        and 0 < int(given) <= MOST_MEGABYTES
-    ):
+    if not (re.fullmatch("[0-9]{1,7}", given) and 0 < int(given) <= MOST_MEGABYTES):
         raise InputError(
             f"{MEMORY_VARIABLE}={given}: expected megabytes, a whole number up to "
             f"{MOST_MEGABYTES:,}"
@@ -119,42 +115,26 @@ def allowing(megabytes: int) -> Iterator[None]:
 
 
 def check_budget(size: int, what: str) -> None:
-    """Refuse a number of bytes beyond the budget; the message begins with ``what`` takes them.
-
-    Raises
-    ------
-    BudgetError
-        With how to raise the budget.
-    """
+    """Refuse a number of bytes beyond the budget with a ``BudgetError``: ``what`` takes them."""
     if size > budget():
         needed = -(-size // MEGABYTE)
+        option = "--memory " if running_a_command() else f"{MEMORY_VARIABLE}="
         raise BudgetError(
             f"{what}: about {needed:,} MB of memory, more than the {budget() // MEGABYTE:,} MB "
-            f"that may be taken; {_option()}{needed} allows it"
+            f"that may be taken; give {option}{needed} or more"
         )
 
 
-def _option() -> str:
-    return "--memory " if running_a_command() else f"{MEMORY_VARIABLE}="
-
-
 def gathered(parts: Iterable[tuple[Array, ...]], what: str) -> tuple[Array, ...]:
-    """Join the columns of the parts, one at least, as long as they fit into the budget.
+    """Join the columns of the parts, one at least; see :func:`check_budget`.
 
-    Raises
-    ------
-    BudgetError
-        With how to raise the budget; ``what`` names the parts.
+    Of what is too much, no further part is made.
     """
     kept, size = [], 0
     for part in parts:
         kept.append(part)
         size += sum(column.nbytes for column in part)
-        if size > budget():
-            raise BudgetError(
-                f"{what}: more than the {budget() // MEGABYTE:,} MB of memory that may be taken; "
-                f"raise {_option().strip(' =')}"
-            )
+        check_budget(size, what)
     return tuple(np.concatenate(column) for column in zip(*kept, strict=True))
 
 
@@ -281,21 +261,19 @@ class Scratch:
             self._file.close()
 
     def _kept(self, values: Array) -> StoredArray:
-        if self._on_disk:
-            try:
-                return self._written(values)
-            except OSError:
-                # What is on disk stays there; this array and all later ones stay in memory.
-                self._on_disk = False
-        return StoredArray.in_memory(values)
-
-    def _written(self, values: Array) -> StoredArray:
-        if self._file is None:
-            # Without a buffer, so that what did not fit is not tried again.
-            self._file = tempfile.TemporaryFile(buffering=0, prefix="diaghoi-")  # noqa: SIM115
-        offset = self._file.seek(0, os.SEEK_END)
-        if values.size and self._file.write(np.ascontiguousarray(values).data) < values.nbytes:
-            raise OSError("the disk is full")
+        if not self._on_disk:
+            return StoredArray.in_memory(values)
+        try:
+            if self._file is None:
+                # Without a buffer, so that what did not fit is not tried again.
+                self._file = tempfile.TemporaryFile(buffering=0, prefix="diaghoi-")  # noqa: SIM115
+            offset = self._file.seek(0, os.SEEK_END)
+            if values.size and self._file.write(np.ascontiguousarray(values).data) < values.nbytes:
+                raise OSError("the disk is full")
+        except OSError:
+            # What is on disk stays there; this array and all later ones stay in memory.
+            self._on_disk = False
+            return StoredArray.in_memory(values)
         # The file stays open until :meth:`close`; what is read leaves it so.
         file = self._file
         return StoredArray.in_file(lambda: nullcontext(file), offset, values.shape, values.dtype)
@@ -328,18 +306,9 @@ def merge(table: Mapping[str, Array], bounds: Sequence[int], size: int, scratch:
     """Rank the rows of a table anew, in place, where runs of them are ranked already.
 
     The same as a stable sort of all rows, as long as the input order of the runs is that in which
-    they follow each other.
-
-    Parameters
-    ----------
-    table : mapping of (R, ...) array
-        Columns, one of which is ``score``; no score is NaN.
-    bounds : sequence of int
-        The first row of each run, and the number of rows.
-    size : int
-        The number of rows in memory, beside the scores of one run.
-    scratch : Scratch
-        Where the runs lie meanwhile.
+    they follow each other. One of the (R, ...) columns is ``score``, without NaN; ``bounds`` are
+    the first row of each run, and the number of rows. The runs lie in ``scratch`` meanwhile; in
+    memory are ``size`` rows, and the scores of one run.
     """
     runs = list(starmap(slice, pairwise(bounds)))
     ranked = {name: scratch.empty(values.shape, values.dtype) for name, values in table.items()}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from numbers import Integral, Real
 from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 import numpy as np
@@ -287,98 +288,74 @@ OVERLAPPING = (*MEASURING, "iou", "strict")
 MATCHING = (*OVERLAPPING, "missing_role", "claim")
 """Those by which true positives are the same in every class."""
 
-HICO_DET = Protocol(name="hico-det", classes="all")
-V_COCO_1 = Protocol(
-    name="v-coco-s1",
-    classes="roles",
-    pairing="person",
-    missing_role="empty",
-    considered=100,
-    duplicates="assigned",
-    average_precision="area",
-)
-V_COCO_2 = replace(V_COCO_1, name="v-coco-s2", missing_role="anything")
-SWIG_HOI = Protocol(
-    name="swig-hoi",
-    classes="evaluated",
-    boxes="continuous",
-    top_of_class=19_999,
-    levels_from="tenths",
-)
+_SWIG_HOI: dict[str, Any] = {"boxes": "continuous", "top_of_class": 19_999, "levels_from": "tenths"}
+_V_COCO: dict[str, Any] = {
+    "classes": "roles",
+    "pairing": "person",
+    "considered": 100,
+    "duplicates": "assigned",
+    "average_precision": "area",
+}
 # The choices of the evaluator that PPDM, AS-Net and HoiTransformer share, but by HOI class: theirs
 # ranks all triplets of a verb together.
-HOI_A = Protocol(
-    name="hoi-a",
-    classes="all",
-    average_precision="area",
-    class_without_annotation="zero",
-    claim="first left",
-    boxes="continuous",
-    rare="described",
-    images_without_annotations="left out",
-)
-# Theirs as it is.
-HOI_A_VERBS = replace(HOI_A, name="hoi-a-verbs", classes="verbs", claim="all left")
-# QPIC's evaluator of V-COCO during training: that of HICO-DET, with actions for HOI classes.
-V_COCO_THESIS = Protocol(
-    name="v-coco-thesis",
-    classes="verbs",
-    missing_role="anything",
-    class_without_annotation="zero in groups",
-    rare="described",
-    top=100,
-)
-# CMD-SE evaluates HICO-DET as SWIG-HOI is evaluated.
-CMD_SE = replace(SWIG_HOI, name="cmd-se", classes="all")
-V_COCO_DIAG_HOI = replace(V_COCO_1, name="v-coco-diag-hoi", class_without_annotation="zero")
-PROTOCOLS = {
-    protocol.name: protocol
-    for protocol in (
-        HICO_DET,
-        Protocol(name="hico-det-520", classes="interactions"),
-        Protocol(
-            name="diag-hoi",
-            classes="interactions",
-            duplicates="assigned",
-            class_without_true_positive="left out",
-            repaired_ties="turned round",
-            action_ties="triplet score",
-            images_without_predictions="passed over",
-            single_precision_recall=True,
-        ),
-        # Its code has continuous boxes in memory, which are these in its files: it lowers only the
-        # left and top edge of annotated boxes by one, and saves predictions with the right and
-        # bottom edge lowered.
-        Protocol(
-            name="upt",
-            classes="all",
-            strict=True,
-            images_without_annotations="left out",
-            levels_from="both ends",
-        ),
-        replace(HICO_DET, name="cdn", images_without_annotations="left out"),
-        # These two make the choices of the official evaluator.
-        replace(HICO_DET, name="gen-vlkt"),
-        replace(HICO_DET, name="ppdm"),
-        replace(HICO_DET, name="hoiclip", class_without_prediction="left out of groups"),
-        CMD_SE,
-        replace(CMD_SE, name="cmd-se-600", class_without_annotation="zero"),
-        replace(CMD_SE, name="cmd-se-520", classes="interactions", class_without_annotation="zero"),
-        Protocol(name="qahoi", classes="all", claim="first left", strict=True, added_to_union=1e-6),
-        V_COCO_1,
-        V_COCO_2,
-        # The published code as it is meant, and as it prints.
-        V_COCO_DIAG_HOI,
-        replace(
-            V_COCO_DIAG_HOI, name="v-coco-diag-hoi-published", fitting_boxes="stored at the rank"
-        ),
-        V_COCO_THESIS,
-        SWIG_HOI,
-        HOI_A,
-        HOI_A_VERBS,
-    )
+_HOI_A: dict[str, Any] = {
+    "average_precision": "area",
+    "class_without_annotation": "zero",
+    "claim": "first left",
+    "boxes": "continuous",
+    "rare": "described",
+    "images_without_annotations": "left out",
 }
-
+# What each protocol chooses, where it is not all HOI classes and the default of the choice.
+_CHOSEN: dict[str, dict[str, Any]] = {
+    "hico-det": {},
+    "hico-det-520": {"classes": "interactions"},
+    "diag-hoi": {
+        "classes": "interactions",
+        "duplicates": "assigned",
+        "class_without_true_positive": "left out",
+        "repaired_ties": "turned round",
+        "action_ties": "triplet score",
+        "images_without_predictions": "passed over",
+        "single_precision_recall": True,
+    },
+    # Its code has continuous boxes in memory, which are these in its files: it lowers only the left
+    # and top edge of annotated boxes by one, and saves predictions with the right and bottom edge
+    # lowered.
+    "upt": {"strict": True, "images_without_annotations": "left out", "levels_from": "both ends"},
+    "cdn": {"images_without_annotations": "left out"},
+    # These two make the choices of the official evaluator.
+    "gen-vlkt": {},
+    "ppdm": {},
+    "hoiclip": {"class_without_prediction": "left out of groups"},
+    # CMD-SE evaluates HICO-DET as SWIG-HOI is evaluated.
+    "cmd-se": _SWIG_HOI,
+    "cmd-se-600": _SWIG_HOI | {"class_without_annotation": "zero"},
+    "cmd-se-520": _SWIG_HOI | {"class_without_annotation": "zero", "classes": "interactions"},
+    "qahoi": {"claim": "first left", "strict": True, "added_to_union": 1e-6},
+    "v-coco-s1": _V_COCO,
+    "v-coco-s2": _V_COCO | {"missing_role": "anything"},
+    # The published code as it is meant, and as it prints.
+    "v-coco-diag-hoi": _V_COCO | {"class_without_annotation": "zero"},
+    "v-coco-diag-hoi-published": _V_COCO
+    | {"class_without_annotation": "zero", "fitting_boxes": "stored at the rank"},
+    # QPIC's evaluator of V-COCO during training: that of HICO-DET, with actions for HOI classes.
+    "v-coco-thesis": {
+        "classes": "verbs",
+        "missing_role": "anything",
+        "class_without_annotation": "zero in groups",
+        "rare": "described",
+        "top": 100,
+    },
+    "swig-hoi": _SWIG_HOI | {"classes": "evaluated"},
+    "hoi-a": _HOI_A,
+    # That evaluator as it is.
+    "hoi-a-verbs": _HOI_A | {"classes": "verbs", "claim": "all left"},
+}
+PROTOCOLS = {
+    name: Protocol(name=name, **({"classes": "all"} | chosen)) for name, chosen in _CHOSEN.items()
+}
+HICO_DET = PROTOCOLS["hico-det"]
 
 _KINDS = {
     field: kind
@@ -386,6 +363,13 @@ _KINDS = {
     if field not in ("name", "groups")
 }
 """The types of the choices that a text can set."""
+_NUMBERS: dict[str, tuple[Any, float, float, str]] = {
+    "iou": (Real, np.nextafter(0, 1), 1, "a number above 0, up to 1"),
+    "added_to_union": (Real, 0, np.finfo(np.float64).max, "a number from 0"),
+}
+"""Of choices that are numbers: what kind, the least and the most, and both in words."""
+_COUNT: tuple[Any, float, float, str] = (Integral, 1, MOST, f"a whole number from 1 to {MOST:,}")
+"""The same of all others: how many triplets."""
 
 
 def _exact(number: float) -> str:
@@ -514,7 +498,7 @@ def _of_keys(text: str, usual: Protocol | None) -> Protocol:
             raise InputError(f"--protocol {part}: give a value: {key}=VALUE")
         if field in changes:
             raise InputError(f"--protocol {part}: {key} is given twice; give one value")
-        changes[field] = _value(part, value, field)
+        changes[field] = _value(field, value)
     return protocol(_named(first, usual), **changes)
 
 
@@ -522,18 +506,14 @@ def _field(key: str) -> str:
     return KEYS.get(key, key.replace("-", "_"))
 
 
-def _value(part: str, value: str, field: str) -> Any:
-    """Read the value of a field of :class:`Protocol`."""
-    if allowed := {str(one).replace(" ", "-").lower(): one for one in _allowed(field)}:
-        spelt = re.sub("pt$", "-point", value.replace(" ", "-").lower())
-        if spelt not in allowed:
-            raise InputError(f"--protocol {part}: give one of {', '.join(allowed)}")
-        return allowed[spelt]
+def _value(field: str, text: str) -> Any:
+    """Read the value of a choice; a text that is none stays, for :func:`choice_problem`."""
+    if named := {str(value).replace(" ", "-").lower(): value for value in _allowed(field)}:
+        return named.get(re.sub("pt$", "-point", text.replace(" ", "-").lower()), text)
     try:
-        return float(value) if _KINDS[field] is float else int(value)
+        return float(text) if _KINDS[field] is float else int(text)
     except ValueError:
-        number = "a number" if _KINDS[field] is float else "a whole number"
-        raise InputError(f"--protocol {part}: give {number}") from None
+        return text
 
 
 def _named(name: str, usual: Protocol | None) -> Protocol:
@@ -574,9 +554,8 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
     Raises
     ------
     InputError
-        For an unknown name or rare split, an IoU threshold outside (0, 1], less than nothing that
-        is added to the union, fewer than one triplet or more than :data:`MOST`, and a line whose
-        groups are not those given.
+        For an unknown name, a value that a choice cannot have, and a line whose groups are not
+        those given.
     """
     if isinstance(name, str):
         text = name
@@ -588,66 +567,43 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
                 f"--protocol {text}: has the groups {listed[1]}; give the same ones with "
                 "--zero-shot or --groups"
             )
-    rare = changes.get("rare")
-    if rare not in (None, "train", "test"):
-        raise InputError(
-            f"rare classes are counted in the 'train' or the 'test' set, not in '{rare}'"
-        )
-    kind, kinds = changes.get("average_precision"), get_args(AveragePrecision)
-    if kind not in (None, *kinds):
-        raise InputError(
-            f"average precision is one of {', '.join(kinds)}, not '{kind}'"
-            f"{close_matches(str(kind), kinds)}"
-        )
     chosen = replace(name, **{key: value for key, value in changes.items() if value is not None})
     _check_groups(chosen.groups)
-    if not 0 < chosen.iou <= 1:
-        raise InputError(f"the IoU threshold must lie in (0, 1], not {chosen.iou:g}")
-    if not 0 <= chosen.added_to_union < np.inf:
-        raise InputError(f"added_to_union must be 0 or more, not {chosen.added_to_union:g}")
-    for key in ("top", "top_of_class", "considered"):
-        number = getattr(chosen, key)
-        if number is not None and not 1 <= number <= MOST:
-            raise InputError(f"{key} must be a number of triplets from 1 to {MOST:,}, not {number}")
+    for key in _KINDS:
+        if problem := choice_problem(key, getattr(chosen, key)):
+            raise InputError(f"protocol.{key}: {problem}")
     return chosen
 
 
-def choice_problem(key: str, value: Any, allowed: tuple[Any, ...] | None = None) -> str:
-    """Compare a value from a file with the type that :class:`Protocol` declares for a choice.
+def choice_problem(key: str, value: Any, allowed: Sequence[Any] = ()) -> str:
+    """Say what is wrong with a value of a choice and what to give; empty if it fits.
 
     Parameters
     ----------
     key : str
-        A field of :class:`Protocol`, not ``groups``.
+        A field of :class:`Protocol`, neither ``name`` nor ``groups``.
     value : object
-        What the file says.
-    allowed : tuple, optional
-        The values allowed, where fewer than the type has.
-
-    Returns
-    -------
-    str
-        What is wrong and what to give, empty if the value fits.
+        Anything.
+    allowed : sequence, optional
+        The values allowed, where fewer than the field has.
     """
-    declared = get_type_hints(Protocol)[key]
-    allowed = allowed or get_args(declared)
-    kinds = tuple(kind for kind in (allowed or (declared,)) if isinstance(kind, type))
-    if kinds:
-        wanted = " or ".join(kind.__name__ for kind in kinds if kind is not type(None))
-        right = type(value) in kinds or (float in kinds and type(value) is int)
-    else:
+    if allowed := allowed or _allowed(key):
+        fits = type(value) is type(allowed[0]) and value in allowed
         wanted = " or ".join(map(repr, allowed))
-        right = value in allowed
-    return "" if right else f"is {value!r:.60}; give {wanted}"
+    else:
+        kind, least, most, wanted = _NUMBERS.get(key, _COUNT)
+        fits = isinstance(value, kind) and not isinstance(value, bool) and least <= value <= most
+        fits = fits or (value is None and key not in _NUMBERS)
+    similar = "" if fits else close_matches(str(value), map(str, allowed))
+    return "" if fits else f"is {value!r:.60}{similar}; give {wanted}"
 
 
 def _check_groups(groups: tuple[Group, ...]) -> None:
-    """Refuse names that would hide other figures, in results or as titles."""
+    """Refuse names that would hide other numbers, in results or as titles."""
     taken = {name.replace("_", "-") for name in RESERVED}
     for group in groups:
         key = group.name.lower().replace("_", "-")
-        if not key.strip():
-            raise InputError("a group of classes has no name; give it one")
-        if key in taken:
-            raise InputError(f"a group of classes cannot be called '{group.name}': that is taken")
+        if not key.strip() or key in taken:
+            problem = "that is taken" if key.strip() else "give it a name"
+            raise InputError(f"protocol.groups: one cannot be called '{group.name}': {problem}")
         taken.add(key)

@@ -33,14 +33,11 @@ class SceneSource(ABC):
     vocabulary : Vocabulary
         What labels and verbs mean.
     names : (N,) str array
-        Image names; images are joined by them. Empty strings where the file has no names: then
-        images are joined by position.
+        By which images are joined; empty strings where the file has none: then by position.
     top : int or None
         Where the reader kept only the best triplets of each image, how many.
-    source : str
-        The file, for messages.
-    notes : tuple of str
-        What a reader of the results has to know about how the file was read.
+    source, notes : str and tuple of str
+        The file, for messages, and what has to be known about how it was read.
     """
 
     vocabulary: Vocabulary
@@ -200,13 +197,11 @@ class Scenes(SceneSource):
     @cached_property
     def bounds(self) -> dict[str, IntArray]:
         """First row of each image in the table of boxes, pairs and triplets; (N + 1,) each."""
-        bounds: dict[str, IntArray] = {}
         images = np.arange(len(self) + 1, dtype=self.box_image.dtype)
-        bounds["box"] = np.searchsorted(self.box_image, images)
-        # Rows of the other tables are in the order of the images, not of what they refer to.
-        bounds["pair"] = _bounds(self.pair_human, bounds["box"])
-        bounds["triplet"] = _bounds(self.triplet_pair, bounds["pair"])
-        return bounds
+        # Rows of all tables are in the order of the images, not of what they refer to.
+        of_pair = self.box_image[self.pair_human]
+        of = {"box": self.box_image, "pair": of_pair, "triplet": of_pair[self.triplet_pair]}
+        return {table: np.searchsorted(rows, images) for table, rows in of.items()}
 
     @cached_property
     def pair_image(self) -> IntArray:
@@ -245,12 +240,9 @@ class Scenes(SceneSource):
         return ~np.isnan(self.pair_score)
 
     def outside(self, sizes: IntArray) -> BoolArray:
-        """Mark the boxes that reach outside their image by more than a pixel.
+        """Mark boxes that reach outside their image, of (N, 2) ``sizes``, by more than a pixel.
 
-        Parameters
-        ----------
-        sizes : (N, 2) int array
-            Width and height of each image, 0 where unknown.
+        Images of size 0 are of unknown size.
         """
         size = sizes[self.box_image]
         beyond = (self.box_xyxy[:, 2:] > size + _EDGE).any(axis=1)
@@ -393,9 +385,9 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
         [scenes.triplet_pair, len(scenes.pair_human) + person + np.where(agents[verb], 0, count)]
     )
     changed = {
-        "pair_human": _places(boxes)[humans][pairs],
-        "pair_object": np.where(objects < 0, -1, _places(boxes)[objects])[pairs],
-        "triplet_pair": _places(pairs)[of_pair][triplets],
+        "pair_human": np.argsort(boxes)[humans][pairs],
+        "pair_object": np.where(objects < 0, -1, np.argsort(boxes)[objects])[pairs],
+        "triplet_pair": np.argsort(pairs)[of_pair][triplets],
         "triplet_verb": verbs[triplets],
         "triplet_filled": None,
     }
@@ -408,29 +400,7 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
             more = np.empty((len(order[table]) - len(array), *array.shape[1:]), array.dtype)
             more[:] = added.get(column, np.nan)
             changed[column] = np.concatenate([array, more])[order[table]]
-    return replace(scenes, **changed), _places(triplets)[: len(filled)]
-
-
-def _places(order: IntArray) -> IntArray:
-    """Return where each row comes in an order of all rows."""
-    place = np.empty(len(order), dtype=np.int64)
-    place[order] = np.arange(len(order))
-    return place
-
-
-def _bounds(reference: IntArray, bounds: IntArray) -> IntArray:
-    """First row of each image in a table that refers to another one, of which that is known.
-
-    All bounds are searched for at once, so that only few rows of a long table are looked at.
-    """
-    low = np.zeros(len(bounds), dtype=np.int64)
-    high = np.full(len(bounds), len(reference))
-    while (open_ := np.flatnonzero(low < high)).size:
-        middle = (low[open_] + high[open_]) // 2
-        before = reference[middle] < bounds[open_]
-        low[open_[before]] = middle[before] + 1
-        high[open_[~before]] = middle[~before]
-    return low
+    return replace(scenes, **changed), np.argsort(triplets)[: len(filled)]
 
 
 def _rows_or_empty(array: Array, images: Any, empty: Any) -> Array:

@@ -24,17 +24,15 @@ SHOWN: dict[Unit, tuple[int, int]] = {
 
 @dataclass(frozen=True, kw_only=True)
 class Column:
-    """A column of figures.
+    """A column of numbers.
 
     Parameters
     ----------
-    key : str
-        Its name for machines, such as ``default.rare``; unique in the table, or empty.
-    title : str
-        Its name for people; may have several lines.
+    key, title : str
+        Its name for machines, unique in the table or empty, and for people, maybe in several lines.
     unit : {"percent", "points", "count", "number", "index", "change"}
-        What is shown; ``percent`` and ``points`` (signed differences) are fractions in the values,
-        an ``index`` is shown as it is, and ``change`` is the signed difference of a ``number``.
+        ``percent`` and ``points`` (signed differences) are fractions in the values, an ``index`` is
+        shown as it is, and ``change`` is the signed difference of a ``number``.
     better : {"higher", "lower"} or None
         Which values are better; None where that cannot be said.
     group : str
@@ -53,18 +51,16 @@ class Column:
 
 @dataclass(frozen=True, kw_only=True)
 class Cell:
-    """A figure in a table.
+    """A number in a table.
 
     Parameters
     ----------
     value : float or None
         As in the result; None where it is undefined, and in tables of texts.
-    text : str
-        As people read it, without the mark.
+    text, mark : str
+        As people read it, and what follows it; the caption of the table explains the mark.
     best : bool
-        Whether no other figure of the column is better, as far as the figures are shown.
-    mark : str
-        Follows the text; the caption of the table explains it.
+        Whether no other number of the column is better, as they are shown.
     """
 
     value: float | None = None
@@ -84,14 +80,12 @@ class Row:
 
     Parameters
     ----------
-    titles : tuple of str
-        What heads the row: one text for each of the heads of the table.
-    cells : tuple of Cell
-        One for each column.
+    titles, cells : tuple of str and of Cell
+        One for each of the heads of the table, and one for each column.
     key : str
         The oracle or error label that the row is about; empty for none.
     kind : {"entry", "mean", "difference"}
-        Whether the figures are those of an entry, such as a model, the mean of the entries above,
+        Whether the numbers are those of an entry, such as a model, the mean of the entries above,
         or the difference of two means.
     indented : bool
         Whether the row belongs to the one above.
@@ -126,13 +120,11 @@ class Table:
     key, title : str
         Its name for machines and for people; empty where nobody needs it.
     unit : str
-        That of all its figures, which stands behind the title; empty for none.
+        That of all its numbers, which stands behind the title; empty for none.
     heads : tuple of str
         Titles of the columns of text on the left, such as "Model" and "Backbone".
-    columns : tuple of Column
-        The columns of figures.
-    row_groups : tuple of RowGroup
-        The rows.
+    columns, row_groups
+        The columns of numbers, and the rows.
     grouping : str
         What the titles of the row groups say about their rows, such as "Stage".
     caption : str
@@ -140,7 +132,7 @@ class Table:
     footnotes : tuple of str
         What holds for other tables, too, and is said once where several are shown.
     best : str
-        What the best figure of a column is, in words.
+        What the best number of a column is, in words.
     narrow : bool
         Whether LaTeX sets the table for one column of a paper, however long the names of its rows.
     beside : bool
@@ -230,9 +222,8 @@ def text_table(
 ) -> Table:
     """Make a table that only people read, of groups of rows from :func:`text_row`.
 
-    ``head`` is the title of the first column, which names the table, and ``titles`` are those of
-    the others. ``widths`` are the letters that each takes at least in text; by default what cells
-    need.
+    ``head`` is the title of the first column, which names the table, and ``titles`` and ``widths``
+    (see :class:`Column`) are those of the others.
     """
     columns = zip(titles, widths or [0] * len(titles), strict=True)
     return Table(
@@ -244,17 +235,10 @@ def text_table(
 
 
 def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
-    """Show a figure; a dash for None.
+    """Show a number, a fraction where the unit is percent or points; a dash for None.
 
-    Parameters
-    ----------
-    value : float or None
-        A fraction where the unit is percent or points.
-    unit : {"percent", "points", "count", "number", "index", "change"}
-        Two decimals for percent, indices and points; none for counts; one for other numbers. Points
-        and changes always have a sign.
-    signed : bool
-        Show the sign of positive figures too, because this is a difference.
+    Two decimals for percent, indices and points; none for counts; one for others. Points and
+    changes always have a sign, others where they are ``signed`` differences.
     """
     if value is None:
         return UNDEFINED

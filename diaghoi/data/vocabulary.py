@@ -43,10 +43,8 @@ class Conventions:
         Number in the files of each, unless a file shows that it counts from another first one.
     predictions : Numbers or None
         The numbers in all files of predictions; None where they are those above.
-    origin : {0, 1}
-        Whether pixels are counted from zero or one.
-    boxes : {"xyxy", "xywh"}
-        Left and top, with right and bottom or with width and height.
+    origin, boxes
+        Whether pixels are counted from zero or one, and the layout: ``xyxy`` or ``xywh``.
     """
 
     objects: tuple[int, ...]

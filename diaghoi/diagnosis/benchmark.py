@@ -14,7 +14,7 @@ from diaghoi.data.groups import split_classes
 from diaghoi.data.protocol import HICO_DET, Group, Protocol
 from diaghoi.data.scenes import SceneSource
 from diaghoi.data.vocabulary import Vocabulary
-from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
+from diaghoi.evaluation.average_precision import ClassScores, Evaluated
 from diaghoi.evaluation.ledger import Benchmark
 from diaghoi.evaluation.means import split_means
 
@@ -159,12 +159,7 @@ class BenchmarkSetting(NamedTuple):
 
     def scores(self, benchmark: Benchmark) -> ClassScores:
         """Average precision of each class."""
-        return ClassScores.concatenate(
-            [
-                (run, class_scores(self.of(part), benchmark.classes, self.protocol))
-                for run, part in benchmark.parts()
-            ]
-        )
+        return benchmark.scored(self.of, self.protocol)
 
 
 def settings(

@@ -28,11 +28,10 @@ from diaghoi.diagnosis.blocks import annotated_pairs, block_bounds, counted_imag
 from diaghoi.diagnosis.variants import ClosePairs, detection_scores
 from diaghoi.evaluation.average_precision import ClassScores, envelopes
 from diaghoi.evaluation.ledger import Ledger
-from diaghoi.evaluation.localisation import pair_hits
 from diaghoi.evaluation.matching import among_best, score_order
 from diaghoi.evaluation.means import counts_in_mean
 from diaghoi.evaluation.negatives import Negatives
-from diaghoi.evaluation.overlap import box_overlap
+from diaghoi.evaluation.overlap import box_overlap, pair_hits
 from diaghoi.evaluation.pairs import credited_pairs, pair_recall
 from diaghoi.oracles import Oracle
 
@@ -176,14 +175,9 @@ class Corners(NamedTuple):
         curves = envelopes(
             evaluated.row_class, evaluated.row_true, ledger.positives, protocol.top_of_class
         )
-        of_class = np.repeat(np.arange(ledger.classes), curves.found)
-        # A corner is the last true positive of each precision of a class.
-        ends = np.ones(len(of_class), dtype=bool)
-        ends[:-1] = curves.precision[1:] != curves.precision[:-1]
-        ends[:-1] |= of_class[1:] != of_class[:-1]
-        corner = np.flatnonzero(ends)
-        group = of_class[corner]
-        number = corner + 1 - (np.cumsum(curves.found) - curves.found)[group]
+        corner = np.flatnonzero(curves.ends)
+        group = curves.of_class[corner]
+        number = corner + 1 - curves.start[group]
         recall = number / np.maximum(ledger.positives[group], 1)
         return Corners(group, recall, curves.precision[corner])
 

@@ -38,14 +38,18 @@ from diaghoi.diagnosis.tables import Columns, class_table, image_table
 from diaghoi.diagnosis.unscored import bounds
 from diaghoi.evaluation.actions import action_rankings
 from diaghoi.evaluation.average_precision import ClassScores, Evaluated, class_scores
-from diaghoi.evaluation.detections import best_threshold, detections
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import PART, Benchmark, Ledger
-from diaghoi.evaluation.listing import Answers
+from diaghoi.evaluation.listing import (
+    Answers,
+    best_ranking,
+    best_threshold,
+    detections,
+    outranked,
+)
 from diaghoi.evaluation.means import Split, ap_in_mean, counted_classes, split_means
 from diaghoi.evaluation.negatives import Negatives, negative_scores
 from diaghoi.evaluation.pairs import ImagePairs, ObjectBoxes, PairCounts, pair_scores
-from diaghoi.evaluation.score_quality import best_order_scores, outranked
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.measures import MEASURES, Measure
 from diaghoi.oracles import LOCALISED, ORACLES, Oracle, lost_triplets
@@ -357,7 +361,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def ranking(self) -> dict[str, Any]:
-        """How well the scores rank, see :mod:`diaghoi.evaluation.score_quality`.
+        """How well the scores rank, see :mod:`diaghoi.evaluation.listing`.
 
         ``map_best_order``: mAP of each split if the true positives of each class were ranked before
         all other predictions; ``outranked``: the share of wrong predictions below a right one.
@@ -370,7 +374,7 @@ class Diagnosis(DiagnosisMethods):
     @cached_property
     def best_order_scores(self) -> ClassScores:
         """AP of each HOI class if its true positives were ranked before all other predictions."""
-        return best_order_scores(self.ledger, self.protocol)
+        return self.ledger.scored(lambda part: best_ranking(part.evaluated), self.protocol)
 
     def _outcome(self, scores: ClassScores) -> dict[str, Split]:
         mean_ap, max_recall = self._means(scores)

@@ -21,7 +21,7 @@ import numpy.typing as npt
 from diaghoi.data.arrays import Array, BoolArray
 from diaghoi.data.groups import check_protocol
 from diaghoi.data.joining import join
-from diaghoi.data.protocol import Group, Protocol, choice_problem
+from diaghoi.data.protocol import Group, Protocol
 from diaghoi.data.protocol import protocol as checked_protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import VOCABULARIES, Vocabulary
@@ -226,15 +226,11 @@ def _mask(content: Content, key: str, shape: tuple[int, ...]) -> BoolArray:
 
 def _protocol(content: Content, given: Any, words: Vocabulary) -> Protocol:
     """Make a protocol of its choices."""
-    where = f"{content.path}: settings.protocol"
     known = {field.name for field in fields(Protocol)}
     if not isinstance(given, Mapping) or given.keys() != known:
         raise _damaged(content.path, "settings.protocol", "has other choices than this release")
     choices = dict(given)
     groups = choices.pop("groups")
-    for key, value in choices.items():
-        if problem := choice_problem(key, value):
-            raise InputError(f"{where}.{key}: {problem}")
     try:
         choices["groups"] = tuple(
             Group(str(name), tuple(map(int, classes))) for name, classes in groups
@@ -247,5 +243,5 @@ def _protocol(content: Content, given: Any, words: Vocabulary) -> Protocol:
         protocol = checked_protocol(Protocol(**choices))
         check_protocol(protocol, words)
     except InputError as error:
-        raise InputError(f"{where}: {error}") from None
+        raise InputError(f"{content.path}: {error}") from None
     return protocol

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratios
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, first_of_run, ratios
 from diaghoi.data.protocol import Protocol
 
 
@@ -129,8 +129,7 @@ def average_precision(
     """
     curves = envelopes(row_class, row_true, positives, top)
     if levels is None:
-        of_class = np.repeat(np.arange(len(positives)), curves.found)
-        area = np.bincount(of_class, weights=curves.precision, minlength=len(positives))
+        area = np.bincount(curves.of_class, weights=curves.precision, minlength=len(positives))
         score = ratios(area, positives, undefined=0.0)
     else:
         score = np.zeros(len(positives))
@@ -151,24 +150,41 @@ class Envelopes:
 
     Parameters
     ----------
+    true, of_class : (T,) int array
+        Row and class of each true positive, class by class in ranking order.
     precision : (T,) float64 array
-        That at each true positive, class by class in ranking order.
+        That at each of them.
+    bounds : (C + 1,) int array
+        First row of each class, and the number of rows.
     found, ranked, positives : (C,) int array
         True positives, rows and annotated instances of each class.
     """
 
+    true: IntArray
+    of_class: IntArray
     precision: FloatArray
+    bounds: IntArray
     found: IntArray
     ranked: IntArray
     positives: IntArray
+
+    @property
+    def start(self) -> IntArray:
+        """(C,) first true positive of each class."""
+        return np.cumsum(self.found) - self.found
+
+    @property
+    def ends(self) -> BoolArray:
+        """(T,) mark the last true positive of each precision of a class."""
+        starts = first_of_run(self.precision) | first_of_run(self.of_class)
+        return np.append(starts, True)[1:]
 
     def at(self, level: float) -> FloatArray:
         """(C,) highest precision at a recall >= the level, 0 where none is reached."""
         needed = needed_for(level, self.positives)
         reached = (self.positives > 0) & (needed <= self.found)
-        start = np.cumsum(self.found) - self.found
         precision = np.zeros(len(self.positives))
-        precision[reached] = self.precision[(start + needed - 1)[reached]]
+        precision[reached] = self.precision[(self.start + needed - 1)[reached]]
         return precision
 
 
@@ -194,6 +210,9 @@ def envelopes(
     start = np.cumsum(found) - found
     precision = (np.arange(1, len(true) + 1) - start[of_class]) / (true + 1 - bounds[of_class])
     return Envelopes(
+        true=true,
+        of_class=of_class,
+        bounds=bounds,
         precision=envelope_of(precision, start, start + found),
         found=found,
         ranked=ranked,
@@ -214,15 +233,7 @@ def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> Float
 
 
 def needed_for(level: float, positives: IntArray) -> IntArray:
-    """Smallest number of true positives, 1 or more, whose recall as a float is >= the level.
-
-    Parameters
-    ----------
-    level : float
-        Recall in [0, 1].
-    positives : int array
-        Number of annotated instances.
-    """
+    """Smallest number of true positives, 1 or more, whose recall as a float is >= the level."""
     needed = np.maximum(np.floor(level * positives).astype(np.int64) - 1, 1)
     # The product may be rounded to either side; the quotient decides, as in the evaluators.
     with np.errstate(divide="ignore"):

@@ -1,26 +1,207 @@
 """The one label of every predicted triplet, and the annotation it should have found.
 
-Diag-HOI paper, section 3.1, in the exact form of the project's specification.
+Diag-HOI paper, section 3.1, in the exact form of the project's specification. There are two rules
+of which wrong prediction stands for which annotated triplet that nothing found. By the published
+one it is *assigned*: it has the right human box, or else the right object box, and may be of any
+object and verb. In the second reading it *attempts* a triplet of its own object only.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays import BoolArray, IntArray, distinct_boxes, marked, place_in_group
+from diaghoi.data.arrays import (
+    BoolArray,
+    IntArray,
+    distinct_boxes,
+    expand,
+    expand_in_parts,
+    marked,
+    runs,
+)
 from diaghoi.data.boxes import reaches
+from diaghoi.data.memory import gathered
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.assignment import (
-    Fits,
-    assign,
-    attempt,
-    fits_of,
-    pair_stored_at_rank,
-)
-from diaghoi.evaluation.matching import Match
+from diaghoi.evaluation.matching import Match, among_best
+from diaghoi.evaluation.overlap import CROWDED
+
+
+class Fits(NamedTuple):
+    """Wrong predictions that share a right box with an annotated triplet.
+
+    Parameters
+    ----------
+    proposers : (S,) int array
+        The annotated triplets, in their stored order.
+    wrong : (W,) int array
+        The wrong predictions, in ranking order.
+    proposer, position : (F,) int array
+        Places among both, ordered by proposer and then by rank. Each such prediction ranks above
+        the true positive of the triplet, if there is one.
+    """
+
+    proposers: IntArray
+    wrong: IntArray
+    proposer: IntArray
+    position: IntArray
+
+    def chosen(self, fit: BoolArray) -> IntArray:
+        """(S,) the place among ``wrong`` that each triplet takes, of some of the fits; -1: none.
+
+        The triplets choose in turn, each the best-ranked prediction that is not yet chosen.
+        """
+        count = np.bincount(self.proposer[fit], minlength=len(self.proposers))
+        return choose_in_turn(count, self.position[fit], choices=len(self.wrong))
+
+    def taken(self, chosen: IntArray) -> tuple[IntArray, IntArray]:
+        """Return the wrong predictions that are chosen, and the annotated triplets by which."""
+        taking = np.flatnonzero(chosen >= 0)
+        return self.wrong[chosen[taking]], self.proposers[taking]
+
+
+def fits_of(
+    annotations: Scenes,
+    predictions: Scenes,
+    match: Match,
+    proposers: IntArray,
+    wrong: IntArray,
+    pair: IntArray,
+) -> Fits:
+    """Find the wrong predictions that share a right box with each annotated triplet.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        Of the same images.
+    match : Match
+        Their match.
+    proposers, wrong : (S,) and (W,) int array
+        See :class:`Fits`.
+    pair : (T,) int array
+        The pair by whose boxes each predicted triplet fits: its own, or, by a choice of the
+        protocol, :func:`pair_stored_at_rank`.
+    """
+    rank = np.empty(len(match.order), dtype=np.int64)
+    rank[match.order] = np.arange(len(match.order))
+    # An annotated triplet without a true positive accepts predictions of any rank.
+    limit = np.full(len(annotations.triplet_pair), len(rank), dtype=np.int64)
+    limit[match.candidates.claimed[match.found]] = rank[match.found]
+
+    predicted, annotated = match.overlap.reaching
+    by_annotated = np.argsort(annotated, kind="stable")
+    of_proposers = annotations.triplet_pair[proposers]
+
+    def fitting() -> Iterator[tuple[IntArray, IntArray]]:
+        """Yield places among the proposers, and among the wrong predictions that fit these."""
+        for attempts_by, mine, theirs in (
+            (match.candidates.attempts_by_human, predictions.pair_human, annotations.pair_human),
+            (match.candidates.attempts_by_object, predictions.pair_object, annotations.pair_object),
+        ):
+            able = np.flatnonzero(attempts_by[wrong])
+            box = mine[pair[wrong[able]]]
+            by_box = np.argsort(box, kind="stable")
+            reaching = runs(annotated[by_annotated], theirs[of_proposers])
+            for owner, place in expand_in_parts(*reaching):
+                of_box, position = expand(*runs(box[by_box], predicted[by_annotated[place]]))
+                yield owner[of_box], able[by_box[position]]
+
+    proposer, position = gathered(fitting(), CROWDED)
+    above = np.searchsorted(rank[wrong], limit[proposers])
+    use = position < above[proposer]
+    # One box that fits is enough, and both may. Sorted, by proposer and then by rank.
+    fits = np.unique(proposer[use] * np.int64(len(wrong)) + position[use])
+    return Fits(proposers, wrong, *np.divmod(fits, max(len(wrong), 1)))
+
+
+def attempt(
+    fits: Fits, fit: BoolArray, same_class: BoolArray, found: BoolArray
+) -> tuple[IntArray, IntArray]:
+    """Say which annotated triplet each wrong prediction attempts; return both, row by row.
+
+    The annotated triplets that nothing found choose first, in their stored order: all of them among
+    the predictions of their class, then those that are left among the others. A triplet that was
+    found can take what is left.
+
+    Parameters
+    ----------
+    fits : Fits
+        What shares a box.
+    fit, same_class, found : (F,) bool array
+        Which of them are attempts, which are of the class of the triplet, and of which the triplet
+        was found.
+    """
+    chosen = np.full(len(fits.proposers), -1, dtype=np.int64)
+    for turn in (~found & same_class, ~found, same_class, np.ones_like(found)):
+        taken = marked(chosen[chosen >= 0], len(fits.wrong))
+        left = (chosen[fits.proposer] < 0) & ~taken[fits.position]
+        chosen = np.maximum(chosen, fits.chosen(fit & turn & left))
+    return fits.taken(chosen)
+
+
+def pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
+    """Give each predicted triplet the pair that the published code looks up for it on V-COCO.
+
+    Parameters
+    ----------
+    predictions : Scenes
+        With T triplets.
+    order : (T,) int array
+        The triplets in ranking order.
+
+    Returns
+    -------
+    (T,) int array
+        For the k-th best triplet of its verb and image, the pair of the k-th stored one.
+    """
+    image, verb = predictions.triplet_image, predictions.triplet_verb
+    best_first = order[np.lexsort((verb[order], image[order]))]
+    pair = np.empty_like(predictions.triplet_pair)
+    pair[best_first] = predictions.triplet_pair[np.lexsort((verb, image))]
+    return pair
+
+
+def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntArray:
+    """Let each proposer in turn take the first of its preferences that is still free.
+
+    All propose at once and the earliest proposer of a choice keeps it; whoever was refused proposes
+    its next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice prefers
+    earlier proposers, the outcome is that of choosing one by one, in a few rounds of array code.
+
+    Parameters
+    ----------
+    count : (S,) int array
+        Number of preferences of each proposer; earlier proposers choose first.
+    preference : (sum(count),) int array
+        Their preferences, one proposer after the other, best first.
+    choices : int
+        Number of choices.
+
+    Returns
+    -------
+    (S,) int array
+        What each proposer gets, -1 for nothing.
+    """
+    stop = np.cumsum(count)
+    turn = stop - count
+    holder = np.empty(choices, dtype=np.int64)
+    proposing = np.flatnonzero(turn < stop)
+    refused = proposing
+    while len(refused):
+        proposal = preference[turn[proposing]]
+        # Where several propose to one, the last assignment wins: in reverse, that of the earliest.
+        holder[proposal[::-1]] = proposing[::-1]
+        refused = proposing[holder[proposal] != proposing]
+        turn[refused] += 1
+        proposing = proposing[turn[proposing] < stop[proposing]]
+    held = np.full(len(count), -1, dtype=np.int64)
+    held[proposing] = preference[turn[proposing]]
+    return held
+
 
 LABELS = (
     "true_positive",
@@ -104,8 +285,8 @@ def explain(
 
     # The limit counts the predictions of the protocol's classes, true positives included.
     ranked = match.order[predicted[match.order]]
-    if protocol.considered is not None:
-        ranked = ranked[place_in_group(predictions.triplet_image[ranked]) < protocol.considered]
+    best = among_best(predictions.triplet_image, ranked, protocol.considered)
+    ranked = ranked[best[ranked]]
     assignable = ~match.found & (candidates.attempts_by_human | candidates.attempts_by_object)
     if protocol.duplicates == "not assigned":
         assignable &= label != DUPLICATE
@@ -117,7 +298,8 @@ def explain(
         pair = pair_stored_at_rank(predictions, match.order)
         published = fits_of(annotations, predictions, match, proposers, wrong, pair)
     annotation, attempted = (np.where(match.found, candidates.claimed, -1) for _ in range(2))
-    assigned, to = assign(published)
+    # By the published rule the annotated triplets choose in their stored order.
+    assigned, to = published.taken(published.chosen(np.ones(len(published.proposer), dtype=bool)))
     annotation[assigned] = to
     attempting, to = _attempts(annotations, predictions, match, predicted, label, fits)
     attempted[attempting] = to

@@ -8,7 +8,7 @@ what the official figures need.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -23,7 +23,7 @@ from diaghoi.evaluation.errors import TRUE_POSITIVE
 
 if TYPE_CHECKING:
     from typing_extensions import Self
-
+from diaghoi.data.arrays import expand, first_of_run
 
 # Rows that are looked at or repaired at once, so that it takes little memory.
 PART = 500_000
@@ -83,6 +83,12 @@ class Ranked:
         for rows, run in zip(in_parts(self._columns("row"), cuts), runs, strict=True):
             yield run, replace(self, **rows)
 
+    def scored(self, of: Callable[[Self], Evaluated], protocol: Protocol) -> ClassScores:
+        """Average precision of each class of what ``of`` makes of the rows, part by part."""
+        return ClassScores.concatenate(
+            [(run, class_scores(of(part), self.classes, protocol)) for run, part in self.parts()]
+        )
+
     def rows(self, keep: BoolArray) -> Self:
         """Return the same with only some of the rows."""
         # Selecting by position is faster than by mask when many columns are selected.
@@ -102,15 +108,7 @@ class Ranked:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
-        """Join those of disjoint images, in order.
-
-        Parameters
-        ----------
-        parts : sequence
-            Of the same classes.
-        images : sequence of int
-            The number of images of each.
-        """
+        """Join parts of the same classes and of disjoint images, so many ``images`` each."""
         first_image = np.cumsum([0, *images])
         first_row = np.cumsum([0, *(len(part.row_class) for part in parts)])
         first_annotation = np.cumsum([0, *(len(part.annotation_class) for part in parts)])
@@ -138,13 +136,7 @@ class Ranked:
         return replace(parts[0], **joined)
 
     def arranged(self, place: IntArray) -> Self:
-        """Give images new numbers, whose order equal scores follow.
-
-        Parameters
-        ----------
-        place : (N,) int array
-            The new number of each image.
-        """
+        """Give images new numbers, (N,), whose order equal scores follow."""
         if np.array_equal(place, np.arange(len(place))):
             return self
         image, annotated = place[self.row_image], place[self.annotation_image]
@@ -197,12 +189,7 @@ class Benchmark(Ranked):
     ) -> Evaluated:
         """Give what average precision goes by under one of the protocols.
 
-        Parameters
-        ----------
-        protocol : Protocol
-            One of ``protocols``.
-        rows, annotations : (R,) and (A,) bool array, optional
-            Those that count.
+        Of (R,) rows and (A,) annotations, those count that masks mark; by default all.
         """
         verdict = self.row_verdict[:, self.protocols.index(protocol)]
         mask = verdict >= 0
@@ -323,12 +310,7 @@ class Ledger(Ranked):
 
     def scores(self, protocol: Protocol) -> ClassScores:
         """Average precision and max recall of each class; see :func:`class_scores`."""
-        return ClassScores.concatenate(
-            [
-                (classes, class_scores(part.evaluated, self.classes, protocol))
-                for classes, part in self.parts()
-            ]
-        )
+        return self.scored(lambda part: part.evaluated, protocol)
 
     def repairable_parts(self) -> Iterator[tuple[range, Self]]:
         """Cut the classes into runs of about ``PART`` rows, each of which can be repaired alone.
@@ -344,9 +326,8 @@ class Ledger(Ranked):
         if len(runs) < 2:
             yield range(self.classes), self
             return
-        # The rows that are assigned to a triplet of another class.
-        # An oracle moves these rows to the class of their annotated triplet, which may lie in
-        # another part.
+        # An oracle moves rows that are assigned to a triplet of another class to that class, which
+        # may lie in another part.
         moved = []
         for classes, part in self.parts():
             for meant_by in (part.row_annotation, part.row_attempt):
@@ -365,17 +346,9 @@ class Ledger(Ranked):
             yield classes, self._joined(found)
 
     def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
-        """Find the places that other rows would have among these.
+        """Find the rows, (N,), before which other rows would come.
 
-        Parameters
-        ----------
-        group, score, input_ : (N,) arrays
-            Class, score and place in the input of the other rows, which are ranked themselves.
-
-        Returns
-        -------
-        (N,) int array
-            The row before which each would come.
+        These are ranked themselves, by (N,) classes, scores and places in the input.
         """
         places = np.empty(len(group), dtype=np.int64)
         for hoi in np.unique(group).tolist():
@@ -424,17 +397,11 @@ class Ledger(Ranked):
         """Order equal scores of an image as the published Diag-HOI code does after a repair.
 
         It appends the repaired triplets to their image, in the order of the annotations, sorts the
-        image in rising order and reverses it: the last one appended comes first.
-
-        Parameters
-        ----------
-        before : Ledger
-            The same before the repair.
+        image in rising order and reverses it: the last one appended comes first. ``before`` is the
+        ledger before the repair.
         """
-        new = np.ones(len(self.row_class) + 1, dtype=bool)
-        new[1:-1] = False
-        for column in (self.row_class, self.row_score, self.row_image):
-            new[1:-1] |= column[1:] != column[:-1]
+        first = first_of_run(self.row_class) | first_of_run(self.row_score)
+        new = np.append(first | first_of_run(self.row_image), True)
         tied = np.flatnonzero(~(new[1:] & new[:-1]))
         group = np.cumsum(new[:-1])[tied]
         wrong = before.row_input[~before.true]
@@ -451,3 +418,48 @@ def _dense(places: IntArray, image: IntArray | None = None) -> IntArray:
     order = np.argsort(places) if image is None else np.lexsort((places, image))
     rank[order] = np.arange(len(places))
     return rank
+
+
+def up_to_last_true(row_class: IntArray, row_true: BoolArray) -> IntArray:
+    """Find the rows up to the last true positive of each class.
+
+    Rows, (R,) classes and whether each is true, are sorted by class and descending score.
+    """
+    true = np.flatnonzero(row_true)
+    if not len(true):
+        return true
+    last = true[np.roll(first_of_run(row_class[true]), -1)]
+    start = np.searchsorted(row_class, row_class[last])
+    return expand(start, last + 1 - start)[1]
+
+
+def deciding(ledger: Ledger, protocol: Protocol) -> Ledger:
+    """Return a ledger without the rows that decide nothing; see :func:`deciding_rows`."""
+    rows = deciding_rows(ledger, protocol)
+    return ledger if rows.all() else ledger.rows(rows)
+
+
+def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
+    """(R,) mark the rows that may decide average precision, whatever is repaired.
+
+    A false positive behind all true positives of its class changes nothing, and detectors list many
+    more predictions than they find triplets. A repair makes true positives of rows that are
+    assigned to an annotated triplet, or attempt one, in the class of the triplet. In each class
+    those that score below all rows that are or may become true positives are left out. Where the
+    protocol asks whether classes have any rows, or lets all share one rank, all rows decide.
+    """
+    if not counts_only_found(protocol) or protocol.ranking != "by score":
+        return np.ones(len(ledger.row_class), dtype=bool)
+    lowest, possible = np.full(ledger.classes, np.inf), np.zeros(len(ledger.row_class), dtype=bool)
+    for meant in (ledger.row_annotation, ledger.row_attempt):
+        some = meant >= 0
+        possible |= some
+        np.minimum.at(lowest, ledger.annotation_class[meant[some]], ledger.row_score[some])
+    # Not `>=`, which would drop rows of unknown score (NaN).
+    return np.asarray(possible | ~(ledger.row_score < lowest[ledger.row_class]))
+
+
+def counts_only_found(protocol: Protocol) -> bool:
+    """Whether means are the same however many predictions a class has without a true positive."""
+    found_alone = protocol.class_without_true_positive != "left out"
+    return found_alone and protocol.class_without_prediction == "counted"

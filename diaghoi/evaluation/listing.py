@@ -1,22 +1,25 @@
-"""Detectors that list triplets without scores: what mAP they could have.
+"""What a detector lists: how much of it is right, and how well its scores rank it.
 
-A language model says which triplets it sees, not how sure it is. Which annotations its predictions
-claim does not depend on scores, where each claims the one that it overlaps most; how its rows would
-be ranked does. So mAP is known up to bounds: over all ways to rank the list, that which ranks the
-true positives of each class first has the highest, and that which ranks them as late as can be the
-lowest. All rows in one rank can have a lower one still: a duplicate is then beside the true
-positive, behind which every ranking puts it.
+Some detectors have no scores. A language model says which triplets it sees, not how sure it is.
+Which annotations its predictions claim does not depend on scores, where each claims the one that it
+overlaps most; how its rows would be ranked does. So mAP is known up to bounds: over all ways to
+rank the list, that which ranks the true positives of each class first has the highest, and that
+which ranks them as late as can be the lowest. All rows in one rank can have a lower one still: a
+duplicate is then beside the true positive, behind which every ranking puts it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays import IntArray
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, first_of_run, ratio
 from diaghoi.evaluation.average_precision import Evaluated
+from diaghoi.evaluation.errors import DUPLICATE, LABELS, TRUE_POSITIVE
+from diaghoi.evaluation.ledger import Ledger
 
 
 class Answers(NamedTuple):
@@ -65,14 +68,8 @@ def worst_ranking(evaluated: Evaluated, claims: IntArray) -> Evaluated:
 
     Predictions that claim no annotation come first. Of those that claim the same, the first ranked
     is the true positive and the others are duplicates. So they stay together, and annotations that
-    most predictions claim come before others: no true positive could come later.
-
-    Parameters
-    ----------
-    evaluated : Evaluated
-        The predictions, in any order within a class.
-    claims : (A,) int array
-        How many of them claim each annotated instance.
+    most predictions claim come before others: no true positive could come later. ``claims``, (A,),
+    says how many predictions claim each annotated instance.
     """
     true, classes = evaluated.row_true, evaluated.annotation_class
     found = np.flatnonzero(claims)
@@ -95,3 +92,118 @@ def worst_ranking(evaluated: Evaluated, claims: IntArray) -> Evaluated:
     order[~late] = by_truth[~true[by_truth]]
     order[late] = by_truth[true[by_truth]]
     return evaluated.reordered(order)
+
+
+Figures = dict[str, float | int | None]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Detections:
+    """What was listed, found and annotated of each class.
+
+    Parameters
+    ----------
+    predicted, found, annotated : (C,) int array
+        Predictions, true positives among them, and annotated triplets.
+    """
+
+    predicted: IntArray
+    found: IntArray
+    annotated: IntArray
+
+    def figures(self, members: BoolArray | int, others: int = 0) -> Figures:
+        """Pool some classes, (C,), or take one; ``others`` are predictions of no class, all wrong.
+
+        Returns
+        -------
+        dict
+            ``precision``, ``recall`` and ``f1`` as fractions, None where nothing is predicted, is
+            annotated, or is either; ``predicted``, ``true_positive`` and ``annotated``.
+        """
+        predicted, found, annotated = (
+            int(column[members].sum()) for column in (self.predicted, self.found, self.annotated)
+        )
+        predicted += others
+        return {
+            "precision": ratio(found, predicted),
+            "recall": ratio(found, annotated),
+            "f1": ratio(2 * found, predicted + annotated),
+            "predicted": predicted,
+            "true_positive": found,
+            "annotated": annotated,
+        }
+
+
+def detections(ledger: Ledger, threshold: float | None = None) -> Detections:
+    """Count the predictions of each class with at least some score, or all.
+
+    Which of them are true positives does not depend on those with lower scores.
+    """
+    predicted, found = (np.zeros(ledger.classes, dtype=np.int64) for _ in range(2))
+    for _, part in ledger.parts():
+        kept = slice(None) if threshold is None else part.row_score >= threshold
+        of_class = part.row_class[kept]
+        predicted += np.bincount(of_class, minlength=ledger.classes)
+        found += np.bincount(of_class[part.true[kept]], minlength=ledger.classes)
+    return Detections(predicted=predicted, found=found, annotated=ledger.positives)
+
+
+def best_threshold(ledger: Ledger) -> float | None:
+    """Return the score from which on all classes together have the highest F1.
+
+    Among thresholds of equal F1 the highest; None where there is no true positive.
+    """
+    score = np.concatenate([part.row_score for _, part in ledger.parts()])
+    true = np.concatenate([part.true for _, part in ledger.parts()])
+    order = np.argsort(-score, kind="stable")
+    score, found = score[order], np.cumsum(true[order])
+    if not len(score) or not found[-1]:
+        return None
+    # A threshold takes all rows of a score or none.
+    last = np.flatnonzero(np.append(score[1:] != score[:-1], True))
+    f1 = 2 * found[last] / (last + 1 + ledger.positives.sum())
+    return float(score[last[np.argmax(f1)]])
+
+
+RIGHT = (TRUE_POSITIVE, DUPLICATE)
+WRONG = tuple(number for number in range(len(LABELS)) if number not in RIGHT)
+
+
+def outranked(ledger: Ledger) -> dict[str, float | None]:
+    """Share of the wrong predictions of its class that a right one outranks, on average.
+
+    Right are true positives and duplicates: which of them is the true positive is up to the scores.
+
+    Returns
+    -------
+    dict
+        ``all``, and the same for the wrong predictions with each label: the mean over the right
+        predictions of all classes that have such wrong ones. One half is chance, equal scores count
+        one half, and less is worse than chance. None where there is nothing to compare.
+    """
+    wrong: dict[str, Sequence[int]] = {"all": WRONG, **{LABELS[label]: (label,) for label in WRONG}}
+    total, count = dict.fromkeys(wrong, 0.0), dict.fromkeys(wrong, 0)
+    for _, part in ledger.parts():
+        first = first_of_run(part.row_class) | first_of_run(part.row_score)
+        right = np.isin(part.row_label, RIGHT)
+        for name, labels in wrong.items():
+            below = _share_below(part, right, np.isin(part.row_label, labels), first)
+            total[name] += float(below.sum())
+            count[name] += len(below)
+    return {name: total[name] / count[name] if count[name] else None for name in wrong}
+
+
+def _share_below(
+    ledger: Ledger, right: BoolArray, wrong: BoolArray, first: BoolArray
+) -> FloatArray:
+    """For each right row the share of the wrong rows of its class that it outranks."""
+    bounds = ledger.bounds
+    before = np.append(0, np.cumsum(wrong))
+    of_class = before[bounds[1:]] - before[bounds[:-1]]
+    rows = np.flatnonzero(right & (of_class[ledger.row_class] > 0))
+    start = np.append(np.flatnonzero(first), len(first))
+    run = np.cumsum(first)[rows] - 1
+    group = ledger.row_class[rows]
+    # Those above, and half of those with the same score.
+    above = (before[start[run]] + before[start[run + 1]]) / 2 - before[bounds[group]]
+    return np.asarray(1 - above / of_class[group], dtype=np.float64)

@@ -13,12 +13,282 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays import BoolArray, IntArray, marked, place_in_group, ranking
+from diaghoi.data.arrays import (
+    BoolArray,
+    FloatArray,
+    IntArray,
+    expand,
+    first_of_run,
+    marked,
+    place_in_group,
+    ranking,
+    runs,
+)
+from diaghoi.data.groups import counted_classes
 from diaghoi.data.protocol import MATCHING, MEASURING, OVERLAPPING, Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.candidates import Candidates, by_person, by_triplet
-from diaghoi.evaluation.localisation import PairHits, pair_hits
-from diaghoi.evaluation.overlap import Overlap, box_overlap
+from diaghoi.evaluation.overlap import Overlap, PairHits, box_overlap, pair_hits
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Candidates:
+    """What each predicted triplet has right.
+
+    Parameters
+    ----------
+    claimed : (T,) int array
+        The annotated triplet that it claims, -1 for none.
+    human_ok, object_ok : (T,) bool array
+        Whether each box is right.
+    joined : (T,) bool array
+        Whether an annotated triplet joins the two boxes.
+    of_pair : (T,) bool array
+        The same; for V-COCO, whose published code does not ask, whether the boxes are those of an
+        annotated person and an object of theirs.
+    on_pair : (T,) bool array
+        For V-COCO, whether an annotated triplet joins the two boxes, or the person does not do this
+        action, but another one with this object; else as `of_pair`.
+    ignored : (T,) bool array
+        Whether it counts neither way.
+    attempts_by_human, attempts_by_object : (T,) bool array
+        By which boxes it can be said to attempt an annotated triplet: it must reach the human, or
+        the object, of that triplet.
+    """
+
+    claimed: IntArray
+    human_ok: BoolArray
+    object_ok: BoolArray
+    joined: BoolArray
+    of_pair: BoolArray
+    on_pair: BoolArray
+    ignored: BoolArray
+    attempts_by_human: BoolArray
+    attempts_by_object: BoolArray
+
+
+def by_triplet(
+    annotations: Scenes,
+    predictions: Scenes,
+    boxes: Overlap,
+    hits: PairHits,
+    protocol: Protocol,
+    order: IntArray,
+) -> Candidates:
+    """Find what the official evaluator of HICO-DET compares a prediction with.
+
+    That is the annotated triplet of the same HOI class with the largest
+    min(IoU_human, IoU_object), if that reaches the threshold, or by another choice of the protocol
+    the first one left that both boxes reach, or all that are left. A box is right when it reaches
+    any annotated box of its category; as a human box, only that of a person. Two boxes are joined
+    by the annotated triplets of the classes that the protocol counts.
+
+    Parameters
+    ----------
+    annotations, predictions : Scenes
+        Of the same images.
+    boxes, hits
+        Boxes and pairs that reach one another.
+    protocol : Protocol
+        The choices.
+    order : (T,) int array
+        Predicted triplets image by image, from the highest to the lowest score.
+    """
+    reaches = boxes.reaches_any
+    pair = predictions.triplet_pair
+    object_box = predictions.pair_object[pair]
+    human = predictions.pair_human[pair]
+    # A subject that is no person is found where the annotation has the same, and else a wrong box.
+    human_ok = reaches[human] & (predictions.box_label[human] == annotations.vocabulary.person)
+    object_ok = reaches[object_box] & (object_box >= 0)
+
+    joined = _joined(annotations, predictions, hits, protocol)
+    claimant, claimed, value = _localised(annotations, predictions, hits)
+    return Candidates(
+        claimed=_best(claimant, claimed, value, len(pair))
+        if protocol.claim == "best"
+        else _first_left(claimant, claimed, order, every=protocol.claim == "all left"),
+        human_ok=human_ok,
+        object_ok=object_ok,
+        joined=joined[pair],
+        of_pair=joined[pair],
+        on_pair=joined[pair],
+        ignored=np.zeros(len(pair), dtype=bool),
+        # Of two boxes that are right apart, the human says what was attempted.
+        attempts_by_human=human_ok,
+        attempts_by_object=object_ok & ~human_ok,
+    )
+
+
+def _joined(
+    annotations: Scenes, predictions: Scenes, hits: PairHits, protocol: Protocol
+) -> BoolArray:
+    """(P,) mark the predicted pairs that localise the pair of a triplet that counts."""
+    # One place more, so that triplets of no HOI class (-1) look up False.
+    counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
+    joins = np.zeros(len(annotations.pair_human), dtype=bool)
+    joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
+    if protocol.pairing == "person":
+        # A person alone is no pair, though anything fits a missing role in scenario 2.
+        joins &= annotations.pair_object >= 0
+    joined = np.zeros(len(predictions.pair_human), dtype=bool)
+    joined[hits.predicted[joins[hits.annotated]]] = True
+    return joined
+
+
+def _localised(
+    annotations: Scenes, predictions: Scenes, hits: PairHits
+) -> tuple[IntArray, IntArray, FloatArray]:
+    """List predictions with the annotated triplets of the same verb that both boxes reach.
+
+    Returns
+    -------
+    claimant, claimed : (K,) int array
+        Predicted and annotated triplet.
+    value : (K,) float64 array
+        min(IoU_human, IoU_object).
+    """
+    verbs = np.int64(len(annotations.vocabulary.verbs))
+    # 64 bits: pairs times verbs is beyond 32 in a large file.
+    key = annotations.triplet_pair * verbs + annotations.triplet_verb
+    by_key = np.argsort(key, kind="stable")
+    key = key[by_key]
+
+    in_hits = np.bincount(hits.predicted, minlength=len(predictions.pair_human))
+    triplets = np.flatnonzero(in_hits[predictions.triplet_pair])
+    pair = predictions.triplet_pair[triplets]
+    owner, hit = expand((np.cumsum(in_hits) - in_hits)[pair], in_hits[pair])
+    wanted = hits.annotated[hit] * verbs + predictions.triplet_verb[triplets[owner]]
+    start, count = runs(key, wanted)
+    # A triplet that is annotated twice comes twice.
+    found, position = expand(start, count)
+    return triplets[owner[found]], by_key[position], hits.value[hit[found]]
+
+
+def _best(claimant: IntArray, claimed: IntArray, value: FloatArray, triplets: int) -> IntArray:
+    """(triplets,) find the annotated triplet with the largest value for each prediction."""
+    candidate = np.full(triplets, -1, dtype=np.int64)
+    # Among equal values the first annotated triplet wins, as in the official evaluator; the second
+    # of a triplet that is annotated twice is never found.
+    best = np.lexsort((claimed, -value, claimant))
+    best = best[first_of_run(claimant[best])]
+    candidate[claimant[best]] = claimed[best]
+    return candidate
+
+
+def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray, *, every: bool) -> IntArray:
+    """(T,) find the first annotated triplet that no better prediction takes.
+
+    A prediction takes that one, or ``every`` one left; one that comes too late for all claims what
+    the one that took the first has found.
+    """
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    candidate = np.full(len(order), -1, dtype=np.int64)
+    by_rank = np.lexsort((claimed, rank[claimant]))
+    served: set[int] = set()
+    found_with: dict[int, int] = {}
+    # What is left depends on every prediction before; few reach an annotation of their class.
+    for one, wanted in zip(claimant[by_rank].tolist(), claimed[by_rank].tolist(), strict=True):
+        if wanted in found_with:
+            if candidate[one] < 0:
+                candidate[one] = found_with[wanted]
+        elif one not in served:
+            served.add(one)
+            candidate[one] = found_with[wanted] = wanted
+        elif every:
+            found_with[wanted] = int(candidate[one])
+    return candidate
+
+
+def by_person(
+    annotations: Scenes,
+    predictions: Scenes,
+    boxes: Overlap,
+    hits: PairHits,
+    protocol: Protocol,
+    order: IntArray,
+) -> Candidates:
+    """Find what the official evaluator of V-COCO compares a prediction with.
+
+    A prediction belongs to the annotated person that its person box overlaps most (the first, on
+    ties), and is ignored where the actions of that person are not annotated. Its candidate is what
+    that person does in its (action, role), if the person box reaches and the role fits: the role
+    boxes overlap, or, where the annotation has none, the prediction has none either (scenario 1) or
+    whatever it has (scenario 2).
+    """
+    human = predictions.pair_human[predictions.triplet_pair]
+    object_box = predictions.pair_object[predictions.triplet_pair]
+    person, reaches_person = closest_person(annotations, boxes)
+    person, person_ok = person[human], reaches_person[human]
+
+    doing = np.full(
+        (len(annotations.box_label) + 1, len(annotations.vocabulary.verbs)), -1, dtype=np.int32
+    )
+    actor = annotations.pair_human[annotations.triplet_pair]
+    doing[actor, annotations.triplet_verb] = np.arange(len(actor))
+    done = doing[person, predictions.triplet_verb]
+    role = np.append(annotations.pair_object[annotations.triplet_pair], -1)[done]
+    role_ok = boxes.reaches(object_box, role)
+    # Where the person does something else there is nothing to fit: only no box is right.
+    anything = (done >= 0) & (protocol.missing_role == "anything")
+    role_ok |= (role < 0) & ((object_box < 0) | anything)
+
+    # -1, where the image has no annotated person, looks up True: such predictions count neither
+    # way.
+    people = annotations.box_ignored
+    people = np.zeros(len(annotations.box_label), dtype=bool) if people is None else people
+    ignored = np.append(people, True)[person]
+    found = (done >= 0) & person_ok & role_ok & ~ignored
+    reaches = boxes.reaches_any
+    joined = person_ok & role_ok
+    of_pair = _joined(annotations, predictions, hits, protocol)[predictions.triplet_pair]
+    # Any prediction may have meant any annotation of its image that one of its boxes reaches.
+    everything = np.ones(len(human), dtype=bool)
+    return Candidates(
+        claimed=np.where(found, done, -1),
+        human_ok=person_ok | (role_ok & reaches[human]),
+        object_ok=role_ok | (person_ok & reaches[object_box] & (object_box >= 0)),
+        joined=joined,
+        of_pair=of_pair,
+        on_pair=joined | ((done < 0) & person_ok & of_pair),
+        ignored=ignored,
+        attempts_by_human=everything,
+        attempts_by_object=everything,
+    )
+
+
+def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolArray]:
+    """Find the annotated person that each predicted box overlaps most.
+
+    Parameters
+    ----------
+    annotations : Scenes
+        Of the same images.
+    boxes : Overlap
+        Of all categories together.
+
+    Returns
+    -------
+    person : (Bp,) int array
+        Row of the annotated box, the first on ties; -1 in images without people.
+    reaches : (Bp,) bool array
+        Whether the IoU reaches the threshold.
+    """
+    is_person = annotations.box_label == annotations.vocabulary.person
+    # A person may be closest with an IoU of 0: the first of the image.
+    first = np.full(len(annotations), -1, dtype=np.int64)
+    backwards = np.flatnonzero(is_person)[::-1]
+    first[annotations.box_image[backwards]] = backwards
+    closest = first[boxes.cell_of_predicted]
+    reaches = np.zeros(len(closest), dtype=bool)
+    people = np.flatnonzero(is_person[boxes.annotated])
+    # By falling IoU; of people with equal IoU the first in the annotation file wins, as np.argmax
+    # does in the official evaluator.
+    best = people[np.lexsort((people, -boxes.value[people], boxes.predicted[people]))]
+    best = best[first_of_run(boxes.predicted[best])]
+    closest[boxes.predicted[best]] = boxes.annotated[best]
+    reaches[boxes.predicted[best]] = boxes.reached[best]
+    return closest, reaches
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -60,14 +330,7 @@ class Match:
 def among_best(image: IntArray, order: IntArray, top: int | None) -> BoolArray:
     """(T,) mark the ``top`` best triplets of each image; all where it is None.
 
-    Parameters
-    ----------
-    image : (T,) int array
-        Image of each triplet.
-    order : int array
-        See :func:`score_order`; of all triplets, or of those that are left.
-    top : int or None
-        How many.
+    ``order`` is that of :func:`score_order`, of all triplets or of those that are left.
     """
     if top is None:
         return np.ones(len(image), dtype=bool)

@@ -96,17 +96,7 @@ def weighted_split_means(
 def counts_in_mean(
     scores: ClassScores | WeightedScores, protocol: Protocol, split: str, members: BoolArray
 ) -> BoolArray:
-    """Mark the classes that count in a split.
-
-    Parameters
-    ----------
-    scores, protocol
-        As for :func:`split_means`.
-    split : str
-        Name of the split.
-    members : (C,) bool array
-        Its classes; (C, 1) for weighted scores.
-    """
+    """Mark the classes that count in a split, of (C,) members or, for weighted scores, (C, 1)."""
     annotated = ~np.isnan(scores.average_precision)
     counted = members & annotated
     if protocol.class_without_true_positive == "left out":
@@ -123,29 +113,13 @@ def counts_in_mean(
 
 
 def ap_in_mean(scores: ClassScores, protocol: Protocol, members: BoolArray) -> FloatArray:
-    """Give the AP of each class as tables show it: NaN where the full mean leaves the class out.
-
-    Parameters
-    ----------
-    scores, protocol
-        As for :func:`split_means`.
-    members : (C,) bool array
-        The classes of the full mean.
-    """
+    """Give the AP of each class as tables show it: NaN where the full mean leaves the class out."""
     counted = counts_in_mean(scores, protocol, "full", members)
     return np.where(counted, scores.average_precision, np.nan)
 
 
 def column_means(values: FloatArray, counted: BoolArray) -> FloatArray:
-    """Mean of each of B columns over the rows that count in it, NaN counting 0.
-
-    Parameters
-    ----------
-    values : (R, B) float64 array
-        The values.
-    counted : (R, B) bool array
-        Which of them count.
-    """
+    """Mean of each of B columns over the (R, B) values that count in it, NaN counting 0."""
     total = np.where(counted & ~np.isnan(values), values, 0.0).sum(axis=0)
     return ratios(total, counted.sum(axis=0))
 

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
 
-from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, descending, slices
+from diaghoi.data.arrays import BoolArray, FloatArray, descending, slices
 from diaghoi.data.memory import in_parts
 from diaghoi.evaluation.average_precision import needed_for
+from diaghoi.evaluation.pairs import OfImages
 
 # The published code samples the precision at these 110 recalls, of which nine lie beyond 1, so
 # that a perfect classifier scores 101/110.
@@ -20,7 +21,7 @@ PUBLISHED_LEVELS = np.arange(0, 1.1, 0.01)
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class Negatives:
+class Negatives(OfImages):
     """The predicted pairs and whether each is negative.
 
     Parameters
@@ -36,7 +37,6 @@ class Negatives:
 
     score: FloatArray
     negative: BoolArray
-    image: IntArray
 
     @cached_property
     def scored(self) -> bool:
@@ -65,16 +65,6 @@ class Negatives:
         columns = {"score": self.score, "negative": self.negative, "image": self.image}
         for part in in_parts(columns, slices(len(self.score), _SORTED)):
             yield Negatives(**part)
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[Negatives], images: Sequence[int]) -> Negatives:
-        """Join the pairs of disjoint images; ``images`` is the number of images of each part."""
-        first = np.cumsum([0, *images]).astype(np.int32)
-        return cls(
-            score=np.concatenate([part.score for part in parts]),
-            negative=np.concatenate([part.negative for part in parts]),
-            image=np.concatenate([part.image + n for part, n in zip(parts, first, strict=False)]),
-        )
 
 
 # Pairs that are looked at, or sorted, at once; ranks whose precision is.

@@ -5,15 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from diaghoi.data.arrays import BoolArray, IntArray, first_of_run, marked, ratio, ratios, slices
 from diaghoi.data.memory import in_parts
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.localisation import PairHits
-from diaghoi.evaluation.overlap import Overlap
+from diaghoi.evaluation.overlap import Overlap, PairHits
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
 
 # Images whose counts are added up at once.
 _IMAGES = 500_000
@@ -83,7 +85,25 @@ class ImagePairs:
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
-class ObjectBoxes:
+class OfImages:
+    """A table whose column ``image`` says the image of each row."""
+
+    image: IntArray
+
+    @classmethod
+    def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
+        """Join the rows of disjoint images; ``images`` is the number of images of each part."""
+        columns: dict[str, Any] = {
+            field.name: np.concatenate([getattr(part, field.name) for part in parts])
+            for field in fields(cls)
+        }
+        first = np.cumsum([0, *images[:-1]]).astype(np.int32)
+        columns["image"] += np.repeat(first, [len(part.image) for part in parts])
+        return cls(**columns)
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ObjectBoxes(OfImages):
     """The distinct object boxes of the annotated pairs of all classes that count.
 
     Parameters
@@ -94,7 +114,6 @@ class ObjectBoxes:
         Whether a box of some predicted pair reaches it.
     """
 
-    image: IntArray
     category: IntArray
     found: BoolArray
 
@@ -104,16 +123,6 @@ class ObjectBoxes:
         annotated = np.bincount(self.category)
         recall = ratios(np.bincount(self.category, weights=self.found), annotated)[annotated > 0]
         return float(recall.mean()) if len(recall) else None
-
-    @classmethod
-    def concatenate(cls, parts: Sequence[ObjectBoxes], images: Sequence[int]) -> ObjectBoxes:
-        """Join the boxes of disjoint images; ``images`` is the number of images of each part."""
-        first = np.cumsum([0, *images]).astype(np.int32)
-        return cls(
-            image=np.concatenate([part.image + n for part, n in zip(parts, first, strict=False)]),
-            category=np.concatenate([part.category for part in parts]),
-            found=np.concatenate([part.found for part in parts]),
-        )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -142,13 +151,7 @@ class PairMatch:
     images: BoolArray
 
     def count(self, wanted: BoolArray) -> ImagePairs:
-        """Count what the listed pairs find of some annotated pairs, for each image.
-
-        Parameters
-        ----------
-        wanted : (Pa,) bool array
-            Annotated pairs to count, for instance those of rare classes.
-        """
+        """Count what the listed pairs find of wanted annotated pairs, (Pa,), for each image."""
         annotations, predictions = self.annotations, self.predictions
         credited = credited_pairs(self.hits, self.listed, wanted)
         humans = np.unique(annotations.pair_human[wanted])
@@ -199,16 +202,10 @@ class PairMatch:
 
 
 def credited_pairs(hits: PairHits, listed: BoolArray, wanted: BoolArray) -> IntArray:
-    """Find the listed pair that each annotated pair credits, for those that one localises.
+    """Find the predicted pair that each annotated pair credits, for those that one localises.
 
-    Parameters
-    ----------
-    hits : PairHits
-        Which of P predicted pairs localise which of Pa annotated ones.
-    listed : (P,) bool array
-        The predicted pairs that count.
-    wanted : (Pa,) bool array
-        The annotated pairs that count.
+    Of the hits of P predicted and Pa annotated pairs, those of ``listed``, (P,), and ``wanted``,
+    (Pa,), pairs count.
     """
     use = listed[hits.predicted] & wanted[hits.annotated]
     predicted, annotated = hits.predicted[use], hits.annotated[use]
@@ -231,18 +228,12 @@ def pair_recall(localised: int, annotated: int, *, single_precision: bool) -> fl
 def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[str, Any]:
     """Pair recall, precision and number, from their counts.
 
-    Parameters
-    ----------
-    counts : PairCounts
-        The counts.
-    single_precision : bool
-        Round the recall to 32 bits, as the published Diag-HOI code does.
-
     Returns
     -------
     dict
-        ``recall``, ``precision``, ``per_image``, ``human_recall`` and ``object_recall``: fractions
-        (pairs per image for ``per_image``), None where there is nothing to divide by.
+        ``recall``, by choice rounded to 32 bits as in the published Diag-HOI code, ``precision``,
+        ``per_image``, ``human_recall`` and ``object_recall``: fractions (pairs per image for
+        ``per_image``), None where there is nothing to divide by.
     """
     single = single_precision
     return {

@@ -109,7 +109,7 @@ class _Description:
         try:
             check_protocol(vocabulary.protocol, vocabulary)
         except InputError as error:
-            raise self.error("protocol", str(error)) from None
+            raise InputError(f"{self.path}: {error}") from None
         return replace(vocabulary, splits=self.splits(vocabulary))
 
     def error(self, key: str, problem: str) -> InputError:
@@ -297,15 +297,14 @@ class _Description:
             check_keys(f"{self.path}: protocol", given, CHOICES)
             # Other classes need roles, or a list of evaluated ones, which descriptions lack.
             counted = ("verbs",) if classes[0][1] < 0 else ("all", "interactions")
-            for key, value in given.items():
-                if problem := choice_problem(key, value, counted if key == "classes" else None):
-                    raise self.error(f"protocol.{key}", problem)
+            if problem := choice_problem("classes", given.get("classes", counted[0]), counted):
+                raise self.error("protocol.classes", problem)
             usual: dict[str, Any] = {"name": self.name, "classes": counted[-no_interaction]}
             given = Protocol(**usual | given)
         try:
             return replace(protocol_named(given), rare="described")
         except InputError as error:
-            raise self.error("protocol", str(error)) from None
+            raise InputError(f"{self.path}: {error}") from None
 
 
 def _is_count(value: Any) -> bool:

@@ -159,25 +159,23 @@ def _content(stream: BinaryIO, order: str, limit: int | None) -> bytes | bytearr
     if limit is not None:
         return unpacker.decompress(packed, limit)
     most = _INFLATED + _TIMES * length
-    found = bytearray()
-    while packed and len(found) <= most:
-        found += unpacker.decompress(packed, _STEP)
+    content = bytearray()
+    while packed and len(content) <= most:
+        content += unpacker.decompress(packed, _STEP)
         packed = unpacker.unconsumed_tail
     if not unpacker.eof:
         many = f"unpacks to more than {most} bytes" if packed else "is cut off"
         raise ValueError(f"a compressed variable {many}")
-    return found
+    return content
 
 
 class _Element:
     """A matrix and its elements, read from front to back."""
 
     def __init__(self, data: bytes | bytearray, order: str) -> None:
-        self.data, self.order, self.at = data, order, 0
-        self.words = struct.Struct(f"{order}II")
-        self.plain = struct.Struct(f"{order}14I")
+        self.data, self.order, self.at, self.depth = memoryview(data), order, 0, 0
+        self.words, self.plain = struct.Struct(f"{order}II"), struct.Struct(f"{order}14I")
         self.stored = {kind: np.dtype(order + code) for kind, code in _STORED.items()}
-        self.depth = 0
         kind, self.size = self.words.unpack_from(data)
         if kind != _MATRIX:
             raise ValueError(f"an element of type {kind} where a matrix is needed")
@@ -188,8 +186,8 @@ class _Element:
         kind, shape, name = self._beginning()
         return Variable(name, shape, _CLASSES.get(kind & 0xFF, "unknown"), place)
 
-    def _tag(self) -> tuple[int, int, int, int]:
-        """Return type, length and offset of the next element, and the offset of its successor."""
+    def _next(self, wanted: int | None = None) -> tuple[int, memoryview]:
+        """Return type and data of the next element, which must have a type if one is wanted."""
         kind, length = self.words.unpack_from(self.data, self.at)
         if kind >> 16:  # a small element: up to four bytes of data within the tag
             kind, length, place, end = kind & 0xFFFF, kind >> 16, self.at + 4, self.at + 8
@@ -200,55 +198,52 @@ class _Element:
             end = place + length + -length % 8
         if place + length > len(self.data):
             raise ValueError("cut off")
-        return kind, length, place, end
-
-    def _part(self, wanted: int) -> bytes | bytearray:
-        """Return the data of the next element, which must have the given type."""
-        kind, length, place, self.at = self._tag()
-        if kind != wanted:
+        if wanted is not None and kind != wanted:
             raise ValueError(f"an element of type {kind} where {wanted} is needed")
-        return self.data[place : place + length]
+        self.at = end
+        return kind, self.data[place : place + length]
+
+    def _letters(self) -> str:
+        return str(self._next(_INT8)[1], "latin-1")
 
     def _beginning(self) -> tuple[int, tuple[int, ...], str]:
         """Read flags, dimensions and name of a matrix."""
-        flags = self._part(_FLAGS)
-        kind, _ = self.words.unpack_from(flags)
+        kind, _ = self.words.unpack_from(self._next(_FLAGS)[1])
         if kind & 0xFF == 17:  # an opaque object has no dimensions
             return kind, (), ""
-        dimensions = self._part(_INT32)
+        dimensions = self._next(_INT32)[1]
         shape = struct.unpack(f"{self.order}{len(dimensions) // 4}i", dimensions)
         if len(shape) < 2 or min(shape) < 0:
             raise ValueError(f"dimensions {shape!r:.40}")
         if 0 in shape and max(shape) > _MOST_EMPTY:
             raise ValueError(f"an empty matrix of dimensions {shape!r:.40}")
-        return kind, shape, self._part(_INT8).decode("latin-1")
+        return kind, shape, self._letters()
 
     def matrix(self) -> Any:
         """Read the matrix that starts here."""
         plain = self._plain() if self.at + 56 <= len(self.data) else None
         if plain is not None:
             return plain
-        start = self.at
-        tag, size = self.words.unpack_from(self.data, start)
-        end = start + 8 + size
-        if tag != _MATRIX or end > len(self.data) or self.depth > _DEEPEST:
-            raise ValueError(
-                "cells are nested too deep" if self.depth > _DEEPEST else "a matrix is cut off"
-            )
+        tag, size = self.words.unpack_from(self.data, self.at)
+        end = self.at + 8 + size
+        if self.depth > _DEEPEST:
+            raise ValueError("cells are nested too deep")
+        if tag != _MATRIX or end > len(self.data):
+            raise ValueError("a matrix is cut off")
         self.at += 8
-        found: Any = np.zeros((0, 0))
+        values: Any = np.zeros((0, 0))
         if size:
             self.depth += 1
             flags, shape, _ = self._beginning()
-            found = self._filled(flags, shape, start, end)
+            values = self._values(flags, shape, size)
             self.depth -= 1
         if self.at > end + 7:
             raise ValueError("a matrix is longer than it says")
         self.at = end
-        return found
+        return values
 
-    def _filled(self, flags: int, shape: tuple[int, ...], start: int, end: int) -> Any:
-        """Read the values of a matrix of the given class and shape."""
+    def _values(self, flags: int, shape: tuple[int, ...], size: int) -> Any:
+        """Read the values of a matrix of some class and shape in so many bytes."""
         kind, count = flags & 0xFF, math.prod(shape)
         if kind in _NUMBERS:
             numbers = self._numbers(count)
@@ -260,56 +255,53 @@ class _Element:
         if kind not in (_CELL, _STRUCT):
             raise ValueError(f"is of the class {_CLASSES.get(kind, kind)}, which is not read")
         names = self._field_names() if kind == _STRUCT else []
-        if count * max(len(names), 1) * 8 > end - start:
-            raise ValueError(f"{count} cells or structs in {end - start} bytes")
-        found = np.empty(count, dtype=object)
+        if count * max(len(names), 1) * 8 > size:
+            raise ValueError(f"{count} cells or structs in {size} bytes")
+        values = np.empty(count, dtype=object)
         for place in range(count):
-            found[place] = (
+            values[place] = (
                 {name: self.matrix() for name in names} if kind == _STRUCT else self.matrix()
             )
-        return found.reshape(shape, order="F")
+        return values.reshape(shape, order="F")
 
     def _plain(self) -> Array | None:
         """Read a 2-D numeric matrix without a name at once; None for any other.
 
         The published annotations hold millions of them: this fast path saves most of the time.
         """
-        at, data = self.at, self.data
-        words = self.plain.unpack_from(data, at)
-        flags, rows, columns, kind = words[4], words[8], words[9], words[12]
+        at, size = self.at, len(self.data)
+        words = self.plain.unpack_from(self.data, at)
+        flags, rows, columns, kind, length = words[4], *words[8:10], *words[12:14]
         if words[0] != _MATRIX or words[2:4] + words[6:8] + words[10:12] != _PLAIN:
             return None
-        if flags & 0xFF not in _NUMBERS or flags & _COMPLEX:
-            return None
-        place, length = at + 56, words[13]
+        place = at + 56
         if kind >> 16:
             place, kind, length = at + 52, kind & 0xFFFF, kind >> 16
         dtype, count, end = self.stored.get(kind), rows * columns, at + 8 + words[1]
         if dtype is None or not count or length != count * dtype.itemsize:
             return None
-        if place + length > min(end, len(data)) or end > len(data):
+        if flags & 0xFF not in _NUMBERS or flags & _COMPLEX or max(place + length, end) > size:
+            return None
+        if place + length > end:
             return None
         self.at = end
-        found = np.frombuffer(data, dtype, count, place)
-        return found.reshape((rows, columns), order="F")
+        return np.frombuffer(self.data, dtype, count, place).reshape((rows, columns), order="F")
 
     def _numbers(self, count: int) -> Array:
-        kind, length, place, self.at = self._tag()
+        kind, data = self._next()
         dtype = self.stored.get(kind)
-        if dtype is None:
-            raise ValueError(f"numbers of type {kind}")
-        if length != count * dtype.itemsize:
-            raise ValueError(f"{length} bytes for {count} numbers of type {dtype}")
-        return np.frombuffer(self.data, dtype=dtype, count=count, offset=place)
+        if dtype is None or len(data) != count * dtype.itemsize:
+            raise ValueError(f"{len(data)} bytes for {count} numbers of type {dtype or kind}")
+        return np.frombuffer(data, dtype)
 
     def _text(self, shape: tuple[int, ...]) -> Array:
         """Read letters, which are stored column by column."""
-        kind, length, place, self.at = self._tag()
+        kind, data = self._next()
         if kind not in _LETTERS or len(shape) > 2:
             raise ValueError(f"text of type {kind} and dimensions {shape!r:.40}")
         codec = _LETTERS[kind]
         codec += "" if kind < 3 or kind == 16 else "-le" if self.order == "<" else "-be"
-        letters = self.data[place : place + length].decode(codec, "surrogatepass")
+        letters = str(data, codec, "surrogatepass")
         rows, columns = shape
         if len(letters) != rows * columns:
             raise ValueError(f"{len(letters)} letters for dimensions {shape!r:.40}")
@@ -318,12 +310,8 @@ class _Element:
         )
 
     def _field_names(self) -> list[str]:
-        length = self._part(_INT32)
-        if len(length) != 4:
-            raise ValueError("the length of field names")
-        step = int.from_bytes(length, "little" if self.order == "<" else "big")
-        names = self._part(_INT8)
+        (step,) = struct.unpack(f"{self.order}i", self._next(_INT32)[1])
+        names = self._letters()
         if not 0 < step <= 256 or len(names) % step:
             raise ValueError(f"{len(names)} letters for field names of {step}")
-        found = [names[n : n + step].split(b"\0", 1)[0] for n in range(0, len(names), step)]
-        return [name.decode("latin-1") for name in found]
+        return [names[n : n + step].split("\0", 1)[0] for n in range(0, len(names), step)]

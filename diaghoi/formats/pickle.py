@@ -1,4 +1,4 @@
-"""Unpickle untrusted files: containers, numbers and arrays of NumPy and PyTorch, and nothing else.
+"""Unpickle untrusted files: containers, numbers and arrays of NumPy, and nothing else.
 
 A pickle is a program: it may name any importable object and call it. Here every name is looked up
 in a fixed table of exact (module, name) pairs. The table does not give the object of that name, but
@@ -12,12 +12,6 @@ Python's unpickler allocates the sizes that a pickle announces, and Python's has
 that nobody writes pickles by hand: a tuple of tuples of tuples is hashed without a depth limit, and
 again wherever it occurs, so that a few bytes used as the key of a dict crash the interpreter or
 keep it busy forever.
-
-Only the pickle in a file of ``torch.save`` has a few more names, and may refer to data beside
-itself. A storage there is a run of numbers of one type; a tensor is a view of it with an offset and
-strides, which may overlap and may be 0, so that a few bytes show an array of any size. Tensors
-become read-only NumPy arrays on the bytes of the storage. Each is checked to lie inside it, and
-counts with its full size towards the limit of the file.
 """
 
 from __future__ import annotations
@@ -34,12 +28,12 @@ import reprlib
 import struct
 import sys
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import partial
 from pickle import UnpicklingError
-from typing import Any, BinaryIO, NoReturn
+from typing import Any, BinaryIO, NoReturn, TypeGuard
 
 import numpy as np
 
@@ -67,7 +61,7 @@ _ITEM = 8
 _ATOMS = (str, bytes, int, float, bool, type(None))
 
 
-class _Limit:
+class Limit:
     """How much data may be built: a small multiple of the bytes of the pickle and beside it."""
 
     def __init__(self, size: int) -> None:
@@ -80,7 +74,7 @@ class _Limit:
             raise UnpicklingError("arrays or sets hold more than the file does")
 
 
-class _Inert:
+class Inert:
     """A value that accepts no state."""
 
     __slots__ = ()
@@ -92,54 +86,28 @@ class _Inert:
         raise UnpicklingError("the pickle sets the state of something that has none")
 
 
-class _Constructor(_Inert):
-    """A constructor of plain data: a pickle can call it, and do nothing else with it."""
+class Constructor(Inert):
+    """A constructor of plain data: a pickle can call it, and do nothing else with it.
+
+    Parameters
+    ----------
+    make : callable or str
+        Called with the limit and what the pickle gives. A string names a class of which pickles
+        tell the name, but must not call it.
+    limit : Limit
+        That of this pickle.
+    """
 
     __slots__ = ("limit", "make")
 
-    def __init__(self, make: Any, limit: _Limit) -> None:
+    def __init__(self, make: Any, limit: Limit) -> None:
         self.make, self.limit = make, limit
 
     def __call__(self, *arguments: Any) -> Any:
         return self.make(self.limit, *arguments)
 
-    def makes(self, *names: object) -> bool:
-        """Whether this is the constructor of one of some functions or names."""
-        return self.make in names
 
-
-class _Plain(_Constructor):
-    """A type of containers or numbers, made of numbers or of one list."""
-
-    __slots__ = ()
-
-    def __call__(self, *content: Any) -> Any:
-        if self.makes(int, float, complex, bool):
-            if any(
-                type(value) not in (int, float, str)
-                or (type(value) is str and len(value) > _LONGEST_NUMBER)
-                for value in content
-            ):
-                raise UnpicklingError("a number is not made from numbers")
-            return self.make(*content)
-        name, items = self.make.__name__, content[0] if content else []
-        if self.make is tuple or len(content) > 1 or type(items) is not list:
-            raise UnpicklingError(f"a {name} is not made from a list")
-        self.limit.build(_ITEM * len(items))
-        if self.make is list:
-            return list(items)
-        keys = items
-        if self.make is dict:
-            keys = [item[0] if type(item) in (list, tuple) and item else () for item in items]
-        # The check of opcodes does not see these, and others can take forever to hash or compare.
-        for key in keys:
-            if type(key) not in _ATOMS:
-                raise UnpicklingError(f"a {name} is made with a {type(key).__name__}")
-        # A set cannot be hashed in turn.
-        return dict(items) if self.make is dict else set(items)
-
-
-class _Scalar(_Constructor):
+class _Scalar(Constructor):
     """NumPy's ``scalar``: one number of a type, as a number of Python where it has that type.
 
     Pickles of ``list(array)`` call it for every number, so it does nothing that it need not.
@@ -155,31 +123,47 @@ class _Scalar(_Constructor):
         return np.frombuffer(content, dtype=real, count=1)[0].item()
 
 
-class _Encode(_Constructor):
-    """``_codecs.encode``, which older protocols call for all bytes, also those of a number."""
-
-    __slots__ = ()
-
-    def __call__(self, text: Any, codec: object = "latin1") -> bytes:
-        if not (isinstance(text, str) and codec == "latin1"):
-            raise UnpicklingError("only bytes written as latin1 text are supported")
-        self.limit.build(len(text))
-        return text.encode("latin1")
+def _number(kind: Callable[..., Any], limit: Limit, *content: Any) -> Any:
+    for value in content:
+        if type(value) not in (int, float, str) or len(str(value)) > _LONGEST_NUMBER:
+            raise UnpicklingError("a number is not made from numbers")
+    return kind(*content)
 
 
-class _Dtype(_Inert):
+def container(kind: type, limit: Limit, *content: Any) -> Any:
+    """Make a list, dict or set of one list."""
+    name, items = kind.__name__, content[0] if content else []
+    if kind is tuple or len(content) > 1 or type(items) is not list:
+        raise UnpicklingError(f"a {name} is not made from a list")
+    limit.build(_ITEM * len(items))
+    keys = [] if kind is list else items
+    if kind is dict:
+        keys = [item[0] if type(item) in (list, tuple) and item else () for item in items]
+    # The check of opcodes does not see these, and others can take forever to hash or compare.
+    for key in keys:
+        if type(key) not in _ATOMS:
+            raise UnpicklingError(f"a {name} is made with a {type(key).__name__}")
+    # A set cannot be hashed in turn.
+    return set(items) if kind is frozenset else kind(items)
+
+
+def _encode(limit: Limit, text: Any, codec: object = "latin1") -> bytes:
+    """Return the bytes that older protocols write as text."""
+    if not (isinstance(text, str) and codec == "latin1"):
+        raise UnpicklingError("only bytes written as latin1 text are supported")
+    limit.build(len(text))
+    return text.encode("latin1")
+
+
+class _Dtype(Inert):
     """A dtype of plain numbers, text or objects; fields and flags are never used."""
 
     __slots__ = ("limit", "real", "unpack")
 
-    def __init__(self, real: np.dtype[Any], limit: _Limit) -> None:
-        self.limit = limit
-        self._become(real)
-
-    def _become(self, real: np.dtype[Any]) -> None:
-        code = _FORMATS.get(real.str[1:])
-        order = ">" if real.str[0] == ">" else "<"
-        self.real, self.unpack = real, None if code is None else struct.Struct(order + code).unpack
+    def __init__(self, real: np.dtype[Any], limit: Limit) -> None:
+        code, order = _FORMATS.get(real.str[1:]), ">" if real.str[0] == ">" else "<"
+        self.unpack = None if code is None else struct.Struct(order + code).unpack
+        self.real, self.limit = real, limit
 
     def __setstate__(self, state: Any) -> None:  # type: ignore[override]
         if not (
@@ -190,10 +174,10 @@ class _Dtype(_Inert):
         ):
             raise UnpicklingError("arrays with fields or metadata are not supported")
         if type(state[1]) is str and state[1] in ("<", ">"):
-            self._become(self.real.newbyteorder("<" if state[1] == "<" else ">"))
+            _Dtype.__init__(self, self.real.newbyteorder(state[1]), self.limit)  # type: ignore[arg-type]
 
 
-def _dtype(limit: _Limit, code: object, align: object = False, copy: object = False) -> _Dtype:
+def _dtype(limit: Limit, code: object, align: object = False, copy: object = False) -> _Dtype:
     if not (isinstance(code, str) and _PLAIN_DTYPE.fullmatch(code)):
         shown = repr(code) if isinstance(code, str) else type(code).__name__
         raise UnpicklingError(f"arrays of type {shown:.40} are not supported")
@@ -227,10 +211,10 @@ class _Array(np.ndarray[Any, Any]):
         self.flags.writeable = False
 
 
-def _reconstruct(limit: _Limit, subtype: object, shape: object, code: object) -> _Array:
-    if not (isinstance(subtype, _Constructor) and subtype.makes("ndarray")):
+def _reconstruct(limit: Limit, subtype: object, shape: object, code: object) -> _Array:
+    if not (isinstance(subtype, Constructor) and subtype.make == "ndarray"):
         raise UnpicklingError("only plain arrays are supported")
-    if size_of(shape) > 0 or type(code) not in (bytes, str):
+    if type(shape) is not tuple or shape != (0,) or type(code) not in (bytes, str):
         raise UnpicklingError("the start of an array is not in NumPy's layout")
     array = np.empty(0, dtype=np.int8).view(_Array)
     # A pickle could set its items to nested lists, of which NumPy makes arrays of any size.
@@ -239,7 +223,7 @@ def _reconstruct(limit: _Limit, subtype: object, shape: object, code: object) ->
 
 
 def _from_buffer(
-    limit: _Limit, data: object, dtype: object, shape: Any, order: Any, axes: Any = None
+    limit: Limit, data: object, dtype: object, shape: Any, order: Any, axes: Any = None
 ) -> Array:
     real = _real(dtype)
     content = _content(data, real, shape)
@@ -254,7 +238,7 @@ def _from_buffer(
     return np.asarray(array.reshape(shape, order="C" if order == "C" else "F"))
 
 
-def _bytes(limit: _Limit, data: object = b"") -> bytes:
+def _bytes(limit: Limit, data: object = b"") -> bytes:
     content = _as_bytes(data)
     limit.build(len(content))
     return bytes(content)
@@ -264,7 +248,7 @@ class _WithDefaults(dict[Any, Any]):
     """A ``defaultdict``; deeply nested ones of the standard library crash the interpreter."""
 
     __slots__ = ("factory",)
-    __setstate__ = _Inert.__setstate__
+    __setstate__ = Inert.__setstate__
 
     def __init__(self, factory: Callable[[], Any] | None) -> None:
         self.factory = factory
@@ -276,10 +260,12 @@ class _WithDefaults(dict[Any, Any]):
         return self[key]
 
 
-def _default_dict(limit: _Limit, factory: object = None) -> _WithDefaults:
-    if factory is not None and not isinstance(factory, _Plain):
+def _default_dict(limit: Limit, factory: Any = None) -> _WithDefaults:
+    if factory is None:
+        return _WithDefaults(None)
+    if not (isinstance(factory, Constructor) and isinstance(factory.make, partial)):
         raise UnpicklingError("the default factory of a defaultdict is not a plain type")
-    return _WithDefaults(None if factory is None else factory.make)
+    return _WithDefaults(factory.make.args[0])
 
 
 class CacheTemplate(dict[Any, Any]):
@@ -289,7 +275,7 @@ class CacheTemplate(dict[Any, Any]):
     """
 
     __slots__ = ()
-    __setstate__ = _Inert.__setstate__
+    __setstate__ = Inert.__setstate__
 
     def __missing__(self, key: str) -> float | list[float]:
         if key.split("_")[-1] == "agent":
@@ -297,22 +283,13 @@ class CacheTemplate(dict[Any, Any]):
         return [0.0, 0.0, 0.1, 0.1, 0.0]
 
 
-def _cache_template(limit: _Limit) -> CacheTemplate:
+def _cache_template(limit: Limit) -> CacheTemplate:
     return CacheTemplate()
-
-
-class _Ordered(dict[Any, Any]):
-    """An ``OrderedDict``; that of weights has attributes, which are left out."""
-
-    __slots__ = ()
-
-    def __setstate__(self, state: object) -> None:
-        _check_unused(state)
 
 
 # What messages call them; by this name, `reprlib` shortens dicts in dicts, too.
 _Array.__name__ = "ndarray"
-for _kind in (_WithDefaults, CacheTemplate, _Ordered):
+for _kind in (_WithDefaults, CacheTemplate):
     _kind.__name__, _kind.__module__ = "dict", "builtins"
 
 
@@ -331,8 +308,18 @@ def _as_bytes(data: object) -> bytes | bytearray:
 
 
 def _check_flags(*flags: object) -> None:
-    if any(type(flag) not in (bool, int) for flag in flags):
+    if not {bool, int}.issuperset(map(type, flags)):
         raise UnpicklingError("a flag of an array is neither true nor false")
+
+
+def is_shape(value: object) -> TypeGuard[tuple[int, ...]]:
+    """Tell whether a value is a tuple of a few whole numbers."""
+    return (
+        type(value) is tuple
+        and len(value) <= _MOST_DIMENSIONS
+        and {int}.issuperset(map(type, value))
+        and min(value, default=0) >= 0
+    )
 
 
 def size_of(shape: object) -> int:
@@ -343,11 +330,7 @@ def size_of(shape: object) -> int:
     pickle.UnpicklingError
         For an invalid shape, and for a long array without content.
     """
-    if (
-        type(shape) is not tuple
-        or len(shape) > _MOST_DIMENSIONS
-        or any(type(length) is not int or length < 0 for length in shape)
-    ):
+    if not is_shape(shape):
         raise UnpicklingError("the shape of an array is not given as whole numbers")
     size = math.prod(shape)
     if size == 0 and max(shape) > _MOST_EMPTY:
@@ -381,240 +364,49 @@ def check_letters(text: StrArray) -> None:
         raise UnpicklingError("an array of text holds invalid characters")
 
 
-_Names = dict[tuple[str, str], tuple[type[_Constructor], Any]]
-_KINDS = (list, tuple, dict, set, frozenset, int, float, complex, bool)
-# Constructors by the exact names of modules and of what they have.
-_NAMES: _Names = {
-    **{(module, kind.__name__): (_Plain, kind)
-       for module in ("builtins", "__builtin__") for kind in _KINDS},
-    **{(f"numpy.{core}.{module}", name): (constructor, make)
-       for core in ("core", "_core") for module, name, constructor, make in (
-           ("multiarray", "_reconstruct", _Constructor, _reconstruct),
-           ("multiarray", "scalar", _Scalar, None),
-           ("numeric", "_frombuffer", _Constructor, _from_buffer))},
-    ("numpy", "ndarray"): (_Constructor, "ndarray"),
-    ("numpy", "dtype"): (_Constructor, _dtype),
-    ("builtins", "bytes"): (_Constructor, _bytes),
-    ("__builtin__", "bytes"): (_Constructor, _bytes),
-    ("_codecs", "encode"): (_Encode, None),
+# What makes plain data of the exact names of modules and of what they have.
+NAMES: dict[tuple[str, str], Any] = {
+    **{(module, kind.__name__): partial(make, kind)
+       for module in ("builtins", "__builtin__")
+       for make, kinds in ((container, (list, tuple, dict, set, frozenset)),
+                           (_number, (int, float, complex, bool)))
+       for kind in kinds},
+    **{(f"numpy.{core}.{module}", name): make
+       for core in ("core", "_core") for module, name, make in (
+           ("multiarray", "_reconstruct", _reconstruct), ("multiarray", "scalar", _Scalar),
+           ("numeric", "_frombuffer", _from_buffer))},
+    ("numpy", "ndarray"): "ndarray",
+    ("numpy", "dtype"): _dtype,
+    ("builtins", "bytes"): _bytes,
+    ("__builtin__", "bytes"): _bytes,
+    ("_codecs", "encode"): _encode,
     # A plain dict keeps the order too, and has no attributes that a file could set.
-    ("collections", "OrderedDict"): (_Plain, dict),
-    ("collections", "defaultdict"): (_Constructor, _default_dict),
-}  # fmt: skip
-
-# The NumPy type of each dtype of PyTorch; of those that NumPy lacks, that of their bits.
-_REAL = {
-    "float64": "f8", "float32": "f4", "float16": "f2", "bfloat16": "u2",
-    "int64": "i8", "int32": "i4", "int16": "i2", "int8": "i1",
-    "uint64": "u8", "uint32": "u4", "uint16": "u2", "uint8": "u1",
-    "bool": "u1", "complex64": "c8", "complex128": "c16",
-    "float8_e4m3fn": "u1", "float8_e4m3fnuz": "u1",
-    "float8_e5m2": "u1", "float8_e5m2fnuz": "u1",
-}  # fmt: skip
-_STORAGES = {
-    "Double": "float64", "Float": "float32", "Half": "float16", "BFloat16": "bfloat16",
-    "Long": "int64", "Int": "int32", "Short": "int16", "Char": "int8", "Byte": "uint8",
-    "Bool": "bool", "ComplexFloat": "complex64", "ComplexDouble": "complex128",
-}  # fmt: skip
-# Bits of the exponent, and its bias, of the types of eight bits.
-_EIGHT_BITS = {
-    "float8_e4m3fn": (4, 7), "float8_e4m3fnuz": (4, 8),
-    "float8_e5m2": (5, 15), "float8_e5m2fnuz": (5, 16),
+    ("collections", "OrderedDict"): partial(container, dict),
+    ("collections", "defaultdict"): _default_dict,
 }  # fmt: skip
 
 
 @dataclass(frozen=True)
-class Storages:
-    """The data beside the pickle in a file of ``torch.save``.
+class Beside:
+    """What a pickle refers to in the archive around it.
 
     Parameters
     ----------
-    read : callable
-        Returns the (bytes,) uint8 array under a key, and raises ``pickle.UnpicklingError`` where
-        there is none.
+    names : mapping
+        What it may name, instead of :data:`NAMES`.
+    load : callable
+        Returns the object with a persistent id.
     size : int
         Bytes of all.
-    big : bool
-        Whether the bytes of a number are in big-endian order.
     """
 
-    read: Callable[[str], Array]
+    names: Mapping[tuple[str, str], Any]
+    load: Callable[[object], Any]
     size: int
-    big: bool
-
-    def load(self, pid: object) -> _Storage:
-        """Give the storage of a persistent id: its type, key, device and number of values."""
-        types = str, _StorageKind, str, str, int
-        if type(pid) is not tuple or tuple(map(type, pid)) != types or pid[0] != "storage":
-            raise UnpicklingError("a storage is not named in PyTorch's way")
-        _, kind, key, _, count = pid
-        data = self.read(key)
-        size = count * (1 if kind.make is None else np.dtype(_REAL[kind.make]).itemsize)
-        if not 0 <= size <= len(data):
-            raise UnpicklingError(
-                f"the storage {key!r:.40} has {len(data)} bytes, and {size} are announced"
-            )
-        return _Storage(data[:size], kind.make, ">" if self.big else "<")
 
 
-class _Storage(_Inert):
-    """A run of numbers that tensors are views of; without a type, each tensor names its own."""
-
-    __slots__ = ("data", "dtype", "order")
-
-    def __init__(self, data: Array, dtype: str | None, order: str) -> None:
-        self.data, self.dtype, self.order = data, dtype, order
-
-
-class _StorageKind(_Constructor):
-    """The type of a storage, which says what its numbers are: PyTorch's name, None for bytes."""
-
-    __slots__ = ()
-
-
-class _TorchDtype(_Constructor):
-    """A dtype of PyTorch."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return f"torch.{self.make}"
-
-
-def _tensor(
-    limit: _Limit, storage: object, offset: Any, shape: Any, strides: Any, *more: Any
-) -> Array:
-    """Rebuild a tensor; ``_rebuild_tensor`` and its successors take more and more.
-
-    What is not used is checked nevertheless: nothing else keeps hashable tuples of tuples out.
-    """
-    if not isinstance(storage, _Storage) or type(offset) is not int or offset < 0:
-        raise UnpicklingError("a tensor has no storage, or no valid offset in one")
-    # Version 3 has a dtype before the last argument.
-    own = next((value for value in more if isinstance(value, _TorchDtype)), None)
-    dtype = storage.dtype if own is None else own.make
-    _check_unused(*more)
-    size = size_of(shape)
-    if not _whole(strides) or len(strides) != len(shape):
-        raise UnpicklingError("the strides of a tensor do not fit its shape")
-    if dtype is None:
-        raise UnpicklingError("a tensor of bytes does not say of what type it is")
-    real = np.dtype(_REAL[dtype]).newbyteorder("<" if storage.order == "<" else ">")
-    limit.build(size * (4 if dtype == "bfloat16" or dtype in _EIGHT_BITS else real.itemsize))
-    if size:
-        last = offset + sum((n - 1) * step for n, step in zip(shape, strides, strict=True))
-        if last >= len(storage.data) // real.itemsize:
-            raise UnpicklingError(f"a tensor of shape {shape!r:.60} reaches beyond its storage")
-        # A stride that is never taken may be too large for NumPy.
-        steps = [
-            step * real.itemsize if n > 1 else 0 for n, step in zip(shape, strides, strict=True)
-        ]
-        bits: Array = np.ndarray(shape, real, storage.data, offset * real.itemsize, steps)
-        bits.flags.writeable = False
-    else:
-        bits = np.zeros(shape, real)
-    array = _numbers(np.asarray(bits, dtype=real.newbyteorder("=")), dtype)
-    # Conjugated and negated views share the storage of the original.
-    flags = more[-1] if more and isinstance(more[-1], dict) else {}
-    if flags.get("conj") is True:
-        array = np.asarray(np.conjugate(array))
-    return np.asarray(np.negative(array)) if flags.get("neg") is True else array
-
-
-def _numbers(bits: Array, dtype: str) -> Array:
-    """Make numbers of the bits of a type that NumPy lacks."""
-    if dtype == "bool":
-        return np.asarray(bits != 0)  # in NumPy, any byte but 0 and 1 is invalid
-    if dtype == "bfloat16":  # the upper half of float32
-        return np.asarray(bits.astype(np.uint32) << 16, dtype=np.uint32).view(np.float32)
-    return np.asarray(_table(dtype)[bits]) if dtype in _EIGHT_BITS else bits
-
-
-@cache
-def _table(dtype: str) -> Array:
-    """Return the (256,) float32 values of a type of eight bits."""
-    width, bias = _EIGHT_BITS[dtype]
-    above = np.arange(128)
-    exponent, fraction = above >> (7 - width), (above % (1 << (7 - width))) / (1 << (7 - width))
-    half = np.ldexp(fraction + (exponent > 0), np.maximum(exponent, 1) - bias)
-    if dtype == "float8_e5m2":
-        half[124:] = np.inf, np.nan, np.nan, np.nan
-    elif dtype == "float8_e4m3fn":
-        half[127] = np.nan
-    table: Array = np.concatenate([half, -half]).astype(np.float32)
-    if dtype.endswith("fnuz"):
-        table[128] = np.nan  # instead of a negative zero
-    return table
-
-
-def _rebuilt(limit: _Limit, array: object, *more: object) -> Array:
-    """Return the finished array of a parameter, or of a tensor of another device."""
-    if not isinstance(array, np.ndarray):
-        raise UnpicklingError("a tensor is not made from a tensor or an array")
-    _check_unused(*more)
-    return array
-
-
-def _from_type(limit: _Limit, build: Any, kind: Any, arguments: Any, state: object) -> Any:
-    """Rebuild a tensor with attributes, which are left out."""
-    makes = isinstance(build, _Constructor) and build.makes(_tensor, _rebuilt)
-    if not makes or type(arguments) is not tuple:
-        raise UnpicklingError("a tensor is not made in PyTorch's way")
-    if not (isinstance(kind, _Constructor) and kind.makes("Tensor")):
-        raise UnpicklingError("only plain tensors are supported")
-    _check_unused(state)
-    return build(*arguments)
-
-
-def _ordered_dict(limit: _Limit, *content: object) -> _Ordered:
-    return _Ordered(_Plain(dict, limit)(*content))
-
-
-def _size(limit: _Limit, lengths: Any) -> tuple[int, ...]:
-    if not _whole(lengths) or len(lengths) > _MOST_DIMENSIONS:
-        raise UnpicklingError("a size is not given as a few whole numbers")
-    return tuple(lengths)
-
-
-def _device(limit: _Limit, name: object, number: object = None) -> str:
-    _check_unused(number)
-    if not isinstance(name, str | int):
-        raise UnpicklingError("a device is not given by its name")
-    return str(name)
-
-
-def _whole(value: object) -> bool:
-    return isinstance(value, tuple | list) and all(type(n) is int and n >= 0 for n in value)
-
-
-def _check_unused(*values: object) -> None:
-    """Check what says nothing about the numbers: flags, hooks, devices, attributes."""
-    if not all(isinstance(v, bool | int | str | dict | _TorchDtype | None) for v in values):
-        raise UnpicklingError("a tensor is not in PyTorch's layout")
-
-
-# The names of plain pickles, and those of PyTorch beside and instead of them.
-_TORCH_NAMES: _Names = _NAMES | {
-    **{("torch._utils", f"_rebuild_{name}"): (_Constructor, _tensor)
-       for name in ("tensor", "tensor_v2", "tensor_v3")},
-    **{("torch._utils", f"_rebuild_{name}"): (_Constructor, _rebuilt)
-       for name in ("parameter", "parameter_with_state", "device_tensor_from_numpy",
-                    "device_tensor_from_cpu_tensor")},
-    ("torch._tensor", "_rebuild_from_type_v2"): (_Constructor, _from_type),
-    ("torch", "Tensor"): (_Constructor, "Tensor"),
-    ("torch.nn.parameter", "Parameter"): (_Constructor, "Tensor"),
-    ("collections", "OrderedDict"): (_Constructor, _ordered_dict),
-    ("torch", "Size"): (_Constructor, _size),
-    ("torch", "device"): (_Constructor, _device),
-    **{("torch", f"{name}Storage"): (_StorageKind, dtype) for name, dtype in _STORAGES.items()},
-    **{("torch.storage", name): (_StorageKind, None)
-       for name in ("UntypedStorage", "TypedStorage")},
-    **{("torch", name): (_TorchDtype, name) for name in _REAL},
-}  # fmt: skip
-
-# Bytes of an integer, and how many integers may take more than eight: those can be chosen to have
-# equal hashes, which makes a dict or set quadratically slow.
-_LONGEST_INTEGER, _WIDE_INTEGERS = 1 << 12, 1000
+# Bytes of an integer: the hash is computed again wherever one is a key.
+_LONGEST_INTEGER = 1 << 12
 _DEEPEST = 100
 # Tuple items that hashing may visit: per byte of the pickle, and in addition.
 _VISITS_PER_BYTE, _VISITS = 20, 1_000_000
@@ -644,10 +436,9 @@ _WIDEST = 4
 
 # Most of a pickle is numbers, short texts, lists and dicts, which one regular expression skips in
 # long runs. Tuples of a few numbers, and tuples that the next opcode consumes (those of arrays),
-# are harmless, too. Memo indices are limited: Python allocates a slot for each lower index.
+# are harmless, too. Python allocates a slot for each memo index and all below: three bytes of one
+# allow no more than MEMORY.
 _SHORT_TEXT = 32
-# Beyond this many bytes memo indices of three bytes are no higher than their number.
-_FAR = 1 << 24
 
 
 def _of_each_length(field: int) -> bytes:
@@ -656,24 +447,25 @@ def _of_each_length(field: int) -> bytes:
     return b"|".join(re.escape(size) + b".{%d}" % length for length, size in lengths)
 
 
-@cache
-def _plain(far: bool) -> re.Pattern[bytes]:
-    """Return the pattern of up to 2000 sequences of opcodes that can do no harm."""
-    put = rb"(?:\x94|q.|r..%b\x00)" % (b"." if far else rb"[\x00-\x3f]")
-    get = rb"(?:h.|j.{4})"
-    text = rb"(?:[\x8cCU](?:%b)|[XBT](?:%b))" % (_of_each_length(1), _of_each_length(4))
-    number = rb"(?:G.{8}|K.|M..|J.{4}|[N\x88\x89]|I-?\d{1,19}\n|F[^\n]{1,40}\n|L-?\d{1,19}L?\n)"
-    # As many numbers as a tuple of up to three items takes, or more, and the tuple.
-    few = rb"%b(?:\x85|%b(?:[\x85\x86]|%b++[\x85-\x87]?+)?+)?+" % ((number,) * 3)
+def _plain() -> re.Pattern[bytes]:
+    """Return the pattern of up to 2000 sequences of opcodes that can do no harm.
+
+    The more it matches without alternatives, the faster.
+    """
+    put = rb"(?:\x94|q.|r...\x00|p\d{1,6}\n)"
+    real = rb"G........"
+    number = rb"(?:%b|K.|M..|J....|[N\x88\x89]|I-?\d{1,19}\n|F[^\n]{1,40}\n|L-?\d{1,19}L?\n)" % real
     parts = (
-        # The most frequent sequences, of dicts and lists of numbers, and NumPy's scalars.
-        rb"[\x94\]}(eu]{0,16}+(?:(?:%b|%b%b?+)(?:%b|\]%b?+\((?:G.{8})++e|(?:\x86%b?+R%b?+)++)?+)++"
-        % (get, text, put, few, put, put, put),
-        few,
-        rb"[\x94\]}eu]++|\)R%b?+" % put,
-        rb"\((?:%b{0,8}+t)?+" % number,
-        rb"[)asld012Rbo\x81\x8f\x90\x92\x93\x98]|g\d{1,9}\n|\x80.|p\d{1,6}\n|" + put,
-        rb"[\x85-\x87t](?:%b|p\d{1,6}\n)?[Rb\x81Q]" % put,
+        # Items of dicts under a memorised key, NumPy's scalars, and boxes.
+        rb"h.(?:K.h.)*+(?:K.(?=[hu])|%b(?=[hu])|h.C\x04....\x94\x86\x94R\x94)?+" % real,
+        rb"\((?:%b[et]|%b{0,8}+t)?+" % (4 * real, number),
+        rb"[]})\x94easudlRbo012\x81\x8f\x90\x92\x93\x98]++",
+        # As many numbers as a tuple of up to three items takes, or more, and the tuple.
+        rb"%b(?:\x85|%b(?:[\x85\x86]|%b++[\x85-\x87]?+)?+)?+" % (number, number, number),
+        rb"[\x85-\x87t]%b?+[Rb\x81Q]" % put,
+        rb"j.{4}|g\d{1,9}\n|\x80.|S[^\n]*\n",
+        put,
+        rb"[\x8cCU](?:%b)|[XBT](?:%b)" % (_of_each_length(1), _of_each_length(4)),
     )
     run = rb"(?:" + rb"|".join(parts) + rb"){1,2000}+"
     if sys.version_info < (3, 11):
@@ -682,181 +474,133 @@ def _plain(far: bool) -> re.Pattern[bytes]:
     return re.compile(run, re.DOTALL)
 
 
-# Bytes of the length field before strings, arrays and long integers; lines of arguments; bytes of
-# other opcodes.
-_COUNTED = {
-    **dict.fromkeys((b"U", b"\x8c", b"C", b"\x8a"), 1),
-    **dict.fromkeys((b"T", b"X", b"B", b"\x8b"), 4),
-    **dict.fromkeys((b"\x8d", b"\x8e", b"\x96"), 8),
-}
-_LINES = {b"c": 2, b"i": 2, **dict.fromkeys((b"P", b"S", b"V", b"F", b"I", b"L", b"p", b"g"), 1)}
-_FIXED = {b"Q": 1, b"\x82": 2, b"\x83": 3, b"\x84": 5, b"\x97": 1, b"r": 5, b"\x95": 9}
-_HASHED = (b"\x85", b"\x86", b"\x87", b"t", b"\x91")  # tuples and frozensets
+_PLAIN = _plain()
+_HASHED = ("TUPLE1", "TUPLE2", "TUPLE3", "TUPLE", "FROZENSET")
 _PUTS = ("MEMOIZE", "PUT", "BINPUT", "LONG_BINPUT")
 _GETS = ("GET", "BINGET", "LONG_BINGET")
 # Opcodes that add to an object which stays on the stack.
 _KEEPING = ("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD")
+_FRAME_HEADER = 9
 
 
-def _scan(data: bytes, frames: list[int], *, cut: bool = False) -> tuple[int, bool]:
-    """Check announced sizes in the opcodes of a pickle, without building anything.
+def _checked(
+    data: bytes, file: str, *, cut: bool = False, quick: bool = True
+) -> tuple[int, list[int]]:
+    """Check what a pickle does without names.
+
+    Most pickles pass at a glance: the memory of opcodes that the regular expression skips is
+    counted as if each byte of their arguments were one, too. Only others are followed step by step.
 
     Parameters
     ----------
     data : bytes
         The pickle, and whatever follows it.
-    frames : list of int
-        Where frames begin is added to it.
+    file : str
+        Name of the file, for messages.
     cut : bool
-        Whether the last frame may be cut off.
+        Whether the end of the pickle may be cut off.
+    quick : bool
+        Whether a glance may do.
 
     Returns
     -------
     length : int
-        Bytes up to the last opcode, which is left to the unpickler: it ends the pickle, or is none.
-    harmless : bool
-        Whether all tuples are, and there are no frozensets.
+        Bytes up to the opcode that ends the pickle, or the one that is cut off.
+    frames : list of int
+        Where frames begin.
 
     Raises
     ------
-    EOFError
-        If the data ends within an opcode, with the place where that starts.
-    pickle.UnpicklingError
-        For lengths that no pickler writes.
-    """
-    at = wide = 0
-    harmless, plain = True, _plain(len(data) > _FAR)
-    while at < len(data):
-        if run := plain.match(data, at):
-            at = run.end()
-            continue
-        code, length = data[at : at + 1], 0
-        if code in _COUNTED:
-            stop = at + 1 + _COUNTED[code]
-            length = int.from_bytes(data[at + 1 : stop], "little")
-            stop += length
-        elif code in _LINES:
-            stop = at + 1
-            for _ in range(_LINES[code]):
-                stop = data.find(b"\n", stop) + 1
-                if not stop:
-                    raise EOFError(at)
-            length = (stop - at) // 2  # 2.4 digits per byte
-        elif code in _HASHED:
-            harmless, stop = False, at + 1
-        elif code in _FIXED:
-            stop = at + _FIXED[code]
-        else:
-            break
-        if code in (b"\x8a", b"\x8b", b"L", b"I"):
-            wide += length > 8
-            if length > _LONGEST_INTEGER or wide > _WIDE_INTEGERS:
-                raise UnpicklingError("whole numbers of more than 64 bits are too long or many")
-        if code in (b"r", b"p"):
-            _check_index(data[at + 1 : stop], at, text=code == b"p")
-        if code == b"\x95":
-            frames.append(at)
-            length = 0 if cut else int.from_bytes(data[at + 1 : stop], "little")
-        if at + length >= len(data) or stop > len(data):
-            raise EOFError(at)
-        at = stop
-    return at, harmless
-
-
-def _check_index(index: bytes, at: int, *, text: bool) -> None:
-    """Refuse a memo index higher than the number of bytes so far, which no pickler writes."""
-    # Python parses the number only up to a zero byte, so anything but digits is refused.
-    if text and not index.strip().isdigit():
-        raise UnpicklingError("a memo index is not a number")
-    number = int(index[:20]) if text else int.from_bytes(index, "little")
-    if number > at:
-        raise UnpicklingError(f"the memo index {number} is too high")
-
-
-def _checked(data: bytes, file: str) -> tuple[int, list[int]]:
-    """Check what a pickle does without names; return its length and where its frames begin.
-
-    Most pickles pass at a glance: the memory of their opcodes is counted as if each byte of their
-    arguments were one, too. Only others are followed step by step.
+    EOFError, UnpicklingError, ValueError
+        For a pickle that is cut off, is hostile, or has unknown opcodes.
     """
     frames: list[int] = []
-    length, harmless = _scan(data, frames)
-    most = MEMORY + _MEMORY_PER_BYTE * length
-    at_most = 0
-    for start in range(0, length, AHEAD):
-        units = data[start : min(start + AHEAD, length)].translate(_ALLOCATED)
-        at_most += 8 * int(np.frombuffer(units, dtype=np.uint8).sum())
-    if harmless and at_most <= most:
-        return length, frames
-    if not _followed(data, most):
-        raise InputError(
-            f"{file}: holds {length / 1e6:,.0f} MB, but would take more than {most / 1e9:.1f} GB "
-            "of memory: it consists of millions of empty or tiny lists, dicts or sets; write "
-            "the numbers of each image as arrays or lists"
-        )
-    return length, frames
-
-
-def _followed(data: bytes, most: int) -> bool:
-    """Follow a pickle step by step, and return whether it takes no more than so much memory.
-
-    The stack mirrors that of the unpickler; it holds the depth of each tuple or frozenset and how
-    many items its hash visits, and None for all else.
-
-    Raises
-    ------
-    pickle.UnpicklingError
-        For tuples and frozensets that would take too long to hash or to compare.
-    """
     stack: list[Any] = []
     memo: dict[int, Any] = {}
-    visits = memory = 0
-    for opcode, argument, place in pickletools.genops(data):
-        name, before = opcode.name, opcode.stack_before
-        memory += 8 * _ALLOCATED[ord(opcode.code)]
-        if isinstance(argument, str | bytes | bytearray):
-            memory += _WIDEST * len(argument)
-        if memory > most:
-            return False
-        if name in _PUTS:
-            memo[len(memo) if argument is None else argument] = stack[-1]
-            continue
-        new: Any = None
-        if name == "DUP":
-            new, before = stack[-1], []
-        elif name in _GETS:
-            new = memo.get(argument or 0)
-        elif name == "MARK":
-            new = "mark"
-        items = _taken(stack, before[1:] if name in _KEEPING else before)
-        if name in _KEEPING or not opcode.stack_after:
-            continue
-        if opcode.code.encode("latin1") in _HASHED:
-            tuples = [item for item in items if isinstance(item, tuple)]
-            depth = 1 + max((item[0] for item in tuples), default=0)
-            # The hash of a frozenset is kept, but comparing two equal ones looks up every item.
-            if tuples and name == "FROZENSET":
-                raise UnpicklingError("a frozenset holds tuples or frozensets; write lists")
-            new = depth, 1 + len(items) - len(tuples) + sum(item[1] for item in tuples)
-        stack.append(new)
-        if isinstance(new, tuple):
+    memory = visits = stop = 0
+    most, stream = MEMORY + _MEMORY_PER_BYTE * len(data), io.BytesIO(data)
+    try:
+        for opcode, argument, place in pickletools.genops(stream):
+            name, at, stop = opcode.name, place or 0, stream.tell()
+            if name == "STOP":
+                return at, frames
+            memory += 8 * _ALLOCATED[ord(opcode.code)]
+            if isinstance(argument, str | bytes | bytearray):
+                memory += _WIDEST * len(argument)
+            elif name == "FRAME":
+                frames.append(at)
+                if (argument or 0) > len(data) - stop and not cut:
+                    raise EOFError
+            elif name in _PUTS and argument is not None and argument > max(at, 255):
+                raise UnpicklingError(f"the memo index {argument} is too high")
+            elif isinstance(argument, int) and argument.bit_length() > 8 * _LONGEST_INTEGER:
+                raise UnpicklingError("a whole number is too long")
+            if quick:
+                while run := _PLAIN.match(data, stop):
+                    units = np.frombuffer(run[0].translate(_ALLOCATED), dtype=np.uint8)
+                    memory += 8 * int(units.sum())
+                    stop = stream.seek(run.end())
+                if name in _HASHED or memory > most:
+                    break
+                continue
+            if memory > most:
+                raise InputError(
+                    f"{file}: holds {len(data) / 1e6:,.0f} MB, but would take more than "
+                    f"{most / 1e9:.1f} GB of memory: it consists of millions of empty or tiny "
+                    "lists, dicts or sets; write the numbers of each image as arrays or lists"
+                )
+            new = _followed(opcode, argument, stack, memo)
             visits += new[1]
-            if new[0] > _DEEPEST or visits > _VISITS + _VISITS_PER_BYTE * (place or 0):
+            if new[0] > _DEEPEST or visits > _VISITS + _VISITS_PER_BYTE * at:
                 raise UnpicklingError("tuples hold tuples too deep or too often; write lists")
-    return True
+    except ValueError as error:
+        if stream.tell() < len(data) or isinstance(error, UnicodeError):
+            raise
+    else:  # a glance does not do
+        return _checked(data, file, cut=cut, quick=False)
+    if cut:
+        return stop, frames
+    raise EOFError
 
 
-def _taken(stack: list[Any], operands: list[Any]) -> list[Any]:
-    """Pop the operands of an opcode: back to the last mark, and what is below, if it takes one."""
+def _followed(
+    opcode: pickletools.OpcodeInfo, argument: Any, stack: list[Any], memo: dict[int, Any]
+) -> tuple[int, int]:
+    """Do to a stack what an opcode does to that of the unpickler.
+
+    Of each tuple or frozenset it holds the depth and how many items its hash visits, which are
+    returned for a new one; of marks their name, and None of all else.
+    """
+    name, before = opcode.name, list(opcode.stack_before)
+    if name in _PUTS:
+        memo[len(memo) if argument is None else argument] = stack[-1]
+        return 0, 0
+    if name == "DUP":
+        stack.append(stack[-1])
+        return stack[-1] if isinstance(stack[-1], tuple) else (0, 0)
+    if name in _KEEPING:
+        del before[0]
     items = []
-    if pickletools.markobject in operands:
+    if pickletools.markobject in before:
         while (item := stack.pop()) != "mark":
             items.append(item)
-        operands = operands[: operands.index(pickletools.markobject)]
-    return items + [stack.pop() for _ in operands]
+        before = before[: before.index(pickletools.markobject)]
+    items += [stack.pop() for _ in before]
+    if name in _KEEPING or not opcode.stack_after:
+        return 0, 0
+    new = memo.get(argument) if name in _GETS else "mark" if name == "MARK" else None
+    if name in _HASHED:
+        tuples = [item for item in items if isinstance(item, tuple)]
+        # The hash of a frozenset is kept, but comparing two equal ones looks up every item.
+        if tuples and name == "FROZENSET":
+            raise UnpicklingError("a frozenset holds tuples or frozensets; write lists")
+        depth = 1 + max((item[0] for item in tuples), default=0)
+        new = depth, 1 + len(items) - len(tuples) + sum(item[1] for item in tuples)
+    stack.append(new)
+    return new if isinstance(new, tuple) else (0, 0)
 
 
-class _Pieces:
+class _Pieces(io.RawIOBase):
     """The stream of a pickle, in small pieces and without the headers of frames.
 
     Python's unpickler takes a frame at once, and heeds no signal meanwhile. Keys can be chosen such
@@ -864,68 +608,49 @@ class _Pieces:
     """
 
     def __init__(self, stream: BinaryIO, frames: list[int], size: int) -> None:
-        self.stream, start = stream, stream.tell()
-        self.frames = iter([*(start + frame for frame in frames), sys.maxsize])
-        self.frame, self.piece = next(self.frames), b""
+        start = stream.tell()
+        self.stream, self.frames = stream, [start + frame for frame in reversed(frames)]
         self.until = time.thread_time() + SECONDS + SECONDS_PER_BYTE * size
-        self.stack: Any = None
+        self.stack: Any = b""
 
-    def _left(self) -> int:
-        """Skip headers, and return how many bytes there are up to the next."""
-        while (at := self.stream.tell()) == self.frame:
-            self.stream.seek(_FIXED[b"\x95"], os.SEEK_CUR)
-            self.frame = next(self.frames)
-        return self.frame - at
+    def readable(self) -> bool:
+        return True
 
-    def peek(self, size: int) -> bytes:
+    def readinto(self, buffer: Any, /) -> int:
         # The unpickler takes an UnpicklingError for the end of the file.
         if time.thread_time() > self.until:
             raise ValueError("it takes far too long for its size: keys are slow to compare")
         if self.stack.__sizeof__() > _TALLEST:
             raise ValueError("it nests lists too deep, or a tuple is too long; write short lists")
-        self.piece = self.piece or self.stream.read(min(_PIECE, self._left()))
-        return self.piece
-
-    def read(self, size: int) -> bytes:
-        piece, self.piece = self.piece[:size], self.piece[size:]
-        while more := self.stream.read(min(size - len(piece), self._left())):
-            piece += more
-        return piece
-
-    def readinto(self, buffer: Any) -> int:
-        data = memoryview(buffer)
-        done = len(piece := self.read(min(len(data), len(self.piece))))
-        data[:done] = piece
-        while done < len(data):
-            more = self.stream.readinto(data[done : done + self._left()])  # type: ignore[attr-defined]
-            if not more:
-                break
-            done += more
-        return done
-
-    def readline(self) -> bytes:
-        piece, self.piece = self.piece, b""
-        return piece + self.stream.readline()
+        at = self.stream.tell()
+        while self.frames and at == self.frames[-1]:
+            at = self.stream.seek(self.frames.pop() + _FRAME_HEADER)
+        left = self.frames[-1] - at if self.frames else len(buffer)
+        return self.stream.readinto(memoryview(buffer)[:left])  # type: ignore[attr-defined, no-any-return]
 
 
 class _Unpickler(pickle.Unpickler):
     """The C unpickler, which looks names up in a table instead of importing them."""
 
-    def __init__(self, pieces: _Pieces, size: int, file: str, beside: Storages | None) -> None:
-        super().__init__(pieces, encoding="latin1")
+    def __init__(
+        self, stream: BinaryIO, frames: list[int], size: int, file: str, beside: Beside | None
+    ) -> None:
+        size += 0 if beside is None else beside.size
+        pieces = _Pieces(stream, frames, size)
+        super().__init__(io.BufferedReader(pieces, _PIECE), encoding="latin1")
         # The only view of how many values wait there for a tuple or the items of a dict.
         pieces.stack = next(
             (part for part in gc.get_referents(self) if type(part).__name__ == "Pdata"), b""
         )
-        self.file, self.beside, self.limit = file, beside, _Limit(size)
-        self.names = _NAMES if beside is None else _TORCH_NAMES
+        self.file, self.beside, self.limit = file, beside, Limit(size)
+        self.names = NAMES if beside is None else beside.names
 
     def find_class(self, module: str, name: str, /) -> Any:
-        if (module, name) in self.names:
-            constructor, make = self.names[module, name]
-            return constructor(make, self.limit)
+        make = self.names.get((module, name))
         if name == "CacheTemplate":  # whatever the module of the class was
-            return _Constructor(_cache_template, self.limit)
+            make = _cache_template
+        if make is not None:
+            return (_Scalar if make is _Scalar else Constructor)(make, self.limit)
         asked = f"{module}.{name}"
         if asked.startswith(("torch.", "torch_", "__torch__.")):
             instead = "arrays instead: tensor.numpy()" if self.beside is None else "dense tensors"
@@ -963,7 +688,7 @@ def collector_off() -> Iterator[None]:
             gc.enable()
 
 
-def load_pickle(stream: BinaryIO, file: str, beside: Storages | None = None) -> Any:
+def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> Any:
     """Read one pickle with the restricted unpickler.
 
     Parameters
@@ -972,7 +697,7 @@ def load_pickle(stream: BinaryIO, file: str, beside: Storages | None = None) -> 
         Buffered and seekable; read up to the end of the pickle.
     file : str
         Name of the file, for messages.
-    beside : Storages, optional
+    beside : Beside, optional
         Data beside the pickle that it may refer to; by default it must not.
 
     Returns
@@ -996,8 +721,7 @@ def load_pickle(stream: BinaryIO, file: str, beside: Storages | None = None) -> 
             stream.seek(start)
             length, frames = _checked(stream.read(size), file)
             stream.seek(start)
-            size = length + (0 if beside is None else beside.size)
-            value = _Unpickler(_Pieces(stream, frames, size), size, file, beside).load()
+            value = _Unpickler(stream, frames, length, file, beside).load()
             stream.seek(start + length + 1)
             return value
     except InputError:
@@ -1040,28 +764,20 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
     """
     start = stream.tell()
     size = stream.seek(0, os.SEEK_END) - start
-    stream.seek(start)
-    is_container = _START.match(stream.read(32))
-    while is_container and most < size:
+    value = None
+    while not value and most < size:
         stream.seek(start)
         data = stream.read(most)
         most *= 2
-        frames: list[int] = []
-        try:
-            length, _ = _scan(data, frames, cut=True)
-            if len(data) - length >= _FIXED[b"\x95"]:  # no opcode that is cut: the pickle ends
+        if not _START.match(data):
+            return None
+        # What is wrong shows when everything is read.
+        with suppress(Exception), collector_off():
+            length, frames = _checked(data, file, cut=True)
+            if data[length : length + 1] == b".":  # the pickle ends
                 return None
-        except EOFError as cut:
-            length = cut.args[0]
-        except UnpicklingError:
-            return None
-        part = bytearray(data[:length] + b"g0\n.")
-        for frame in frames:
-            part[frame + 1 : frame + 9] = bytes(8)  # the last one ends earlier now
-        try:
-            value = load_pickle(io.BytesIO(part), file)
-        except InputError:
-            return None
-        if value:
-            return value
-    return None
+            part = io.BytesIO(data[:length] + b"g0\n.")
+            value = _Unpickler(part, frames, length, file, None).load()
+            continue
+        return None
+    return value or None

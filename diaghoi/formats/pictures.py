@@ -11,17 +11,20 @@ import base64
 import io
 import re
 import warnings
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path, PurePosixPath, PureWindowsPath
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
 import numpy as np
 import numpy.typing as npt
 
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.checks import shown
 from diaghoi.formats.output import replacing
+from diaghoi.language.answers import AnswerFile
 from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
 
 SUFFIXES = (".jpg", ".jpeg", ".png")
@@ -312,30 +315,6 @@ Find = Callable[[str], Path | None]
 """Gives the file of an image by its name, None where there is none."""
 
 
-def check_pictures(find: Find, images: Sequence[str], which: str) -> None:
-    """Refuse a folder that has no picture of some images.
-
-    Parameters
-    ----------
-    find : callable
-        As :data:`Find`.
-    images : sequence of str
-        Names.
-    which : str
-        Says in the message which pictures these are.
-
-    Raises
-    ------
-    InputError
-        Where there are images, and none of their pictures.
-    """
-    if images and not any(find(name) is not None for name in images):
-        raise InputError(
-            f"--images: has none of the {len(images)} pictures {which}; the first is "
-            f"{images[0]!r}; give the folder that holds them"
-        )
-
-
 def sent_picture(find: Find, image: str) -> SentPicture:
     """Read the picture of an image, a JPEG or PNG file, for a message.
 
@@ -425,48 +404,10 @@ def message(url: str, text: str) -> list[dict[str, Any]]:
 
 
 class ImageQuestions(NamedTuple):
-    """The open questions about one image, which share its picture.
-
-    Parameters
-    ----------
-    image : str
-        Its name.
-    places : tuple of int
-        Of its questions.
-    """
+    """Questions about one image, which share its picture."""
 
     image: str
-    places: tuple[int, ...]
-
-
-def open_questions(images: Sequence[str], answered: Collection[int]) -> tuple[ImageQuestions, ...]:
-    """Group what is still to be asked by image.
-
-    Those behind the last answer come first: what had no reply in an earlier run may have none
-    again, and must not keep the others waiting.
-
-    Parameters
-    ----------
-    images : sequence of str
-        The image of each question.
-    answered : collection of int
-        Places of the questions that are answered.
-    """
-    places: dict[str, list[int]] = {}
-    for place, image in enumerate(images):
-        if place not in answered:
-            places.setdefault(image, []).append(place)
-    groups = [ImageQuestions(image=name, places=tuple(mine)) for name, mine in places.items()]
-    last = max(answered, default=-1)
-    return tuple(sorted(groups, key=lambda group: group.places[0] < last))
-
-
-def tokens_in(texts: Sequence[str], size: Size) -> float:
-    """Estimate the tokens of some questions about a picture of a width and height."""
-    return (
-        len(texts) * size[0] * size[1] / _PIXELS_PER_TOKEN
-        + sum(map(len, texts)) / LETTERS_PER_TOKEN
-    )
+    questions: tuple[Any, ...]
 
 
 class Unasked(NamedTuple):
@@ -477,60 +418,231 @@ class Unasked(NamedTuple):
     problems : tuple of (image, why)
         Pictures that are missing or cannot be read, so that nothing was asked about them.
     unanswered : tuple of (image, why)
-        That no reply came for; the next run asks again.
+        Images that no reply came for; the next run asks again.
     """
 
     problems: tuple[tuple[str, str], ...]
     unanswered: tuple[tuple[str, str], ...]
 
 
-def ask_images(
-    work: Callable[[ImageQuestions, SentPicture], Any],
-    groups: Sequence[ImageQuestions],
-    client: Client,
-    find: Find,
-    *,
-    workers: int,
-    proven: bool,
-    progress: Callable[[int], Any],
-) -> Unasked:
-    """Ask all questions about some images.
+@dataclass(kw_only=True)
+class PictureAsker:
+    """Asks a model about pictures.
 
     Parameters
     ----------
-    work : callable
-        Asks the questions about an image, and keeps the answers; runs in threads.
-    groups : sequence of ImageQuestions
-        What is asked.
     client : Client
         The model.
     find : callable
         As :data:`Find`.
-    workers, proven
-        As of :func:`diaghoi.language.asking.ask_all`.
+    unit : {"pixels", "thousandths"}
+        How boxes are written.
+    workers : int
+        Concurrent requests.
     progress : callable
         Called with the number of questions that are done.
-
-    Raises
-    ------
-    InputError
-        Where no further question can succeed.
     """
 
-    def asked(group: ImageQuestions) -> str:
-        try:
-            picture = sent_picture(find, group.image)
-        except InputError as error:
-            return str(error)
-        work(group, picture)
-        return ""
+    client: Client
+    find: Find
+    unit: Unit = "pixels"
+    workers: int = 8
+    progress: Callable[[int], Any] = field(default=lambda questions: None)
 
-    done: list[tuple[str, str, str]] = []
-    for outcome in ask_all(asked, groups, client, workers=workers, proven=proven):
-        progress(len(outcome.tag.places))
-        done.append((outcome.tag.image, outcome.failure, outcome.value or ""))
-    done.sort()
-    return Unasked(
-        problems=tuple((image, problem) for image, _, problem in done if problem),
-        unanswered=tuple((image, failure) for image, failure, _ in done if failure),
-    )
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+        return self.client.endpoint.model
+
+    def ask_images(self, groups: Sequence[ImageQuestions], *, proven: bool) -> Unasked:
+        """Ask all questions about some images.
+
+        Parameters
+        ----------
+        groups : sequence of ImageQuestions
+            The questions.
+        proven : bool
+            Whether the model has answered such questions in an earlier run.
+
+        Raises
+        ------
+        InputError
+            If none of the pictures exists and nothing is proven, or no further question can
+            succeed.
+        """
+        images = [group.image for group in groups]
+        if images and not proven and not any(self.find(name) is not None for name in images):
+            raise InputError(
+                f"--images: has none of the {len(images)} pictures to be asked about; the first is "
+                f"{images[0]!r}; give the folder that holds them"
+            )
+
+        def ask(group: ImageQuestions) -> str:
+            try:
+                picture = sent_picture(self.find, group.image)
+            except InputError as error:
+                return str(error)
+            frame = Frame(width=picture.width, height=picture.height, unit=self.unit)
+            self.work(group, picture.url, frame)
+            return ""
+
+        done: list[tuple[str, str, str]] = []
+        for outcome in ask_all(ask, groups, self.client, workers=self.workers, proven=proven):
+            self.progress(len(outcome.tag.questions))
+            done.append((outcome.tag.image, outcome.failure, outcome.value or ""))
+        done.sort()
+        return Unasked(
+            problems=tuple((image, problem) for image, _, problem in done if problem),
+            unanswered=tuple((image, failure) for image, failure, _ in done if failure),
+        )
+
+    def work(self, group: ImageQuestions, url: str, frame: Frame) -> None:
+        """Ask the questions about an image, in a thread, and keep the answers."""
+        raise NotImplementedError
+
+
+class Estimate(NamedTuple):
+    """What a run takes at most; tokens are estimates, without those of reasoning.
+
+    ``outside`` names the images in which a box asked about does not lie in the picture.
+    """
+
+    questions: int
+    requests: int
+    tokens_in: int
+    tokens_out: int
+    outside: tuple[str, ...]
+
+
+@dataclass(kw_only=True)
+class FileAsker(PictureAsker):
+    """Asks the questions that have no answer yet in a file, and keeps each answer as it comes.
+
+    Parameters
+    ----------
+    answers : AnswerFile
+        The file.
+    asked : sequence
+        The questions that the run is about; each has an ``image``.
+    """
+
+    answers: AnswerFile
+    asked: Sequence[Any]
+
+    # What must be the same for all answers of a file, and the option that gives it.
+    settings: ClassVar[Mapping[str, str]]
+    noun: ClassVar[str]
+    # Of a reply, and of the reply to each further request.
+    reply_tokens: ClassVar[tuple[int, int]]
+    # Whether a question has only one line.
+    once: ClassVar[bool] = False
+
+    @property
+    def recorded(self) -> dict[str, Any]:
+        """What is written beside each answer: the same for all answers of a file."""
+        raise NotImplementedError
+
+    def question_of(self, line: Mapping[str, Any]) -> Any:
+        """Return the question that a line answers; None where that is none of them."""
+        raise NotImplementedError
+
+    def boxes_of(self, question: Any) -> Iterable[Box]:
+        """Return the boxes that a question shows."""
+        raise NotImplementedError
+
+    def texts(self, group: ImageQuestions, frame: Frame) -> list[str]:
+        """Word all that is sent about an image."""
+        raise NotImplementedError
+
+    def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
+        """Return further results of a run, their words for its line, and notes."""
+        raise NotImplementedError
+
+    @cached_property
+    def before(self) -> frozenset[Any]:
+        """The questions that were answered before.
+
+        Raises
+        ------
+        InputError
+            If the answers are to other questions, or were asked with other settings.
+        """
+        self.answers.check(self.recorded, self.settings)
+        answered = set()
+        for number, line in enumerate(self.answers.lines, 1):
+            question = self.question_of(line)
+            where = f"{self.answers.path}: line {number}: image {shown(line['image'])}"
+            if question is None:
+                raise InputError(
+                    f"{where}: answers a question that is not asked here; give another --out"
+                )
+            if self.once and question in answered:
+                raise InputError(f"{where}: is answered twice; keep one")
+            answered.add(question)
+        return frozenset(answered)
+
+    @property
+    def answered(self) -> int:
+        """Number of the questions that are answered now."""
+        return len(set(self.asked) & set(map(self.question_of, self.answers.lines)))
+
+    @cached_property
+    def groups(self) -> tuple[ImageQuestions, ...]:
+        """What is still to be asked, by image.
+
+        Those behind the last answer come first: what had no reply in an earlier run may have none
+        again, and must not keep the others waiting.
+        """
+        places: dict[str, list[int]] = {}
+        last = -1
+        for place, question in enumerate(self.asked):
+            if question in self.before:
+                last = place
+            else:
+                places.setdefault(question.image, []).append(place)
+        groups = sorted(places.items(), key=lambda group: group[1][0] < last)
+        return tuple(
+            ImageQuestions(image=image, questions=tuple(self.asked[place] for place in of_image))
+            for image, of_image in groups
+        )
+
+    def estimate(self) -> Estimate:
+        """Estimate the cost; pictures that are missing cost nothing."""
+        questions, requests, tokens = 0, 0, 0.0
+        outside = []
+        for group in self.groups:
+            size = picture_size(self.find(group.image))
+            if size is None:
+                continue
+            frame = Frame(width=size[0], height=size[1], unit=self.unit)
+            if not all(frame.holds(box) for of in group.questions for box in self.boxes_of(of)):
+                outside.append(group.image)
+            texts = self.texts(group, frame)
+            questions += len(group.questions)
+            requests += len(texts)
+            pixels, letters = len(texts) * size[0] * size[1], sum(map(len, texts))
+            tokens += pixels / _PIXELS_PER_TOKEN + letters / LETTERS_PER_TOKEN
+        reply, further = self.reply_tokens
+        tokens_out = questions * reply + (requests - questions) * further
+        return Estimate(questions, requests, round(tokens), tokens_out, tuple(outside))
+
+    def remarks(self, cost: Estimate) -> list[str]:
+        """State what to know before anything is asked, a sentence each."""
+        if not cost.outside:
+            return []
+        return [
+            f"{len(cost.outside)} pictures do not hold the boxes asked about: "
+            f"{some_of(cost.outside)}; are these the pictures that were annotated?"
+        ]
+
+    def run(self) -> Unasked:
+        """Ask.
+
+        Raises
+        ------
+        InputError
+            If no picture exists, the server stays without replies or refuses, or nothing can be
+            written; what was answered before is kept.
+        """
+        self.answers.repair()
+        return self.ask_images(self.groups, proven=bool(self.before))

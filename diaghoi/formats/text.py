@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,19 +31,14 @@ _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _CONTENT = rf"[^%s\\\0-\x1f]*(?:{_ESCAPE.pattern}[^%s\\\0-\x1f]*)*"
 _QUOTED = "|".join(f"{quote}{_CONTENT}{quote}" % (quote, quote) for quote in ("'", '"'))
 _STRING = re.compile(f"({_QUOTED})")
-# Pieces of a text: strings with what is before each, and the ")" of np.str_(). The first is for
-# texts without '"' and "\\".
-_PLAIN_PIECE = re.compile(r"(?:[^']*'[^']*'\)?){1,1000}")
-_PIECE = re.compile(rf"(?:[^'\"]*(?:{_QUOTED})\)?){{1,1000}}")
+# A string with what is before it, and the ")" of np.str_(). The first is for texts without '"' and
+# "\\".
+_PLAIN_PIECE, _PIECE = r"[^']*'[^']*'\)?", rf"[^'\"]*(?:{_QUOTED})\)?"
 # JSON has no such character: what is wrong is left or marked with it, for the decoder to refuse.
 _WRONG = "!"
-# Stands for "np.float32(" and the like.
-_OPEN = "\x01"
-_SCALAR = re.compile(r"np\.(?:float(?:16|32|64)|u?int(?:8|16|32|64))\(")
-_OPENED = re.compile(_OPEN + r"([-+.\de]+|nan|-?inf)\)")
-_CLOSED = tuple(f"{_OPEN}{word})".encode() for word in ("", "nan", "inf"))
-_OF_NUMBERS = b"0123456789.+-e"
-_TO_SPACES = str.maketrans(_OPEN + ")", "  ")
+_SCALAR = re.compile(r"np\.(?:float(?:16|32|64)|u?int(?:8|16|32|64))\(([-+.\de]+|nan|-?inf)\)")
+# About half of what stands around the number, so that places in the text and in JSON are close.
+_AROUND = " " * 6
 _ARRAY = re.compile(
     r"(?:np\.)?array\((\[[^()']*\]|[-+.\w]+)(?:,\s*(?:shape=\(0[, \d]*\)|dtype=\w+))*\)"
 )
@@ -195,14 +191,14 @@ def load_literal(text: str, file: str) -> Any:
     try:
         with collector_off():
             try:
-                return json.loads(_as_json(text)[0])
+                return json.loads("".join(_as_json(text, None)))
             except ValueError:
-                code, places = _as_json(text, tuples=[])
+                code = "".join(_as_json(text, []))
             return json.loads(code, object_pairs_hook=_with_integers)
     except json.JSONDecodeError as error:
         if not error.doc[error.pos :].strip() or error.msg.startswith("Unterminated"):
             raise _cut_off(text, file) from None
-        raise _damaged(error, places, file) from None
+        raise _damaged(text, error, file) from None
     except (ValueError, RecursionError, MemoryError) as error:
         what = " ".join(str(error).split()) or type(error).__name__
         raise InputError(
@@ -219,11 +215,15 @@ def _cut_off(text: str, file: str) -> InputError:
     )
 
 
-def _damaged(error: json.JSONDecodeError, places: list[tuple[int, int]], file: str) -> InputError:
+def _damaged(text: str, error: json.JSONDecodeError, file: str) -> InputError:
     """Say where a text is not what it should be, in the words of the text."""
-    start, place = max(each for each in places if each[0] <= error.pos)
+    place, left = 0, error.pos
+    for piece, code in zip(_pieces(text, 1), _as_json(text, [], 1), strict=True):
+        if left < len(code):
+            break
+        place, left = place + len(piece), left - len(code)
     excerpt = error.doc[error.pos : error.pos + _EXCERPT]
-    excerpt = excerpt.replace(_WRONG, "").replace(_OPEN, "(").replace(_INTEGER, "")
+    excerpt = excerpt.replace(_WRONG, "").replace(_INTEGER, "")
     what, remedy = f"damaged ({error.msg})", "copy or write it again"
     if excerpt.startswith("..."):
         what = "'...' stands for values that NumPy left out when it printed a long array"
@@ -232,52 +232,46 @@ def _damaged(error: json.JSONDecodeError, places: list[tuple[int, int]], file: s
         what = f"{name[0]!r:.60} is not a plain value"
         remedy = "save plain lists and numbers: array.tolist(), float(score)"
     return InputError(
-        f"{file}: near character {place + error.pos - start + 1:,} of the text of a Python object, "
+        f"{file}: near character {place + left + 1:,} of the text of a Python object, "
         f"at {excerpt!r}: {what}; {remedy}"
     )
 
 
-def _as_json(text: str, tuples: list[str] | None = None) -> tuple[str, list[tuple[int, int]]]:
-    """Rewrite a text as JSON, also with tuples and integers as keys if there is a list for them.
-
-    Returns
-    -------
-    json : str
-        Malformed where the text is.
-    places : list of (int, int)
-        Characters before the same place in the JSON and in the text.
-    """
-    pattern = _PIECE if '"' in text or "\\" in text else _PLAIN_PIECE
-    pieces, places, size, start = [], [], 0, 0
+def _pieces(text: str, strings: int) -> Iterator[str]:
+    """Cut a text outside of its strings, behind every few of them."""
+    piece = _PIECE if '"' in text or "\\" in text else _PLAIN_PIECE
+    pattern, start = re.compile(f"(?:{piece}){{1,{strings}}}"), 0
     while start < len(text):
-        strings = pattern.match(text, start)
-        piece = strings[0] if strings else text[start:]
-        places.append((size, start))
-        pieces.append(_piece_as_json(piece, tuples))
-        size, start = size + len(pieces[-1]), start + len(piece)
-    return "".join(pieces), places
+        match = pattern.match(text, start)
+        yield match[0] if match else text[start:]
+        start = match.end() if match else len(text)
 
 
-def _piece_as_json(piece: str, tuples: list[str] | None) -> str:
-    """Rewrite a part of a text that begins and ends outside of strings."""
-    plain = '"' not in piece and "\\" not in piece
-    parts = piece.split("'") if plain else _STRING.split(piece)
-    code = "'".join(parts[::2])
-    if not plain and code.count("'") != len(parts) // 2:
-        return _WRONG + piece
-    code = _code_as_json(code)
-    if tuples is not None:
-        code = _TOKEN.sub(lambda token: _token_as_json(token[0], tuples), code)
-    parts[::2] = code.split("'")
-    if plain:
-        return '"'.join(parts)
-    parts[1::2] = [
-        json.dumps(_ESCAPE.sub(_character, content), ensure_ascii=False)
-        if "\\" in content or '"' in content
-        else f'"{content}"'
-        for content in (string[1:-1] for string in parts[1::2])
-    ]
-    return "".join(parts)
+def _as_json(text: str, brackets: list[str] | None, strings: int = 1000) -> Iterator[str]:
+    """Rewrite a text as JSON, malformed where the text is.
+
+    Tuples and integers as keys are rewritten, too, if there is a list for the brackets that are
+    open.
+    """
+    for piece in _pieces(text, strings):
+        plain = '"' not in piece and "\\" not in piece
+        parts = piece.split("'") if plain else _STRING.split(piece)
+        code = "'".join(parts[::2])
+        if not plain and code.count("'") != len(parts) // 2:
+            yield _WRONG + piece
+            continue
+        code = _code_as_json(code)
+        if brackets is not None:
+            code = _TOKEN.sub(lambda token: _token_as_json(token[0], brackets), code)
+        parts[::2] = code.split("'")
+        if not plain:
+            parts[1::2] = [
+                json.dumps(_ESCAPE.sub(_character, content), ensure_ascii=False)
+                if "\\" in content or '"' in content
+                else f'"{content}"'
+                for content in (string[1:-1] for string in parts[1::2])
+            ]
+        yield ('"' if plain else "").join(parts)
 
 
 def _character(escape: re.Match[str]) -> str:
@@ -287,19 +281,13 @@ def _character(escape: re.Match[str]) -> str:
 
 def _code_as_json(code: str) -> str:
     """Rewrite what is outside of strings; a quotation mark stands for each string."""
-    code = code.replace(_OPEN, _WRONG).replace("np.str_(')", "        ' ")
-    while scalar := _SCALAR.search(code):
-        code = code.replace(scalar[0], _OPEN.rjust(len(scalar[0])))
-    if _OPEN in code:
-        bare = code.encode("ascii", "replace").translate(None, _OF_NUMBERS)
-        scalars = bare.count(_OPEN.encode())
-        plain = scalars == sum(map(bare.count, _CLOSED)) == bare.count(b")")
-        plain = plain and f"{_OPEN})" not in code
-        code = code.translate(_TO_SPACES) if plain else _OPENED.sub(r" \1 ", code)
+    code = code.replace("np.str_(')", "        ' ")
+    if "np." in code:
+        code = _AROUND.join(_SCALAR.split(code))
     if "array(" in code:
         code = _ARRAY.sub(_array_as_json, code)
     if _LETTER.search(code):
-        code = _WORD.sub(lambda word: _WORDS.get(word[0], word[0]).ljust(len(word[0])), code)
+        code = _WORD.sub(lambda word: _WORDS.get(word[0], word[0]), code)
     return code
 
 

@@ -1,10 +1,9 @@
 """Read zip archives of NumPy (``.npz``) and PyTorch (``torch.save``) without trusting them.
 
-Sizes are checked before anything is read, pickles go through the restricted unpickler, and nothing
-is copied that need not be. A file of ``torch.save`` has ``PREFIX/data.pkl``, a pickle that refers
-to storages by persistent ids; the bytes of each in ``PREFIX/data/KEY``; and ``PREFIX/byteorder``.
-Tensors become NumPy arrays, whatever device they were on: those of bfloat16 and of 8-bit floats
-become float32.
+Sizes are checked before anything is read, and pickles go through the restricted unpickler. A file
+of ``torch.save`` has ``PREFIX/data.pkl``, a pickle that refers to storages by persistent ids; the
+bytes of each in ``PREFIX/data/KEY``; and ``PREFIX/byteorder``. Tensors become NumPy arrays,
+whatever device they were on: those of bfloat16 become float32.
 """
 
 from __future__ import annotations
@@ -14,11 +13,9 @@ import os
 import pickle
 import struct
 import zipfile
-import zlib
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import ExitStack, contextmanager, nullcontext
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
 from typing import Any, BinaryIO, cast
 
@@ -28,9 +25,9 @@ from diaghoi.data.arrays import Array
 from diaghoi.data.files import ordinary
 from diaghoi.data.memory import StoredArray, budget, check_budget
 from diaghoi.exceptions import InputError
-from diaghoi.formats.pickle import AHEAD, Storages, check_letters, load_pickle, size_of
+from diaghoi.formats.pickle import AHEAD, check_letters, load_pickle, size_of
+from diaghoi.formats.torch import storages
 
-_LOCAL_HEADER, _MAGIC = 30, b"PK\x03\x04"
 UNPACKED, TIMES = 1 << 28, 100
 """Limits against zip bombs: 256 MB plus 100 times the compressed size."""
 _PICKLE = "data.pkl"
@@ -65,29 +62,6 @@ def _check_unpacked(size: int, compressed: int) -> None:
         raise ValueError(f"unpacks to {size} bytes")
 
 
-def _seek_stored(stream: BinaryIO, entry: zipfile.ZipInfo) -> None:
-    """Move the stream of an archive to the first byte of an entry that is not compressed.
-
-    ``zipfile`` would copy the data and compute a checksum. The local header has its own lengths of
-    name and extra field, which may differ from those in the central directory.
-    """
-    stream.seek(entry.header_offset)
-    header = stream.read(_LOCAL_HEADER)
-    if len(header) < _LOCAL_HEADER or not header.startswith(_MAGIC):
-        raise ValueError("the archive has no entry at its place")
-    stream.seek(sum(struct.unpack("<HH", header[26:30])), os.SEEK_CUR)
-
-
-def _check_sum(entry: zipfile.ZipInfo, pieces: Iterable[Any]) -> None:
-    """Refuse an uncompressed entry with other bytes than were written, as ``zipfile`` does."""
-    total = 0
-    for piece in pieces:
-        total = zlib.crc32(piece, total)
-    # PyTorch can leave the sum out.
-    if total != entry.CRC and entry.CRC:
-        raise ValueError(f"{entry.filename} is damaged: its check sum is wrong")
-
-
 @contextmanager
 def _readable(where: str, advice: str = "") -> Iterator[None]:
     """Turn any error in the block into an InputError: damaged archives raise all kinds."""
@@ -98,6 +72,13 @@ def _readable(where: str, advice: str = "") -> Iterator[None]:
     except Exception as error:
         what = " ".join(str(error).split()) or type(error).__name__
         raise InputError(f"{where} ({what:.120}){advice}") from error
+
+
+def _opened(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> BinaryIO:
+    """Open an entry; at its end, its check sum is compared, which PyTorch can leave out."""
+    if hasattr(entry, "CRC") and not entry.CRC:
+        del entry.CRC
+    return cast(BinaryIO, archive.open(entry))
 
 
 @dataclass(frozen=True)
@@ -124,16 +105,16 @@ class Member:
             For an entry that is damaged or not an array.
         """
         with self._entry() as stream:
-            start = stream.tell()
             shape, _, dtype = self._header(stream)
-            self._check(stream, start)
             if dtype.kind == "O":
-                array = np.asarray(load_pickle(stream, f"{self.path}: {self.info.filename}"))
+                content = io.BytesIO(stream.read())
+                array = np.asarray(load_pickle(content, f"{self.path}: {self.info.filename}"))
                 if array.shape != shape:
                     raise ValueError(f"shape {array.shape} instead of {shape}")
                 return array
-            stream.seek(start)
+        with self._entry() as stream:
             array = np.lib.format.read_array(stream, allow_pickle=False)
+            stream.read()
             if dtype.kind == "U":
                 check_letters(array)
             return array
@@ -148,11 +129,14 @@ class Member:
         """
         if _is_stored(self.info):
             with self._entry() as stream:
-                start = stream.tell()
                 shape, transposed, dtype = self._header(stream)
-                self._check(stream, start)
-                if shape and not transposed and dtype.kind in "biuf":
-                    return StoredArray.in_file(self._entry, stream.tell(), shape, dtype)
+                offset = stream.tell()
+                while stream.read(AHEAD):
+                    pass
+            if shape and not transposed and dtype.kind in "biuf":
+                with self._stored() as stream:
+                    offset += stream.tell()
+                return StoredArray.in_file(self._stored, offset, shape, dtype)
         return StoredArray.in_memory(self.read())
 
     def rows(self) -> int:
@@ -168,22 +152,27 @@ class Member:
             return shape[0] if shape else 1
 
     @contextmanager
-    def _entry(self) -> Iterator[BinaryIO]:
-        """Open the entry at its first byte; any error in the block becomes an InputError."""
-        where = f"{self.path}: {self.info.filename}: not a readable array"
-        with _readable(where), ExitStack() as stack:
-            if _is_stored(self.info):
-                stream: BinaryIO = stack.enter_context(self.path.open("rb"))
-                _seek_stored(stream, self.info)
-            else:
-                _check_unpacked(self.info.file_size, self.info.compress_size)
-                archive = stack.enter_context(zipfile.ZipFile(self.path))
-                stream = cast(BinaryIO, stack.enter_context(archive.open(self.info)))
+    def _stored(self) -> Iterator[BinaryIO]:
+        """Open the file at the first byte of this entry, which is not compressed."""
+        with self._readable(), self.path.open("rb") as stream:
+            # The lengths of name and extra field may differ from those in the central directory.
+            stream.seek(self.info.header_offset + 26)
+            stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
             yield stream
+
+    @contextmanager
+    def _entry(self) -> Iterator[BinaryIO]:
+        """Open the entry; any error in the block becomes an InputError."""
+        with self._readable(), zipfile.ZipFile(self.path) as archive:
+            _check_unpacked(self.info.file_size, self.info.compress_size)
+            with _opened(archive, self.info) as stream:
+                yield stream
+
+    def _readable(self) -> Any:
+        return _readable(f"{self.path}: {self.info.filename}: not a readable array")
 
     def _header(self, stream: BinaryIO) -> tuple[tuple[int, ...], bool, np.dtype[Any]]:
         """Read shape, storage order and type, and check that the entry holds all the data."""
-        start = stream.tell()
         version = np.lib.format.read_magic(stream)
         header = np.lib.format.read_array_header_1_0 if version == (1, 0) else (
             np.lib.format.read_array_header_2_0
@@ -191,19 +180,10 @@ class Member:
         shape, transposed, dtype = header(stream)
         if not dtype.itemsize:
             raise ValueError(f"its type, {dtype}, holds nothing")
-        stored = stream.tell() - start + size_of(shape) * dtype.itemsize
+        stored = stream.tell() + size_of(shape) * dtype.itemsize
         if dtype.kind != "O" and stored > self.info.file_size:
             raise ValueError(f"{self.info.file_size} bytes where {stored} are announced")
         return shape, transposed, dtype
-
-    def _check(self, stream: BinaryIO, start: int) -> None:
-        """Check the bytes of an uncompressed entry from its start, and return to where it was."""
-        if _is_stored(self.info):
-            place = stream.tell()
-            stream.seek(start)
-            left = range(self.info.file_size, 0, -AHEAD)
-            _check_sum(self.info, (stream.read(min(size, AHEAD)) for size in left))
-            stream.seek(place)
 
 
 def members(path: Path) -> Mapping[str, Member]:
@@ -268,53 +248,33 @@ def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]
             f"{path}: an archive with {len(pickles)} files {_PICKLE}; torch.save writes one"
         )
     prefix = pickles[0].removesuffix(_PICKLE)
+    size = sum(entry.file_size for entry in by_name.values())
     where = f"{path}: not a readable file of torch.save"
-    with _readable(where, "; write it again"), _reading(path, by_name.values()) as read:
-        order, marker = b"little", f"{prefix}byteorder"
-        if marker in by_name:
-            order = read(by_name[marker]).tobytes()
-        if order not in (b"little", b"big"):
-            raise ValueError(f"the byte order is {order!r:.40}")
+    with _readable(where, "; write it again"), zipfile.ZipFile(path) as archive:
+        packed = [entry for entry in by_name.values() if not _is_stored(entry)]
+        on_disk, unpacked = path.stat().st_size, sum(entry.file_size for entry in packed)
+        # Entries may share bytes of the archive, so that it holds less than their sum.
+        if size - unpacked + sum(entry.compress_size for entry in packed) > on_disk:
+            raise ValueError("its entries are larger than the file")
+        _check_unpacked(unpacked, on_disk)
 
-        @cache
+        def read(name: str) -> bytes:
+            entry = by_name[name]
+            with _opened(archive, entry) as stream:
+                data = stream.read(entry.file_size)
+            if len(data) != entry.file_size:
+                raise ValueError(f"{name} has {len(data)} of its {entry.file_size} bytes")
+            return data
+
         def storage(key: str) -> Array:
-            """Read a storage when a tensor first refers to it."""
             name = f"{prefix}data/{key}"
             if name not in by_name:
                 raise pickle.UnpicklingError(f"the storage {key!r:.40} is missing")
-            return read(by_name[name])
+            return np.frombuffer(read(name), dtype=np.uint8)
 
-        size = sum(entry.file_size for entry in by_name.values())
-        stream = io.BytesIO(read(by_name[pickles[0]]).data)
-        beside = Storages(storage, size, big=order == b"big")
-        return load_pickle(stream, f"{path}: {_PICKLE}", beside), size
-
-
-@contextmanager
-def _reading(
-    path: Path, listed: Collection[zipfile.ZipInfo]
-) -> Iterator[Callable[[zipfile.ZipInfo], Array]]:
-    """Check the sizes of all entries together, and give what reads the bytes of one."""
-    packed = [entry for entry in listed if not _is_stored(entry)]
-    on_disk, unpacked = path.stat().st_size, sum(entry.file_size for entry in packed)
-    stored = sum(entry.file_size for entry in listed) - unpacked
-    # Entries may share bytes of the archive, so that it holds less than their sum.
-    if stored + sum(entry.compress_size for entry in packed) > on_disk:
-        raise ValueError("its entries are larger than the file")
-    _check_unpacked(unpacked, on_disk)
-    with path.open("rb") as stream, zipfile.ZipFile(path) if packed else nullcontext() as archive:
-
-        def read(entry: zipfile.ZipInfo) -> Array:
-            if archive is None or _is_stored(entry):
-                _seek_stored(stream, entry)
-                data = np.fromfile(stream, dtype=np.uint8, count=entry.file_size)
-            else:
-                data = np.frombuffer(archive.read(entry), dtype=np.uint8)
-            if len(data) != entry.file_size:
-                size = entry.file_size
-                raise ValueError(f"{entry.filename} has {len(data)} of its {size} bytes")
-            if _is_stored(entry):
-                _check_sum(entry, [data])
-            return data
-
-        yield read
+        marker = f"{prefix}byteorder"
+        order = read(marker) if marker in by_name else b"little"
+        if order not in (b"little", b"big"):
+            raise ValueError(f"the byte order is {order!r:.40}")
+        beside = storages(storage, size, big=order == b"big")
+        return load_pickle(io.BytesIO(read(pickles[0])), f"{path}: {_PICKLE}", beside), size

@@ -1,4 +1,4 @@
-"""Answers of language models, appended to a file of JSON lines as they arrive.
+"""Answers of language models, read, and appended to a file of JSON lines as they arrive.
 
 A line is on disk when it is kept, so a run that is killed at any moment loses no answer that was
 paid for. At most the last line can be incomplete; it is removed before the next is written. The
@@ -9,13 +9,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from threading import Lock
-from typing import Any
+from threading import RLock
+from typing import Any, ClassVar, TypeVar
 
 from diaghoi.exceptions import InputError
+from diaghoi.language.asking import Client, Message
+
+Question = TypeVar("Question")
 
 _SHOWN = 60  # bytes of a line, and letters of a setting, in messages
 _LONGEST = 500  # letters of a reply that are kept beside its score
@@ -26,28 +30,8 @@ class AnswerFile:
     """A file of JSON lines that one process at a time adds to, and any number of its threads.
 
     Other processes are kept out while it is open; on Windows, and on file systems without locks,
-    they are not.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file.
-    keys : tuple of str
-        Keys of every line. The first one is written first, so that an incomplete first line can be
-        distinguished from a file of another kind.
-    option : str
-        The option that names the file, for messages.
-    make : bool
-        Whether to create the file at once instead of with its first line.
-    take : callable, optional
-        Called with each line that is read or kept; by default the line is added to ``lines``.
-
-    Attributes
-    ----------
-    lines : list of dict
-        The lines of the file, unless ``take`` is given.
-    kept : int
-        Number of lines added since the file was opened.
+    they are not. ``lines`` are those of the file, and ``kept`` is how many were added since it was
+    opened. ``make`` creates the file at once instead of with its first line.
 
     Raises
     ------
@@ -55,26 +39,20 @@ class AnswerFile:
         If the file holds something else, is in use, or cannot be opened.
     """
 
-    def __init__(
-        self,
-        path: Path,
-        *,
-        keys: tuple[str, ...] = ("image",),
-        option: str = "--out",
-        make: bool = False,
-        take: Callable[[dict[str, Any]], Any] | None = None,
-    ) -> None:
+    # Of every line; the first is written first, so that an incomplete first line can be told from
+    # a file of another kind.
+    keys: ClassVar[tuple[str, ...]] = ("image",)
+    option: ClassVar[str] = "--out"
+
+    def __init__(self, path: Path, *, make: bool = False) -> None:
         self.path = path
         self.lines: list[dict[str, Any]] = []
         self.kept = 0
-        self._keys = keys
-        self._option = option
-        self._take = take or self.lines.append
-        self._lock = Lock()
+        self._lock = RLock()
         self._file = -1
-        # Bytes up to the end of the last whole line, and the line break that it may lack.
-        self._end = 0, b""
-        self._repaired = False
+        # Bytes up to the end of the last whole line, and the line break that it may lack; None
+        # where nothing is to be repaired.
+        self._end: tuple[int, bytes] | None = (0, b"")
         if make or path.exists():
             self._open()
             try:
@@ -83,7 +61,7 @@ class AnswerFile:
                 self.close()
                 raise
 
-    def __enter__(self) -> AnswerFile:
+    def __enter__(self) -> Any:
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -92,7 +70,9 @@ class AnswerFile:
     def close(self) -> None:
         """Close the file."""
         with self._lock:
-            self._release()
+            if self._file >= 0:
+                os.close(self._file)
+            self._file = -1
 
     def repair(self) -> None:
         """Remove an incomplete last line, or add a missing line break to a complete one.
@@ -109,19 +89,14 @@ class AnswerFile:
                 self._append(b"")
 
     def keep(self, *lines: Mapping[str, Any]) -> None:
-        """Add lines.
-
-        Parameters
-        ----------
-        *lines : mapping
-            Each with all of the keys.
+        """Add lines, each with all of the keys; they are on disk when this returns.
 
         Raises
         ------
         InputError
             If the file cannot be written any more, or another run has begun to write it.
         """
-        first = self._keys[0]
+        first = self.keys[0]
         data = b"".join(
             json.dumps({first: line[first], **line}).encode("ascii") + b"\n" for line in lines
         )
@@ -130,12 +105,33 @@ class AnswerFile:
                 self._open()
                 # Another run has created the file since this one started; its lines were not read.
                 if os.fstat(self._file).st_size:
-                    self._release()
+                    self.close()
                     raise InputError(f"{self.path}: another run wrote to it; start again")
             self._append(data)
             for line in lines:
                 self._take(dict(line))
             self.kept += len(lines)
+
+    def check(self, recorded: Mapping[str, Any], options: Mapping[str, str]) -> None:
+        """Refuse lines with other settings than this run has recorded, with an ``InputError``.
+
+        The options say what must be the same, and which option gives it; empty for none.
+        """
+        for number, line in enumerate(self.lines, 1):
+            where = f"{self.path}: line {number}"
+            if not {"model", "prompt"} <= line.keys():
+                raise InputError(f"{where}: was not written by this command; give another --out")
+            for key, option in options.items():
+                if line.get(key) != recorded.get(key):
+                    here, there = (f"{of.get(key, 'none')!r:.{_SHOWN}}" for of in (recorded, line))
+                    advice = f", or the {option} of that run" if option else ""
+                    raise InputError(
+                        f"{where}: was asked with {key.replace('_', ' ')} {there}, and this run "
+                        f"has {here}; give another --out{advice}"
+                    )
+
+    def _take(self, line: dict[str, Any]) -> None:
+        self.lines.append(line)
 
     def _open(self) -> None:
         binary = getattr(os, "O_BINARY", 0)
@@ -149,18 +145,14 @@ class AnswerFile:
             try:
                 fcntl.flock(self._file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             except BlockingIOError:
-                self._release()
+                self.close()
                 raise self._refusal("another run writes to it; wait for its end, or") from None
             except OSError:
                 pass  # a file system without locks
 
-    def _release(self) -> None:
-        if self._file >= 0:
-            os.close(self._file)
-        self._file = -1
-
     def _read(self) -> None:
         """Read the lines, and find the end of the last complete one."""
+        beginning = f'{{"{self.keys[0]}": '.encode("ascii")
         whole, read = 0, False
         with self.path.open("rb") as stream:
             for number, text in enumerate(stream, 1):
@@ -168,30 +160,28 @@ class AnswerFile:
                 if line is not None:
                     self._take(line)
                     read = True
-                elif not ended:
-                    beginning = f'{{"{self._keys[0]}": '.encode("ascii")
-                    if not (read or text.startswith(beginning) or beginning.startswith(text)):
-                        raise self._refusal(f"starts with {text[:_SHOWN]!r}, and holds no answers;")
+                elif not ended and (
+                    read or text.startswith(beginning) or beginning.startswith(text)
+                ):
                     break
                 elif text.strip():
-                    shown = text.rstrip(b"\r\n")[:_SHOWN]
-                    raise self._refusal(f"line {number}: {shown!r} is not a line of answers;")
+                    start = text.rstrip(b"\r\n")[:_SHOWN]
+                    raise self._refusal(f"line {number}: {start!r} is not a line of answers;")
                 whole += len(text)
                 self._end = whole, b"" if ended else b"\n"
 
     def _parsed(self, text: bytes) -> dict[str, Any] | None:
-        """Parse the object of a line; None for any other line."""
         try:
             value = json.loads(text)
         except (ValueError, RecursionError):
             return None
-        whole = isinstance(value, dict) and all(key in value for key in self._keys)
+        whole = isinstance(value, dict) and all(key in value for key in self.keys)
         return value if whole else None
 
     def _append(self, data: bytes) -> None:
         """Append all or nothing, and wait until the data is on disk; first repair the end."""
         try:
-            if not self._repaired:
+            if self._end is not None:
                 whole, missing = self._end
                 os.ftruncate(self._file, whole)
                 data = missing + data
@@ -206,47 +196,34 @@ class AnswerFile:
                 raise
         except OSError as error:
             raise self._unwritable(error) from None
-        self._repaired = True  # lines written by this object are complete
+        self._end = None  # lines written by this object are complete
 
     def _unwritable(self, error: OSError) -> InputError:
         return self._refusal(f"cannot be written ({error.strerror or error}); make room, or")
 
     def _refusal(self, problem: str) -> InputError:
-        return InputError(f"{self.path}: {problem} give another {self._option}")
+        return InputError(f"{self.path}: {problem} give another {self.option}")
 
 
-class AnswerStore:
+class AnswerStore(AnswerFile):
     """Scores by language models, one a line, so that no question is asked twice.
 
     If a question has several lines, the last one counts. Only scores are held in memory: there may
-    be a million of them.
-
-    Parameters
-    ----------
-    path : pathlib.Path
-        The file; created if it does not exist, so that an unwritable path fails before anything is
-        asked.
-
-    Raises
-    ------
-    InputError
-        If it is something else, in use, or cannot be written.
+    be a million of them. The file is created at once, so that an unwritable path fails before
+    anything is asked.
     """
 
+    keys = ("model", "question", "score")
+    option = "--store"
+
     def __init__(self, path: Path) -> None:
-        self.path = path
         self._scores: dict[str, dict[str, int | None]] = {}
-        keys = ("model", "question", "score")
-        self._file = AnswerFile(path, keys=keys, option="--store", make=True, take=self._take)
+        super().__init__(path, make=True)
 
-    def __enter__(self) -> AnswerStore:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        self._file.close()
-
-    def keep(self, model: str, rows: Iterable[tuple[str, str, str, str, int | None, str]]) -> None:
-        """Store answers; they are on disk when this returns.
+    def keep_scores(
+        self, model: str, rows: Iterable[tuple[str, str, str, str, int | None, str]]
+    ) -> None:
+        """Store answers of a model; errors are those of :meth:`keep`.
 
         Parameters
         ----------
@@ -254,18 +231,13 @@ class AnswerStore:
             The model that gave them.
         rows : iterable of (question, kind, a, b, score, reply)
             The score is None for a reply that could not be read.
-
-        Raises
-        ------
-        InputError
-            If the file cannot be written any more.
         """
         lines = [
             {"model": model, **dict(zip(_SCORE, row, strict=True)), "reply": row[-1][:_LONGEST]}
             for row in rows
         ]
         if lines:
-            self._file.keep(*lines)
+            self.keep(*lines)
 
     def answers(self, model: str) -> dict[str, int | None]:
         """Return the scores of a model by question; None where the reply could not be read."""
@@ -288,37 +260,76 @@ class AnswerStore:
         self._scores.setdefault(model, {})[question] = score
 
 
-def check_settings(
-    where: str,
-    line: Mapping[str, Any],
-    recorded: Mapping[str, Any],
-    options: Mapping[str, str],
+def ask_until_read(
+    client: Client,
+    store: AnswerStore,
+    questions: Mapping[str, Question],
+    *,
+    names: Callable[[Question], tuple[str, str, str]],
+    word: Callable[[list[Question], bool], Sequence[Message]],
+    read: Callable[[str, int], Sequence[int | None]],
+    asks: int,
 ) -> None:
-    """Refuse a line that was asked with other settings.
+    """Ask some questions in one message until all replies can be read; store each score at once.
 
     Parameters
     ----------
-    where : str
-        File and line, for the message.
-    line : mapping
-        The line.
-    recorded : mapping
-        The settings of this run.
-    options : mapping
-        What must be the same, and the option that gives it; empty for none.
-
-    Raises
-    ------
-    InputError
-        The message says what differs.
+    client, store : Client, AnswerStore
+        The model, and where its scores are stored; None is stored for what stays unread.
+    questions : mapping
+        By the key in the store.
+    names, word, read : callable
+        Return the kind and both names of a question for the store; the messages about questions,
+        which say whether earlier replies could not be read; and the scores in a reply to a number
+        of questions.
+    asks : int
+        The maximum number of messages.
     """
-    if not {"model", "prompt"} <= line.keys():
-        raise InputError(f"{where}: was not written by this command; give another --out")
-    for key, option in options.items():
-        if line.get(key) != recorded.get(key):
-            here, there = (f"{each.get(key, 'none')!r:.{_SHOWN}}" for each in (recorded, line))
-            advice = f", or the {option} of that run" if option else ""
-            raise InputError(
-                f"{where}: was asked with {key.replace('_', ' ')} {there}, and this run has "
-                f"{here}; give another --out{advice}"
-            )
+
+    def keep(scores: Mapping[str, int | None]) -> None:
+        store.keep_scores(
+            client.endpoint.model,
+            ((key, *names(questions[key]), score, reply) for key, score in scores.items()),
+        )
+
+    left, reply = list(questions), ""
+    for attempt in range(asks):
+        reply = client.ask(word([questions[key] for key in left], attempt > 0))
+        scores = dict(zip(left, read(reply, len(left)), strict=True))
+        keep({key: score for key, score in scores.items() if score is not None})
+        left = [key for key in left if scores[key] is None]
+        if not left:
+            return
+    keep(dict.fromkeys(left))
+
+
+def read_numbered(reply: str, pattern: re.Pattern[str], number: int) -> list[str | None]:
+    """Read lines that give a number and an answer, in the two groups of a pattern.
+
+    Returns
+    -------
+    list of str or None
+        The answers to 1, 2 and so on in small letters; None where there is none, or two differ.
+    """
+    answers: dict[int, set[str]] = {}
+    for line in strip_reasoning(reply).strip().splitlines():
+        if match := pattern.fullmatch(line):
+            answers.setdefault(int(match[1]), set()).add(match[2].lower())
+    # A model that repeats itself is read, one that contradicts itself is not.
+    said = (answers.get(place, set()) for place in range(1, number + 1))
+    return [next(iter(of_one)) if len(of_one) == 1 else None for of_one in said]
+
+
+_REASONING = r"(?:think|thinking|thought|reasoning|scratchpad|analysis)"
+_CLOSING = re.compile(rf"</{_REASONING}>", re.IGNORECASE)
+_OPENING = re.compile(rf"<{_REASONING}>", re.IGNORECASE)
+
+
+def strip_reasoning(reply: str) -> str:
+    """Return a reply without the reasoning in tags such as ``<think>``.
+
+    Many servers omit the opening tag: everything before the last closing tag is reasoning, and so
+    is everything after an opening tag that is never closed.
+    """
+    answer = _CLOSING.split(reply)[-1]
+    return _OPENING.split(answer, maxsplit=1)[0]

@@ -2,7 +2,8 @@
 
 Temporary failures (429, 5xx, timeouts, broken connections, damaged replies) are retried with
 growing pauses; permanent ones (401, 404 and the like) end the run at once with one line. API keys
-never appear in messages, and redirects are not followed, so keys stay with their server.
+come only from the environment and never appear in messages, and redirects are not followed, so keys
+stay with their server.
 """
 
 from __future__ import annotations
@@ -10,6 +11,9 @@ from __future__ import annotations
 import email.utils
 import http.client
 import json
+import math
+import os
+import random
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,16 +22,17 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from itertools import islice
 from threading import Event
-from typing import TYPE_CHECKING, Any, Generic, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple
+from urllib.parse import urlsplit
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.endpoint import KEY, Endpoint, RetryPolicy
 
 if TYPE_CHECKING:
     import httpx2
 
+KEY = "DIAGHOI_API_KEY"
+"""The environment variable with the API key, unless an endpoint names another."""
 Message = Mapping[str, Any]
-Tag = TypeVar("Tag")
 
 LETTERS_PER_TOKEN = 4.0
 """Customary rule of thumb for English."""
@@ -35,20 +40,75 @@ PICTURE_REFUSED = frozenset({400, 413, 415, 422})
 """Statuses by which servers refuse a picture: its content, size or kind."""
 
 _SOON = 0.5  # seconds
+_LONGEST_PAUSE = 60.0  # seconds, unless a server asks for a longer one
+_LONGEST_ASKED = 600.0  # seconds that a server may ask for; more ends the attempts
 # Shorter keys, such as "none" or "x" for servers without keys, may be ordinary words of a reply.
 _SHORTEST_KEY = 16
 
 
-class Reply(NamedTuple):
-    """The reply of a model.
+@dataclass(frozen=True, kw_only=True)
+class Endpoint:
+    """A model behind an address, such as ``http://localhost:8000/v1``.
 
-    Parameters
-    ----------
-    text : str
-        What it says, or why it refuses to.
-    tokens : tuple of (str, float)
-        The tokens of the text, each with the logarithm of its probability; empty where the server
-        does not give them.
+    ``key_variable`` is the environment variable with the API key; None for no key.
+
+    Raises
+    ------
+    InputError
+        For text that is not an address, an address with a password, and a variable that is not set
+        or does not hold a key.
+    """
+
+    url: str
+    model: str
+    key_variable: str | None = None
+
+    def __post_init__(self) -> None:
+        try:
+            parts = urlsplit(self.url)
+            _ = parts.port  # refuses what is not a number
+        except ValueError:
+            parts = urlsplit("")
+        if parts.scheme not in ("http", "https") or not parts.hostname:
+            raise InputError(
+                f"{self.url:.80}: is not the address of a model; give one like "
+                "http://localhost:8000/v1"
+            )
+        if parts.username or parts.password or parts.query:
+            raise InputError(
+                f"the address of {self.model} holds a password or a query; give keys in the "
+                f"environment, as {KEY}, so that they are never logged"
+            )
+        if not self.model:
+            raise InputError(f"{self.url}: names no model; give URL,MODEL")
+        # Header libraries quote what they refuse, so such a key would end up in a message.
+        if self.key_variable is not None and not re.fullmatch("[ -~]+", self.key):
+            raise InputError(
+                f"{self.model}: the environment variable {self.key_variable} is not set, or holds "
+                "line ends or letters that an API key cannot have; set it to the key alone"
+            )
+
+    @property
+    def host(self) -> str:
+        """Name and port of the server."""
+        return urlsplit(self.url).netloc
+
+    @property
+    def base_url(self) -> str:
+        """The address without ``/chat/completions``, as OpenAI's client expects it."""
+        return self.url.rstrip("/").removesuffix("/chat/completions")
+
+    @property
+    def key(self) -> str:
+        """The API key, empty if there is none; read from the environment each time."""
+        return os.environ.get(self.key_variable or "", "")
+
+
+class Reply(NamedTuple):
+    """What a model says, or why it refuses to.
+
+    The tokens come each with the logarithm of its probability; there are none where the server
+    does not give these.
     """
 
     text: str
@@ -71,15 +131,15 @@ class Client:
     ----------
     endpoint : Endpoint
         The model.
-    policy : RetryPolicy
-        When to give up.
+    tries, timeout, pause : int, float, float
+        Attempts per request, seconds that each may take from connecting to the end of the reply,
+        and seconds before the second one, doubled with each further one.
     options : mapping
         Further fields of each request: ``temperature``, ``max_tokens``.
     stopped : threading.Event
         Set it to end pauses: the pending questions then fail.
     single : frozenset of int
-        Statuses that refuse one question instead of all, such as :data:`PICTURE_REFUSED` if each
-        question has its own picture.
+        Statuses that refuse one question instead of all, such as :data:`PICTURE_REFUSED`.
     leaving : callable
         Called with the number of pending requests when a run is stopped or given up, before they
         are waited for: their answers are kept, too.
@@ -91,7 +151,9 @@ class Client:
     """
 
     endpoint: Endpoint
-    policy: RetryPolicy = field(default_factory=RetryPolicy)
+    tries: int = 6
+    timeout: float = 300.0
+    pause: float = 1.0
     options: Mapping[str, Any] = field(default_factory=dict)
     stopped: Event = field(default_factory=Event)
     single: frozenset[int] = frozenset()
@@ -107,7 +169,7 @@ class Client:
                 "asking a language model needs openai, which is not installed: "
                 "pip install 'diaghoi[ask]'"
             ) from None
-        self._send = connect(self.endpoint, self.policy.timeout)
+        self._send = connect(self.endpoint.base_url, lambda: self.endpoint.key, self.timeout)
 
     def ask(self, messages: Sequence[Message]) -> str:
         """Ask and return the text of the reply, which may be that of a refusal by the model.
@@ -142,7 +204,7 @@ class Client:
         # ASCII, because names from files may hold characters that UTF-8 cannot encode.
         data = json.dumps(body).encode("ascii")
         problem = ""
-        for attempt in range(self.policy.tries):
+        for attempt in range(self.tries):
             if self.stopped.is_set():
                 raise NoReply("stopped")
             response, pause = self._send(data), None
@@ -157,14 +219,18 @@ class Client:
                     problem = f"the reply is damaged ({type(error).__name__}: {error})"
             else:
                 problem, pause = self._temporary(response), _pause_asked(response.headers)
-            if pause is not None and pause > self.policy.longest_asked:
+            if pause is None:
+                # The jitter only spreads the load of a server: no result depends on it.
+                longest = min(self.pause * 2.0**attempt, _LONGEST_PAUSE)
+                pause = longest * random.uniform(0.5, 1.0)
+            elif pause > _LONGEST_ASKED:
                 problem += (
-                    f" (asks to wait {pause:,.0f} seconds, more than the "
-                    f"{self.policy.longest_asked:,.0f} that are waited for)"
+                    f" (asks to wait {pause:,.0f} seconds, more than the {_LONGEST_ASKED:,.0f} "
+                    "that are waited for)"
                 )
                 break
-            if attempt + 1 < self.policy.tries:
-                self.stopped.wait(self.policy.seconds(attempt, pause))
+            if attempt + 1 < self.tries:
+                self.stopped.wait(pause if pause > 0 else 0.0)  # 0 for NaN, too
         raise NoReply(self._without_key(problem))
 
     def _temporary(self, response: httpx2.Response) -> str:
@@ -226,34 +292,23 @@ def _pause_asked(headers: Mapping[str, str]) -> float | None:
         return None
 
 
-@dataclass(frozen=True, kw_only=True)
-class Outcome(Generic[Tag]):
-    """The outcome of one question.
+class Outcome(NamedTuple):
+    """The result of the question with a tag, or why there is none."""
 
-    Parameters
-    ----------
-    tag : object
-        Identifies the question.
-    value : object
-        The result, None if there is none.
-    failure : str
-        Why there is no result; empty if there is one.
-    """
-
-    tag: Tag
+    tag: Any
     value: Any = None
     failure: str = ""
 
 
 def ask_all(
-    work: Callable[[Tag], Any],
-    tags: Iterable[Tag],
+    work: Callable[[Any], Any],
+    tags: Iterable[Any],
     client: Client,
     *,
     workers: int = 8,
     give_up: int = 5,
     proven: bool = False,
-) -> Iterator[Outcome[Tag]]:
+) -> Iterator[Outcome]:
     """Ask many questions concurrently, and yield the outcomes as they arrive.
 
     Parameters
@@ -264,24 +319,17 @@ def ask_all(
         One for each question; read as far ahead as there are workers.
     client : Client
         Stopped when the caller stops, or an error ends the run.
-    workers : int
-        Concurrent questions.
     give_up : int
-        This many consecutive questions without a reply end the run; refusals count only until the
-        first answer.
+        This many consecutive questions without a reply end the run with an ``InputError``;
+        refusals count only until the first answer.
     proven : bool
         Whether the model has answered such questions in an earlier run.
-
-    Raises
-    ------
-    InputError
-        If no further question can succeed.
     """
     tags = iter(tags)
     failed = 0
     client.stopped.clear()
     with ThreadPoolExecutor(workers) as pool:
-        under_way: dict[Future[Any], Tag] = {}
+        under_way: dict[Future[Any], Any] = {}
         try:
             while True:
                 for tag in islice(tags, workers - len(under_way)):
@@ -311,16 +359,68 @@ def ask_all(
                 client.leaving(len(left))
 
 
-_REASONING = r"(?:think|thinking|thought|reasoning|scratchpad|analysis)"
-_CLOSING = re.compile(rf"</{_REASONING}>", re.IGNORECASE)
-_OPENING = re.compile(rf"<{_REASONING}>", re.IGNORECASE)
+def read_endpoint(text: str, option: str) -> Endpoint:
+    """Read ``URL,MODEL`` or ``URL,MODEL,VARIABLE`` from the command line.
 
+    The environment variable holds the API key. By default ``DIAGHOI_API_KEY`` is used if it is set.
 
-def strip_reasoning(reply: str) -> str:
-    """Return a reply without the reasoning in tags such as ``<think>``.
-
-    Many servers omit the opening tag: everything before the last closing tag is reasoning, and so
-    is everything after an opening tag that is never closed.
+    Raises
+    ------
+    InputError
+        For any other text, and a variable that is not set; the message names the option.
     """
-    answer = _CLOSING.split(reply)[-1]
-    return _OPENING.split(answer, maxsplit=1)[0]
+    url, *rest = (part.strip() for part in text.split(","))
+    if not 1 <= len(rest) <= 2 or not all(rest):
+        raise InputError(
+            f"{option} {text!r:.100}: give URL,MODEL such as http://localhost:8000/v1,qwen2.5-vl, "
+            "and possibly the environment variable with its API key"
+        )
+    general = KEY if os.environ.get(KEY) else None
+    return Endpoint(url=url, model=rest[0], key_variable=rest[1] if len(rest) == 2 else general)
+
+
+def read_endpoints(texts: Sequence[str], option: str) -> list[Endpoint]:
+    """Read several models that are to answer the same questions, as :func:`read_endpoint`.
+
+    Raises
+    ------
+    InputError
+        Also for a model that appears twice, and one key that would go to several servers.
+    """
+    endpoints = [read_endpoint(text, option) for text in texts]
+    models = [endpoint.model for endpoint in endpoints]
+    twice = next((model for model in models if models.count(model) > 1), None)
+    if twice is not None:
+        raise InputError(f"{option}: {twice} is named twice; its answers would count twice")
+    hosts = sorted({each.host for each in endpoints if each.key_variable == KEY})
+    if len(hosts) > 1:
+        raise InputError(
+            f"{KEY} would go to {' and '.join(hosts)}; name the variable of each model: "
+            f"{option} URL,MODEL,VARIABLE"
+        )
+    return endpoints
+
+
+def read_prices(texts: Sequence[str], models: int) -> list[tuple[float, float]]:
+    """Read ``IN,OUT``, prices of a million tokens: one for all models, or one for each.
+
+    Raises
+    ------
+    InputError
+        For something else.
+    """
+    prices = []
+    for text in texts:
+        try:
+            price_in, price_out = map(float, text.split(","))
+        except ValueError:
+            price_in = price_out = math.nan
+        if not (0 <= price_in < math.inf and 0 <= price_out < math.inf):
+            raise InputError(
+                f"--price {text!r:.40}: give the price of a million tokens in and out, such as "
+                "0.5,1.5"
+            )
+        prices.append((price_in, price_out))
+    if len(prices) not in (0, 1, models):
+        raise InputError(f"--price: {len(prices)} prices for {models} models; give one for each")
+    return prices * models if len(prices) == 1 else prices

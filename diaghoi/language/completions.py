@@ -8,7 +8,7 @@ completion needs, and redirects are not followed.
 from __future__ import annotations
 
 import socket
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from contextlib import closing, suppress
 from threading import Event, Timer
 from typing import Any
@@ -17,27 +17,18 @@ import httpx2
 import openai
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.endpoint import Endpoint
 
 _LONGEST_REPLY = 1 << 24  # bytes
 _HEADERS = {"accept", "connection", "content-length", "content-type", "host", "user-agent"}
 
 
-def connect(endpoint: Endpoint, timeout: float) -> Callable[[bytes], httpx2.Response | str]:
-    """Return a function that sends a request once, and may be called in any number of threads.
+def connect(
+    base_url: str, key: Callable[[], str], timeout: float
+) -> Callable[[bytes], httpx2.Response | str]:
+    """Return a function that sends the body of a request once, in any thread.
 
-    Parameters
-    ----------
-    endpoint : Endpoint
-        The model.
-    timeout : float
-        Seconds that a request may take in total.
-
-    Returns
-    -------
-    callable
-        From the body of a request to the reply, whatever its status, or the reason why no complete
-        one arrived.
+    It returns the reply, whatever its status, or the reason why no complete one arrived within
+    ``timeout`` seconds in total. The API key is empty if there is none.
 
     Raises
     ------
@@ -46,14 +37,14 @@ def connect(endpoint: Endpoint, timeout: float) -> Callable[[bytes], httpx2.Resp
     """
     try:
         client = openai.OpenAI(
-            base_url=endpoint.base_url,
+            base_url=base_url,
             api_key="set with each request",
             max_retries=0,
-            http_client=_HttpClient(endpoint, timeout),
+            http_client=_HttpClient(key, timeout),
         )
     except (ValueError, ImportError, httpx2.InvalidURL) as error:
         raise InputError(
-            f"{endpoint.host}: cannot be asked ({error}); check the address, and the proxies "
+            f"{base_url}: cannot be asked ({error}); check the address, and the proxies "
             "in HTTP_PROXY, HTTPS_PROXY and ALL_PROXY"
         ) from None
 
@@ -82,7 +73,7 @@ class _HttpClient(httpx2.Client):
     down at the end of the time, whatever is being read or written.
     """
 
-    def __init__(self, endpoint: Endpoint, timeout: float) -> None:
+    def __init__(self, key: Callable[[], str], timeout: float) -> None:
         # A redirect would send the key elsewhere. Connections are not kept alive: nobody would
         # close them, and a model takes far longer than a handshake.
         super().__init__(
@@ -90,7 +81,7 @@ class _HttpClient(httpx2.Client):
             timeout=timeout,
             limits=httpx2.Limits(max_connections=None, max_keepalive_connections=0),
         )
-        self._endpoint = endpoint
+        self._key = key
         self._seconds = timeout
 
     def send(self, request: httpx2.Request, **choices: Any) -> httpx2.Response:
@@ -100,7 +91,7 @@ class _HttpClient(httpx2.Client):
             del request.headers[name]
         # The size of a compressed reply does not limit the memory that it takes.
         request.headers["Accept-Encoding"] = "identity"
-        if key := self._endpoint.key:
+        if key := self._key():
             request.headers["Authorization"] = f"Bearer {key}"
 
         connections: list[socket.socket] = []
@@ -125,8 +116,12 @@ class _HttpClient(httpx2.Client):
         timer.start()
         try:
             with closing(super().send(request, **{**choices, "stream": True})) as reply:
+                content = bytearray()
                 # Raw: a reply that is compressed anyway is not unpacked, and so counts as damaged.
-                content = b"".join(_limited(reply.iter_raw()))
+                for part in reply.iter_raw():
+                    content += part
+                    if len(content) > _LONGEST_REPLY:
+                        raise httpx2.ReadError("the reply is too long")
         except httpx2.RequestError:
             if late.is_set():
                 raise httpx2.ReadTimeout("the reply takes too long", request=request) from None
@@ -138,15 +133,5 @@ class _HttpClient(httpx2.Client):
                 connection.close()
         reply.headers.pop("Content-Encoding", None)
         return httpx2.Response(
-            reply.status_code, headers=reply.headers, content=content, request=request
+            reply.status_code, headers=reply.headers, content=bytes(content), request=request
         )
-
-
-def _limited(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """Fail if a reply is too long."""
-    size = 0
-    for part in parts:
-        size += len(part)
-        if size > _LONGEST_REPLY:
-            raise httpx2.ReadError("the reply is too long")
-        yield part

@@ -165,13 +165,9 @@ def using_wordnet(folder: Path | None) -> Iterator[None]:
 
 
 def load_lexicon(folder: Path | None = None) -> Lexicon:
-    """Return the lexicon of the package, or a full WordNet.
+    """Return the lexicon of WordNet's ``dict`` folder.
 
-    Parameters
-    ----------
-    folder : pathlib.Path, optional
-        WordNet's ``dict`` folder; by default that of :func:`using_wordnet`, else the extract in the
-        package.
+    By default it is that of :func:`using_wordnet`, else the extract in the package.
 
     Raises
     ------
@@ -187,14 +183,9 @@ def _read(folder: Path | None) -> Lexicon:
 
 
 def read_dict(folder: Path, *, individuals: bool = True) -> Lexicon:
-    """Read WordNet's ``dict`` folder.
+    """Read WordNet's ``dict`` folder, with or without named individuals ("instances").
 
-    Parameters
-    ----------
-    folder : pathlib.Path
-        With ``data.noun``, ``index.noun``, ``noun.exc`` and the same of verbs.
-    individuals : bool
-        Whether to keep synsets of named individuals ("instances" in WordNet).
+    It holds ``data.noun``, ``index.noun``, ``noun.exc`` and the same of verbs.
 
     Raises
     ------

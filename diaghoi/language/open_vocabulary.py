@@ -61,15 +61,7 @@ class OpenVocabulary(Vocabulary):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class NumberedWords:
-    """Free words as numbers of a vocabulary.
-
-    Parameters
-    ----------
-    vocabulary : OpenVocabulary
-        Defines the numbers.
-    verb, object : (T,) int array
-        The numbers of the words given.
-    """
+    """Free words as (T,) int arrays of numbers of a vocabulary."""
 
     vocabulary: OpenVocabulary
     verb: IntArray
@@ -119,14 +111,12 @@ def number_words(
         np.argsort(agents, kind="stable").tolist(),
     )
     object_, new_objects, object_forms = _numbered(
-        objects,
-        base.objects,
-        lambda text: read_object(text, lexicon),
-        range(len(base.objects)),
+        objects, base.objects, lambda text: read_object(text, lexicon), range(len(base.objects))
     )
-    columns = {name: getattr(base, name) for name in base.__dataclass_fields__}
-    columns["verbs"] = base.verbs + new_verbs
-    columns["objects"] = base.objects + new_objects
+    columns = {name: getattr(base, name) for name in base.__dataclass_fields__} | {
+        "verbs": base.verbs + new_verbs,
+        "objects": base.objects + new_objects,
+    }
     vocabulary = OpenVocabulary(
         **columns, base=base, verb_forms=verb_forms, object_forms=object_forms
     )
@@ -141,14 +131,8 @@ def _numbered(
 ) -> tuple[IntArray, tuple[str, ...], tuple[WordForms, ...]]:
     """Give texts numbers by their possible names; earlier names of a word take precedence.
 
-    Returns
-    -------
-    numbers : (T,) int array
-        Of the texts.
-    new : tuple of str
-        Names of the words that the data set does not have.
-    forms : tuple of WordForms
-        What the words of the data set, then the new ones, can be called.
+    Return the numbers, the names of the words that the data set does not have, and what its words
+    and then the new ones can be called.
     """
     forms = [read(name) for name in names]
     place: dict[str, int] = {}

@@ -25,16 +25,17 @@ _CLAUSE = re.compile(
 _RELATIVE = re.compile(r"\b(?:that|which|who)\s+(?=(?:is|are|was|were)\b)", re.IGNORECASE)
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Split a text into a set of words."""
     return frozenset(text.split())
 
 
-BEING = _words("am are be been being is was were")
-_HAVING = _words("get gets getting got had has have")
-DETERMINERS = _words(
+BEING = word_set("am are be been being is was were")
+_HAVING = word_set("get gets getting got had has have")
+DETERMINERS = word_set(
     "a an another any each her his its my one our some that the their these this those your"
 )
-PARTICLES = _words(
+PARTICLES = word_set(
     "about above across against along around at away back behind beside by down for forward from "
     "in inside into near next of off on onto out over through to together toward towards under "
     "underneath up upon with"
@@ -42,12 +43,12 @@ PARTICLES = _words(
 _BEFORE_BY = PARTICLES - {"by"}
 # Words that end the noun phrase of the object: "riding a horse on the beach".
 AFTERWARDS = PARTICLES - {"of"}
-PEOPLE = _words(
+PEOPLE = word_set(
     "adult adults athlete baby boy boys child children girl girls guy guys he human humans kid "
     "kids lady man men people person persons player rider she someone somebody subject they woman "
     "women worker"
 )
-NEGATIONS = _words(
+NEGATIONS = word_set(
     "aren't can't cannot didn't doesn't don't isn't never no nobody not nothing without"
 )
 # Forms that WordNet leaves out.

@@ -10,43 +10,26 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from threading import Lock
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from diaghoi.data.scenes import Scenes
-from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.checks import shown
-from diaghoi.formats.pictures import (
-    Box,
-    Find,
-    Frame,
-    ImageQuestions,
-    SentPicture,
-    Unasked,
-    Unit,
-    ask_images,
-    check_pictures,
-    message,
-    open_questions,
-    picture_size,
-    tokens_in,
-)
-from diaghoi.language.answers import AnswerFile, check_settings
-from diaghoi.language.asking import Client, NoReply, Refused, strip_reasoning
+from diaghoi.exceptions import InputError
+from diaghoi.formats.pictures import Box, FileAsker, Frame, ImageQuestions, message
+from diaghoi.language.answers import strip_reasoning
+from diaghoi.language.asking import NoReply, Refused
 
 if TYPE_CHECKING:
     from diaghoi.language.asking import Reply
 
 VERSION = 1
 """Changes with the wording, so that answers to another wording are not taken for these."""
-RECORDED = {"model": "--model", "prompt": "", "coordinates": "--coordinates"}
 BY_TOKENS, UNSCORED = "token probabilities", "none"
-TOKENS_PER_REPLY = 8
 INSTRUCTION = (
     "What does this person do with this object? Write each interaction on a line of its own: a "
     "verb, and the name of the object, such as: ride bicycle. Write nothing else. If the person "
@@ -149,116 +132,54 @@ def _probability(reply: Reply, start: int, stop: int) -> float:
     return min(1.0, math.exp(math.fsum(logarithms) / len(logarithms))) if logarithms else 1.0
 
 
-def _pair(line: Mapping[str, Any]) -> Pair | None:
-    """Return the pair that a line is about; None where it is about none."""
-    try:
-        human, thing = (tuple(map(float, line[key])) for key in ("human_box", "object_box"))
-        return Pair(str(line["image"]), human, thing)  # type: ignore[arg-type]
-    except (KeyError, TypeError, ValueError):
-        return None
-
-
-class Estimate(NamedTuple):
-    """What a run takes at most: pairs to ask about, and about so many tokens.
-
-    Parameters
-    ----------
-    pairs, tokens_in, tokens_out : int
-        Pairs, one request each, and tokens.
-    outside : tuple of str
-        Images in which a box does not lie in the picture.
-    """
-
-    pairs: int
-    tokens_in: int
-    tokens_out: int
-    outside: tuple[str, ...]
-
-
 @dataclass(kw_only=True)
-class PairAsker:
+class PairAsker(FileAsker):
     """Asks a model about the pairs that have no answer yet.
 
     Parameters
     ----------
     pairs : sequence of Pair
-        What is asked about.
-    client : Client
-        The model.
-    find : callable
-        Gives the file of an image by its name, None where there is none.
-    answers : AnswerFile
-        Where answers are kept.
-    unit : {"pixels", "thousandths"}
-        How boxes are written.
-    limit : int or None
-        Only so many pairs, the first ones, are asked about.
-    workers : int
-        Requests under way at a time.
-    progress : callable
-        Called with the number of pairs that are done.
+        Those of the file; the other parameters are those of
+        :class:`diaghoi.formats.pictures.FileAsker`.
     """
 
     pairs: Sequence[Pair]
-    client: Client
-    find: Find
-    answers: AnswerFile
-    unit: Unit = "pixels"
-    limit: int | None = None
-    workers: int = 8
-    progress: Callable[[int], Any] = field(default=lambda pairs: None)
     _lock: Lock = field(default_factory=Lock, init=False, repr=False)
     _refuses: bool = field(default=False, init=False, repr=False)
+
+    settings: ClassVar[Mapping[str, str]] = {
+        "model": "--model",
+        "prompt": "",
+        "coordinates": "--coordinates",
+    }
+    noun = "pairs"
+    reply_tokens = 8, 0
 
     @property
     def recorded(self) -> dict[str, Any]:
         """What is written beside each answer."""
-        model = self.client.endpoint.model
-        return {"model": model, "prompt": VERSION, "coordinates": self.unit}
+        return {"model": self.model, "prompt": VERSION, "coordinates": self.unit}
 
     @cached_property
-    def asked(self) -> tuple[Pair, ...]:
-        """The pairs that the run is about."""
-        return tuple(self.pairs[: self.limit])
+    def _known(self) -> frozenset[Pair]:
+        return frozenset(self.pairs)
 
-    @cached_property
-    def before(self) -> frozenset[Pair]:
-        """The pairs that were answered before.
+    def question_of(self, line: Mapping[str, Any]) -> Pair | None:
+        """Return the pair that a line is about; None where that is none of them."""
+        try:
+            human, thing = (tuple(map(float, line[key])) for key in ("human_box", "object_box"))
+        except (KeyError, TypeError, ValueError, OverflowError):
+            return None
+        pair = Pair(str(line["image"]), human, thing)  # type: ignore[arg-type]
+        return pair if pair in self._known else None
 
-        Raises
-        ------
-        InputError
-            Where the answers are about other pairs, or were asked with other settings.
-        """
-        known = frozenset(self.pairs)
-        found = set()
-        for number, line in enumerate(self.answers.lines, 1):
-            where = f"{self.answers.path}: line {number}"
-            check_settings(where, line, self.recorded, RECORDED)
-            pair = _pair(line)
-            if pair is None or pair not in known:
-                raise InputError(
-                    f"{where}: image {shown(line['image'])}: this pair of boxes is not asked about "
-                    "here; give another --out"
-                )
-            found.add(pair)
-        return frozenset(found)
+    def boxes_of(self, question: Pair) -> tuple[Box, ...]:
+        """Return both boxes of a pair."""
+        return question.human, question.object
 
-    @property
-    def answered(self) -> int:
-        """Number of the pairs that are answered now."""
-        return len(set(self.asked) & set(map(_pair, self.answers.lines)))
-
-    @property
-    def without_interaction(self) -> int:
-        """Number of pairs with which the person does nothing, as the model says."""
-        return sum(line.get("text") is None for line in self.answers.lines)
-
-    @cached_property
-    def groups(self) -> tuple[ImageQuestions, ...]:
-        """What is to be asked."""
-        answered = {place for place, pair in enumerate(self.asked) if pair in self.before}
-        return open_questions([pair.image for pair in self.asked], answered)
+    def texts(self, group: ImageQuestions, frame: Frame) -> list[str]:
+        """Word the questions about an image."""
+        return [question_text(pair, frame) for pair in group.questions]
 
     @property
     def scores(self) -> str | None:
@@ -269,59 +190,23 @@ class PairAsker:
         lines = self.answers.lines
         return str(lines[0].get("scores")) if lines else None
 
-    def estimate(self) -> Estimate:
-        """Estimate the cost; pictures that are missing cost nothing."""
-        pairs, tokens = 0, 0.0
-        outside = []
-        for group in self.groups:
-            size = picture_size(self.find(group.image))
-            if size is None:
-                continue
-            frame = Frame(width=size[0], height=size[1], unit=self.unit)
-            mine = [self.asked[place] for place in group.places]
-            if not all(frame.holds(box) for pair in mine for box in (pair.human, pair.object)):
-                outside.append(group.image)
-            pairs += len(mine)
-            tokens += tokens_in([question_text(pair, frame) for pair in mine], size)
-        return Estimate(pairs, round(tokens), pairs * TOKENS_PER_REPLY, tuple(outside))
-
-    def remarks(self, cost: Estimate) -> list[str]:
-        """Say what looks wrong before the model is asked."""
-        if not cost.outside:
-            return []
-        return [
-            f"{len(cost.outside)} pictures do not hold the boxes asked about: "
-            f"{some_of(cost.outside)}; are these the pictures of the file?"
-        ]
-
-    def run(self) -> Unasked:
-        """Ask; each answer is kept as it comes.
-
-        Raises
-        ------
-        InputError
-            Where no picture is there, the server stays without replies or refuses, or nothing can
-            be written; what was answered before is kept.
-        """
-        if not self.before:
-            check_pictures(self.find, [group.image for group in self.groups], "to be asked about")
-        self.answers.repair()
-        return ask_images(
-            self._work,
-            self.groups,
-            self.client,
-            self.find,
-            workers=self.workers,
-            proven=bool(self.before),
-            progress=self.progress,
+    def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
+        """Return the pairs without an interaction, words for the line of the run, and notes."""
+        without = sum(line.get("text") is None for line in self.answers.lines)
+        unscored = (
+            f"{self.model} gives no token probabilities, so that the answers have no scores: "
+            "'diaghoi semantic' counts them all, and has no mAP"
+        )
+        return (
+            {"scores": self.scores, "without_interaction": without},
+            f", {without:,} without an interaction; {self.model}",
+            [unscored] * (self.scores == UNSCORED),
         )
 
-    def _work(self, group: ImageQuestions, picture: SentPicture) -> None:
-        """Ask about the pairs of an image, in a thread."""
-        frame = Frame(width=picture.width, height=picture.height, unit=self.unit)
-        for place in group.places:
-            pair = self.asked[place]
-            self._keep(pair, self._ask(message(picture.url, question_text(pair, frame))))
+    def work(self, group: ImageQuestions, url: str, frame: Frame) -> None:
+        """Ask about the pairs of an image, in a thread, and keep the answers."""
+        for pair, text in zip(group.questions, self.texts(group, frame), strict=True):
+            self._keep(pair, self._ask(message(url, text)))
 
     def _ask(self, messages: list[dict[str, Any]]) -> Reply:
         try:

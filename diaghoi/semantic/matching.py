@@ -17,7 +17,7 @@ import numpy as np
 from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, expand, first_of_run, runs
 from diaghoi.data.memory import threads
 from diaghoi.data.protocol import Protocol
-from diaghoi.evaluation.assignment import choose_in_turn
+from diaghoi.evaluation.errors import choose_in_turn
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.places import overlapping
 from diaghoi.semantic.tables.similarity import Similarity

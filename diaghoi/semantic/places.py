@@ -12,7 +12,7 @@ from diaghoi.data.groups import counted_classes
 from diaghoi.data.memory import gathered
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.evaluation.candidates import closest_person
+from diaghoi.evaluation.matching import closest_person
 from diaghoi.evaluation.overlap import CROWDED, box_overlap
 from diaghoi.semantic.triplets import EvaluatedTriplets
 

@@ -21,8 +21,7 @@ from typing import Any
 from diaghoi.data.memory import threads
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import class_scores
-from diaghoi.evaluation.deciding import deciding
-from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.ledger import Ledger, deciding
 from diaghoi.evaluation.means import Split, split_means
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS, LOCALISED, ORACLES

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
-from diaghoi.evaluation.average_precision import envelope_of
-from diaghoi.evaluation.image_counts import image_counts
+from diaghoi.evaluation.average_precision import envelopes
+from diaghoi.evaluation.weighted_ap import image_counts
 from diaghoi.statistics.slice_figures import Sliced
 
 
@@ -51,24 +51,16 @@ class FoundAt:
         """Read it off the ranking of a detector."""
         ranked, triplets = sliced.unrepaired, len(sliced.annotations.triplet_pair)
         row_class, row_true, row_image, *_ = ranked.evaluated
-        bounds = np.searchsorted(row_class, np.arange(sliced.diagnosis.ledger.classes + 1))
-        true = np.flatnonzero(row_true)
-        top = sliced.diagnosis.protocol.top_of_class
-        if top is not None:
-            true = true[true - bounds[row_class[true]] < top]
-        of_class = row_class[true].astype(np.int64)
-        found = np.bincount(of_class, minlength=len(bounds) - 1)
-        start = np.cumsum(found) - found
-        rank = true + 1 - bounds[of_class]
-        precision = (np.arange(1, len(true) + 1) - start[of_class]) / rank
-        envelope = envelope_of(precision, start, start + found)
-        ends = np.ones(len(true), dtype=bool)
-        ends[:-1] = (envelope[1:] != envelope[:-1]) | (of_class[1:] != of_class[:-1])
-        end = np.cumsum(ends) - ends
+        diagnosis = sliced.diagnosis
+        curves = envelopes(
+            row_class, row_true, diagnosis.ledger.positives, diagnosis.protocol.top_of_class
+        )
+        true, of_class, ends = curves.true, curves.of_class, curves.ends
+        end: IntArray = np.cumsum(ends) - ends
         at = np.flatnonzero(ends)
         triplet = sliced.triplet[ranked.row_annotation[true]]
         values = np.zeros(triplets)
-        values[triplet] = envelope
+        values[triplet] = curves.precision
         counted = np.zeros(triplets, dtype=bool)
         counted[sliced.triplet] = True
         # Predictions behind the last end of their class change nothing.
@@ -79,14 +71,14 @@ class FoundAt:
         right = inside & row_true
         last = np.searchsorted(of_class[at], of_class[at], side="right") - 1
         return cls(
-            label=sliced.diagnosis.label,
+            label=diagnosis.label,
             counted=counted,
             precision=values,
             ends=image_counts(end, triplet, (len(at), triplets)),
             rows=image_counts(segment[inside], row_image[inside], shape),
             true=image_counts(segment[right], row_image[right], shape),
-            rank=rank[at],
-            at=precision[at],
+            rank=true[at] + 1 - curves.bounds[of_class[at]],
+            at=curves.precision[at],
             last=last,
         )
 

@@ -28,10 +28,9 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated, class_scores
-from diaghoi.evaluation.deciding import counts_only_found, up_to_last_true
-from diaghoi.evaluation.image_counts import ImageCounts
-from diaghoi.evaluation.ledger import Ledger
+from diaghoi.evaluation.ledger import Ledger, counts_only_found, up_to_last_true
 from diaghoi.evaluation.means import split_means
+from diaghoi.evaluation.weighted_ap import ImageCounts
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
 from diaghoi.statistics.weighted_figures import Figures, MeanPrecisions, carriers_of, prepared

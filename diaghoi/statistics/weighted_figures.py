@@ -18,12 +18,11 @@ from diaghoi.diagnosis.benchmark import BenchmarkSetting, settings
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated
 from diaghoi.evaluation.errors import LABELS
-from diaghoi.evaluation.image_counts import ImageCounts
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import column_means, weighted_split_means
 from diaghoi.evaluation.negatives import PUBLISHED_LEVELS, Negatives
 from diaghoi.evaluation.pairs import ObjectBoxes
-from diaghoi.evaluation.weighted_ap import WeightedRanking
+from diaghoi.evaluation.weighted_ap import ImageCounts, WeightedRanking
 from diaghoi.measures import MEASURES, Measure
 from diaghoi.oracles import ORACLES
 

@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from diaghoi.data.groups import find_class
 from diaghoi.diagnosis.curves import Curve, class_curve, mean_curve
 from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.evaluation.deciding import deciding
+from diaghoi.evaluation.ledger import deciding
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ORACLES, TOTALS
 from diaghoi.plots.captions import add_note

@@ -16,62 +16,37 @@ from diaghoi.choice.analyses import count_distractors, position_bias, selection_
 from diaghoi.choice.comparison import compare_choices
 from diaghoi.choice.evaluation import choice_bootstrap, tally
 
+DRIVE, BUS = "drive a/an car", "board a/an bus"
+
+
+def distractors(*rows: Any) -> dict[str, list[tuple[Any, ...]]]:
+    """Values of the rows of each table."""
+    tables = count_distractors(answered(rows))
+    return {name: [tuple(row.values()) for row in table] for name, table in tables.items()}
+
 
 def test_wrong_options_are_counted_where_they_fool() -> None:
-    found = count_distractors(
-        answered(
-            [
-                ([RIDE], [HOLD, "drive a/an car"], [HOLD]),
-                ([RIDE], [HOLD], [RIDE, HOLD]),
-                ([WASH], [HOLD, "drive a/an car"], [WASH]),
-            ]
-        )
-    )
-    assert found["classes"][0] == {
-        "class": "hold bicycle",
-        "verb": "hold",
-        "object": "bicycle",
-        "shown": 3,
-        "picked": 2,
-        "rate": 2 / 3,
-    }
-    assert found["verbs"][1] == {"verb": "drive", "shown": 2, "picked": 0, "rate": 0}
-    assert [row["object"] for row in found["objects"]] == ["bicycle", "car"]
-    assert found["confused_verbs"] == [
-        {
-            "picked_for": "hold",
-            "right": "ride",
-            "shown": 2,
-            "picked": 2,
-            "rate": 1,
-            "instead": 1,
-        },
-        {
-            "picked_for": "hold",
-            "right": "wash",
-            "shown": 1,
-            "picked": 0,
-            "rate": 0,
-            "instead": 0,
-        },
+    rows = [
+        ([RIDE], [HOLD, DRIVE], [HOLD]),
+        ([RIDE], [HOLD], [RIDE, HOLD]),
+        ([WASH], [HOLD, DRIVE], [WASH]),
     ]
-    assert found["confused_objects"] == [
-        {
-            "picked_for": "car",
-            "right": "bicycle",
-            "shown": 2,
-            "picked": 0,
-            "rate": 0,
-            "instead": 0,
-        }
-    ]
+    found = count_distractors(answered(rows))
+    names = ("shown", "picked", "rate")
+    assert tuple(found["classes"][0]) == ("class", "verb", "object", *names)
+    assert tuple(found["confused_verbs"][0]) == ("picked_for", "right", *names, "instead")
+    tables = distractors(*rows)
+    assert tables["classes"][0] == ("hold bicycle", "hold", "bicycle", 3, 2, 2 / 3)
+    assert tables["verbs"][1] == ("drive", 2, 0, 0)
+    assert [row[0] for row in tables["objects"]] == ["bicycle", "car"]
+    assert tables["confused_verbs"] == [("hold", "ride", 2, 2, 1, 1), ("hold", "wash", 1, 0, 0, 0)]
+    assert tables["confused_objects"] == [("car", "bicycle", 2, 0, 0, 0)]
 
 
 def test_a_wrong_option_counts_once_for_each_right_object() -> None:
-    right, wrong = [RIDE, HOLD, WASH, "eat a/an apple"], ["drive a/an car", "board a/an bus"]
     # One pick, three right options of the bicycle: one of them is picked, too.
-    found = count_distractors(answered([(right, wrong, [wrong[0], WASH])]))
-    assert [tuple(row.values()) for row in found["confused_objects"]] == [
+    right = [RIDE, HOLD, WASH, "eat a/an apple"]
+    assert distractors((right, [DRIVE, BUS], [DRIVE, WASH]))["confused_objects"] == [
         ("car", "bicycle", 1, 1, 1, 0),
         ("car", "apple", 1, 1, 1, 1),
         ("bus", "bicycle", 1, 0, 0, 0),
@@ -79,18 +54,10 @@ def test_a_wrong_option_counts_once_for_each_right_object() -> None:
     ]
 
 
-def test_a_right_verb_in_two_spellings_counts_once() -> None:
-    right = [NOTHING, NOTHING.replace("_", " ")]
-    found = count_distractors(answered([(right, [RIDE], [RIDE])]))
-    assert [tuple(row.values()) for row in found["confused_verbs"]] == [
-        ("ride", "no_interaction", 1, 1, 1, 1)
-    ]
-
-
-def test_an_option_in_both_lists_is_no_distractor() -> None:
-    assert count_distractors(answered([([HOLD], [HOLD, RIDE], [HOLD])]))["verbs"] == [
-        {"verb": "ride", "shown": 1, "picked": 0, "rate": 0}
-    ]
+def test_an_option_twice_is_one_distractor_or_none() -> None:
+    twice = ([NOTHING, NOTHING.replace("_", " ")], [RIDE], [RIDE])
+    assert distractors(twice)["confused_verbs"] == [("ride", "no_interaction", 1, 1, 1, 1)]
+    assert distractors(([HOLD], [HOLD, RIDE], [HOLD]))["verbs"] == [("ride", 1, 0, 0)]
 
 
 def test_how_much_is_picked_is_compared_with_what_is_right() -> None:
@@ -114,19 +81,18 @@ def test_how_much_is_picked_is_compared_with_what_is_right() -> None:
 def ordered(rows: Sequence[tuple[Sequence[str], Sequence[int]]], right: Sequence[str]) -> Answers:
     """Answer questions with the given right options: order shown, and places picked."""
     wrong = [option for option in OPTIONS if option not in right]
-    return Answers(
-        label="model",
-        questions=asked([(right, wrong)] * len(rows)),
-        answers=tuple(
-            Answer(
-                picked=tuple(shown[place] for place in places),
-                shown=tuple(shown),
-                places=tuple(places),
-                how="letters",
-            )
-            for shown, places in rows
-        ),
-    )
+    answers = [
+        Answer(tuple(shown[place] for place in places), tuple(shown), tuple(places), "letters")
+        for shown, places in rows
+    ]
+    questions = asked([(right, wrong)] * len(rows))
+    return Answers(label="model", questions=questions, answers=tuple(answers))
+
+
+def bias(rows: Sequence[tuple[Sequence[str], Sequence[int]]]) -> dict[str, Any]:
+    found = position_bias(ordered(rows, [RIDE, HOLD]))
+    assert found is not None
+    return found
 
 
 def simulated(rng: np.random.Generator, pick: Callable[[Any], Any], number: int) -> dict[str, Any]:
@@ -134,9 +100,7 @@ def simulated(rng: np.random.Generator, pick: Callable[[Any], Any], number: int)
     for _ in range(number):
         shown = rng.permutation(OPTIONS).tolist()
         rows.append((shown, np.flatnonzero(pick(shown)).tolist()))
-    found = position_bias(ordered(rows, [RIDE, HOLD]))
-    assert found is not None
-    return found
+    return bias(rows)
 
 
 def test_the_first_option_that_always_wins_is_found() -> None:
@@ -154,16 +118,14 @@ def test_the_first_option_that_always_wins_is_found() -> None:
 
 def test_a_p_value_too_small_for_a_float_is_named_too() -> None:
     rows = [((RIDE, HOLD, WASH, NOTHING), (0,))] * 1600
-    found = position_bias(ordered(rows, [RIDE, HOLD]))
-    assert found is not None
+    found = bias(rows)
     assert found["positions"][0]["p_holm"] == 0
     assert "A is picked more often than chance, 1,600 times for 800.0" in found["sentence"]
 
 
 def test_a_model_that_knows_the_answer_has_no_bias_wherever_it_stands() -> None:
     # The right options are always shown first, and always picked: nothing is due to the order.
-    found = position_bias(ordered([((RIDE, HOLD, WASH, NOTHING), (0, 1))] * 50, [RIDE, HOLD]))
-    assert found is not None
+    found = bias([((RIDE, HOLD, WASH, NOTHING), (0, 1))] * 50)
     assert (found["degrees"], found["p"]) == (0, None)
     assert [row["picked"] - row["expected"] for row in found["positions"]] == [0, 0, 0, 0]
     assert "do not show whether the order" in found["sentence"]
@@ -171,8 +133,7 @@ def test_a_model_that_knows_the_answer_has_no_bias_wherever_it_stands() -> None:
 
 def test_of_two_alike_options_the_test_is_that_of_a_coin() -> None:
     rows = [((RIDE, HOLD, WASH, NOTHING), (place,)) for place in [0] * 33 + [1] * 17]
-    found = position_bias(ordered(rows, [RIDE, HOLD]))
-    assert found is not None
+    found = bias(rows)
     assert found["statistic"] == pytest.approx((33 - 25) ** 2 / (50 / 4))
     assert found["degrees"] == 1
     assert found["positions"][0]["p"] == pytest.approx(found["p"])
@@ -202,18 +163,10 @@ def test_intervals_hold_the_figures_and_follow_the_seed() -> None:
     people = {f"HICO_{number}.jpg": number % 2 == 0 for number in range(80)}
     evaluation = evaluate_answers(answered(rows), people=people)
     found = choice_bootstrap(evaluation, 200, seed=3)
-    assert set(found.intervals) == {
-        f"{part}{name}"
-        for part in ("", "single.", "multi.")
-        for name in (
-            "instance_f1",
-            "macro_f1",
-            "micro_f1",
-            "micro_precision",
-            "micro_recall",
-            "exact_match",
-        )
-    }
+    metrics = ("instance_f1", "macro_f1", "micro_f1", "micro_precision", "micro_recall")
+    parts = ("", "single.", "multi.")
+    names = {f"{part}{name}" for part in parts for name in (*metrics, "exact_match")}
+    assert set(found.intervals) == names
     low, high = found.intervals["exact_match"] or (1, 0)
     assert low < evaluation.metrics["exact_match"] < high
     assert choice_bootstrap(evaluation, 200, seed=3) == found
@@ -228,12 +181,7 @@ def test_a_better_model_differs_and_an_equal_one_does_not() -> None:
     worse = [(*row[:2], [HOLD] if rng.random() < 0.3 else [RIDE]) for row in right]
     good, bad = (evaluate_answers(answered(rows)) for rows in (right, worse))
     found = compare_choices(good, bad, 200)
-    assert [each.title for each in found] == [
-        "Instance-F1",
-        "Macro-F1",
-        "Micro-F1",
-        "exact match",
-    ]
+    assert [each.title for each in found] == ["Instance-F1", "Macro-F1", "Micro-F1", "exact match"]
     assert found[0].path == "choice.instance_f1.overall"
     assert all(each.difference < 0 and each.p_holm < 0.05 for each in found)
     assert found[0].second == bad.metrics["instance_f1"]

@@ -39,52 +39,43 @@ def test_letters_are_of_the_order_shown(tmp_path: Path) -> None:
     assert "1 of 2 questions have no answer and count as empty: HICO_1.jpg QA_0" in answers.notes[0]
 
 
-def test_the_name_of_the_only_question_may_be_left_out(tmp_path: Path) -> None:
-    line = {key: value for key, value in FIRST.items() if key != "question"}
-    assert read(tmp_path, line).answers[0].picked == (RIDE,)
+@pytest.mark.parametrize(
+    ("lines", "picked", "places"),
+    [
+        # The name of the only question may be left out.
+        ([{key: FIRST[key] for key in ("image", "options", "reply")}], (RIDE,), (0,)),
+        ([{"image": "HICO_0.jpg", "chosen": [HOLD, "Ride the bicycle", HOLD]}], (RIDE, HOLD), ()),
+        # A filler is no option.
+        ([FIRST | {"options": [*OPTIONS, "None of the above"], "reply": "E"}], (), (4,)),
+    ],
+)
+def test_one_line_is_read(tmp_path: Path, lines: list[Any], picked: Any, places: Any) -> None:
+    answer = read(tmp_path, *lines).answers[0]
+    assert (answer.picked, answer.places) == (picked, places)
+    assert answer.how == ("chosen" if "chosen" in lines[0] else "letters")
 
 
-def test_options_may_be_chosen_directly(tmp_path: Path) -> None:
-    answers = read(tmp_path, {"image": "HICO_0.jpg", "chosen": [HOLD, "Ride the bicycle", HOLD]})
-    assert (answers.answers[0].picked, answers.answers[0].how) == ((RIDE, HOLD), "chosen")
-
-
-def test_the_layout_of_the_published_scorer_is_read(tmp_path: Path) -> None:
+def test_lists_and_the_layout_of_the_published_scorer_are_read(tmp_path: Path) -> None:
     path = tmp_path / "merged.json"
-    path.write_text(
-        json.dumps({"HICO_0.jpg": {"QA_0": [RIDE], "QA_0_reasoning": "A"}, "HICO_1.jpg": {}})
-    )
+    path.write_text(json.dumps([FIRST]))
+    assert read_answers(path, QUESTIONS).answers == read(tmp_path, FIRST).answers
+    published = {"HICO_0.jpg": {"QA_0": [RIDE], "QA_0_reasoning": "A"}, "HICO_1.jpg": {}}
+    path.write_text(json.dumps(published))
     answers = read_answers(path, QUESTIONS, label="other")
     assert [each.how for each in answers.answers] == ["chosen", "missing"]
     assert (answers.label, answers.answers[0].picked) == ("other", (RIDE,))
 
 
-def test_one_line_and_a_list_are_read_alike(tmp_path: Path) -> None:
-    path = tmp_path / "list.json"
-    path.write_text(json.dumps([FIRST]))
-    assert read_answers(path, QUESTIONS).answers == read(tmp_path, FIRST).answers
-
-
 def test_what_cannot_be_read_is_listed(tmp_path: Path) -> None:
     second = {"image": "HICO_1.jpg", "options": [RIDE, HOLD], "reply": None}
     answers = read(tmp_path, FIRST | {"reply": "I am sorry."}, second)
-    assert answers.unread == [
-        {
-            "image": "HICO_0.jpg",
-            "question": "QA_0",
-            "reason": "refusal",
-            "reply": "I am sorry.",
-        },
-        {"image": "HICO_1.jpg", "question": "QA_0", "reason": "empty", "reply": ""},
+    keys = ("image", "question", "reason", "reply")
+    assert [tuple(each[key] for key in keys) for each in answers.unread] == [
+        ("HICO_0.jpg", "QA_0", "refusal", "I am sorry."),
+        ("HICO_1.jpg", "QA_0", "empty", ""),
     ]
     assert "2 of 2 replies pick nothing that can be read" in answers.notes[0]
     assert answers.ways == {"refusal": 1, "empty": 1}
-
-
-def test_a_filler_is_no_option(tmp_path: Path) -> None:
-    line = FIRST | {"options": [*OPTIONS, "None of the above"], "reply": "E"}
-    answer = read(tmp_path, line).answers[0]
-    assert (answer.picked, answer.places, answer.how) == ((), (4,), "letters")
 
 
 def test_an_option_that_stands_twice_is_picked_once(tmp_path: Path) -> None:
@@ -94,46 +85,36 @@ def test_an_option_that_stands_twice_is_picked_once(tmp_path: Path) -> None:
     assert (answer.picked, answer.places) == ((HOLD,), (0, 2))
 
 
-def test_other_answers_are_named_and_left_out(tmp_path: Path) -> None:
+def test_what_counts_neither_way_is_named(tmp_path: Path) -> None:
     answers = read(tmp_path, FIRST, FIRST | {"image": "other.jpg"}, FIRST | {"question": "QA_7"})
-    assert (
-        "2 answers are to other questions and are left out: other.jpg QA_0, HICO_0.jpg QA_7"
-        in " ".join(answers.notes)
-    )
-
-
-def test_chosen_texts_beyond_the_options_count_neither_way(tmp_path: Path) -> None:
+    others = "2 answers are to other questions and are left out: other.jpg QA_0, HICO_0.jpg QA_7"
+    assert others in " ".join(answers.notes)
     answers = read(tmp_path, {"image": "HICO_0.jpg", "chosen": [RIDE, "fly a kite", "None"]})
     assert answers.answers[0].picked == (RIDE,)
     assert "1 chosen texts are no options of their question" in " ".join(answers.notes)
 
 
-NO_REPLY = (
-    "line 1: the key 'reply' is missing; a line holds image, options and reply, or image and chosen"
-)
+LINE = {"image": "HICO_0.jpg"}
 BAD = [
-    ([[3]], r"entry 1: 3 is not an answer"),
+    ([[3]], "entry 1: 3 is not a JSON object"),
     ([FIRST, FIRST], "line 2: image 'HICO_0.jpg': QA_0 is answered already, at line 1"),
-    ([FIRST, {"imgae": "x", "reply": "A"}], r"line 2: image: missing \(did you mean 'imgae'\?\)"),
-    ([FIRST | {"image": 3}], "line 1: image: 3; give the name"),
+    ([FIRST, {"imgae": "x", "reply": "A"}], r"line 2: 'image' is missing \(did you mean 'imgae'"),
+    ([FIRST | {"image": 3}], "line 1: image: 3; give its name"),
     ([FIRST | {"question": 3}], "line 1: question: 3; give its name"),
     ([FIRST | {"reply": 3}], "line 1: reply: 3 is not a text"),
-    (
-        [FIRST, {"image": "HICO_1.jpg", "rply": "A"}],
-        r"line 2: the key 'reply' is missing \(did you mean 'rply'",
-    ),
-    ([{"image": "HICO_0.jpg"}], NO_REPLY),
-    ([{"image": "HICO_0.jpg", "options": list(OPTIONS)}], NO_REPLY),
-    ([{"image": "HICO_0.jpg", "options": list(OPTIONS)}] * 2, NO_REPLY),
-    ([{"imgae": "HICO_0.jpg", "reply": "A"}], r"line 1: image: missing \(did you mean 'imgae'"),
+    ([{"image": "HICO_1.jpg", "rply": "A"}], r"'reply' is missing \(did you mean 'rply'"),
+    ([LINE], "line 1: 'reply' is missing; there are: image"),
+    ([LINE | {"options": [*OPTIONS]}], "line 1: 'reply' is missing; there are: image, options"),
+    ([LINE | {"options": [*OPTIONS]}] * 2, "line 1: 'reply' is missing"),
+    ([{"imgae": "HICO_0.jpg", "reply": "A"}], r"line 1: 'image' is missing \(did you mean 'imgae'"),
     ([{"HICO_0.jpg": [RIDE]}], r"image 'HICO_0\.jpg': .*; give \{'QA_0': \[chosen options\]\}"),
     ([{"image": {"QA_0": []}}], "answers none of the 2 questions .* here is of image QA_0; give"),
-    ([FIRST | {"options": [*OPTIONS, *["None"] * 23]}], "line 1: options: 27 of them; give at"),
-    ([FIRST | {"options": "ABC"}], "line 1: options: 'ABC'; give the options in the order"),
-    ([{"image": "HICO_0.jpg", "reply": "A"}], "line 1: options: missing; give the options"),
+    ([FIRST | {"options": [*OPTIONS, *["None"] * 23]}], "options: has 27 of them; .* at most 26"),
+    ([FIRST | {"options": "ABC"}], "line 1: options: 'ABC'; give a list of option texts"),
+    ([LINE | {"reply": "A"}], "line 1: 'options' is missing; there are: image, reply"),
     ([FIRST | {"options": ["ride a/an bycicle"]}], r"did you mean 'ride a/an bicycle'"),
-    ([FIRST | {"options": [RIDE]}], "options: 'hold a/an bicycle' of image 'HICO_0.jpg': QA_0 is"),
-    ([{"image": "HICO_0.jpg", "chosen": "A"}], "line 1: chosen: 'A'; give a list of option texts"),
+    ([FIRST | {"options": [RIDE]}], "has 1 of them; .* of image 'HICO_0.jpg': QA_0 are ride a/an"),
+    ([LINE | {"chosen": "A"}], "line 1: chosen: 'A'; give a list of option texts"),
     ([FIRST | {"image": "no.jpg"}], "answers none of the 2 questions of questions.json; the first"),
     ([], "the file is empty"),
 ]

@@ -41,14 +41,50 @@ def picked(triplets: list[tuple[Any, ...]], questions: Any = None, **more: Any) 
     return detected_answers(found, questions or question(), **more).answers[0].picked
 
 
-def test_triplets_on_the_person_are_matched_to_the_options() -> None:
-    triplets = [(0, 2, RIDE, 0.9), (0, 2, NO_INTERACTION, 0.8), (0, 3, HOLD, 0.7)]
-    assert picked(triplets) == (choice.RIDE, choice.NOTHING)
+OTHERS = [(1, 2, WASH, 0.99 - number / 100) for number in range(4)]
+FIVE_BEST = [*OTHERS, (0, 2, RIDE, 0.9), (0, 2, HOLD, 0.8)]
+ON_PERSON = [
+    (0, 2, RIDE, 0.9),
+    (1, 2, WASH, 0.99),
+    *((0, 3, RIDE, 0.5 + number / 100) for number in range(4)),
+    (0, 2, HOLD, 0.1),
+]
+BOTH_BOXES = [(0, 2, RIDE, 0.9), (0, 4, HOLD, 0.8)]
 
 
-def test_triplets_on_others_do_not_count() -> None:
-    assert picked([(1, 2, RIDE, 0.9)]) == ()
-    assert picked([(1, 2, RIDE, 0.9)], match="scene") == (choice.RIDE,)
+@pytest.mark.parametrize(
+    ("triplets", "more", "expected"),
+    [
+        # Those on the person are matched to the options, those on others do not count.
+        (
+            [(0, 2, RIDE, 0.9), (0, 2, NO_INTERACTION, 0.8), (0, 3, HOLD, 0.7)],
+            {},
+            (choice.RIDE, choice.NOTHING),
+        ),
+        ([(1, 2, RIDE, 0.9)], {}, ()),
+        ([(1, 2, RIDE, 0.9)], {"match": "scene"}, (choice.RIDE,)),
+        # The object counts where pairs are asked for.
+        (BOTH_BOXES, {}, (choice.RIDE, choice.HOLD)),
+        (BOTH_BOXES, {"match": "pair"}, (choice.RIDE,)),
+        # The five best of the image, or of those on the person.
+        (FIVE_BEST, {}, (choice.RIDE,)),
+        (FIVE_BEST, {"selection": Selection("top", 4)}, ()),
+        (FIVE_BEST, {"selection": Selection("top", 6)}, (choice.RIDE, choice.HOLD)),
+        (ON_PERSON, {"selection": Selection("top_question", 5)}, (choice.RIDE,)),
+        (ON_PERSON, {"selection": Selection("top_question", 6)}, (choice.RIDE, choice.HOLD)),
+        (
+            [(0, 2, RIDE, 0.3), (0, 2, HOLD, 0.29)],
+            {"selection": Selection("threshold", 0.3)},
+            (choice.RIDE,),
+        ),
+        # Scores that are not numbers do not answer.
+        ([(0, 2, RIDE, np.nan), (0, 2, HOLD, 0.1)], {}, (choice.HOLD,)),
+    ],
+)
+def test_which_triplets_answer(
+    triplets: list[tuple[Any, ...]], more: dict[str, Any], expected: tuple[str, ...]
+) -> None:
+    assert picked(triplets, **more) == expected
 
 
 def test_boxes_are_met_at_half_overlap() -> None:
@@ -62,28 +98,6 @@ def test_boxes_are_met_at_half_overlap() -> None:
 
 def test_questions_without_boxes_are_about_the_whole_image() -> None:
     assert picked([(1, 4, RIDE, 0.9)], question(human=None, object=None)) == (choice.RIDE,)
-
-
-def test_the_object_counts_where_pairs_are_asked_for() -> None:
-    triplets = [(0, 2, RIDE, 0.9), (0, 4, HOLD, 0.8)]
-    assert picked(triplets) == (choice.RIDE, choice.HOLD)
-    assert picked(triplets, match="pair") == (choice.RIDE,)
-
-
-def test_the_five_best_of_the_image_answer_where_they_are_on_the_person() -> None:
-    others = [(1, 2, WASH, 0.99 - number / 100) for number in range(4)]
-    triplets = [*others, (0, 2, RIDE, 0.9), (0, 2, HOLD, 0.8)]
-    assert picked(triplets) == (choice.RIDE,)
-    assert picked(triplets, selection=Selection("top", 4)) == ()
-    assert picked(triplets, selection=Selection("top", 6)) == (choice.RIDE, choice.HOLD)
-
-
-def test_the_best_on_the_person_answer_where_those_are_asked_for() -> None:
-    others = [(0, 3, RIDE, 0.5 + number / 100) for number in range(4)]
-    triplets = [(0, 2, RIDE, 0.9), (1, 2, WASH, 0.99), *others, (0, 2, HOLD, 0.1)]
-    for top, expected in ((5, (choice.RIDE,)), (6, (choice.RIDE, choice.HOLD))):
-        selection = Selection("top_question", top)
-        assert picked(triplets, selection=selection) == expected
 
 
 @pytest.mark.parametrize("way", ["top", "top_question", "top_all"])
@@ -100,11 +114,6 @@ def test_what_ties_with_the_last_of_the_best_answers_too(way: str) -> None:
     )
 
 
-def test_a_threshold_takes_all_of_at_least_its_score() -> None:
-    triplets = [(0, 2, RIDE, 0.3), (0, 2, HOLD, 0.29)]
-    assert picked(triplets, selection=Selection("threshold", 0.3)) == (choice.RIDE,)
-
-
 def test_the_best_of_the_test_set_are_ranked_over_all_images() -> None:
     triplets = [(0, 2, RIDE, 0.5)]
     other = image("elsewhere.jpg", BOXES, [(0, 2, WASH, 0.9), (0, 2, WASH, 0.8)])
@@ -113,10 +122,6 @@ def test_the_best_of_the_test_set_are_ranked_over_all_images() -> None:
         selection = Selection("top_all", top)
         answers = detected_answers(found, question(), selection=selection)
         assert answers.answers[0].picked == expected
-
-
-def test_scores_that_are_not_numbers_do_not_answer() -> None:
-    assert picked([(0, 2, RIDE, np.nan), (0, 2, HOLD, 0.1)]) == (choice.HOLD,)
 
 
 def test_what_is_missing_is_counted_and_named() -> None:
@@ -166,24 +171,25 @@ def test_a_slip_of_the_pen_in_an_option_matches() -> None:
 
 def test_predictions_that_cannot_answer_are_refused() -> None:
     found = scenes([image("HICO_0.jpg", BOXES, [(0, 2, RIDE, 0.5)])], scored=True, source="d.pkl")
-    strange = replace(found, names=np.array(["x.jpg"]))
-    with pytest.raises(InputError, match=r"d\.pkl: none of the 1 images is asked about in quest"):
-        detected_answers(strange, question())
-    with pytest.raises(InputError, match=r"d\.pkl: the images have no names"):
-        detected_answers(replace(found, names=np.array([""])), question())
-    with pytest.raises(InputError, match=r"d\.pkl: the triplets have no scores"):
-        detected_answers(replace(found, triplet_score=None), question())
-    with pytest.raises(InputError, match=r"d\.pkl: the detector gives no scores, so that none"):
-        detected_answers(replace(found, unread=np.zeros((1, 3), dtype=int)), question())
-    nameless = replace(found, box_label=np.full_like(found.box_label, -1))
-    with pytest.raises(InputError, match=r"d\.pkl: the predictions do not say what the objects"):
-        detected_answers(nameless, question())
-    with pytest.raises(InputError, match=r"QA_0 has no box of the person; .* `match` scene"):
-        detected_answers(found, question(human=None), match="person")
-    with pytest.raises(InputError, match=r"QA_0 has no boxes of person and object; .* `match` per"):
-        detected_answers(found, question(object=None), match="pair")
-    with pytest.raises(InputError, match=r"`match` persn \(did you mean 'person'\?\)"):
-        detected_answers(found, question(), match="persn")  # type: ignore[arg-type]
+    for problem, columns in (
+        ("none of the 1 images is asked about in quest", {"names": np.array(["x.jpg"])}),
+        ("the images have no names", {"names": np.array([""])}),
+        ("the triplets have no scores", {"triplet_score": None}),
+        ("the detector gives no scores, so that none", {"unread": np.zeros((1, 3), dtype=int)}),
+        (
+            "the predictions do not say what the objects",
+            {"box_label": np.full_like(found.box_label, -1)},
+        ),
+    ):
+        with pytest.raises(InputError, match=rf"d\.pkl: {problem}"):
+            detected_answers(replace(found, **columns), question())
+    for match, questions, problem in (
+        ("person", question(human=None), r"QA_0 has no box of the person; .* `match` scene"),
+        ("pair", question(object=None), r"QA_0 has no box of the object; .* `match` person"),
+        ("persn", question(), r"`match` persn \(did you mean 'person'\?\)"),
+    ):
+        with pytest.raises(InputError, match=problem):
+            detected_answers(found, questions, match=match)  # type: ignore[arg-type]
 
 
 def test_ways_to_choose_are_described() -> None:

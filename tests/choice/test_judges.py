@@ -39,89 +39,69 @@ YES, NO = True, False
 
 
 class Says:
-    """A judge that says what it is told to, and keeps what it was asked."""
+    """A judge that says what it is told to, "a- b+", and keeps what it was asked."""
 
-    def __init__(self, verdicts: Verdicts, sees_pictures: bool = True) -> None:
-        self.verdicts, self.sees_pictures, self.name, self.notes = (
-            verdicts,
-            sees_pictures,
-            "says",
-            (),
-        )
-        self.asked: list[tuple[Interaction, ...]] = []
+    name, notes = "says", ()
+
+    def __init__(self, verdicts: str, sees_pictures: bool = True) -> None:
+        self.verdicts = {Interaction(v[0], "cup"): v[1] == "+" for v in verdicts.split()}
+        self.sees_pictures = sees_pictures
+        self.asked: list[str] = []
 
     def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
-        self.asked += [each.candidates for each in asked]
+        self.asked += ["".join(each.verb for each in of.candidates) for of in asked]
         return [
             {each: self.verdicts[each] for each in one.candidates if each in self.verdicts}
             for one in asked
         ]
 
 
-def left(*judges: Says) -> str:
-    ((negatives,), _) = screen([CUP], judges)
-    return "".join(each.verb for each in negatives)
-
-
-def test_the_first_judge_retains_what_it_calls_inconsistent() -> None:
-    assert left(Says({A: NO, B: YES, C: NO})) == "ac"
-
-
-def test_the_second_judge_confirms_and_without_a_third_its_doubt_rules_out() -> None:
-    second = Says({A: NO, C: YES})
-    assert left(Says({A: NO, B: YES, C: NO, D: NO}), second) == "a"
-    assert second.asked == [(A, C, D)]
-
-
-def test_the_third_judge_decides_on_what_the_second_calls_positive() -> None:
-    third = Says({B: NO, C: YES, D: NO})
-    assert (
-        left(Says(dict.fromkeys((A, B, C, D), NO)), Says({A: NO, B: YES, C: YES}), third) == "abd"
-    )
-    assert third.asked == [(B, C, D)]
-
-
-def test_silence_makes_no_negative() -> None:
-    assert left(Says({})) == ""
-    assert left(Says({A: NO}), Says({}), Says({})) == ""
+@pytest.mark.parametrize(
+    ("judges", "negatives", "asked"),
+    [
+        # The first judge retains what it calls inconsistent; silence makes no negative.
+        (["a- b+ c-"], "ac", ["abcd"]),
+        ([""], "", ["abcd"]),
+        (["a-", "", ""], "", ["abcd", "a", "a"]),
+        # The second confirms, and without a third its doubt rules out.
+        (["a- b+ c- d-", "a- c+"], "a", ["abcd", "acd"]),
+        # The third decides on what the second calls positive.
+        (["a- b- c- d-", "a- b+ c+", "b- c+ d-"], "abd", ["abcd", "abcd", "bcd"]),
+    ],
+)
+def test_judges_filter_in_turn(judges: list[str], negatives: str, asked: list[str]) -> None:
+    saying = [Says(said) for said in judges]
+    ((found,), _) = screen([CUP], saying)
+    assert "".join(each.verb for each in found) == negatives
+    assert [judge.asked for judge in saying] == [[each] for each in asked]
 
 
 def test_judges_of_words_rule_out_wherever_they_stand() -> None:
-    words = Says({A: YES, B: NO, C: NO, D: NO}, sees_pictures=False)
-    first, second, third = (Says(dict.fromkeys((A, B, C, D), verdict)) for verdict in (NO, YES, NO))
-    assert left(first, second, third, words) == "bcd"
-    assert words.asked == [(A, B, C, D)]
-    assert first.asked == [(B, C, D)]
+    words, first = Says("a+ b- c- d-", sees_pictures=False), Says("a- b- c- d-")
+    ((found,), _) = screen([CUP], [first, Says("a+ b+ c+ d+"), Says("a- b- c- d-"), words])
+    assert "".join(each.verb for each in found) == "bcd"
+    assert (words.asked, first.asked) == (["abcd"], ["bcd"])
 
 
 def test_what_judges_said_is_counted() -> None:
-    found = screen([CUP], [Says({A: NO, B: YES})])[1][0].to_dict()
-    assert found == {
-        "judge": "says",
-        "part": "groups",
-        "asked": 4,
-        "consistent": 1,
-        "inconsistent": 1,
-        "silent": 2,
-    }
+    found = screen([CUP], [Says("a- b+")])[1][0].to_dict()
+    counts = {"asked": 4, "consistent": 1, "inconsistent": 1, "silent": 2}
+    assert found == {"judge": "says", "part": "groups", **counts}
 
 
 def test_targets_without_candidates_are_not_asked_about() -> None:
-    judge = Says({})
-    bare = Target(image="b.jpg", right=CUP.right, annotated=CUP.annotated, candidates=())
+    judge, bare = Says(""), replace(CUP, image="b.jpg", candidates=())
     negatives, _ = screen([bare, CUP], [judge])
-    assert judge.asked == [CUP.candidates]
-    assert negatives == [(), ()]
+    assert (judge.asked, negatives) == (["abcd"], [(), ()])
 
 
-def test_no_judge_is_refused() -> None:
-    with pytest.raises(InputError, match="at least one `judge`"):
-        screen([CUP], [])
-
-
-def test_a_fourth_judge_of_pictures_is_refused() -> None:
-    with pytest.raises(InputError, match="4 judges that go by pictures; give at most 3"):
-        screen([CUP], [Says({})] * 4)
+@pytest.mark.parametrize(
+    ("number", "problem"),
+    [(0, "at least one `judge`"), (4, "4 judges that go by pictures; give at most 3")],
+)
+def test_no_judge_and_a_fourth_of_pictures_are_refused(number: int, problem: str) -> None:
+    with pytest.raises(InputError, match=problem):
+        screen([CUP], [Says("")] * number)
 
 
 def test_time_sensitive_classes_are_ruled_out() -> None:
@@ -201,70 +181,50 @@ def test_json_lines_of_verdicts_are_read(tmp_path: Path) -> None:
 
 
 HEAD = "image,person,verb,object,verdict\n"
+NONE_OF_THEM = "is none of the 2 annotated people"
+BAD_ROWS = {
+    "a.jpg,0,push,bicycle,maybe": "line 2: verdict 'maybe'.*positive or negative",
+    "a.jpg,0,push,bycicle,no": "'push bycicle' is not a class.*did you mean 'push bic",
+    "a.jpg,0,,bicycle,no": "line 2: 'verb' is missing",
+    ",0,push,bicycle,no": "line 2: 'image' is missing",
+    "a.jpg,2,push,bicycle,no": f"'2' {NONE_OF_THEM} of a.jpg",
+    **{
+        f"a.jpg,{person},push,bicycle,no": f"'{person}' {NONE_OF_THEM}"
+        for person in ("0.5", "-1", "nan", "90 1 99 9")
+    },
+    "a.jpg,0,push,bicycle,no\na.jpg,0,push,bicycle,yes": "line 3: contradicts line 2 about 'push b",
+    "z.jpg,0,push,bicycle,no": "no verdict on any of the 2 images.*a.jpg.*z.jpg",
+    "": "no verdict on any of the 2 images.*none here",
+}
+PUSH = '"image": "a.jpg", "class": "push bicycle", "verdict"'
+BAD_FILES = {
+    "": "no verdict on any of the 2 images.*none here",
+    "image,person,verb,object,veredict\na.jpg,0,push,bicycle,no\n": "'verdict' is missing .did you",
+    "picture,verdict\na.jpg,no\n": "line 2: 'image' is missing",
+    '{"image": "a.jpg"': "v.txt: cut off or damaged JSON",
+    '{"image": "a.jpg"}\n[1]': "line 1: 'verdict' is missing",
+    f'{{{PUSH}: "no"}}\n[1]': "line 2: .1. is not a JSON object",
+    f"{{{PUSH}: 2}}": "line 1: verdict 2",
+    f'{{"person": [1{"0" * 400}], {PUSH}: 0}}': NONE_OF_THEM,
+    f"{HEAD}{'a' * 200_000},0,push,bicycle,no\n": r"v.txt: not a CSV file \(field larger than",
+}
 
 
 @pytest.mark.parametrize(
     ("text", "problem"),
-    [
-        ("", "no verdict on any of the 2 images.*none here"),
-        (
-            "image,person,verb,object,veredict\na.jpg,0,push,bicycle,no\n",
-            "'verdict' is missing .did you mean 'veredict'",
-        ),
-        ("picture,verdict\na.jpg,no\n", "line 2: 'image' is missing"),
-        (f"{HEAD}a.jpg,0,push,bicycle,maybe\n", "line 2: verdict 'maybe'.*positive or negative"),
-        (
-            f"{HEAD}a.jpg,0,push,bycicle,no\n",
-            "'push bycicle' is not a class.*did you mean 'push bic",
-        ),
-        (f"{HEAD}a.jpg,0,,bicycle,no\n", "line 2: 'verb' is missing"),
-        (f"{HEAD},0,push,bicycle,no\n", "line 2: 'image' is missing"),
-        (f"{HEAD}a.jpg,2,push,bicycle,no\n", "'2' is none of the 2 annotated people of a.jpg"),
-        (f"{HEAD}a.jpg,0.5,push,bicycle,no\n", "'0.5' is none of the 2 annotated people"),
-        (f"{HEAD}a.jpg,-1,push,bicycle,no\n", "'-1' is none of the 2 annotated people"),
-        (f"{HEAD}a.jpg,nan,push,bicycle,no\n", "'nan' is none of the 2 annotated people"),
-        (f"{HEAD}a.jpg,90 1 99 9,push,bicycle,no\n", "is none of the 2 annotated people"),
-        (
-            f"{HEAD}a.jpg,0,push,bicycle,no\na.jpg,0,push,bicycle,yes\n",
-            "line 3: contradicts line 2 about 'push bicycle'",
-        ),
-        (f"{HEAD}z.jpg,0,push,bicycle,no\n", "no verdict on any of the 2 images.*a.jpg.*z.jpg"),
-        (HEAD, "no verdict on any of the 2 images.*none here"),
-        ('{"image": "a.jpg"', "v.txt: cut off or damaged JSON"),
-        ('{"image": "a.jpg"}\n[1]', "line 1: 'verdict' is missing"),
-        (
-            '{"image": "a.jpg", "class": "push bicycle", "verdict": "no"}\n[1]',
-            "line 2: .1. is not an object",
-        ),
-        ('{"image": "a.jpg", "class": "push bicycle", "verdict": 2}', "line 1: verdict 2"),
-        (
-            '{"image": "a.jpg", "person": [1%s], "verb": "push", "object": "bicycle", "verdict": 0}'
-            % ("0" * 400),
-            "is none of the 2 annotated people",
-        ),
-    ],
+    [*((f"{HEAD}{row}\n", said) for row, said in BAD_ROWS.items()), *BAD_FILES.items()],
+    ids=lambda text: text[:60],
 )
 def test_bad_files_of_verdicts_are_refused(tmp_path: Path, text: str, problem: str) -> None:
     with pytest.raises(InputError, match=problem):
         verdicts(tmp_path / "v.txt", text)
 
 
-def test_a_table_that_csv_cannot_hold_is_refused(tmp_path: Path) -> None:
-    (tmp_path / "v").write_text(f"{HEAD}{'a' * 200_000},0,push,bicycle,no\n")
-    with pytest.raises(InputError, match=r"v: not a CSV file \(field larger than"):
-        file_judge(tmp_path / "v", bicycles(), VOCABULARY)
-
-
-def test_a_file_that_cannot_be_read_is_named(tmp_path: Path) -> None:
+def test_files_that_are_no_text_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=f"{tmp_path}: Is a directory; check the path"):
         file_judge(tmp_path, bicycles(), VOCABULARY)
-
-
-def test_a_file_that_is_not_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "v").write_bytes(b"\xff\xfe\x00")
-    with pytest.raises(
-        InputError, match=r"v: not a CSV file \(.*\); give verdicts as CSV or JSON lines"
-    ):
+    with pytest.raises(InputError, match=r"v: not a CSV file \(.*\); give verdicts as CSV or JSON"):
         file_judge(tmp_path / "v", bicycles(), VOCABULARY)
 
 
@@ -304,15 +264,10 @@ def test_judges_are_told_apart_by_their_text(tmp_path: Path, monkeypatch) -> Non
     monkeypatch.chdir(tmp_path)
     Path("v.csv").write_text(f"{HEAD}a.jpg,0,push,bicycle,no\n")
     Path("t,1.csv").write_text("a,b,score\nride,push,0.75\n")
-    model = Says({})
+    model = Says("")
     models, rider = {"http://x/v1,m": model}, bicycles()[0].people[0]
-    texts = [
-        "http://x/v1,m",
-        "v.csv",
-        "time-sensitive",
-        "similarity:t,1.csv",
-        "similarity:t,1.csv,1",
-    ]
+    texts = ["http://x/v1,m", "v.csv", "time-sensitive"]
+    texts += ["similarity:t,1.csv", "similarity:t,1.csv,1"]
     found = read_judges(texts, bicycles(), VOCABULARY, models)
     names = ["says", "v.csv", "time-sensitive", "similarity:t,1", "similarity:t,1"]
     assert [each.name for each in found] == names

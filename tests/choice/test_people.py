@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,29 +21,21 @@ EXPECTED = {"HICO_0.jpg": False, "HICO_1.jpg": True}
 
 
 @pytest.mark.parametrize(
-    "value",
+    "text",
     [
-        {"HICO_0.jpg": "single", "HICO_1.jpg": "multi", "other.jpg": "multi"},
-        {"HICO_0.jpg": 1, "HICO_1.jpg": 3},
-        {"single": ["HICO_0.jpg"], "multi": ["HICO_1.jpg"]},
+        '{"HICO_0.jpg": "single", "HICO_1.jpg": "multi", "other.jpg": "multi"}',
+        '{"HICO_0.jpg": 1, "HICO_1.jpg": 3}',
+        '{"single": ["HICO_0.jpg"], "multi": ["HICO_1.jpg"]}',
+        "HICO_0.jpg,single\nHICO_1.jpg,multi\n",
+        "image\tpeople\nHICO_0.jpg\t1\nHICO_1.jpg\t2\n",
     ],
 )
-def test_people_are_told_in_json(tmp_path: Path, value: Any) -> None:
-    path = tmp_path / "people.json"
-    path.write_text(json.dumps(value))
+def test_people_are_told_in_json_and_in_lines(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "people"
+    path.write_text(text)
     several, notes = read_people(path, QUESTIONS)
     assert several == EXPECTED
     assert "does not tell of 1 images, which count overall alone: HICO_2.jpg" in notes[0]
-
-
-@pytest.mark.parametrize(
-    "text",
-    ["HICO_0.jpg,single\nHICO_1.jpg,multi\n", "image\tpeople\nHICO_0.jpg\t1\nHICO_1.jpg\t2\n"],
-)
-def test_people_are_told_in_lines(tmp_path: Path, text: str) -> None:
-    path = tmp_path / "people.csv"
-    path.write_text(text)
-    assert read_people(path, QUESTIONS)[0] == EXPECTED
 
 
 def test_people_are_counted_in_annotations(tmp_path: Path) -> None:
@@ -65,11 +55,15 @@ def test_people_are_counted_in_annotations(tmp_path: Path) -> None:
     assert "people who are not annotated are not seen" in notes[0]
 
 
-def test_people_that_something_is_done_to_are_counted(tmp_path: Path) -> None:
+def test_people_that_something_is_done_to_are_counted_in_images_with_names(tmp_path: Path) -> None:
     boxes = [(PERSON, (0, 0, 20, 20)), (PERSON, (30, 0, 50, 20))]
     path = tmp_path / "annotations.pkl"
     write_triplet_lists(path, scenes([image("HICO_0.jpg", boxes, [(0, 1, HUG)])], scored=False))
     assert read_people(path, QUESTIONS)[0] == {"HICO_0.jpg": True}
+    write_triplet_lists(path, scenes([image("", boxes, [(0, 1, HUG)])], scored=False))
+    street = asked([([RIDE], [HOLD])], ["HICO_street.jpg"])
+    with pytest.raises(InputError, match=r"annotations\.pkl: the images have no names"):
+        read_people(path, street)
 
 
 @pytest.mark.parametrize("people", [[], [0], [0, 30], [0, 3, 6]])
@@ -85,25 +79,11 @@ def test_annotations_and_the_file_of_a_benchmark_tell_the_same(
 ) -> None:
     truth = read_annotations(shared / "conformance/hico_det_diagnosis/gt_wo_nointer.pkl")
     told = {each.image: each.multi_person for each in targets_in_images(truth)}
-    about = replace(
-        QUESTIONS,
-        questions=tuple(replace(QUESTIONS.questions[0], image=name) for name in told),
-    )
+    about = asked([([RIDE], [HOLD])] * len(told), list(told))
     path = tmp_path / "truth.npz"
     write(path, truth)
     assert read_people(path, about)[0] == told
     assert 0 < sum(told.values()) < len(told)
-
-
-def test_annotations_without_names_tell_nothing(tmp_path: Path) -> None:
-    boxes = [(PERSON, (0, 0, 20, 20)), (PERSON, (30, 0, 50, 20))]
-    path = tmp_path / "annotations.pkl"
-    write_triplet_lists(path, scenes([image("", boxes, [(0, 1, HUG)])], scored=False))
-    about = replace(
-        QUESTIONS, questions=(replace(QUESTIONS.questions[0], image="HICO_street.jpg"),)
-    )
-    with pytest.raises(InputError, match=r"annotations\.pkl: the images have no names"):
-        read_people(path, about)
 
 
 @pytest.mark.parametrize(
@@ -119,17 +99,14 @@ def test_annotations_without_names_tell_nothing(tmp_path: Path) -> None:
             '{"single": ["HICO_0.jpg"], "multi": ["HICO_0.jpg"]}',
             "HICO_0.jpg: one person in one place",
         ),
+        (None, "No such file"),
         ('{"a.jpg": "single"}', "none of the 1 images is asked about in questions.json"),
     ],
 )
-def test_bad_people_are_named(tmp_path: Path, text: str, message: str) -> None:
+def test_bad_people_are_named(tmp_path: Path, text: str | None, message: str) -> None:
     path = tmp_path / "people.txt"
-    path.write_text(text)
+    if text is not None:
+        path.write_text(text)
     with pytest.raises(InputError, match=message) as caught:
         read_people(path, QUESTIONS)
     assert str(caught.value).startswith(str(path))
-
-
-def test_a_missing_file_is_named(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="No such file"):
-        read_people(tmp_path / "no.json", QUESTIONS)

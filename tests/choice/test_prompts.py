@@ -76,14 +76,15 @@ def test_setting_1_asks_about_the_picture_in_the_published_words() -> None:
 
 
 def test_the_instruction_is_the_one_that_the_paper_prints_unless_another_is_given() -> None:
-    printed = (
+    text = question_text(OPTIONS, FRAME)
+    (printed,) = text.splitlines()[6:]
+    assert printed == (
         "IMPORTANT: Reply with the letter(s) ONLY, separated by commas if multiple. For example, "
         "if the correct answers are (A) and (B), your output must be: A,B. Do NOT include any "
         "brackets or other symbols."
     )
-    assert question_text(OPTIONS, FRAME).splitlines()[6:] == [printed]
     own = question_text(OPTIONS, FRAME, instruction="Letters, please.")
-    assert own == question_text(OPTIONS, FRAME).replace(printed, "Letters, please.")
+    assert own == text.replace(printed, "Letters, please.")
 
 
 def test_setting_2_tells_the_box_in_the_published_words() -> None:
@@ -129,14 +130,16 @@ def test_verbs_alone_are_about_other_people() -> None:
 
 
 @pytest.mark.parametrize(
-    "option",
-    ["no_interaction a/an sports ball", "no_interaction with a/an sports ball",
-     "no interaction with a/an sports ball", "no_interaction with a/an sports_ball"],
-)  # fmt: skip
-def test_no_interaction_is_written_in_one_way(option: str) -> None:
-    text = question_text((option,), FRAME)
-    wanted = "no interaction with a/an sports ball" if " inter" in option else None
-    assert wanted in text if wanted else "(A) no_interaction with a/an sports ball\n" in text
+    ("option", "shown"),
+    [
+        ("no_interaction a/an sports ball", "no_interaction with a/an sports ball"),
+        ("no_interaction with a/an sports ball", "no_interaction with a/an sports ball"),
+        ("no_interaction with a/an sports_ball", "no_interaction with a/an sports ball"),
+        ("no interaction with a/an sports ball", "no interaction with a/an sports ball"),
+    ],
+)
+def test_no_interaction_is_written_in_one_way(option: str, shown: str) -> None:
+    assert f"(A) {shown}\n" in question_text((option,), FRAME)
 
 
 def test_right_options_are_not_told_from_wrong_ones() -> None:
@@ -148,21 +151,12 @@ def test_right_options_are_not_told_from_wrong_ones() -> None:
 
 
 def test_a_message_holds_the_picture_and_the_text() -> None:
-    assert message("data:x", "Why?") == [
-        {
-            "role": "user",
-            "content": [
-                {"type": "image_url", "image_url": {"url": "data:x"}},
-                {"type": "text", "text": "Why?"},
-            ],
-        }
-    ]
+    ((sent),) = message("data:x", "Why?")
+    picture = {"type": "image_url", "image_url": {"url": "data:x"}}
+    assert sent == {"role": "user", "content": [picture, {"type": "text", "text": "Why?"}]}
 
 
-@given(
-    box=st.tuples(*[st.floats(0, 2000)] * 4),
-    size=st.tuples(*[st.integers(1, 4000)] * 2),
-)
+@given(box=st.tuples(*[st.floats(0, 2000)] * 4), size=st.tuples(*[st.integers(1, 4000)] * 2))
 def test_what_is_told_is_read_to_half_a_unit(
     box: tuple[float, float, float, float], size: tuple[int, int]
 ) -> None:

@@ -12,159 +12,93 @@ from diaghoi.choice.replies import UNREAD
 
 NONE, REFUSAL, EMPTY, UNREADABLE = "none", "refusal", "empty", "unreadable"
 
-LETTERS = [
-    ("A", "A"),
-    ("a", "A"),
-    ("A.", "A"),
-    ("(B)", "B"),
-    ("'B'", "B"),
-    ("[C]", "C"),
-    ("**B**", "B"),
-    ("*D*", "D"),
-    ("`A`", "A"),
-    ("$A$", "A"),
-    ("_C_", "C"),
-    ("A,B", "AB"),
-    ("A, B", "AB"),
-    ("B,A", "AB"),
-    ("A,A,B", "AB"),
-    ("A;B", "AB"),
-    ("A/B", "AB"),
-    ("A & C", "AC"),
-    ("A + C", "AC"),
-    ("A B", "AB"),
-    ("AC", "AC"),
-    ("ABD", "ABD"),
-    ("A\nB\n", "AB"),
-    ("- A\n- C", "AC"),
-    ("1. A\n2. C", "AC"),
-    ("b, c", "BC"),
-    ("(A) (B)", "AB"),
-    ("(A), (B), (D)", "ABD"),
-    ("[A, C]", "AC"),
-    ("A and C", "AC"),
-    ("A AND C", "AC"),
-    ("A, B, and D", "ABD"),
-    ("A or B", "AB"),
-    ("Both A and B", "AB"),
-    ("A, B, C, D", "ABCD"),
-    ("A through C", "ABC"),
-    ("A to C", "ABC"),
-    ("All of the above", "ABCD"),
-    ("all", "ABCD"),
-    ("All of the above except D", "ABC"),
-    ("All of the above are correct for this picture of a man.", "ABCD"),
-    ("Option B", "B"),
-    ("Options A and D", "AD"),
-    ("Ａ，Ｃ", "AC"),
-    ("答案：A、B", "AB"),
-    ("选A和C", "AC"),
-    ("1, 3", "AC"),
-    ("(2)", "B"),
-    ("A, E", "A"),
-    ("A,B</s>", "AB"),
-    ("A,B<|im_end|>", "AB"),
-    ("Assistant: A,B", "AB"),
-    ('["A","C"]', "AC"),
-    ('{"answer": ["B", "D"]}', "BD"),
-    ('```json\n{"answer": "A,C"}\n```', "AC"),
-    ('{"A": true, "B": false, "C": false, "D": true}', "AD"),
-    ("<answer>A</answer>", "A"),
-    ("<answer>A,B</answer>\nReasoning: C is wrong.", "AB"),
-    ("<ANSWER> B </ANSWER>", "B"),
-    ("Reasoning: he rides, so not D.\n<answer>A,B</answer>", "AB"),
-    ("<answer>C</answer> No, wait. <answer>A</answer>", "A"),
-    ("<answer>B", "B"),
-    ("<think>Maybe D? Let me look at A.</think>\nB", "B"),
-    ("<think>\nHmm.\n</think>\n\n<answer>C, D</answer>", "CD"),
-    (r"\boxed{A, C}", "AC"),
-    (r"The answer is $\boxed{\text{B}}$.", "B"),
-    ("Answer: A, C", "AC"),
-    ("My answer: b", "B"),
-    ("The answer is a.", "A"),
-    ("A correct answer is B", "B"),
-    ("Final Answer: **B, D**", "BD"),
-    ("The correct answer is B.", "B"),
-    ("The correct answers are (A) and (C) because the person is riding.", "AC"),
-    ("Let me think. The man sits. Therefore, the answer is A and B.", "AB"),
-    ("A is likely. But B fits better.\nAnswer: B", "B"),
-    ("The person holds it, so B.", "B"),
-    ("I would choose A since he rides it.", "A"),
-    ("I think B", "B"),
-    ("Selected: A, B", "AB"),
-    ("Looking at the image, a man rides.\n\nA,C", "AC"),
-    ("A,C\n\nThe person rides and washes.", "AC"),
-    ("A) ride a bicycle", "A"),
-    ("A - ride a bicycle", "A"),
-    ("A) hold a bicycle", "A"),
-    ("B (hold a bicycle)", "B"),
-    ("Option A: ride a bicycle", "A"),
-    ("A. ride a/an bicycle\nC. wash a/an bicycle", "AC"),
-    ("A: Yes\nB: No\nC: Yes\nD: No", "AC"),
-    ("✓ A\n✗ B\n✓ C\n✗ D", "AC"),
-    ("A ✅\nB ❌\nC ❌\nD ❌", "A"),
-    ("A is correct, B is not.", "A"),
-    ("Option A is incorrect. Option B is correct.", "B"),
-    ("The incorrect options are B and D. The correct options are A and C.", "AC"),
-    ("The answer is not A but C.", "C"),
-    ("Neither A nor B. C is right.", "C"),
-]
-TEXTS = [
-    ("ride a/an bicycle", "A"),
-    ("Ride a bicycle.", "A"),
-    ("hold the bicycle", "B"),
-    ("no_interaction with a/an bicycle", "D"),
-    ("The person is riding a bicycle.", "A"),
-    ("A person is riding a bicycle and holding a bicycle.", "AB"),
-    ("riding the red bicycle", "A"),
-    ("She washes her bicycle", "C"),
-    ("The person is riding a bicycle, not holding a bicycle.", "A"),
-    ("Answer: A person is washing a bicycle", "C"),
-]
-NOTHING = [
-    ("none of the above", NONE),
-    ("None", NONE),
-    ("None.", NONE),
-    ("N/A", NONE),
-    ("[]", NONE),
-    ("None of these options apply.", NONE),
-    ("There is no correct answer among them.", NONE),
-    ("", EMPTY),
-    ("   \n", EMPTY),
-    ("<answer></answer>", EMPTY),
-    ("?", EMPTY),
-    ("<think>Maybe D and C", EMPTY),
-    ("I'm sorry, but I can't help with that.", REFUSAL),
-    ("I cannot determine the interaction from the image.", REFUSAL),
-    ("As an AI language model, I am unable to view images.", REFUSAL),
-    ("I don't know", REFUSAL),
-    ("<answer>I cannot tell</answer>", REFUSAL),
-    ("E", UNREADABLE),
-    ("7", UNREADABLE),
-    ("yes", UNREADABLE),
-    ("A person is standing next to a bicycle.", UNREADABLE),
-    ("The weather is fine.", UNREADABLE),
-]
+LETTERS = {
+    "A": [
+        "A", "a", "A.", "`A`", "$A$", "A, E", "<answer>A</answer>",
+        "<answer>C</answer> No, wait. <answer>A</answer>", "The answer is a.",
+        "I would choose A since he rides it.", "A) ride a bicycle", "A - ride a bicycle",
+        "A) hold a bicycle", "Option A: ride a bicycle", "A ✅\nB ❌\nC ❌\nD ❌",
+        "A is correct, B is not.",
+    ],
+    "B": [
+        "(B)", "'B'", "**B**", "Option B", "(2)", "<ANSWER> B </ANSWER>", "<answer>B",
+        "<think>Maybe D? Let me look at A.</think>\nB", r"The answer is $\boxed{\text{B}}$.",
+        "My answer: b", "A correct answer is B", "The correct answer is B.",
+        "A is likely. But B fits better.\nAnswer: B", "The person holds it, so B.", "I think B",
+        "B (hold a bicycle)", "Option A is incorrect. Option B is correct.",
+    ],
+    "C": ["[C]", "_C_", "The answer is not A but C.", "Neither A nor B. C is right."],
+    "D": ["*D*"],
+    "AB": [
+        "A,B", "A, B", "B,A", "A,A,B", "A;B", "A/B", "A B", "A\nB\n", "(A) (B)", "A or B",
+        "Both A and B", "答案：A、B", "A,B</s>", "A,B<|im_end|>", "Assistant: A,B",
+        "<answer>A,B</answer>\nReasoning: C is wrong.",
+        "Reasoning: he rides, so not D.\n<answer>A,B</answer>",
+        "Let me think. The man sits. Therefore, the answer is A and B.", "Selected: A, B",
+    ],
+    "AC": [
+        "A & C", "A + C", "AC", "- A\n- C", "1. A\n2. C", "[A, C]", "A and C", "A AND C", "Ａ，Ｃ",
+        "选A和C", "1, 3", '["A","C"]', '```json\n{"answer": "A,C"}\n```', r"\boxed{A, C}",
+        "Answer: A, C", "The correct answers are (A) and (C) because the person is riding.",
+        "Looking at the image, a man rides.\n\nA,C", "A,C\n\nThe person rides and washes.",
+        "A. ride a/an bicycle\nC. wash a/an bicycle", "A: Yes\nB: No\nC: Yes\nD: No",
+        "✓ A\n✗ B\n✓ C\n✗ D", "The incorrect options are B and D. The correct options are A and C.",
+    ],
+    "ABD": ["ABD", "(A), (B), (D)", "A, B, and D"],
+    "BC": ["b, c"],
+    "ABCD": [
+        "A, B, C, D", "All of the above", "all",
+        "All of the above are correct for this picture of a man.",
+    ],
+    "ABC": ["A through C", "A to C", "All of the above except D"],
+    "AD": ["Options A and D", '{"A": true, "B": false, "C": false, "D": true}'],
+    "BD": ['{"answer": ["B", "D"]}', "Final Answer: **B, D**"],
+    "CD": ["<think>\nHmm.\n</think>\n\n<answer>C, D</answer>"],
+}  # fmt: skip
+TEXTS = {
+    "A": [
+        "ride a/an bicycle", "Ride a bicycle.", "The person is riding a bicycle.",
+        "riding the red bicycle", "The person is riding a bicycle, not holding a bicycle.",
+    ],
+    "B": ["hold the bicycle"],
+    "D": ["no_interaction with a/an bicycle"],
+    "AB": ["A person is riding a bicycle and holding a bicycle."],
+    "C": ["She washes her bicycle", "Answer: A person is washing a bicycle"],
+}  # fmt: skip
+NOTHING = {
+    NONE: [
+        "none of the above", "None", "None.", "N/A", "[]", "None of these options apply.",
+        "There is no correct answer among them.",
+    ],
+    EMPTY: ["", "   \n", "<answer></answer>", "?", "<think>Maybe D and C"],
+    REFUSAL: [
+        "I'm sorry, but I can't help with that.",
+        "I cannot determine the interaction from the image.",
+        "As an AI language model, I am unable to view images.", "I don't know",
+        "<answer>I cannot tell</answer>",
+    ],
+    UNREADABLE: [
+        "E", "7", "yes", "A person is standing next to a bicycle.", "The weather is fine.",
+    ],
+}  # fmt: skip
 
 
-@pytest.mark.parametrize(("reply", "picked"), LETTERS)
-def test_letters_are_read_as_models_write_them(reply: str, picked: str) -> None:
+def cases(groups: dict[str, list[str]]) -> list[tuple[str, str]]:
+    return [(reply, expected) for expected, replies in groups.items() for reply in replies]
+
+
+@pytest.mark.parametrize(
+    ("how", "reply", "picked"),
+    [
+        *(("letters", *case) for case in cases(LETTERS)),
+        *(("text", *case) for case in cases(TEXTS)),
+        *((how, reply, "") for reply, how in cases(NOTHING)),
+    ],
+)
+def test_replies_are_read_as_models_write_them(how: str, reply: str, picked: str) -> None:
     reading = read_reply(reply, OPTIONS)
-    assert (reading.how, "".join("ABCD"[place] for place in reading.picked)) == ("letters", picked)
-    assert reading.how not in UNREAD
-
-
-@pytest.mark.parametrize(("reply", "picked"), TEXTS)
-def test_texts_of_options_stand_for_their_letters(reply: str, picked: str) -> None:
-    reading = read_reply(reply, OPTIONS)
-    assert (reading.how, "".join("ABCD"[place] for place in reading.picked)) == ("text", picked)
-
-
-@pytest.mark.parametrize(("reply", "how"), NOTHING)
-def test_nothing_is_picked_where_nothing_is_said(reply: str, how: str) -> None:
-    reading = read_reply(reply, OPTIONS)
-    assert (reading.how, reading.picked) == (how, ())
-    assert (reading.how not in UNREAD) == (how == NONE)
+    assert (reading.how, "".join("ABCD"[place] for place in reading.picked)) == (how, picked)
+    assert (reading.how in UNREAD) == (how in (REFUSAL, EMPTY, UNREADABLE))
 
 
 def test_letters_go_as_far_as_the_options() -> None:

@@ -75,16 +75,13 @@ def test_the_people_are_asked_for_in_the_numbers_of_the_frame() -> None:
     assert '{"boxes": []}' in people_text(FRAME)
 
 
-def test_a_person_is_found_from_iou_one_half() -> None:
+def test_the_box_that_overlaps_most_is_found_from_iou_one_half() -> None:
     person = (0.0, 0.0, 9.0, 9.0)  # 10 x 10 whole pixels
     assert found_person(person, [(0.0, 0.0, 9.0, 4.0)], HICO_DET) == (0.0, 0.0, 9.0, 4.0)
     assert found_person(person, [(0.0, 0.0, 9.0, 3.99)], HICO_DET) is None
     assert found_person(person, [], HICO_DET) is None
-
-
-def test_of_several_boxes_the_one_that_overlaps_most_is_taken() -> None:
     boxes = [(0.0, 0.0, 9.0, 5.0), (0.0, 0.0, 9.0, 8.0), (50.0, 50.0, 60.0, 60.0)]
-    assert found_person((0.0, 0.0, 9.0, 9.0), boxes, HICO_DET) == boxes[1]
+    assert found_person(person, boxes, HICO_DET) == boxes[1]
 
 
 def test_boxes_are_compared_as_the_data_set_does() -> None:
@@ -107,12 +104,7 @@ def save(folder: Path, value: object) -> Path:
 def test_a_plain_file_of_boxes_with_and_without_scores(tmp_path: Path) -> None:
     boxes = [[1, 2, 30, 40], [1, 2, 3, 4, 0.49], [5, 6, 70, 80.5, 0.5]]
     found = read_detections(save(tmp_path, {"HICO_0.jpg": boxes, "HICO_1.jpg": []}), QUESTIONS)
-    assert found.people["HICO_0.jpg"] == (ONE, TWO)
-    assert found.people["HICO_1.jpg"] == ()
-    assert found.notes == ()
-
-
-def test_images_that_are_not_mentioned_are_named(tmp_path: Path) -> None:
+    assert (found.people, found.notes) == ({"HICO_0.jpg": (ONE, TWO), "HICO_1.jpg": ()}, ())
     found = read_detections(save(tmp_path, {"HICO_0.jpg": []}), QUESTIONS)
     assert "HICO_1.jpg" not in found.people
     assert "does not mention 1 of 2 images, in which nobody is found: HICO_1.jpg" in found.notes[0]
@@ -127,22 +119,16 @@ def test_the_content_is_part_of_the_name(tmp_path: Path) -> None:
     assert all(name.startswith("people.json ") for name in names)
 
 
-def test_people_of_a_prediction_file_stand_in(tmp_path: Path) -> None:
-    boxes = [(PERSON, (0, 0, 19, 19)), (BICYCLE, (30, 30, 49, 49)), (PERSON, (2, 2, 9, 9))]
-    found = [image(f"HICO_{n}.jpg", boxes, [(0, 1, RIDE_VERB, 0.9)]) for n in range(2)]
-    write(tmp_path / "det.npz", scenes(found, scored=True))
-    people = read_detections(tmp_path / "det.npz", QUESTIONS)
-    assert (0.0, 0.0, 19.0, 19.0) in people.people["HICO_1.jpg"]
-    assert (30.0, 30.0, 49.0, 49.0) not in people.people["HICO_1.jpg"]
-
-
 def test_people_of_a_prediction_file_count_from_a_score_of_one_half(tmp_path: Path) -> None:
     boxes = [(PERSON, (0, 0, 19, 19)), (PERSON, (2, 2, 9, 9)), (BICYCLE, (30, 30, 49, 49))]
-    found = scenes([image("HICO_0.jpg", boxes, [(0, 2, RIDE_VERB, 0.9)])], scored=True)
-    scores = np.where(found.box_xyxy[:, 0] == 2, 0.49, 0.5)
-    write(tmp_path / "det.npz", replace(found, box_score=scores))
-    people = read_detections(tmp_path / "det.npz", QUESTIONS)
-    assert people.people["HICO_0.jpg"] == ((0.0, 0.0, 19.0, 19.0),)
+    rows = [image(f"HICO_{n}.jpg", boxes, [(0, 2, RIDE_VERB, 0.9)]) for n in range(2)]
+    found, path = scenes(rows, scored=True), tmp_path / "det.npz"
+    write(path, found)
+    unscored = read_detections(path, QUESTIONS).people["HICO_1.jpg"]
+    assert (0.0, 0.0, 19.0, 19.0) in unscored
+    assert (30.0, 30.0, 49.0, 49.0) not in unscored
+    write(path, replace(found, box_score=np.where(found.box_xyxy[:, 0] == 2, 0.49, 0.5)))
+    assert read_detections(path, QUESTIONS).people["HICO_0.jpg"] == ((0.0, 0.0, 19.0, 19.0),)
 
 
 def test_v_coco_images_may_go_by_number(tmp_path: Path) -> None:
@@ -153,18 +139,13 @@ def test_v_coco_images_may_go_by_number(tmp_path: Path) -> None:
 
 
 BAD = [
-    (
-        {"HICO_0.jpg": [[1, 2, 3, "x"]]},
-        r"image 'HICO_0.jpg': boxes\[0\]: .*give x1",
+    ({"HICO_0.jpg": [[1, 2, 3, "x"]]}, r"image 'HICO_0.jpg': boxes\[0\]: .*give left, top, right"),
+    ({"HICO_0.jpg": [[1, 2, 3, 4], [1, 2]]}, r"boxes\[1\]: \[1, 2\] is not a box; give left"),
+    ({"HICO_0.jpg": [[1, 2, 3, 4], 5]}, "give left, top, right, bottom, and possibly a score"),
+    *(
+        ({"HICO_0.jpg": [box]}, "is not a box")
+        for box in ([1, 2, 3, 1e999], [1, 2, 3, 10**400], [9, 2, 3, 4])
     ),
-    (
-        {"HICO_0.jpg": [[1, 2, 3, 4], [1, 2]]},
-        r"boxes\[1\]: \[1, 2\] is not a box; give x1",
-    ),
-    ({"HICO_0.jpg": [[1, 2, 3, 4], 5]}, "give x1, y1, x2, y2, and possibly a score"),
-    ({"HICO_0.jpg": [[1, 2, 3, 1e999]]}, "is not a box"),
-    ({"HICO_0.jpg": [[1, 2, 3, 10**400]]}, "is not a box"),
-    ({"HICO_0.jpg": [[9, 2, 3, 4]]}, "ends before it begins"),
     ({"x.jpg": [[1, 2, 3, 4]]}, "none of the 1 images is asked about .*'x.jpg' here and 'HICO_0"),
     ({}, "none of the 0 images"),
 ]

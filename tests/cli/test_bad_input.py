@@ -189,14 +189,23 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (("preds.pkl", "--protocol", "x"), "unknown protocol 'x'; known: hico-det, hico-det-520"),
         (("preds.pkl", "--dataset", "hicodet"), "unknown data set 'hicodet' (did you mean"),
         (("preds.pkl", "--read", "objects=coco90"), "--read objects: unknown numbering 'coco90'"),
-        (("preds.pkl", "--protocol", "iou=0"), "the IoU threshold must lie in (0, 1], not 0"),
-        (("preds.pkl", "--protocol", "iou=50"), "the IoU threshold must lie in (0, 1], not 50"),
-        (("preds.pkl", "--protocol", "iou=nan"), "the IoU threshold must lie in (0, 1], not nan"),
+        (
+            ("preds.pkl", "--protocol", "iou=0"),
+            "protocol.iou: is 0.0; give a number above 0, up to 1",
+        ),
+        (
+            ("preds.pkl", "--protocol", "iou=50"),
+            "protocol.iou: is 50.0; give a number above 0, up to 1",
+        ),
+        (
+            ("preds.pkl", "--protocol", "iou=nan"),
+            "protocol.iou: is nan; give a number above 0, up to 1",
+        ),
         (
             ("preds.pkl", "--protocol", "rare=tests"),
-            "--protocol rare=tests: give one of train, test",
+            "protocol.rare: is 'tests' (did you mean 'test'?); give 'train' or 'test'",
         ),
-        (("preds.pkl", "--protocol", "iou=half"), "--protocol iou=half: give a number"),
+        (("preds.pkl", "--protocol", "iou=half"), "protocol.iou: is 'half'; give a number"),
         (("preds.pkl", "--read", "origin=2"), "--read origin=2: not known; give 0, 1"),
         (("preds.pkl", "--out", "f.pfd"), "--out f.pfd: unknown suffix .pfd; give one of ."),
         (

@@ -35,7 +35,7 @@ def test_compressed_rows_are_counted_before_they_are_read(run, data, packed: Pat
     done = run("report", packed, *given, "--memory", 10)
     assert (done.code, done.out) == (2, "")
     assert "packed.npz: 200,000 rows, which are compressed: about " in done.err
-    assert " MB of memory, more than the 10 MB that may be taken; --memory " in done.err
+    assert " MB of memory, more than the 10 MB that may be taken; give --memory " in done.err
     assert not Path("new.json").exists()
 
 

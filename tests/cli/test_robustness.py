@@ -234,7 +234,7 @@ def test_figures_for_one_column_of_chosen_corruptions(evaluate, study: Path) -> 
         (("--also", "errors=1"), "--also errors=1: errors takes no value; leave it out"),
         (("--read", "origin=2"), "--read origin=2: not known; give 0, 1"),
         (("--protocol", "hico"), "hico"),
-        (("--protocol", "hico-det,iou=2"), "the IoU threshold must lie in (0, 1], not 2"),
+        (("--protocol", "hico-det,iou=2"), "protocol.iou: is 2.0; give a number above 0"),
     ],
 )
 def test_choices_are_checked_first(run, study: Path, words, wanted: str) -> None:

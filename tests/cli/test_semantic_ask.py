@@ -204,7 +204,7 @@ def test_an_interrupted_run_resumes(run: Run, model: Namer, truth: Path) -> None
     whole = Path("a.jsonl").read_bytes()
     Path("a.jsonl").write_bytes(whole[:-20])  # as if killed while writing
     done = run(*words(model, "--concurrent", 1))
-    assert "m: 2 pairs to ask about (2 are answered), about " in done.err
+    assert "m: 2 pairs to ask in 2 requests (2 are answered), about " in done.err
     assert "4 of 4 pairs answered, 2 now" in done.out
     assert len(lines()) == 4
     assert sorted(model.asked.values()) == [1, 1, 1, 2]
@@ -224,7 +224,7 @@ def test_answers_of_another_file_are_refused(run: Run, model: Namer, truth: Path
     truth.write_text(truth.read_text().replace("[11, 6, 40, 50]", "[12, 6, 40, 50]"))
     done = run(*words(model))
     assert done.code == 2
-    assert "a.jsonl: line 1: image 'HICO_test2015_00000001.jpg': this pair of boxes is not" in (
+    assert "a.jsonl: line 1: image 'HICO_test2015_00000001.jpg': answers a question that" in (
         done.err
     )
     own = ("--images", model.folder, "--model", f"{model.url},other", "--out", "a.jsonl", *QUICK)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -26,20 +27,21 @@ def test_parts_give_what_is_given_at_once(runs: list[tuple[int, int]], size: int
     assert all(len(owner) < size + max(count) for owner, _ in parts if len(owner))
 
 
-def test_arrays_are_divided_with_nan_where_there_is_nothing_to_divide_by() -> None:
-    found = ratios([1, 0, 3], [2, 0, 4])
+@pytest.mark.parametrize(
+    ("part", "whole", "undefined", "expected"),
+    [
+        ([1, 0, 3], [2, 0, 4], np.nan, [0.5, np.nan, 0.75]),
+        (np.ones((2, 3)), np.array([[4], [0]]), 0.0, [[0.25] * 3, [0.0] * 3]),
+        ([0.0, 1.0], 2, np.nan, [0.0, 0.5]),
+        ([1.0], [np.nan], np.nan, [np.nan]),
+    ],
+)
+def test_arrays_are_divided_with_a_value_where_there_is_nothing_to_divide_by(
+    part: Any, whole: Any, undefined: float, expected: Any
+) -> None:
+    found = ratios(part, whole, undefined=undefined)
     assert found.dtype == np.float64
-    assert np.array_equal(found, [0.5, np.nan, 0.75], equal_nan=True)
-
-
-def test_shapes_broadcast_and_the_undefined_value_can_be_chosen() -> None:
-    found = ratios(np.ones((2, 3)), np.array([[4], [0]]), undefined=0.0)
-    assert found.tolist() == [[0.25] * 3, [0.0] * 3]
-    assert ratios([0.0, 1.0], 2).tolist() == [0.0, 0.5]
-
-
-def test_nan_divides_nothing() -> None:
-    assert np.isnan(ratios([1.0], [np.nan])).all()
+    assert np.array_equal(found, expected, equal_nan=True)
 
 
 @pytest.mark.parametrize(

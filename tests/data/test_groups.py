@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,7 @@ from diaghoi import InputError, diagnose, protocol
 from diaghoi.data.groups import read_groups, split_classes, zero_shot, zero_shot_splits
 from diaghoi.data.protocol import Group
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.vocabulary import hico_det, v_coco, v_coco_thesis
+from diaghoi.data.vocabulary import Vocabulary, hico_det, v_coco, v_coco_thesis
 
 WORDS = hico_det()
 
@@ -42,13 +43,9 @@ def test_the_five_draws_of_unseen_combinations() -> None:
     seen = np.setdiff1d(np.arange(600), draws[0])
     assert len(np.unique(WORDS.class_object[seen])) == 80
     assert zero_shot("UC3", WORDS) == zero_shot("uc3", WORDS)
-    assert zero_shot("rf-uc", WORDS)[0].classes == known["RF-UC"]
-
-
-def test_seen_is_all_the_rest() -> None:
-    unseen, seen = zero_shot("UO", WORDS)
-    assert (unseen.name, seen.name) == ("unseen", "seen")
-    assert sorted(unseen.classes + seen.classes) == list(range(600))
+    unseen, rest = zero_shot("rf-uc", WORDS)
+    assert (unseen, rest.name) == (Group("unseen", known["RF-UC"]), "seen")
+    assert sorted(unseen.classes + rest.classes) == list(range(600))
 
 
 @given(problems())
@@ -74,22 +71,25 @@ def test_groups_follow_the_classes_of_the_protocol() -> None:
     assert np.array_equal(masks["unseen"] | masks["seen"], masks["full"])
 
 
-def groups_file(path: Path, content: Any) -> Path:
-    path.write_text(content if isinstance(content, str) else json.dumps(content))
-    return path
+@pytest.fixture
+def read(tmp_path: Path) -> Callable[..., tuple[Group, ...]]:
+    def read(content: Any, *more: Any, words: Vocabulary = WORDS) -> tuple[Group, ...]:
+        path = tmp_path / "g.json"
+        path.write_text(content if isinstance(content, str) else json.dumps(content))
+        return read_groups(path, words, *more)
+
+    return read
 
 
-def test_a_file_names_classes_by_number_or_name(tmp_path: Path) -> None:
-    content = {"wheels": ["ride bicycle", "ride_motorcycle", 1], "last": [600]}
-    wheels, last = read_groups(groups_file(tmp_path / "g.json", content), WORDS)
+def test_a_file_names_classes_by_number_or_name(read) -> None:
+    wheels, last = read({"wheels": ["ride bicycle", "ride_motorcycle", 1], "last": [600]})
     names = [WORDS.class_name(hoi) for hoi in wheels.classes]
     assert names == ["board airplane", "ride bicycle", "ride motorcycle"]
     assert (last.name, last.classes) == ("last", (599,))
 
 
-def test_unseen_alone_brings_the_seen(tmp_path: Path) -> None:
-    content = {"unseen": [1, 2], "base": 1}
-    groups = read_groups(groups_file(tmp_path / "ua.json", content), WORDS)
+def test_unseen_alone_brings_the_seen(read) -> None:
+    groups = read({"unseen": [1, 2], "base": 1})
     assert [group.name for group in groups] == ["unseen", "seen"]
     assert len(groups[1].classes) == 598
 
@@ -106,12 +106,12 @@ BY_THEMSELVES = {
 
 @pytest.mark.parametrize("kind", BY_THEMSELVES)
 @pytest.mark.parametrize("base", [0, 1])
-def test_numbers_show_from_what_they_count(tmp_path: Path, kind: str, base: int) -> None:
+def test_numbers_show_from_what_they_count(read, kind: str, base: int) -> None:
     classes = BY_THEMSELVES[kind]
     assert 0 not in classes
     notes: list[str] = []
     content = {"mine": [hoi + base for hoi in classes], "wheels": ["ride bicycle"]}
-    mine, _ = read_groups(groups_file(tmp_path / "g.json", content), WORDS, notes)
+    mine, _ = read(content, notes)
     assert mine.classes == tuple(classes)
     assert [": classes count from 0: then 'mine' is " in note for note in notes] == [True][base:]
 
@@ -126,11 +126,8 @@ def test_numbers_show_from_what_they_count(tmp_path: Path, kind: str, base: int)
         ({"base": [5, 600], "b": [7]}, [6]),
     ],
 )
-def test_one_number_or_the_base_decides_for_all(
-    tmp_path: Path, content: Any, classes: list[int]
-) -> None:
-    groups = read_groups(groups_file(tmp_path / "g.json", content), WORDS)
-    assert list(groups[1].classes) == classes
+def test_one_number_or_the_base_decides_for_all(read, content: Any, classes: list[int]) -> None:
+    assert list(read(content)[1].classes) == classes
 
 
 @pytest.mark.parametrize(
@@ -140,30 +137,24 @@ def test_one_number_or_the_base_decides_for_all(
         ([7, 600], "holds 600"),
     ],
 )
-def test_groups_that_count_from_two_numbers_are_refused(
-    tmp_path: Path, other: list[int], text: str
-) -> None:
+def test_groups_that_count_from_two_numbers_are_refused(read, other, text) -> None:
     lists = {"rf": BY_THEMSELVES["RF-UC"], "mine": other}
     for content in (lists, dict(reversed(lists.items()))):
         with pytest.raises(InputError) as caught:
-            read_groups(groups_file(tmp_path / "g.json", content), WORDS)
+            read(content)
         assert "from 0, 'rf' is RF-UC, but counted from 1, 'mine' " + text in str(caught.value)
 
 
-def test_verbs_as_classes_show_nothing_by_being_whole(tmp_path: Path) -> None:
-    file = groups_file(tmp_path / "g.json", {"mine": list(range(1, 15))})
-    with pytest.raises(
-        InputError, match="'mine' begins with 'stand', 'sit instr', 'ride instr'; f"
-    ):
-        read_groups(file, v_coco_thesis())
+def test_verbs_as_classes_show_nothing_by_being_whole(read) -> None:
+    with pytest.raises(InputError, match="'mine' begins with 'stand', 'sit instr', 'ride instr'; "):
+        read({"mine": list(range(1, 15))}, words=v_coco_thesis())
 
 
-def test_a_question_shows_the_classes_under_both_readings(tmp_path: Path) -> None:
-    file = groups_file(tmp_path / "g.json", {"unseen": [27, 22, 8, 44]})
+def test_a_question_shows_the_classes_under_both_readings(read) -> None:
     with pytest.raises(InputError) as caught:
-        read_groups(file, WORDS)
-    assert str(caught.value) == (
-        f"{file}: classes may be counted from 0 or from 1: from 0, 'unseen' begins with 'wash "
+        read({"unseen": [27, 22, 8, 44]})
+    assert str(caught.value).endswith(
+        "g.json: classes may be counted from 0 or from 1: from 0, 'unseen' begins with 'wash "
         "airplane', 'wash bicycle', 'pet bird'; from 1, with 'sit on airplane', 'walk bicycle', "
         '\'hold bird\'; add "base": 0 or "base": 1 to the file'
     )
@@ -188,9 +179,9 @@ def test_a_question_shows_the_classes_under_both_readings(tmp_path: Path) -> Non
         ({"mine": ["ride bycicle"]}, "unknown class 'ride bycicle' (did you mean 'ride bicycle'"),
     ],
 )
-def test_bad_files(tmp_path: Path, content: Any, message: str) -> None:
+def test_bad_files(read, content: Any, message: str) -> None:
     with pytest.raises(InputError) as caught:
-        read_groups(groups_file(tmp_path / "g.json", content), WORDS)
+        read(content)
     assert message in str(caught.value)
     assert "g.json" in str(caught.value)
 
@@ -205,18 +196,25 @@ def test_unknown_splits_and_files(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["full", "Rare", "non-rare", "harmonic", "recall", "source", "map", "action", "total"]
+    ("names", "problem"),
+    [
+        *(
+            ([name], "that is taken")
+            for name in (
+                "full",
+                "Rare",
+                "non-rare",
+                "harmonic",
+                "recall",
+                "source",
+                "map",
+                "action",
+            )
+        ),
+        (["mine", "Mine"], "that is taken"),
+        ([" "], "give it a name"),
+    ],
 )
-def test_names_that_would_hide_other_figures_are_refused(name: str) -> None:
-    with pytest.raises(InputError, match=f"cannot be called '{name}': that is taken"):
-        protocol("hico-det", groups=(Group(name, (0,)),))
-
-
-def test_a_group_has_a_name() -> None:
-    with pytest.raises(InputError, match="a group of classes has no name"):
-        protocol("hico-det", groups=(Group(" ", (0,)),))
-
-
-def test_two_groups_cannot_have_one_name() -> None:
-    with pytest.raises(InputError, match="cannot be called 'Mine'"):
-        protocol("hico-det", groups=(Group("mine", (0,)), Group("Mine", (1,))))
+def test_names_that_would_hide_other_figures_are_refused(names: list[str], problem: str) -> None:
+    with pytest.raises(InputError, match=f"cannot be called '{names[-1]}': {problem}"):
+        protocol("hico-det", groups=tuple(Group(name, (0,)) for name in names))

@@ -137,8 +137,8 @@ def test_damaged_files_are_refused(path: Path, changes: dict[str, Any], problem:
 @pytest.mark.parametrize(
     ("old", "new", "problem"),
     [
-        ('"iou": 0.5', '"iou": 5.0', "the IoU threshold must lie in"),
-        ('"iou": 0.5', '"iou": "x"', "protocol.iou: is 'x'; give float"),
+        ('"iou": 0.5', '"iou": 5.0', "protocol.iou: is 5.0; give a number above 0"),
+        ('"iou": 0.5', '"iou": "x"', "protocol.iou: is 'x'; give a number"),
         ('"pairing": "triplet"', '"pairing": "dance"', "pairing: is 'dance'; give 'triplet' or"),
         ('"pairing": "triplet"', '"pairing": "person"', "is not for hico-det"),
         ('"iou": 0.5', '"iuo": 0.5', "protocol: has other choices than this release"),

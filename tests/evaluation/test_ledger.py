@@ -13,8 +13,7 @@ from support import reference
 from diaghoi import protocol
 from diaghoi.data.arrays import descending
 from diaghoi.evaluation import negatives
-from diaghoi.evaluation.average_precision import ClassScores, average_precision
-from diaghoi.evaluation.means import split_means
+from diaghoi.evaluation.average_precision import average_precision
 from diaghoi.evaluation.negatives import PUBLISHED_LEVELS, Negatives, negative_scores
 
 scores = st.lists(st.sampled_from([0.0, 0.1, 0.1 + 1e-16, 0.5, 0.9, -0.0, 1.0]), max_size=30)
@@ -74,19 +73,6 @@ def test_more_positives_than_levels_can_round() -> None:
             np.zeros(positives, int), true[: positives // 2 or 1], np.array([positives]), None
         )
         assert found.max_recall[0] == (positives // 2 or 1) / positives
-
-
-def test_the_harmonic_mean_of_seen_and_unseen_classes() -> None:
-    scores = ClassScores(
-        average_precision=np.array([0.2, 0.6]),
-        max_recall=np.array([0.0, 0.0]),
-        ranked=np.array([1, 1]),
-        found=np.array([1, 1]),
-    )
-    splits = {"seen": np.array([True, False]), "unseen": np.array([False, True])}
-    mean_ap, max_recall = split_means(scores, protocol("hico-det"), splits)
-    assert mean_ap["harmonic"] == pytest.approx(0.3)
-    assert max_recall["harmonic"] == 0
 
 
 def test_a_perfect_rejection_of_negatives_has_the_published_ceiling() -> None:

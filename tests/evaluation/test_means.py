@@ -10,9 +10,8 @@ from scipy.sparse import csr_array
 
 from diaghoi.data.protocol import HICO_DET
 from diaghoi.evaluation.average_precision import ClassScores
-from diaghoi.evaluation.image_counts import ImageCounts
 from diaghoi.evaluation.means import split_means, weighted_split_means
-from diaghoi.evaluation.weighted_ap import WeightedScores
+from diaghoi.evaluation.weighted_ap import ImageCounts, WeightedScores
 
 CLASSES, COLUMNS = 6, 3
 FRACTIONS = st.one_of(st.just(0.0), st.just(np.nan), st.floats(0, 1))
@@ -63,3 +62,4 @@ def test_the_harmonic_mean_by_hand() -> None:
     assert means["unseen"] == pytest.approx(0.2)
     assert means["harmonic"] == pytest.approx(2 * 0.5 * 0.2 / 0.7)
     assert means["nothing"] is None
+    assert split_means(alone(np.zeros(CLASSES)), HICO_DET, SPLITS)[0]["harmonic"] == 0

@@ -175,14 +175,14 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "unknown protocol": (
         'protocol = "hico-dett"',
-        "protocol: unknown protocol 'hico-dett' (did you mean 'hico-det' or 'hico-det-520'?); "
+        "unknown protocol 'hico-dett' (did you mean 'hico-det' or 'hico-det-520'?); "
         "known: hico-det, hico-det-520, diag-hoi, upt, cdn, gen-vlkt, ppdm, hoiclip, cmd-se, "
         "cmd-se-600, cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, "
         "v-coco-diag-hoi-published, v-coco-thesis, swig-hoi, hoi-a, hoi-a-verbs",
     ),
     "protocol for roles": (
         'protocol = "v-coco-s1"',
-        "protocol: protocol v-coco-s1 is not for zoo; choose hico-det, hico-det-520, diag-hoi, "
+        "protocol v-coco-s1 is not for zoo; choose hico-det, hico-det-520, diag-hoi, "
         "upt, cdn, gen-vlkt, ppdm, hoiclip, cmd-se, cmd-se-600, cmd-se-520, qahoi, swig-hoi, hoi-a",
     ),
     "unknown choice": (
@@ -201,7 +201,7 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "a union that shrinks": (
         "protocol = { added_to_union = -1.0 }",
-        "protocol: added_to_union must be 0 or more, not -1",
+        "protocol.added_to_union: is -1.0; give a number from 0",
     ),
     "roles": (
         'protocol = { classes = "roles" }',
@@ -215,21 +215,27 @@ BAD: dict[str, tuple[str, str]] = {
         'protocol = { boxes = "xywh" }',
         "protocol.boxes: is 'xywh'; give 'inclusive' or 'continuous'",
     ),
-    "threshold as text": ('protocol = { iou = "0.5" }', "protocol.iou: is '0.5'; give float"),
+    "threshold as text": (
+        'protocol = { iou = "0.5" }',
+        "protocol.iou: is '0.5'; give a number above 0, up to 1",
+    ),
     "threshold as percent": (
         "protocol = { iou = 50 }",
-        "protocol: the IoU threshold must lie in (0, 1], not 50",
+        "protocol.iou: is 50; give a number above 0, up to 1",
     ),
     "threshold that is no number": (
         "protocol = { iou = nan }",
-        "protocol: the IoU threshold must lie in (0, 1], not nan",
+        "protocol.iou: is nan; give a number above 0, up to 1",
     ),
-    "true is no top": ("protocol = { top = true }", "protocol.top: is True; give int"),
+    "true is no top": (
+        "protocol = { top = true }",
+        "protocol.top: is True; give a whole number from 1 to 1,000,000,000",
+    ),
     "top of nothing": (
         "protocol = { top = 0 }",
-        "protocol: top must be a number of triplets from 1 to 1,000,000,000, not 0",
+        "protocol.top: is 0; give a whole number from 1 to 1,000,000,000",
     ),
-    "strict": ("protocol = { strict = 1 }", "protocol.strict: is 1; give bool"),
+    "strict": ("protocol = { strict = 1 }", "protocol.strict: is 1; give True or False"),
 }
 
 
@@ -262,7 +268,7 @@ def test_unknown_classes(text: str, problem: str, describe: Describe) -> None:
 
 def test_a_protocol_keeps_some_of_each_class(describe: Describe) -> None:
     path = describe("protocol = { top_of_class = 0 }")
-    with pytest.raises(InputError, match="top_of_class must be a number of triplets from 1"):
+    with pytest.raises(InputError, match="top_of_class: is 0; give a whole number from 1"):
         read_description(path)
 
 

@@ -211,9 +211,7 @@ def test_arrays_longer_than_their_entry(scenes, tmp_path):
         entry = archive.getinfo("triplet_score.npy")
     at = data.index(b"(4,)", entry.header_offset)
     path.write_bytes(data[:at] + b"(9,)" + data[at + 4 :])
-    with pytest.raises(
-        InputError, match=r"triplet_score\.npy: not a readable array \(\d+ bytes wh"
-    ):
+    with pytest.raises(InputError, match=r"triplet_score\.npy: not a readable array \(Bad CRC"):
         read_predictions(path)
 
 

@@ -261,9 +261,7 @@ def test_damaged_arrays_are_noticed(names, tmp_path):
     content = path.read_bytes()
     for number in box, box + 1:
         path.write_bytes(content.replace(number.tobytes(), (number + 8).tobytes()))
-        for member in members(path).values():
-            member.rows()
-        with pytest.raises(InputError, match=r"(boxes|other).npy: not a .*its check sum is wrong"):
+        with pytest.raises(InputError, match=r"(boxes|other).npy: not a .*Bad CRC-32"):
             [member.read() for member in members(path).values()]
-        with pytest.raises(InputError, match=r"(boxes|other).npy: not a .*its check sum is wrong"):
+        with pytest.raises(InputError, match=r"(boxes|other).npy: not a .*Bad CRC-32"):
             [member.column() for member in members(path).values()]

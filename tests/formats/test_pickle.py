@@ -6,13 +6,12 @@ import pickle
 import struct
 import sys
 from collections import OrderedDict, defaultdict
-from contextlib import suppress
 
 import numpy as np
 import pytest
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats import read, read_predictions, recognise
+from diaghoi.formats import read_predictions, recognise
 from diaghoi.formats.pickle import AHEAD, load_pickle
 
 
@@ -291,6 +290,11 @@ def test_nothing_but_plain_data_is_built(body):
     assert len(str(error.value)) < 400
 
 
+def test_what_is_inert_is_shown_without_its_class():
+    found = load(pickle.dumps([np.dtype("f4"), np.ndarray]))
+    assert repr(found) == "[an object without content, an object without content]"
+
+
 def test_the_hand_made_array_is_right():
     body = (
         ARRAY + b"(K\x01K\x01\x85" + DTYPE + STATE + b"\x89C\x08" + struct.pack("<d", 2.5) + b"tb"
@@ -310,20 +314,6 @@ def test_damaged_pickles(saved, predictions, tmp_path):
         recognise(path)
 
 
-def test_random_changes_never_end_in_another_error(saved, predictions, dense, tmp_path):
-    random = np.random.default_rng(0)
-    path = tmp_path / "changed.pkl"
-    for value in (predictions, dense):
-        whole = np.frombuffer(pickle.dumps(value, protocol=4), dtype=np.uint8)
-        for _ in range(100):
-            changed = whole.copy()
-            places = random.integers(2, len(whole), size=random.integers(1, 4))
-            changed[places] = random.integers(0, 256, size=len(places))
-            path.write_bytes(changed.tobytes())
-            with suppress(InputError):
-                read(path)
-
-
 def test_deep_nesting_is_an_input_error(tmp_path):
     path = tmp_path / "deep.pkl"
     path.write_bytes(b"\x80\x04" + b"]" * 200_000 + b"a" * 199_999 + b".")
@@ -332,16 +322,6 @@ def test_deep_nesting_is_an_input_error(tmp_path):
     path.write_bytes(b"[" * 200_000)
     with pytest.raises(InputError, match="not a readable JSON"):
         recognise(path)
-
-
-def test_absurd_sizes_are_input_errors():
-    for data in (
-        b"\x80\x04\x8e" + struct.pack("<Q", 1 << 50) + b"x",
-        b"\x80\x04\x95" + struct.pack("<Q", 1 << 62) + b"x",
-        b"\x80\x04\x8d" + struct.pack("<Q", (1 << 64) - 1),
-    ):
-        with pytest.raises(InputError):
-            load(data)
 
 
 @pytest.mark.parametrize("enabled", [True, False])
@@ -365,3 +345,38 @@ def test_many_arrays_at_the_start_of_a_large_file(tmp_path, protocol):
     path.write_bytes(pickle.dumps([np.zeros(600) for _ in range(400)], protocol=protocol))
     with path.open("rb", buffering=AHEAD) as stream:
         assert len(load_pickle(stream, str(path))) == 400
+
+
+NUMBERS = np.random.default_rng(0)
+
+
+def values(kind, count=6000):
+    if np.issubdtype(kind, np.integer):
+        least, most = np.iinfo(kind).min, np.iinfo(kind).max
+        drawn = NUMBERS.integers(least, most, count, dtype=kind, endpoint=True)
+        return list(drawn // kind(2 ** (8 * drawn.itemsize - 8)) if drawn.itemsize > 4 else drawn)
+    found = NUMBERS.normal(size=count).astype(kind)
+    found[:4] = np.nan, np.inf, -np.inf, -0.0
+    return list(found)
+
+
+@pytest.mark.parametrize("protocol", [2, 3, 4, 5])
+@pytest.mark.parametrize(
+    "kind", [np.float32, np.float64, np.int64, np.int32, np.uint8, np.float16, np.int16]
+)
+def test_numbers_are_the_same(kind, protocol):
+    given = [{"value": value, "again": [value, 7]} for value in values(kind)]
+    found = load(pickle.dumps(given, protocol))
+    for one, other in zip(found, given, strict=True):
+        number = one["value"]
+        assert number == other["value"] or number != number
+        # NaN is equal to itself only where it is the same object.
+        assert one["again"] == [number, 7]
+    assert {type(row["value"]) for row in found} <= {float, int}
+
+
+@pytest.mark.parametrize("cut", [20, 70_000])
+def test_cut_off_and_damaged(cut):
+    data = pickle.dumps(values(np.float32, 20_000), 4)
+    with pytest.raises(InputError, match=r"cut off|exhausted"):
+        load(data[:-cut])

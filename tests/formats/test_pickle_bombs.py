@@ -16,7 +16,7 @@ import pytest
 from diaghoi.exceptions import InputError
 from diaghoi.formats import pickle as restricted
 from diaghoi.formats import read
-from diaghoi.formats.pickle import load_pickle
+from diaghoi.formats.pickle import load_first, load_pickle
 
 START, STOP = b"\x80\x04", b"."
 
@@ -87,6 +87,15 @@ NESTED = {
 def test_tuples_that_cannot_be_hashed_in_time_are_refused(nested, key):
     message = refused(key[0] + nested + key[1])
     assert "tuples hold tuples too deep or too often" in message
+
+
+def test_the_first_items_are_checked_as_the_whole_is():
+    """What is no number to Python, and one to its unpickler, ends no check."""
+    bomb = b"F0.5\x00x\n0)" + b"2\x86" * 100
+    stream = io.BytesIO(START + b"]\x94(" + KEY_OF["a dict"][0] + bomb + KEY_OF["a dict"][1] + b"e")
+    stream.write(stream.read() + b"(" + b"K\x01" * 300 + b"ee.")
+    stream.seek(0)
+    assert load_first(stream, "file.pkl", 300) is None
 
 
 def test_one_tuple_is_not_hashed_again_and_again():
@@ -272,9 +281,20 @@ QUICK = {
 
 @pytest.mark.parametrize("value", QUICK.values(), ids=QUICK)
 def test_lists_of_numbers_and_arrays_are_passed_over_at_once(value, monkeypatch):
-    monkeypatch.setattr(pickletools, "genops", None)
+    steps, opcodes = [], pickletools.genops
+
+    def counted(stream):
+        for step in opcodes(stream):
+            steps.append(step[0].name)
+            yield step
+
+    monkeypatch.setattr(pickletools, "genops", counted)
     for protocol in (2, 3, 4, 5):
-        load_pickle(io.BytesIO(pickle.dumps(value, protocol)), "file.pkl")
+        data = pickle.dumps([value] * 2, protocol)
+        load_pickle(io.BytesIO(data), "file.pkl")
+        assert not {"TUPLE", "TUPLE1", "TUPLE2", "TUPLE3"} & set(steps)
+        assert len(steps) < sum(1 for _ in opcodes(data)) / 3 + 10
+        steps.clear()
 
 
 @pytest.mark.parametrize(

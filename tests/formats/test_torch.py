@@ -4,17 +4,18 @@ import zipfile
 
 import numpy as np
 import pytest
-from support.torch_files import Call, Name, Pid, pickled, saved, storage, tensor, typed, write_torch
+from support.torch_files import Call, Name, Pid, pickled, saved, storage, tensor, write_torch
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats import read_predictions, recognise, zipped
 from diaghoi.formats.content import load
 
 NUMBERS = np.arange(24)
+FLOATS = storage("FloatStorage", "0", 24)
 REAL = {
     "DoubleStorage": "<f8", "FloatStorage": "<f4", "HalfStorage": "<f2", "LongStorage": "<i8",
     "IntStorage": "<i4", "ShortStorage": "<i2", "CharStorage": "i1", "ByteStorage": "u1",
-    "BoolStorage": "?", "ComplexFloatStorage": "<c8", "ComplexDoubleStorage": "<c16",
+    "BoolStorage": "?",
 }  # fmt: skip
 
 
@@ -62,23 +63,6 @@ def test_bfloat16_becomes_float32(order, tmp_path):
     assert np.signbit(found[2])
 
 
-EIGHT_BITS = {
-    "float8_e4m3fn": {0x00: 0, 0x01: 2**-9, 0x38: 1, 0x7E: 448, 0xB8: -1, 0x7F: np.nan},
-    "float8_e4m3fnuz": {0x01: 2**-10, 0x40: 1, 0x7F: 240, 0xC0: -1, 0x80: np.nan},
-    "float8_e5m2": {0x01: 2**-16, 0x3C: 1, 0x7B: 57344, 0x7C: np.inf, 0xFC: -np.inf, 0x7D: np.nan},
-    "float8_e5m2fnuz": {0x01: 2**-17, 0x40: 1, 0x7F: 57344, 0xC0: -1, 0x80: np.nan},
-}
-
-
-@pytest.mark.parametrize("dtype", EIGHT_BITS)
-def test_floats_of_eight_bits_become_float32(dtype, tmp_path):
-    bits = EIGHT_BITS[dtype]
-    of = storage("storage.UntypedStorage", "0", len(bits))
-    (found,) = value_of(one(tmp_path / "x.pt", typed(of, (len(bits),), (1,), dtype), bytes(bits)))
-    assert found.dtype == np.float32
-    np.testing.assert_array_equal(found, list(bits.values()))
-
-
 VIEWS = {
     "whole": ((24,), (1,), 0, NUMBERS),
     "rows": ((2, 6), (6, 1), 6, NUMBERS.reshape(4, 6)[1:3]),
@@ -104,30 +88,15 @@ def test_views_of_one_storage(view, tmp_path):
 
 
 def test_what_surrounds_tensors(tmp_path):
-    of = storage("FloatStorage", "0", 24)
-    ones = tensor(of, (2,))
-    parameter = Call(Name("torch._utils", "_rebuild_parameter"), ones, True, {})
-    build, kind = Name("torch._utils", "_rebuild_tensor_v2"), Name("torch", "Tensor")
-    attributed = Call(
-        Name("torch._tensor", "_rebuild_from_type_v2"), build, kind, ones.arguments, {"tag": 1}
-    )
-    other_device = Call(
-        Name("torch._utils", "_rebuild_device_tensor_from_numpy"),
-        np.ones(2, np.float32), Name("torch", "bfloat16"), "xla:0", False,
-    )  # fmt: skip
-    negated = Call(build, *ones.arguments, {"neg": True})
     value = {
-        "arrays": [ones, parameter, attributed, other_device, negated],
+        "array": tensor(FLOATS, (2,)),
         "size": Call(Name("torch", "Size"), (2, 3)),
-        "device": Call(Name("torch", "device"), "cuda", 0),
-        "dtype": Name("torch", "bfloat16"),
         "plain": [("a", 1.5), None, np.arange(3)],
     }
     path = write_torch(tmp_path / "x.pt", value, {"0": np.ones(24, "<f4").tobytes()})
     found = value_of(path)
-    np.testing.assert_array_equal(found["arrays"], [[1, 1]] * 4 + [[-1, -1]])
-    assert (found["size"], found["device"]) == ((2, 3), "cuda")
-    assert str(found["dtype"]) == "torch.bfloat16"
+    np.testing.assert_array_equal(found["array"], [1, 1])
+    assert found["size"] == (2, 3)
     assert found["plain"][:2] == [("a", 1.5), None]
 
 
@@ -152,7 +121,6 @@ def test_weights_are_no_predictions(tmp_path):
         recognise(path)
 
 
-FLOATS = storage("FloatStorage", "0", 24)
 BUILD = Name("torch._utils", "_rebuild_tensor_v2")
 HOSTILE = {
     "a program": (Call(Name("posix", "system"), "true"), "asks for 'posix.system'"),
@@ -177,22 +145,23 @@ HOSTILE = {
     "tuples in hooks": (Call(BUILD, FLOATS, 0, (1,), (1,), False, ((1,),)), "PyTorch's layout"),
     "no storage": (Call(BUILD, [1], 0, (1,), (1,), False, {}), "has no storage"),
     "too few arguments": (Call(BUILD, FLOATS), "not a readable pickle"),
-    "bytes of no type": (tensor(storage("storage.UntypedStorage", "0", 96), (1,)), "what type"),
+    "a negated view": (Call(BUILD, FLOATS, 0, (1,), (1,), False, {}, {"neg": True}), "layout"),
+    "no type": (tensor(storage("storage.UntypedStorage", "0", 96), (1,)), "save dense tensors"),
+    "complex numbers": (
+        tensor(storage("ComplexFloatStorage", "0", 1), (1,)), "save dense tensors"
+    ),
+    "a device": (Call(Name("torch", "device"), "cuda", 0), "save dense tensors"),
+    "a parameter": (Call(Name("torch._utils", "_rebuild_parameter"), 1), "save dense tensors"),
+    "another callable": (
+        Pid(("storage", Name("numpy", "ndarray"), "0", "cpu", 1)), "PyTorch's way"
+    ),
     "a missing storage": (tensor(storage("FloatStorage", "7", 1), (1,)), "'7' is missing"),
     "another file": (tensor(storage("FloatStorage", "../../x", 1), (1,)), "is missing"),
-    "a short storage": (tensor(storage("FloatStorage", "0", 25), (1,)), "100 are announced"),
+    "a short storage": (tensor(storage("FloatStorage", "0", 25), (1,)), "25 are announced"),
     "a storage of -1": (tensor(storage("FloatStorage", "0", -1), (1,)), "announced"),
     "an odd persistent id": (Pid(("module", 1)), "PyTorch's way"),
     "a type that is no storage": (Pid(("storage", "Float", "0", "cpu", 1)), "PyTorch's way"),
     "a size of tuples": (Call(Name("torch", "Size"), ((1,),)), "whole numbers"),
-    "a parameter of text": (
-        Call(Name("torch._utils", "_rebuild_parameter"), "a", True), "from a tensor"
-    ),
-    "a tensor of a type": (
-        Call(Name("torch._tensor", "_rebuild_from_type_v2"), Name("torch", "Size"),
-             Name("torch", "Tensor"), ((1,),), None),
-        "PyTorch's way",
-    ),
 }  # fmt: skip
 
 
@@ -202,7 +171,7 @@ def test_hostile_pickles(value, expected, tmp_path):
 
 
 def test_state_cannot_be_set(tmp_path):
-    for value in (FLOATS, Name("torch", "float32"), tensor(FLOATS, (2,))):
+    for value in (FLOATS, Name("torch", "FloatStorage"), tensor(FLOATS, (2,))):
         data = pickled(value)[:-1] + b"}X\x04\x00\x00\x00dataNsb."
         assert "not a readable pickle" in refused(
             write_torch(tmp_path / "x.pt", data, {"0": bytes(96)})
@@ -242,7 +211,7 @@ def test_damaged_archives(tmp_path):
     assert "cut off or damaged zip archive" in refused(path)
     place = whole.index(b"PK\x03\x04", whole.index(b"x/data/0") - 40)
     path.write_bytes(whole[:place] + b"none" + whole[place + 4 :])
-    assert "no entry at its place" in refused(path)
+    assert "Bad magic number" in refused(path)
     assert "byte order" in refused(one(tmp_path / "x.pt", 1, order="middle"))
     with zipfile.ZipFile(path, "a") as opened:
         opened.writestr("y/data.pkl", b"")
@@ -297,15 +266,9 @@ def test_lists_of_triplets_in_tensors(tmp_path):
     assert scenes.box_label.tolist() == [0, 3]
 
 
-def test_sizes_and_names_of_devices_are_short(tmp_path):
+def test_sizes_are_short(tmp_path):
     assert "a size is not" in refused(
         one(tmp_path / "x.pt", Call(Name("torch", "Size"), (1,) * 100))
-    )
-    nested = {}
-    for _ in range(60):
-        nested = {0: nested, 1: nested}
-    assert "a device is not" in refused(
-        one(tmp_path / "x.pt", Call(Name("torch", "device"), nested))
     )
 
 
@@ -313,4 +276,4 @@ def test_damaged_numbers_are_noticed(tmp_path):
     path = one(tmp_path / "x.pt", tensor(storage("FloatStorage", "0", 24), (4, 6)), b"\x05" * 96)
     content = path.read_bytes()
     path.write_bytes(content.replace(b"\x05" * 96, b"\x05" * 95 + b"\x04"))
-    assert "data/0 is damaged" in refused(path)
+    assert "Bad CRC-32 for file 'x/data/0'" in refused(path)

@@ -5,14 +5,15 @@ from __future__ import annotations
 import gzip
 import json
 import logging
-import math
 import re
 import sys
 import time
 import traceback
-from dataclasses import dataclass, field, replace
+from contextlib import nullcontext
+from dataclasses import replace
 from email.utils import formatdate
 from threading import Event, Timer
+from typing import Any
 
 import pytest
 from support.rater_server import Model, Reply, error, serving, text
@@ -21,12 +22,14 @@ from diaghoi.exceptions import InputError
 from diaghoi.language.asking import (
     PICTURE_REFUSED,
     Client,
+    Endpoint,
     NoReply,
     Outcome,
     Refused,
     ask_all,
+    read_endpoint,
+    read_prices,
 )
-from diaghoi.language.endpoint import Endpoint, RetryPolicy, read_endpoint, read_prices
 
 QUESTION = [
     {"role": "system", "content": "rate"},
@@ -34,9 +37,16 @@ QUESTION = [
 ]
 
 
-def client(url: str, **policy: float) -> Client:
-    chosen = RetryPolicy(**{"tries": 3, "timeout": 2.0, "pause": 0.001} | policy)  # type: ignore[arg-type]
-    return Client(endpoint=Endpoint(url=url, model="m"), policy=chosen)
+def client(url: str, **more: Any) -> Client:
+    chosen = {"tries": 3, "timeout": 2.0, "pause": 0.001} | more
+    return Client(endpoint=Endpoint(url=url, model="m"), **chosen)
+
+
+def troubled(trouble: Reply | None, times: int | None = None) -> Any:
+    """Serve a model whose first replies, by default all, are trouble."""
+    return serving(
+        Model(lambda a, b: 3, lambda words, n: trouble if times is None or n < times else None)
+    )
 
 
 def test_the_text_of_the_reply_is_returned() -> None:
@@ -46,29 +56,19 @@ def test_the_text_of_the_reply_is_returned() -> None:
     assert model.keys == [None, None]
 
 
-@pytest.mark.parametrize(
-    "trouble",
-    [
-        error(429),
-        error(500),
-        error(502),
-        error(202, "queued"),
-        error(204, ""),
-        text("3") | {"status": 201},
-        {"drop": True},
-        {"cut": 3},
-        pytest.param({"wait": 4.0}, marks=pytest.mark.slow),
-        {"body": b"\xff"},
-        {"body": b"<html>busy</html>"},
-        {"body": b"[]"},
-        {"body": gzip.compress(text("3")["body"]), "headers": {"Content-Encoding": "gzip"}},
-        {"body": b'{"choices": [{"message": {}}]}'},
-        text(None),
-    ],
-)
+TEMPORARY = [
+    *(error(429), error(500), error(502), error(202, "queued"), error(204, "")),
+    *(text("3") | {"status": 201}, {"drop": True}, {"cut": 3}, text(None)),
+    pytest.param({"wait": 4.0}, marks=pytest.mark.slow),
+    *({"body": body} for body in (b"\xff", b"<html>busy</html>", b"[]")),
+    {"body": gzip.compress(text("3")["body"]), "headers": {"Content-Encoding": "gzip"}},
+    {"body": b'{"choices": [{"message": {}}]}'},
+]
+
+
+@pytest.mark.parametrize("trouble", TEMPORARY)
 def test_what_passes_is_tried_again(trouble) -> None:
-    model = Model(lambda a, b: 3, lambda words, number: trouble if number < 2 else None)
-    with serving(model):
+    with troubled(trouble, 2) as model:
         assert client(model.url, timeout=2.0 if "wait" in trouble else 60.0).ask(QUESTION) == "3"
     assert model.asked == {("a", "b"): 3}
 
@@ -84,18 +84,21 @@ def test_what_passes_is_tried_again(trouble) -> None:
     ],
 )
 def test_after_the_last_try_the_reason_is_told(trouble: Reply, reason: str) -> None:
-    model = Model(lambda a, b: 3, lambda words, number: trouble)
-    with serving(model), pytest.raises(NoReply, match=rf"^{re.escape(reason)}"):
+    with troubled(trouble) as model, pytest.raises(NoReply, match=rf"^{re.escape(reason)}"):
         client(model.url).ask(QUESTION)
     assert model.asked == {("a", "b"): 3}
 
 
-def test_a_reply_that_drips_in_for_ever_is_given_up() -> None:
-    body = b" " * 40
-
-    model = Model(lambda a, b: 3, lambda words, number: {"body": body, "drip": 0.05})
-    with serving(model), pytest.raises(NoReply, match="ReadTimeout"):
-        client(model.url, timeout=0.2, tries=1).ask(QUESTION)
+@pytest.mark.parametrize(
+    ("trouble", "timeout", "reason"),
+    [
+        ({"body": b" " * 40, "drip": 0.05}, 0.2, "ReadTimeout"),
+        ({"body": b" " * (1 << 24) + b"{}"}, 60.0, "the reply is too long"),
+    ],
+)
+def test_a_reply_without_end_is_given_up(trouble: Reply, timeout: float, reason: str) -> None:
+    with troubled(trouble) as model, pytest.raises(NoReply, match=reason):
+        client(model.url, timeout=timeout, tries=1).ask(QUESTION)
 
 
 @pytest.mark.parametrize(
@@ -110,9 +113,7 @@ def test_a_reply_that_drips_in_for_ever_is_given_up() -> None:
 )
 @pytest.mark.parametrize("drip", [0.05, 0.001])
 def test_whatever_never_ends_is_given_up(start: bytes, again: bytes, drip: float) -> None:
-    trouble = {"raw": (start, again), "drip": drip}
-    model = Model(lambda a, b: 3, lambda words, number: None if number else trouble)
-    with serving(model):
+    with troubled({"raw": (start, again), "drip": drip}, 1) as model:
         asking = client(model.url, timeout=0.4, tries=1)
         with pytest.raises(NoReply, match=r"the reply takes too long|too long|Protocol"):
             asking.ask(QUESTION)
@@ -121,72 +122,71 @@ def test_whatever_never_ends_is_given_up(start: bytes, again: bytes, drip: float
 
 @pytest.mark.parametrize("said", ["1e9", "inf", "601"])
 def test_a_server_that_asks_for_too_long_a_pause_is_not_waited_for(said: str) -> None:
-    model = Model(lambda a, b: 3, lambda words, number: error(429, Retry_After=said))
-    with serving(model):
-        asking = client(model.url)
-        with pytest.raises(NoReply, match=r"asks to wait .* seconds, more than the 600 that"):
-            asking.ask(QUESTION)
+    with (
+        troubled(error(429, Retry_After=said)) as model,
+        pytest.raises(NoReply, match=r"asks to wait .* seconds, more than the 600 that"),
+    ):
+        client(model.url).ask(QUESTION)
     assert model.asked == {("a", "b"): 1}
 
 
 def test_the_pause_that_a_server_asks_for_is_kept() -> None:
-    slow_down = error(429, "wait", Retry_After="0.3")
-    model = Model(lambda a, b: 3, lambda words, number: None if number else slow_down)
-    with serving(model):
+    with troubled(error(429, "wait", Retry_After="0.3"), 1) as model:
         begun = time.monotonic()
         client(model.url).ask(QUESTION)
     assert time.monotonic() - begun >= 0.3
 
 
+class Recording(Event):
+    """Does not wait, and keeps for how long it should have."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.pauses: list[float | None] = []
+
+    def wait(self, timeout: float | None = None) -> bool:
+        self.pauses.append(timeout)
+        return False
+
+
+def pauses(trouble: Reply, tries: int = 2) -> list[float | None]:
+    stopped = Recording()
+    with troubled(trouble) as model, pytest.raises(NoReply):
+        client(model.url, tries=tries, pause=1.0, stopped=stopped).ask(QUESTION)
+    return stopped.pauses
+
+
 def test_pauses_grow_and_have_an_end() -> None:
-    policy = RetryPolicy(pause=1.0, longest=10.0, longest_asked=20.0)
-    for attempt in range(20):
-        most = min(2.0**attempt, 10.0)
-        assert most / 2 <= policy.seconds(attempt, None) <= most
-    assert policy.seconds(0, 3.0) == 3.0
-    assert policy.seconds(0, 1e9) == 20.0
-    assert policy.seconds(0, -1.0) == 0.0
-    assert policy.seconds(0, math.nan) == 0.0
-
-
-@dataclass(frozen=True, kw_only=True)
-class Recording(RetryPolicy):
-    """Does not pause, and keeps for how long servers asked it to."""
-
-    requested: list[float | None] = field(default_factory=list)
-
-    def seconds(self, attempt: int, requested: float | None) -> float:
-        self.requested.append(requested)
-        return 0.0
+    for attempt, pause in enumerate(pauses(error(500), tries=10)):
+        most = min(2.0**attempt, 60.0)
+        assert pause is not None
+        assert most / 2 <= pause <= most
 
 
 @pytest.mark.parametrize(
     ("said", "least", "most"),
-    [("7", 7, 7), ("0.5", 0.5, 0.5), (formatdate(0, usegmt=True), -1e10, -1e9), (None, 40, 50)],
+    [
+        ("7", 7, 7),
+        ("0.5", 0.5, 0.5),
+        ("-3", 0, 0),
+        ("nan", 0, 0),
+        (formatdate(0, usegmt=True), 0, 0),
+        (None, 40, 50),
+        # What is not a time to wait is passed over.
+        ("soon", 0.5, 1),
+        ("", 0.5, 1),
+        (f"Fri, 01 Jan 1{'0' * 20} 00:00:00 GMT", 0.5, 1),
+    ],
 )
 def test_retry_after_in_seconds_or_as_a_date(said: str | None, least: float, most: float) -> None:
-    busy = error(429, Retry_After=said or formatdate(time.time() + 50, usegmt=True))
-    policy = Recording(tries=2)
-    with serving(Model(lambda a, b: 3, lambda words, number: None if number else busy)) as model:
-        asking = Client(endpoint=Endpoint(url=model.url, model="m"), policy=policy)
-        assert asking.ask(QUESTION) == "3"
-    (requested,) = policy.requested
-    assert requested is not None
-    assert least <= requested <= most
-
-
-@pytest.mark.parametrize("said", ["soon", "", f"Fri, 01 Jan 1{'0' * 20} 00:00:00 GMT"])
-def test_what_is_not_a_time_to_wait_is_passed_over(said: str) -> None:
-    policy = Recording(tries=2)
-    with serving(Model(lambda a, b: 3, lambda w, n: error(503, Retry_After=said))) as model:
-        asking = Client(endpoint=Endpoint(url=model.url, model="m"), policy=policy)
-        with pytest.raises(NoReply, match="HTTP 503"):
-            asking.ask(QUESTION)
-    assert policy.requested == [None]
+    after = formatdate(time.time() + 50, usegmt=True) if said is None else said
+    (pause,) = pauses(error(429, Retry_After=after))
+    assert pause is not None
+    assert least <= pause <= most
 
 
 def test_a_stop_ends_pauses_and_nothing_more_is_sent() -> None:
-    with serving(Model(lambda a, b: 3, lambda words, number: error(500))) as model:
+    with troubled(error(500)) as model:
         asking = client(model.url, pause=900.0, tries=9)
         Timer(0.2, asking.stopped.set).start()
         with pytest.raises(NoReply, match="stopped"):
@@ -194,20 +194,14 @@ def test_a_stop_ends_pauses_and_nothing_more_is_sent() -> None:
     assert model.asked == {("a", "b"): 1}
 
 
-def test_a_reply_without_end_is_given_up() -> None:
-    model = Model(lambda a, b: 3, lambda words, number: {"body": b" " * (1 << 24) + b"{}"})
-    with serving(model), pytest.raises(NoReply, match="the reply is too long"):
-        client(model.url, tries=1, timeout=60.0).ask(QUESTION)
-
-
 def test_a_redirect_is_not_followed(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("DIAGHOI_API_KEY", "sk-0123456789abcdef")
-    with serving(Model(lambda a, b: 3)) as other:
-        moved = error(307, Location=f"{other.url}/chat/completions")
-        with serving(Model(lambda a, b: 3, lambda words, number: moved)) as model:
-            asking = Client(endpoint=read_endpoint(f"{model.url},m", "--model"))
-            with pytest.raises(InputError, match="give the address that it redirects to"):
-                asking.ask(QUESTION)
+    with (
+        serving(Model(lambda a, b: 3)) as other,
+        troubled(error(307, Location=f"{other.url}/chat/completions")) as model,
+        pytest.raises(InputError, match="give the address that it redirects to"),
+    ):
+        Client(endpoint=read_endpoint(f"{model.url},m", "--model")).ask(QUESTION)
     assert other.headers == []
 
 
@@ -232,8 +226,7 @@ def test_the_key_is_in_no_log_and_no_traceback(
 ) -> None:
     monkeypatch.setenv("SOME_KEY", "sk-0123456789abcdef")
     caplog.set_level(logging.DEBUG)
-    repeats = error(401, "the key sk-0123456789abcdef is wrong")
-    with serving(Model(lambda a, b: 3, lambda words, number: repeats)) as model:
+    with troubled(error(401, "the key sk-0123456789abcdef is wrong")) as model:
         asking = Client(endpoint=read_endpoint(f"{model.url},m,SOME_KEY", "--model"))
         with pytest.raises(InputError) as failed:
             asking.ask(QUESTION)
@@ -246,7 +239,9 @@ def test_the_key_is_in_no_log_and_no_traceback(
 @pytest.mark.parametrize("key", ["sk-0123456789\n", "sk-\u00e9", "sk-\x1b[2J"])
 def test_a_key_that_cannot_be_sent_is_refused_unseen(monkeypatch, key: str) -> None:
     monkeypatch.setenv("SOME_KEY", key)
-    with pytest.raises(InputError, match="SOME_KEY holds line ends or letters") as failed:
+    with pytest.raises(
+        InputError, match="SOME_KEY is not set, or holds line ends or letters"
+    ) as failed:
         read_endpoint("http://h/v1,m,SOME_KEY", "--model")
     assert key[:3] not in str(failed.value)
 
@@ -286,16 +281,6 @@ def test_outcomes_come_with_their_tags_and_failures_do_not_end_the_run() -> None
     ]
 
 
-def test_many_failures_in_a_row_end_the_run() -> None:
-    def work(tag: int) -> int:
-        raise NoReply("dead")
-
-    outcomes = ask_all(work, range(100), client("http://h"), workers=1, give_up=3)
-    assert [next(outcomes).tag, next(outcomes).tag] == [0, 1]
-    with pytest.raises(InputError, match=r"3 questions in a row without a reply \(dead\)"):
-        next(outcomes)
-
-
 def test_a_client_serves_a_second_run() -> None:
     with serving(Model(lambda a, b: 1)) as model:
         asking = client(model.url)
@@ -312,17 +297,13 @@ def test_a_client_serves_a_second_run() -> None:
         ("http://h:port/", "is not the address"),
         ("http://me:secret@h/", "holds a password"),
         ("http://h/?key=secret", "holds a password or a query"),
+        ("http://h/v1", "http://h/v1: names no model; give URL,MODEL"),
     ],
 )
 def test_bad_addresses_are_refused_without_telling_secrets(url: str, message: str) -> None:
     with pytest.raises(InputError, match=message) as caught:
-        Endpoint(url=url, model="m")
+        Endpoint(url=url, model="" if "names no model" in message else "m")
     assert "secret" not in str(caught.value)
-
-
-def test_an_endpoint_names_a_model() -> None:
-    with pytest.raises(InputError, match="http://h/v1: names no model; give URL,MODEL"):
-        Endpoint(url="http://h/v1", model="")
 
 
 def test_one_price_is_for_all_models() -> None:
@@ -348,17 +329,15 @@ def test_other_prices_are_refused(texts: list[str], message: str) -> None:
 
 def test_the_words_of_a_refusal_are_a_reply() -> None:
     said = {"choices": [{"message": {"content": None, "refusal": "I cannot help."}}]}
-    model = Model(lambda a, b: 3, lambda words, number: {"body": json.dumps(said).encode()})
-    with serving(model):
+    with troubled({"body": json.dumps(said).encode()}) as model:
         assert client(model.url).ask(QUESTION) == "I cannot help."
     assert model.asked == {("a", "b"): 1}
 
 
 @pytest.mark.parametrize("status", sorted(PICTURE_REFUSED))
 def test_a_picture_that_is_refused_is_not_tried_again(status: int) -> None:
-    model = Model(lambda a, b: 3, lambda words, number: error(status, "too small"))
-    with serving(model):
-        asking = replace(client(model.url), single=PICTURE_REFUSED)
+    with troubled(error(status, "too small")) as model:
+        asking = client(model.url, single=PICTURE_REFUSED)
         with pytest.raises(Refused, match=f"HTTP {status} .*: too small"):
             asking.ask(QUESTION)
         with pytest.raises(InputError, match="the request would fail again"):
@@ -366,29 +345,38 @@ def test_a_picture_that_is_refused_is_not_tried_again(status: int) -> None:
     assert model.asked == {("a", "b"): 2}
 
 
-def refusing(answered: frozenset[int], failure: type[NoReply] = Refused):
+@pytest.mark.parametrize(
+    ("answered", "failure", "proven", "number"),
+    [
+        ((), NoReply, False, 3),
+        # Refused questions end the run only before any answer.
+        ((2,), Refused, False, 20),
+        ((), Refused, False, 3),
+        ((), Refused, True, 20),
+        # A server that dies after answers ends it.
+        ((0, 1), NoReply, True, 5),
+    ],
+)
+def test_many_failures_in_a_row_end_the_run(
+    answered: tuple[int, ...], failure: type[NoReply], proven: bool, number: int
+) -> None:
     def work(tag: int) -> int:
         if tag in answered:
             return tag
-        raise failure("no")
+        raise failure("dead")
 
-    return work
-
-
-def test_refused_questions_end_the_run_only_before_any_answer() -> None:
-    asking = client("http://h")
-    found = ask_all(refusing(frozenset({2})), range(20), asking, workers=1, give_up=3)
-    assert [each.tag for each in found if not each.failure] == [2]
-    with pytest.raises(InputError, match="3 questions in a row without a reply"):
-        list(ask_all(refusing(frozenset()), range(20), asking, workers=1, give_up=3))
-    found = ask_all(refusing(frozenset()), range(20), asking, workers=1, give_up=3, proven=True)
-    assert len(list(found)) == 20
-
-
-def test_a_server_that_dies_after_answers_ends_the_run() -> None:
-    work = refusing(frozenset({0, 1}), NoReply)
-    with pytest.raises(InputError, match="3 questions in a row"):
-        list(ask_all(work, range(9), client("http://h"), workers=1, give_up=3, proven=True))
+    asking, tags, found = client("http://h"), [], []
+    outcomes = ask_all(work, range(20), asking, workers=1, give_up=3, proven=proven)
+    with (
+        pytest.raises(InputError, match=r"3 .* in a row without a reply \(dead\)")
+        if (number < 20)
+        else nullcontext()
+    ):
+        for outcome in outcomes:
+            tags.append(outcome.tag)
+            found += [] if outcome.failure else [outcome.value]
+    assert tags == list(range(number - (number < 20)))
+    assert found == list(answered)
 
 
 @pytest.mark.parametrize("stopping", [True, False])

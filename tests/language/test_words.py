@@ -9,7 +9,14 @@ import pytest
 
 from diaghoi.exceptions import InputError
 from diaghoi.formats.wordnet_extract import build
-from diaghoi.language.lexicon import Lexicon, load_lexicon, pack, read_dict, unpack
+from diaghoi.language.lexicon import (
+    Lexicon,
+    load_lexicon,
+    pack,
+    read_dict,
+    unpack,
+    using_wordnet,
+)
 from diaghoi.language.words import read_object, read_phrase, read_verb
 from diaghoi.semantic.tables.baselines import baseline
 from diaghoi.semantic.tables.prompts import Term, read_reply
@@ -110,12 +117,27 @@ def test_a_folder_that_is_none_of_wordnets(folder: Path, name, content, message)
         load_lexicon(folder)
 
 
+def test_a_folder_holds_within_its_context(tmp_path: Path) -> None:
+    usual = load_lexicon()
+    with using_wordnet(None):
+        assert load_lexicon() is usual
+    with using_wordnet(tmp_path):
+        with pytest.raises(InputError, match="`wordnet` needs WordNet's dict folder"):
+            load_lexicon()
+        with using_wordnet(None), pytest.raises(InputError, match="`wordnet`"):
+            load_lexicon()
+    assert load_lexicon() is usual
+
+
 def test_the_lexicon_of_the_package(words: Lexicon) -> None:
     assert len(words.names) == 88_138
     assert len(set(words.names)) == len(words.names)
     assert words.definition(words.number("sit.v.01")) == "be seated"
     assert words.names[words.number("sofa.n.01")] == "sofa.n.01"
     assert words.number("couch.n.01") == words.number("sofa.n.01")
+    # Numbers of senses may have any length.
+    assert words.find("sit.v.1") == words.find("sit.v.0001") == words.number("sit.v.01")
+    assert words.find("sit.v." + "1" * 5000) is None
     with pytest.raises(InputError, match=r"no synset 'sit\.v\.99' \(did you mean 'sit\.v\."):
         words.number("sit.v.99")
 
@@ -136,110 +158,82 @@ def test_the_synsets_of_hico_are_those_of_shoes_authors(shared: Path, words: Lex
         assert set(names) - set(ours) <= {"no_interaction"}
 
 
-@pytest.mark.parametrize(
-    ("word", "pos", "lemmas"),
-    [
-        ("riding", "v", ("ride", "rid")),
-        ("swinging", "v", ("swinge", "swing")),
-        ("lying", "v", ("lie",)),
-        ("sat", "v", ("sit",)),
-        ("brushes", "v", ("brush",)),
-        ("knives", "n", ("knife",)),
-        ("skis", "n", ("ski",)),
-        ("glasses", "n", ("glasses", "glass")),
-        ("frobnicate", "v", ()),
-    ],
-)
-def test_base_forms(words: Lexicon, word: str, pos, lemmas: tuple[str, ...]) -> None:
-    assert words.lemmas(word, pos) == lemmas
+LEMMAS = {
+    "v": {
+        "riding": "ride rid", "swinging": "swinge swing", "lying": "lie", "sat": "sit",
+        "brushes": "brush", "frobnicate": "",
+    },
+    "n": {"knives": "knife", "skis": "ski", "glasses": "glasses glass"},
+}  # fmt: skip
+VERBS_READ = {
+    "Riding": ("ride", "ride rid"), "sitting on": ("sit_on", "sit"),
+    "picking_up": ("pick_up", "pick_up pick"), "is being held by": ("hold_by", "hold"),
+    "happily riding": ("ride", "ride rid"), "texting on": ("text_on", "text"),
+    "blorping": ("blorping", ""),
+}  # fmt: skip
+OBJECTS_READ = {
+    "a dining_table": ({"dining_table"}, "dining_table dining table"),
+    "hot dogs": ({"hot_dogs", "hot_dog"}, "hot_dog dog"),
+    "motorcycle handlebar": ({"motorcycle_handlebar"}, "motorcycle handlebar"),
+    "the blorp": ({"blorp"}, ""),
+}
+PHRASES = {
+    "person riding a horse": ("riding", "horse"),
+    "A man is sitting on the couch.": ("sitting on", "couch"),
+    "The woman holds an umbrella in the rain": ("holds", "umbrella"),
+    "ride a horse": ("ride", "horse"),
+    "two people carrying a surfboard on the beach": ("carrying", "surfboard"),
+    "a boy standing next to a cow": ("standing next to", "cow"),
+    "A building with a man jumping over a skateboard": ("jumping over", "skateboard"),
+    "I see a person who is feeding the giraffe.": ("feeding", "giraffe"),
+    "Sure! The woman holds a cup while standing.": ("holds", "cup"),
+    "person talking on a cell phone": ("talking on", "cell phone"),
+    **dict.fromkeys(
+        ("person walking", "The person is not riding the horse", "no interaction", "horse", "")
+    ),
+}
 
 
-@pytest.mark.parametrize(
-    ("text", "name", "lemmas"),
-    [
-        ("Riding", "ride", ("ride", "rid")),
-        ("sitting on", "sit_on", ("sit",)),
-        ("picking_up", "pick_up", ("pick_up", "pick")),
-        ("is being held by", "hold_by", ("hold",)),
-        ("happily riding", "ride", ("ride", "rid")),
-        ("texting on", "text_on", ("text",)),
-        ("blorping", "blorping", ()),
-    ],
-)
-def test_verbs(words: Lexicon, text: str, name: str, lemmas: tuple[str, ...]) -> None:
+@pytest.mark.parametrize(("pos", "word"), [(pos, word) for pos in LEMMAS for word in LEMMAS[pos]])
+def test_base_forms(words: Lexicon, word: str, pos) -> None:
+    assert words.lemmas(word, pos) == tuple(LEMMAS[pos][word].split())
+
+
+@pytest.mark.parametrize("text", VERBS_READ)
+def test_verbs(words: Lexicon, text: str) -> None:
     found = read_verb(text, words, known=("text",))
-    assert (found.name, found.lemmas) == (name, lemmas)
+    assert (found.name, " ".join(found.lemmas)) == VERBS_READ[text]
 
 
-@pytest.mark.parametrize(
-    ("text", "names", "lemmas"),
-    [
-        ("a dining_table", {"dining_table"}, ("dining_table", "dining", "table")),
-        ("hot dogs", {"hot_dogs", "hot_dog"}, ("hot_dog", "dog")),
-        ("motorcycle handlebar", {"motorcycle_handlebar"}, ("motorcycle", "handlebar")),
-        ("the blorp", {"blorp"}, ()),
-    ],
-)
-def test_objects(words: Lexicon, text: str, names: set[str], lemmas: tuple[str, ...]) -> None:
+@pytest.mark.parametrize("text", OBJECTS_READ)
+def test_objects(words: Lexicon, text: str) -> None:
     found = read_object(text, words)
-    assert (set(found.names), found.lemmas) == (names, lemmas)
+    assert (set(found.names), " ".join(found.lemmas)) == OBJECTS_READ[text]
+
+
+@pytest.mark.parametrize("text", PHRASES)
+def test_phrases(words: Lexicon, text: str) -> None:
+    assert read_phrase(text, words) == PHRASES[text]
+
+
+RATED = {
+    (0,): ["The similarity rating is 0."],
+    (2,): [" **2** ", "2 out of 4", "<think>1 or 2?</think>\n2", "1 or 2?\n</think>2"],
+    (3,): ["3", "3/4", "1: 3"],
+    (4,): ["Score: 4", "4.0"],
+    (None,): ["-1", "5", "2.5", "3 or 4", "10", "", "I cannot say."],
+    (3, 0): ["1: 3\n2: 0", "1. 3\n2) 0\n2) 0"],
+    (None, 0): ["2: 0"],
+    (None, 1): ["9" * 5000 + ": 3\n2: 1"],
+    (None, None): ["<think>\n1: 3\n2: 0", "1: 3\n1: 4\n2: 7", "3\n4"],
+}
 
 
 @pytest.mark.parametrize(
-    ("text", "phrase"),
-    [
-        ("person riding a horse", ("riding", "horse")),
-        ("A man is sitting on the couch.", ("sitting on", "couch")),
-        ("The woman holds an umbrella in the rain", ("holds", "umbrella")),
-        ("ride a horse", ("ride", "horse")),
-        ("two people carrying a surfboard on the beach", ("carrying", "surfboard")),
-        ("a boy standing next to a cow", ("standing next to", "cow")),
-        ("A building with a man jumping over a skateboard", ("jumping over", "skateboard")),
-        ("I see a person who is feeding the giraffe.", ("feeding", "giraffe")),
-        ("Sure! The woman holds a cup while standing.", ("holds", "cup")),
-        ("person talking on a cell phone", ("talking on", "cell phone")),
-        ("person walking", None),
-        ("The person is not riding the horse", None),
-        ("no interaction", None),
-        ("horse", None),
-        ("", None),
-    ],
+    ("reply", "scores"), [(reply, scores) for scores in RATED for reply in RATED[scores]]
 )
-def test_phrases(words: Lexicon, text: str, phrase: tuple[str, str] | None) -> None:
-    assert read_phrase(text, words) == phrase
-
-
-@pytest.mark.parametrize(
-    ("reply", "scores"),
-    [
-        ("3", [3]),
-        (" **2** ", [2]),
-        ("Score: 4", [4]),
-        ("The similarity rating is 0.", [0]),
-        ("3/4", [3]),
-        ("2 out of 4", [2]),
-        ("4.0", [4]),
-        ("<think>1 or 2?</think>\n2", [2]),
-        ("1 or 2?\n</think>2", [2]),
-        ("<think>\n1: 3\n2: 0", [None, None]),
-        ("1: 3", [3]),
-        ("-1", [None]),
-        ("5", [None]),
-        ("2.5", [None]),
-        ("3 or 4", [None]),
-        ("10", [None]),
-        ("", [None]),
-        ("I cannot say.", [None]),
-        ("1: 3\n2: 0", [3, 0]),
-        ("1. 3\n2) 0\n2) 0", [3, 0]),
-        ("2: 0", [None, 0]),
-        ("1: 3\n1: 4\n2: 7", [None, None]),
-        ("3\n4", [None, None]),
-        ("9" * 5000 + ": 3\n2: 1", [None, 1]),
-    ],
-)
-def test_replies_of_raters(reply: str, scores: list[int | None]) -> None:
-    assert read_reply(reply, len(scores)) == scores
+def test_replies_of_raters(reply: str, scores: tuple[int | None, ...]) -> None:
+    assert tuple(read_reply(reply, len(scores))) == scores
 
 
 @pytest.mark.parametrize(

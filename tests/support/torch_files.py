@@ -74,12 +74,6 @@ def tensor(
     return Call(rebuild, of, offset, shape, strides, False, OrderedDict())
 
 
-def typed(of: Any, shape: tuple[int, ...], strides: tuple[int, ...], dtype: str) -> Call:
-    """Build a tensor as ``_rebuild_tensor_v3`` does, which names its dtype."""
-    rebuild = Name("torch._utils", "_rebuild_tensor_v3")
-    return Call(rebuild, of, 0, shape, strides, False, OrderedDict(), Name("torch", dtype))
-
-
 def write_torch(
     path: Path,
     value: Any,

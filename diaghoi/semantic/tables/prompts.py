@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from diaghoi.language.asking import strip_reasoning
+from diaghoi.language.answers import read_numbered, strip_reasoning
 
 Kind = Literal["verb", "object"]
 
@@ -105,15 +105,9 @@ def read_reply(reply: str, pairs: int) -> list[int | None]:
     list of int or None
         A whole number from 0 to 4 for each pair; None where there is none, or two differ.
     """
-    text = strip_reasoning(reply).strip()
     if pairs == 1:
+        text = strip_reasoning(reply).strip()
         alone = _ALONE.fullmatch(text) or _LINE.fullmatch(text)
         return [int(alone.groups()[-1]) if alone else None]
-    found: dict[int, set[int]] = {}
-    for line in text.splitlines():
-        match = _LINE.fullmatch(line)
-        if match:
-            found.setdefault(int(match[1]), set()).add(int(match[2]))
-    # A repeated line is read, a contradiction is not.
-    ratings = [found.get(number, set()) for number in range(1, pairs + 1)]
-    return [next(iter(each)) if len(each) == 1 else None for each in ratings]
+    ratings = read_numbered(reply, _LINE, pairs)
+    return [None if rating is None else int(rating) for rating in ratings]

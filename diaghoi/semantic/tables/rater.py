@@ -17,7 +17,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.language.answers import AnswerStore
+from diaghoi.language.answers import AnswerStore, ask_until_read
 from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
 from diaghoi.semantic.tables.prompts import HIGHEST, VERSION, Kind, Pair, Term, messages, read_reply
 from diaghoi.semantic.tables.ratings import Ratings
@@ -256,8 +256,16 @@ class Raters:
         unanswered = [key for key in pairs if key not in known]
         self.progress(f"asking {client.endpoint.model} about {kind}s", len(unanswered))
 
-        def work(keys: tuple[str, ...]) -> int:
-            return self._converse(client, kind, {key: pairs[key] for key in keys})
+        def work(keys: tuple[str, ...]) -> None:
+            ask_until_read(
+                client,
+                self.store,
+                {key: pairs[key] for key in keys},
+                names=lambda pair: (kind, pair[0].name, pair[1].name),
+                word=lambda left, again: messages(kind, left, again=again),
+                read=read_reply,
+                asks=self.asks,
+            )
 
         groups = [
             tuple(unanswered[n : n + self.batch]) for n in range(0, len(unanswered), self.batch)
@@ -266,26 +274,6 @@ class Raters:
             self.progress(None, len(outcome.tag))
             if outcome.failure:
                 yield outcome.tag, outcome.failure
-
-    def _converse(self, client: Client, kind: Kind, pairs: dict[str, Pair]) -> int:
-        """Ask about some pairs until all replies can be read; save each answer as it arrives."""
-        rater, left, reply = client.endpoint.model, dict(pairs), ""
-        for attempt in range(self.asks):
-            reply = client.ask(messages(kind, list(left.values()), again=attempt > 0))
-            scores = dict(zip(left, read_reply(reply, len(left)), strict=True))
-            read = {key: score for key, score in scores.items() if score is not None}
-            self.store.keep(rater, (_row(kind, k, left[k], s, reply) for k, s in read.items()))
-            left = {key: pair for key, pair in left.items() if key not in read}
-            if not left:
-                break
-        self.store.keep(rater, (_row(kind, k, pair, None, reply) for k, pair in left.items()))
-        return len(pairs) - len(left)
-
-
-def _row(
-    kind: Kind, key: str, pair: Pair, score: int | None, reply: str
-) -> tuple[str, str, str, str, int | None, str]:
-    return key, kind, pair[0].name, pair[1].name, score, reply
 
 
 @dataclass(frozen=True, kw_only=True)

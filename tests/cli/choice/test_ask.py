@@ -430,7 +430,7 @@ def test_boxes_beyond_their_pictures_are_noted(run: Run, model: Vision) -> None:
     far = {"human": [11, 6, 400, 50]}
     questions({name: QUESTION | {"boxes": far if name == NAMES[3] else BOX} for name in NAMES})
     done = run(*words(model))
-    assert f"1 pictures do not hold the boxes of the people asked about: {NAMES[3]};" in done.err
+    assert f"1 pictures do not hold the boxes asked about: {NAMES[3]};" in done.err
     assert len(lines()) == COUNT
 
 
@@ -553,9 +553,9 @@ def test_other_questions_are_refused(run: Run, model: Vision) -> None:
     questions(dict.fromkeys(NAMES, changed))
     done = run(*words(model))
     assert done.code == 2
-    assert "with these options is not a question of questions.json; give another --out" in done.err
+    assert "answers a question that is not asked here; give another --out" in done.err
     questions({"HICO_99.jpg": QUESTION, NAMES[5]: QUESTION})
-    assert "is not a question of questions.json" in run(*words(model)).err
+    assert "answers a question that is not asked here" in run(*words(model)).err
 
 
 def test_a_question_that_is_answered_twice_is_refused(run: Run, model: Vision) -> None:
@@ -568,7 +568,7 @@ def test_a_question_that_is_answered_twice_is_refused(run: Run, model: Vision) -
     image = json.loads(first)["image"]
     assert (done.code, done.err) == (
         2,
-        f"diaghoi: error: a.jsonl: line 3: image '{image}': QA_0 is answered twice; keep one\n",
+        f"diaghoi: error: a.jsonl: line 3: image '{image}': is answered twice; keep one\n",
     )
 
 
@@ -669,15 +669,18 @@ BAD: list[tuple[tuple[object, ...], str]] = [
     (("--model", "http://h/v1,m,NO_SUCH"), "NO_SUCH is not set"),
     (("--images", "nowhere"), "nowhere: no such folder"),
     (("--images", "questions.json"), "questions.json: is a file"),
-    (("--images", "empty"), "has none of the 12 pictures of questions.json"),
+    (("--images", "empty"), "has none of the 12 pictures to be asked about"),
     (("--out", "questions.json"), "would overwrite an input file"),
     (("--out", "no/a.jsonl"), "the folder no does not exist"),
     (("--out", "empty"), "it is a folder"),
     (("--out", "notes.txt"), "notes.txt: line 1: b'my notes' is not a line of answers"),
     (("--out", "foreign.jsonl"), "line 1: was not written by this command; give another --out"),
     (("--setting", "4"), "--setting 4: give 1, 2 or 3"),
-    (("--setting", "2"), "image 'HICO_00.jpg': QA_0 has no box of the person, which setting 2"),
-    (("--setting", "3"), "which setting 3 needs"),
+    (
+        ("--setting", "2"),
+        "image 'HICO_00.jpg': QA_0 has no box of the person; give questions with boxes, or",
+    ),
+    (("--setting", "3"), "QA_0 has no box of the person; give questions with boxes"),
     (("--object-box",), "--object-box: objects are given beside the person that is asked about"),
     (("--coordinates", "pixel"), "--coordinates 'pixel' (did you mean 'pixels'?): give one of"),
     (("--detections", "no.json"), "no.json: No such file"),

@@ -348,7 +348,7 @@ BAD: list[tuple[list[str], str]] = [
     ),
     (["score", "{asked}", "{answers}", "--dataset", "hico"], "did you mean 'hico-det'"),
     (["detect", "{asked}", "{answers}"], "model.jsonl"),
-    (["detect", "{asked}", "{predictions}", "--match", "pair"], "has no boxes of person and obj"),
+    (["detect", "{asked}", "{predictions}", "--match", "pair"], "has no box of the object"),
     (
         ["detect", "{asked}", "{predictions}", "--top", "3", "--threshold", "0.5"],
         "--top and --threshold: choose triplets in different ways; give only one",

@@ -1,4 +1,4 @@
-"""Files that grow while a model is asked."""
+"""Files that grow while a model is asked, and scores that are kept as models give them."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from diaghoi.exceptions import InputError
-from diaghoi.language.answers import AnswerFile
+from diaghoi.language.answers import AnswerFile, AnswerStore
 
 LINES = [{"image": f"{number}.jpg", "reply": "é\u2028\n\ud83d"} for number in range(3)]
 
@@ -24,17 +24,12 @@ def written(path: Path, lines: list[dict[str, str]]) -> bytes:
 
 def test_lines_are_read_back(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
+    path.touch()  # an empty file is a beginning
     written(path, LINES[:2])
     written(path, LINES[2:])
     assert [json.loads(line) for line in path.read_text().splitlines()] == LINES
     with AnswerFile(path) as file:
         assert (file.lines, file.kept) == (LINES, 0)
-
-
-def test_the_file_is_made_with_the_first_line(tmp_path: Path) -> None:
-    with AnswerFile(tmp_path / "a.jsonl") as file:
-        file.repair()
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_a_line_is_on_the_disk_when_keep_returns(tmp_path: Path, monkeypatch) -> None:
@@ -65,6 +60,9 @@ def test_a_line_torn_at_any_byte_is_repaired(tmp_path: Path) -> None:
 
 def test_what_a_lost_disk_left_at_the_end_is_repaired(tmp_path: Path) -> None:
     path = tmp_path / "a.jsonl"
+    with AnswerFile(path) as file:
+        file.repair()
+    assert list(tmp_path.iterdir()) == []  # the file is made with its first line
     whole = written(path, LINES[:1])
     path.write_bytes(whole + b"\0" * 40)
     with AnswerFile(path) as file:
@@ -75,13 +73,13 @@ def test_what_a_lost_disk_left_at_the_end_is_repaired(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"my notes", "starts with b'my notes', and holds no answers"),
+        (b"my notes", "line 1: b'my notes' is not a line of answers"),
         (b"my notes\n", "line 1: b'my notes' is not a line of answers"),
         (b'{"HICO_0.jpg": {}}\n', "line 1: .* is not a line of answers"),
-        (b'{"HICO_0.jpg": {', "holds no answers"),
+        (b'{"HICO_0.jpg": {', "line 1: .* is not a line of answers"),
         (b'{"image": "a"}\n\xff\xfe\n{"image": "b"}\n', "line 2"),
         (b'[{"image": "a"}]\n', "line 1"),
-        (b"\x80\x04", "holds no answers"),
+        (b"\x80\x04", "line 1: .* is not a line of answers"),
     ],
 )
 def test_other_files_are_refused_and_left_alone(
@@ -92,12 +90,6 @@ def test_other_files_are_refused_and_left_alone(
     with pytest.raises(InputError, match=message):
         AnswerFile(path)
     assert path.read_bytes() == content
-
-
-def test_an_empty_file_is_a_beginning(tmp_path: Path) -> None:
-    path = tmp_path / "a.jsonl"
-    path.touch()
-    assert json.loads(written(path, LINES[:1])) == LINES[0]
 
 
 def test_two_runs_do_not_write_one_file(tmp_path: Path) -> None:
@@ -161,7 +153,10 @@ def test_a_full_disk_leaves_whole_lines(tmp_path: Path, monkeypatch) -> None:
     assert len(path.read_bytes().splitlines()) == 2
 
 
-def test_a_torn_line_that_cannot_be_repaired_stays(tmp_path: Path, monkeypatch) -> None:
+def test_what_cannot_be_written_is_told_and_stays(tmp_path: Path, monkeypatch) -> None:
+    nowhere = AnswerFile(tmp_path / "no" / "a.jsonl")
+    with pytest.raises(InputError, match="cannot be written"):
+        nowhere.keep(LINES[0])
     path = tmp_path / "a.jsonl"
     torn = written(path, LINES)[:-5]
     path.write_bytes(torn)
@@ -169,17 +164,90 @@ def test_a_torn_line_that_cannot_be_repaired_stays(tmp_path: Path, monkeypatch) 
     def full(file: int, length: int) -> None:
         raise OSError(28, "No space left on device")
 
-    with AnswerFile(path, option="--store") as file:
+    with AnswerFile(path) as file:
         monkeypatch.setattr(os, "ftruncate", full)
-        with pytest.raises(InputError, match=r"cannot be written \(No space left .*store"):
+        with pytest.raises(InputError, match=r"cannot be written \(No space left .*make room"):
             file.repair()
         monkeypatch.undo()
     assert path.read_bytes() == torn
 
 
-def test_a_file_that_cannot_be_made(tmp_path: Path) -> None:
-    with (
-        AnswerFile(tmp_path / "no" / "a.jsonl") as file,
-        pytest.raises(InputError, match="cannot be written"),
-    ):
-        file.keep(LINES[0])
+def row(question: str, score: int | None) -> tuple[str, str, str, str, int | None, str]:
+    return question, "verb", "ride", "hold", score, "x" * 900
+
+
+def test_scores_are_found_again_by_model_and_question(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with AnswerStore(path) as store:
+        store.keep_scores("m", [row("q1", 3), row("q2", None)])
+        store.keep_scores("n", [row("q1", 0)])
+        store.keep_scores("n", [])
+    with AnswerStore(path) as store:
+        assert store.answers("m") == {"q1": 3, "q2": None}
+        assert store.answers("n") == {"q1": 0}
+        assert store.answers("o") == {}
+    lines = [json.loads(line) for line in path.read_text().splitlines()]
+    assert len(lines) == 3
+    assert lines[0] == {
+        "model": "m", "question": "q1", "kind": "verb", "a": "ride", "b": "hold", "score": 3,
+        "reply": "x" * 500,
+    }  # fmt: skip
+
+
+def test_the_last_answer_counts(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with AnswerStore(path) as store:
+        store.keep_scores("m", [row("q1", None), row("q2", None)])
+        store.forget_unread()
+        assert store.answers("m") == {}
+        store.keep_scores("m", [row("q1", 2)])
+        assert store.answers("m") == {"q1": 2}
+    with AnswerStore(path) as store:
+        assert store.answers("m") == {"q1": 2, "q2": None}
+
+
+def test_files_of_two_runs_can_be_joined(tmp_path: Path) -> None:
+    joined = b""
+    for number, name in enumerate("ab"):
+        with AnswerStore(tmp_path / name) as store:
+            store.keep_scores("m", [row(f"q{number}", number)])
+        joined += (tmp_path / name).read_bytes()
+    (tmp_path / "joined").write_bytes(joined)
+    with AnswerStore(tmp_path / "joined") as store:
+        assert store.answers("m") == {"q0": 0, "q1": 1}
+
+
+def test_a_torn_last_line_is_asked_again(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    with AnswerStore(path) as store:
+        store.keep_scores("m", [row("q1", 1), row("q2", 2)])
+    whole = path.read_bytes()
+    path.write_bytes(whole[:-30])
+    with AnswerStore(path) as store:
+        assert store.answers("m") == {"q1": 1}
+        store.keep_scores("m", [row("q2", 2)])
+    assert path.read_bytes() == whole
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"no store" * 100, "line 1: b.no store.*is not a line of answers; give another `store`"),
+        (b'{"image": "a.jpg", "model": "m", "reply": "A"}\n', "line 1: .* not a line of answers"),
+        (b'{"model": "m", "question": "q", "score": "3"}\n', "question 'q' has the score '3'"),
+    ],
+)
+def test_other_stores_are_refused_left_alone_and_closed(
+    tmp_path: Path, content: bytes, message: str
+) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(content)
+    for _ in range(2):  # a file that stayed open would be in use
+        with pytest.raises(InputError, match=message):
+            AnswerStore(path)
+    assert path.read_bytes() == content
+
+
+def test_a_store_that_cannot_be_written_fails_at_once(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=r"cannot be written .*give another `store`"):
+        AnswerStore(tmp_path / "no" / "a.jsonl")
