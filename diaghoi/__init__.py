@@ -33,6 +33,7 @@ from diaghoi.formats import (
 )
 from diaghoi.formats.hico_mat import read_image_labels
 from diaghoi.formats.writer import PredictionWriter
+from diaghoi.measures import MEASURES, Measure
 from diaghoi.oracles import ORACLES, Oracle
 
 if _TYPE_CHECKING:
@@ -40,11 +41,13 @@ if _TYPE_CHECKING:
     from diaghoi.comparison.comparison import compare
 
 __all__ = [
+    "MEASURES",
     "ORACLES",
     "PROTOCOLS",
     "Accumulator",
     "Diagnosis",
     "InputError",
+    "Measure",
     "Oracle",
     "PredictionWriter",
     "Protocol",

@@ -7,7 +7,7 @@
 and :func:`figure_of` draws one of them.
 """
 
-from diaghoi.plots.captions import caption
+from diaghoi.plots.captions import caption, notes_of
 from diaghoi.plots.collection import Collection, collect, joined
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, figure_of
 from diaghoi.plots.figures.action_ap import action_ap
@@ -27,7 +27,7 @@ from diaghoi.plots.figures.picture import card, picture
 from diaghoi.plots.figures.slices import slices
 from diaghoi.plots.figures.transitions import transitions
 from diaghoi.plots.figures.waterfall import waterfall
-from diaghoi.plots.registry import FIGURES
+from diaghoi.plots.registry import FIGURES, USUAL
 from diaghoi.plots.style import COLOURS, DOUBLE_COLUMN, SINGLE_COLUMN, paper, save
 
 __all__ = [
@@ -35,6 +35,7 @@ __all__ = [
     "DOUBLE_COLUMN",
     "FIGURES",
     "SINGLE_COLUMN",
+    "USUAL",
     "Collection",
     "FigureKind",
     "ModelData",
@@ -57,6 +58,7 @@ __all__ = [
     "joined",
     "mean_oracle_curve",
     "negatives_curve",
+    "notes_of",
     "operating_points",
     "oracle_curve",
     "pair_recall",

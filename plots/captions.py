@@ -1,11 +1,37 @@
-"""Captions of figures, for the metadata of their files."""
+"""Captions of figures: what stands beside them in a paper, and in the metadata of their files."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+from weakref import WeakKeyDictionary
+
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from diaghoi.data.vocabulary import printed_name
+
+_NOTES: WeakKeyDictionary[Figure, list[str]] = WeakKeyDictionary()
+
+
+def add_note(target: Axes | Figure, text: str) -> None:
+    """Add what a reader must know to read a figure to its caption.
+
+    Parameters
+    ----------
+    target : Axes or Figure
+        The figure, or axes in it.
+    text : str
+        Sentences; empty for none.
+    """
+    figure = target if isinstance(target, Figure) else target.get_figure(root=True)
+    if text and figure is not None and text not in notes_of(figure):
+        _NOTES.setdefault(figure, []).append(text)
+
+
+def notes_of(figure: Figure) -> list[str]:
+    """List what readers of a figure must know: the end of its caption."""
+    return list(_NOTES.get(figure, ()))
 
 
 def protocol_of(result: Mapping[str, Any], key: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -50,16 +50,20 @@ class Collection:
         What captions need of each result, by :attr:`diaghoi.plots.figure.ModelData.key`.
     notes : tuple of str
         What readers of the figures should know.
+    remarks : dict of str
+        By name of the figure, what else its caption says.
     """
 
     models: dict[str, list[ModelData]]
     left_out: dict[str, dict[str, list[str]]]
     results: dict[str, dict[str, Any]]
     notes: tuple[str, ...]
+    remarks: dict[str, str] = field(default_factory=dict)
 
-    def caption(self, models: Sequence[ModelData]) -> str:
-        """Name some models, data sets and protocols: see :func:`diaghoi.plots.caption`."""
-        return caption([self.results[model.key] for model in models])
+    def caption(self, name: str) -> str:
+        """Name the models of a figure, data sets and protocols, and add its remarks."""
+        said = caption([self.results[model.key] for model in self.models[name]])
+        return " ".join(filter(None, (said, self.remarks.get(name))))
 
 
 def collect(
@@ -132,7 +136,8 @@ def collect(
         models=models,
         left_out=left_out,
         results=dict(zip(labels, results, strict=True)),
-        notes=own + caveats + shared_notes(results) + _leaving(results, kinds),
+        notes=own + caveats + shared_notes(results),
+        remarks=_leaving(results, kinds),
     )
 
 
@@ -193,20 +198,19 @@ def _found(
     return _Reader(study, hoi, locate).found(model, [FIGURES[name] for name in names])
 
 
-def _leaving(results: Sequence[dict[str, Any]], kinds: Sequence[FigureKind]) -> tuple[str, ...]:
-    """Say of bars and dots of costs, which have no room for it, what the tables say below them."""
+def _leaving(results: Sequence[dict[str, Any]], kinds: Sequence[FigureKind]) -> dict[str, str]:
+    """Say of bars and dots of costs what tables say below them."""
     readings = {"delta_map": (ORACLES, "leave_mean"), "waterfall": (ERRORS, "leave_mean_by_pair")}
-    gone = {
-        name: leaving(results, errors, counted=counted)
-        for name, (errors, counted) in readings.items()
-        if any(kind.name.startswith(name) for kind in kinds)
-    }
-    return tuple(
-        f"{name}: say in the caption that classes which a repair leaves without annotated triplets "
-        f"leave the mean, which is part of the gain: {classes}"
-        for name, classes in gone.items()
-        if classes
-    )
+    remarks = {}
+    for kind in kinds:
+        reading = next((key for key in readings if kind.name.startswith(key)), None)
+        errors, counted = readings.get(reading or "", ((), ""))
+        if classes := leaving(results, errors, counted=counted):
+            remarks[kind.name] = (
+                "Classes that a repair leaves without annotated triplets leave the mean, which is "
+                f"part of the gain: {classes}."
+            )
+    return remarks
 
 
 def joined(collections: Sequence[Collection], kinds: Sequence[FigureKind]) -> Collection:
@@ -240,7 +244,17 @@ def joined(collections: Sequence[Collection], kinds: Sequence[FigureKind]) -> Co
         for name, each in zip(names, collections, strict=True)
         for note in each.notes
     )
-    return Collection(models=models, left_out=left_out, results=results, notes=tuple(notes))
+    remarks: dict[str, dict[str, None]] = {kind.name: {} for kind in kinds}
+    for each in collections:
+        for kind_name, remark in each.remarks.items():
+            remarks[kind_name][remark] = None
+    return Collection(
+        models=models,
+        left_out=left_out,
+        results=results,
+        notes=tuple(notes),
+        remarks={name: " ".join(said) for name, said in remarks.items()},
+    )
 
 
 def _subject(collection: Collection) -> tuple[str, str]:

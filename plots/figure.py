@@ -22,15 +22,13 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.inputs import VERSION
 from diaghoi.exceptions import InputError
 from diaghoi.oracles.localised import PUBLISHED
-from diaghoi.plots.captions import protocol_of
-from diaghoi.plots.labels import model_names, wrapped
+from diaghoi.plots.captions import add_note, protocol_of
+from diaghoi.plots.labels import model_names
 from diaghoi.plots.style import paper
 
 Model = Diagnosis | Mapping[str, Any]
 """A detector to draw: its diagnosis, or its result as from :meth:`diaghoi.Diagnosis.to_dict`."""
 Models = Model | Sequence[Model]
-FOOT = 0.1  # inches below a figure for the name of the protocol
-FOOT_SIZE = 5.5  # points
 
 
 class NotApplicable(InputError):  # noqa: N818 - in a study it is an answer, not an error
@@ -257,7 +255,8 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
     Returns
     -------
     matplotlib.figure.Figure
-        With the name of the score or the protocol at the bottom; see :func:`diaghoi.plots.save`.
+        Without a sentence in it: what readers must know is :func:`diaghoi.plots.notes_of` it, and
+        :func:`diaghoi.plots.save` adds it to the caption.
 
     Raises
     ------
@@ -269,9 +268,8 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
     with paper():
         figure = _LaidOut(figsize=(width, kind.height), layout="constrained")
         kind.draw(figure, shown)
-        behind = list(dict.fromkeys(_behind(model, kind) for model in shown))
-        if (len(behind) == 1 and behind != [""]) or all(model.dataset for model in shown):
-            _sign(figure, "; ".join(behind))
+        for model in shown:
+            add_note(figure, _behind(model, kind))
     return figure
 
 
@@ -291,54 +289,15 @@ class _LaidOut(Figure):
 
 
 def _behind(model: ModelData, kind: FigureKind) -> str:
-    """Say what the figures of a model are: a score, or those of a protocol."""
+    """Say what the caption does not say of the numbers of a model: a score, or an unusual rule."""
     if model.score:
-        return f"Score: {model.score}"
+        return f"Score: {model.score}."
     known = PROTOCOLS.get(model.protocol)
-    by_person = kind.published and known is not None and known.pairing == "person"
-    protocol = f"{model.protocol}: {PUBLISHED}" if by_person else model.protocol
-    if kind.published and known is not None and known.class_without_true_positive == "left out":
-        protocol = f"{model.protocol}: a repair changes which classes are in the mean"
-    if model.dataset:
-        return f"{model.dataset}: protocol {protocol}"
-    return f"Protocol {protocol}" if protocol else ""
-
-
-def reserve_below(figure: Figure, inches: float) -> None:
-    """Keep the axes of a figure out of its lowest inches, or of more if more are reserved."""
-    engine = figure.get_layout_engine()
-    if isinstance(engine, ConstrainedLayoutEngine):
-        height = max(inches / figure.get_figheight(), engine.get()["rect"][1])
-        engine.set(rect=(0, height, 1, 1 - height))
-
-
-def _lift(figure: Figure, inches: float) -> None:
-    """Make room at the bottom of a figure, below the notes that are there."""
-    if not inches:
-        return
-    engine, before = figure.get_layout_engine(), figure.get_figheight()
-    if isinstance(engine, ConstrainedLayoutEngine):
-        reserve_below(figure, engine.get()["rect"][1] * before + inches)
-    figure.set_figheight(before + inches)
-    for note in figure.texts:
-        note.set_y((note.get_position()[1] * before + inches) / (before + inches))
-
-
-def _sign(figure: Figure, text: str) -> None:
-    """Write a text at the bottom of a figure."""
-    lines = wrapped(text, 0.98 * figure.get_figwidth(), FOOT_SIZE)
-    _lift(figure, FOOT * (len(lines) - 1))
-    reserve_below(figure, FOOT * len(lines))
-    figure.text(
-        0.995,
-        0.02 / figure.get_figheight(),
-        "\n".join(lines),
-        ha="right",
-        va="bottom",
-        fontsize=FOOT_SIZE,
-        color="0.35",
-        parse_math=False,
-    )
+    if not kind.published or known is None:
+        return ""
+    if known.class_without_true_positive == "left out":
+        return f"Protocol {model.protocol}: a repair changes which classes are in the mean."
+    return f"Protocol {model.protocol}: {PUBLISHED}." if known.pairing == "person" else ""
 
 
 def diagnosis_of(source: Source) -> Diagnosis:

@@ -11,15 +11,13 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diaghoi.exceptions import InputError
-from diaghoi.plots.figure import FOOT, reserve_below
-from diaghoi.plots.labels import fitted, inches_of, text_width, wrapped
+from diaghoi.plots.labels import fitted, text_width
 from diaghoi.plots.style import SINGLE_COLUMN
 
 NARROWEST = 1.5  # inches: least width of a panel, with its share of the scale
 MOST_COLUMNS = 4
 TITLE_SIZE, SMALL_TITLE_SIZE = 7.0, 6.0  # points
 LABEL_SIZE = 8.0
-NOTE_SIZE, NOTE_LINE = 6.0, 0.1  # points; inches
 SCALE, GAP = 0.45, 0.12  # inches: left of the first panel, and between panels
 
 
@@ -77,49 +75,6 @@ def prepared(ax: Axes) -> Axes:
         with suppress(RuntimeError):
             figure.set_layout_engine("constrained")
     return ax
-
-
-def add_note(target: Axes | Figure, text: str) -> None:
-    """Write what a reader must know to read a figure below it, in small type.
-
-    The last step of drawing: the figure must not change its height any more.
-
-    Parameters
-    ----------
-    target : Axes or Figure
-        A new figure, which grows by the lines of the note, or given axes: below the label of their
-        x-axis.
-    text : str
-        The note; empty for none.
-    """
-    if not text:
-        return
-    lines = wrapped(text, inches_of(target), NOTE_SIZE)
-    style: dict[str, Any] = {"fontsize": NOTE_SIZE, "color": "0.25", "parse_math": False}
-    if isinstance(target, Axes):
-        target.annotate(
-            "\n".join(lines),
-            (0.5, 0),
-            xycoords=target.xaxis.label,
-            xytext=(0, -2),
-            textcoords="offset points",
-            ha="center",
-            va="top",
-            annotation_clip=False,
-            **style,
-        )
-        return
-    # On screens, heights are rounded to whole dots, which adds up in long notes.
-    room = max(NOTE_LINE * len(lines) + 0.04, 1.08 * NOTE_LINE * len(lines))
-    target.set_figheight(target.get_figheight() + room)
-    reserve_below(target, FOOT + room)
-    target.text(
-        0.01,
-        (FOOT + 0.02) / target.get_figheight(),
-        "\n".join(lines),
-        va="bottom",
-        **style,
-    )
 
 
 def panel_grid(

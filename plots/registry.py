@@ -68,6 +68,9 @@ FIGURES: dict[str, FigureKind] = {
 }
 """In the order in which they are drawn."""
 
+USUAL = ("delta_map", "error_shares", "pair_recall", "difference", "transitions")
+"""Those that a study draws unless others are asked for."""
+
 FUNCTIONS: dict[str, Callable[..., Axes]] = {
     function.__name__: function
     for function in (

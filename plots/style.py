@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 from diaghoi.data.arrays import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.output import replacing
+from diaghoi.plots.captions import notes_of
 
 DRAWN = ("pdf", "svg", "png")
 """File formats of figures, for papers, pages and slides. Equal figures give equal files."""
@@ -168,7 +169,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
         The file; its ending, one of :data:`DRAWN`, is the format.
     caption : str
         What the figure shows, for the metadata of PDF, PNG and SVG files; see
-        :func:`diaghoi.plots.caption`.
+        :func:`diaghoi.plots.caption`. The notes of the figure follow it.
 
     Raises
     ------
@@ -179,7 +180,8 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
     drawn = BytesIO()
     settings = {"savefig.bbox": None, "savefig.dpi": PAPER["savefig.dpi"]}
     with mpl.rc_context(EMBEDDED_FONTS | settings):
-        figure.savefig(drawn, format=kind, metadata=_metadata(kind, caption))
+        text = " ".join(filter(None, (caption, *notes_of(figure))))
+        figure.savefig(drawn, format=kind, metadata=_metadata(kind, text))
     # Matplotlib's writers hide why a file cannot be written, for instance that a disk is full.
     with replacing(path) as temporary:
         temporary.write_bytes(drawn.getvalue())

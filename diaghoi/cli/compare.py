@@ -389,7 +389,7 @@ def _compared(
                 if read.coverage is not None:
                     result["coverage"] = read.coverage
                 # Without the boxes, as all diagnoses are in memory together.
-                without = replace(diagnosis, scenes=())
+                without = diagnosis.without_scenes()
                 if page_of is not None:
                     from diaghoi.report.html import page_model
 

@@ -38,8 +38,9 @@ class FigureOptions:
     column: options.Column = "double"
     format: str = option("pdf", help=f"One or more of {', '.join(FORMATS)}, separated by commas.")
     only: str | None = option(
-        None, metavar="NAME,...", help="Only these figures, separated by commas [all]."
+        None, metavar="NAME,...", help="Only these figures, separated by commas."
     )
+    every: bool = option(False, "--all", help="Draw all figures, not only the usual five.")
     hoi: str | None = option(
         None, "--class", help='The class for figures of a single class, like "ride bicycle".'
     )
@@ -57,7 +58,7 @@ def figures(choices: FigureOptions) -> None:
     from diaghoi.engines.engine import LocalEngine
 
     study, out, hoi = choices.study, choices.out, choices.hoi
-    chosen = list(plots.FIGURES)
+    chosen = list(plots.FIGURES if choices.every else plots.USUAL)
     if choices.only is not None:
         chosen = named("--only", choices.only, plots.FIGURES)
     formats = named("--format", choices.format, FORMATS)
@@ -82,7 +83,8 @@ def figures(choices: FigureOptions) -> None:
     if out.suffix.lower() in outputs.FIGURES:
         raise InputError(f"--out {out}: give a folder; the figures get names of their own in it")
     outputs.check_folder(out)
-    written = [path for paths in files.values() for path in paths] if out.exists() else []
+    every = (*files.values(), _captions_in(out))
+    written = [path for paths in every for path in paths] if out.exists() else []
     outputs.check_files(written, [study, *predictions, *beside])
     # To start processes takes longer than small studies.
     size = sum(path.stat().st_size for path in predictions if path.is_file())
@@ -92,16 +94,37 @@ def figures(choices: FigureOptions) -> None:
         collections = [_collected(each, study, kinds, hoi, engine, bar) for each in studies]
         several = len(collections) > 1
         collection = plots.joined(collections, kinds) if several else collections[0]
-        titles, remarks = _draw(collection, files, outputs.width_of(choices.column), engine, bar)
+        captions, remarks = _draw(collection, files, outputs.width_of(choices.column), engine, bar)
     notes += [*collection.notes, *remarks]
+    if captions:
+        _write_captions(out, captions, choices.column)
     if not choices.quiet:
-        for name, title in titles.items():
+        for name in captions:
             first, *others = files[name]
             paths = ", ".join([str(first), *(path.suffix for path in others)])
-            typer.echo(f"{paths}: {title}")
+            typer.echo(f"{paths}: {captions[name].partition('. ')[0]}")
         outputs.print_notes(notes)
-    if not titles:
+    if not captions:
         raise InputError(f"{study}: no figure could be drawn: {some_of(notes)}")
+
+
+def _captions_in(folder: Path) -> tuple[Path, Path]:
+    return folder / "captions.md", folder / "captions.tex"
+
+
+def _write_captions(folder: Path, captions: Mapping[str, str], column: str) -> None:
+    """Write the captions of figures, for reading and ready for a paper."""
+    from diaghoi.report.latex import escaped
+
+    markdown, latex = _captions_in(folder)
+    outputs.write_text(markdown, "".join(f"**{n}.** {text}\n\n" for n, text in captions.items()))
+    kind = "figure*" if column == "double" else "figure"
+    floats = (
+        f"\\begin{{{kind}}}\n  \\centering\n  \\includegraphics{{{name}}}\n"
+        f"  \\caption{{{escaped(text)}}}\n  \\label{{fig:{name}}}\n\\end{{{kind}}}\n"
+        for name, text in captions.items()
+    )
+    outputs.write_text(latex, "\n".join(floats))
 
 
 def class_of(name: str, vocabulary: Vocabulary) -> int:
@@ -162,7 +185,7 @@ def _draw(
     engine: Engine,
     bar: Progress,
 ) -> tuple[dict[str, str], list[str]]:
-    """Draw and write the figures; return the titles of those that could be drawn, and notes."""
+    """Draw and write the figures; return the captions of those that could be drawn, and notes."""
     from diaghoi.engines.engine import Failure, Task
 
     notes, tasks = [], []
@@ -172,7 +195,7 @@ def _draw(
             lacking = f"without {', '.join(labels)}" if models else "not drawn"
             notes.append(f"{name}: {lacking}: {reason}")
         if models:
-            arguments = name, models, width, paths, collection.caption(models)
+            arguments = name, models, width, paths, collection.caption(name)
             tasks.append(Task(name, _drawn, arguments))
     bar.start("drawing", total=len(tasks))
     done: dict[str, tuple[str, list[str]]] = {}
@@ -183,26 +206,29 @@ def _draw(
         bar.advance(1)
     drawn = {name: done[name] for name in files if name in done}
     notes += [f"{name}: {note}" for name, (_, remarks) in drawn.items() for note in remarks]
-    return {name: title for name, (title, _) in drawn.items() if title}, notes
+    return {name: text for name, (text, _) in drawn.items() if text}, notes
 
 
 def _drawn(
-    name: str, models: Sequence[plots.ModelData], width: float, paths: Sequence[Path], caption: str
+    name: str, models: Sequence[plots.ModelData], width: float, paths: Sequence[Path], about: str
 ) -> tuple[str, list[str]]:
-    """Draw and write a figure; return its title, empty where it could not be drawn, and notes."""
+    """Draw and write a figure; return its caption, empty where it could not be drawn, and notes."""
     from diaghoi import plots
 
     title = plots.FIGURES[name].title_of(models)
+    said = [f"{title}.", about]
 
     def write() -> list[str]:
         figure = plots.figure_of(plots.FIGURES[name], models, width)
         paths[0].parent.mkdir(parents=True, exist_ok=True)
         for path in paths:
-            plots.save(figure, path, caption=f"{title}: {caption}")
+            plots.save(figure, path, caption=f"{title}: {about}")
+        said.extend(plots.notes_of(figure))
         return []
 
     try:
         with rarely_collected():
-            return title, outputs.noting_letters(write)
+            notes = outputs.noting_letters(write)
     except plots.NotApplicable as reason:
         return "", [f"not drawn: {reason}"]
+    return " ".join(said), notes

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
+from itertools import groupby
 
 from diaghoi.comparison.results import (
     CHANGED,
@@ -29,6 +30,8 @@ from diaghoi.data.arrays import ratio
 from diaghoi.data.table import Better, Cell, Column, Table, Unit
 from diaghoi.diagnosis.variants import variant_title
 from diaghoi.evaluation.means import TITLES
+from diaghoi.measures import Measure, of_table
+from diaghoi.measures.measure import FULL, SPLIT
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.oracles.localised import LEFT_OUT, OWN_ATTEMPT, OWN_OBJECT, PUBLISHED
 
@@ -37,8 +40,9 @@ _RANDOM = (
     "A random order has an AP of negatives of their share, which is higher the fewer annotated "
     "pairs a detector localises: none is marked as best."
 )
-# The columns of a table, each with where its figure is in a result, and the texts of the table.
-Contents = tuple[Sequence[tuple[Column, Value]], dict[str, str]]
+# A column, with where its number is in a result; the columns of a table and its texts.
+Figure = tuple[Column, Value]
+Contents = tuple[Sequence[Figure], dict[str, str]]
 HEADINGS = {
     "official": "Official mAP",
     "map": "mAP",
@@ -109,7 +113,7 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
         _error_shares(results),
         _pairs(results, pairs),
         _negatives_actions(results, pairs),
-        *([_shortcuts(splits)] if all("shortcuts" in result for result in results) else []),
+        *([_shortcuts(results)] if all("shortcuts" in result for result in results) else []),
         *(_variant(name, models, results) for name in _shared_variants(results)),
     ]
     return tuple(
@@ -132,65 +136,74 @@ def _at(*keys: str) -> Value:
     return lambda result: figure(result, *keys)
 
 
-def _of_split(key: str, title: str, split: str, splits: Sequence[str]) -> Column:
-    """Make the column of a mean over the classes of a split; a single split needs no name."""
-    if len(splits) == 1:
-        return Column(key=key, title=title, better="higher")
-    return Column(key=key, title=split_title(split), better="higher", group=title)
+def _numbers_of(table: str, results: Sequence[Result], splits: Sequence[str]) -> list[Figure]:
+    """List the columns of a table of the registry, each with where its number is in a result."""
+    first, columns = results[0], []
+    for group, neighbours in groupby(_measures(table, first), key=lambda measure: measure.group):
+        pairs = [(each, split) for each in neighbours for split in _splits(each, first, splits)]
+        if group == SPLIT:
+            pairs.sort(key=lambda pair: splits.index(pair[1]))
+        columns += [_number(measure, split, splits, first) for measure, split in pairs]
+    return columns
+
+
+def _measures(table: str, result: Result) -> list[Measure]:
+    """List the numbers of a table that a result has."""
+    return [
+        measure
+        for measure in of_table(table)
+        if measure.dataset in ("", text(result, "dataset"))
+        and part(result, *measure.keys()[:-1], needed=False)
+    ]
+
+
+def _splits(measure: Measure, result: Result, splits: Sequence[str]) -> list[str]:
+    """Name the groups of classes that have a number: those that stand beside it, or the usual."""
+    if measure.path.endswith(SPLIT):
+        beside = part(result, *measure.keys()[:-1])
+        return [split for split, value in beside.items() if not isinstance(value, str | Mapping)]
+    return measure.splits(splits)
+
+
+def _number(measure: Measure, split: str, splits: Sequence[str], result: Result) -> Figure:
+    keys = measure.keys(split)
+    inside = keys[1:] if keys[0] == measure.table != "map" else keys
+    title, group = measure.named(measure.short or measure.title, result), measure.group
+    if group == SPLIT:
+        group = split_title(split) if len(splits) > 1 else ""
+    elif measure.by_split and (group or len(splits) > 1):
+        group = group or title
+        title = measure.short if measure.group and split == FULL else ""
+        title = title or split_title(split)
+    column = Column(
+        key=".".join(inside if measure.by_split else [key for key in inside if key != FULL]),
+        title=title,
+        unit=measure.unit,
+        better=measure.better,
+        group=group,
+    )
+    return column, _at(*keys)
 
 
 def _official(results: Sequence[Result]) -> Contents:
     official = part(results[0], "official")
+    caption = "By the benchmark of the data set, whatever the protocol."
     if "agent" in official:
-        columns, caption = _v_coco(results[0]), "With one role less: without point."
-    else:
-        columns = [
-            (
-                Column(
-                    key=f"{key}.{split}", title=split_title(split), better="higher", group=title
-                ),
-                _at("official", key, split),
-            )
-            for key, title in (("default", "Default"), ("known_object", "Known Object"))
-            if key in official
-            for split in part(results[0], "official", key)
-            if split != "source"
-        ]
-        caption = "By the benchmark of the data set, whatever the protocol."
-        sources = {
-            text(result, "official", "known_object", "source")
-            for result in results
-            if "known_object" in official
-        }
-        if len(sources) == 1:
-            caption += f"\n{known_object_remark(sources.pop())}"
+        caption = "With one role less: without point."
+    sources = {
+        text(result, "official", "known_object", "source")
+        for result in results
+        if "known_object" in official
+    }
+    if len(sources) == 1:
+        caption += f"\n{known_object_remark(sources.pop())}"
     of = " of the interactions" if all(map(only_interactions, results)) else ""
+    columns = _numbers_of("official", results, ())
     return columns, _texts("official", caption, f"{HEADINGS['official']}{of}")
 
 
-def _v_coco(result: Result) -> list[tuple[Column, Value]]:
-    agent = Column(key="agent.ap", title="Agent", better="higher")
-    columns = [(agent, _at("official", "agent", "ap"))]
-    for number in (1, 2):
-        scenario = f"scenario_{number}"
-        roles = len(part(result, "official", scenario, "classes"))
-        for key, shown in (("ap", roles), ("ap_without_point", roles - 1)):
-            column = Column(
-                key=f"{scenario}.{key}",
-                title=f"{shown} roles",
-                better="higher",
-                group=f"Scenario {number}",
-            )
-            columns.append((column, _at("official", scenario, key)))
-    return columns
-
-
 def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
-    columns: list[tuple[Column, Value]] = [
-        (_of_split(f"{key}.{split}", title, split, splits), _at(key, split))
-        for key, title in (("map", "mAP"), ("max_recall", "Mean of the highest recalls"))
-        for split in splits
-    ]
+    columns = _numbers_of("map", results, splits)
     caption = "Mean over the classes of the protocol, of AP and of the highest recall."
     if means_found_classes(results[0]):
         of_each = ", ".join(f"{text(each, 'label')} {_numbers(each, splits)}" for each in results)
@@ -320,21 +333,7 @@ def _share(result: Result, name: str) -> float | None:
 
 
 def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
-    per_image = Column(key="per_image", title="Pairs/image", unit="number")
-    columns = [(per_image, _at("pairs", "per_image"))]
-    for split in splits:
-        inside = () if split == "full" else (split,)
-        for key in ("recall", "precision"):
-            column = Column(
-                key=".".join((*inside, key)),
-                title=key.capitalize(),
-                better="higher",
-                group=split_title(split) if len(splits) > 1 else "",
-            )
-            columns.append((column, _at("pairs", *inside, key)))
-    for key, title in (("human_recall", "Humans"), ("object_recall", "Objects")):
-        column = Column(key=key, title=title, better="higher", group="Recall of boxes")
-        columns.append((column, _at("pairs", key)))
+    columns = _numbers_of("pairs", results, splits)
     better: Better | None = None if means_found_classes(results[0]) else "higher"
     columns.append((Column(key="map", title="mAP", better=better), _at("map", "full")))
     caption = "Recall and precision of predicted pairs, whatever they do; mAP of the protocol.\n"
@@ -358,18 +357,7 @@ def _sources(results: Sequence[Result]) -> str:
 def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     published = publishes_negatives(results[0])
     own = f": {LEFT_OUT}" if by_person(results[0]) else ""
-    columns = [
-        (
-            Column(key=f"negatives.{key}", title=title, group="Negatives"),
-            _at("negatives", key),
-        )
-        for key, title in (("ap", "AP"), ("ap_published", "As published"))
-        if published or key == "ap"
-    ]
-    for split in splits:
-        keys = ("actions", "map") if split == "full" else ("actions", split, "map")
-        column = _of_split(".".join(keys), "Action mAP", split, splits)
-        columns.append((column, _at(*keys)))
+    columns = _numbers_of("negatives_actions", results, splits)
     caption = (
         "AP of rejecting pairs that match no annotated one"
         f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs"
@@ -378,21 +366,9 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
     return columns, _texts("negatives_actions", caption)
 
 
-def _shortcuts(splits: Sequence[str]) -> Contents:
+def _shortcuts(results: Sequence[Result]) -> Contents:
     """Lay out what models have above priors of their verbs."""
-    columns: list[tuple[Column, Value]] = []
-    for prior, name in (("object", "object"), ("verb", "frequency")):
-        column = Column(key=f"{prior}.map", title="Prior", group=f"By the {name}")
-        columns.append((column, _at("shortcuts", prior, "map", "full")))
-        for split in splits:
-            column = Column(
-                key=f"{prior}.lift.{split}",
-                title="Lift" if split == "full" else split_title(split),
-                unit="points",
-                better="higher",
-                group=f"By the {name}",
-            )
-            columns.append((column, _at("shortcuts", prior, "lift", split)))
+    columns = _numbers_of("shortcuts", results, ())
     columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
     caption = (
         "Prior: mAP of verbs by how often they are annotated, with the object or with any, on the "

@@ -112,6 +112,9 @@ def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
             image=place[negatives.image][pairs],
         ),
         scenes=(),
+        counted={
+            path: (of[order], among[order]) for path, (of, among) in diagnosis.counted.items()
+        },
     )
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from itertools import chain
 from typing import Any
@@ -51,6 +51,7 @@ from diaghoi.evaluation.means import Split, ap_in_mean, counted_classes, split_m
 from diaghoi.evaluation.negatives import Negatives, negative_scores
 from diaghoi.evaluation.pairs import ImagePairs, ObjectBoxes, PairCounts, pair_scores
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.measures import MEASURES, Measure
 from diaghoi.oracles import LOCALISED, ORACLES, Oracle, lost_triplets
 
 PUBLIC = (
@@ -131,6 +132,9 @@ class Diagnosis(DiagnosisMethods):
     scenes : tuple of (SceneSource, SceneSource)
         The annotations and predictions that were diagnosed, one pair for each part of a sum: what
         is saved, and what some figures need. Empty where they were not kept.
+    counted : dict of two (N,) int arrays
+        By the path of a registered ratio, what each image adds to its numerator and denominator:
+        of a sum, and where the scenes were not kept.
     """
 
     vocabulary: Vocabulary
@@ -154,6 +158,7 @@ class Diagnosis(DiagnosisMethods):
     answers: Answers | None
     reading_notes: tuple[str, ...]
     scenes: tuple[tuple[SceneSource, SceneSource], ...] = ()
+    counted: Mapping[str, tuple[IntArray, IntArray]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         name = f" of {self.label}" if self.label else ""
@@ -189,12 +194,10 @@ class Diagnosis(DiagnosisMethods):
                     f"diagnoses of different data sets do not add: {first.vocabulary.name}, "
                     f"{part.vocabulary.name}"
                 )
-            for field in ("protocol", "known_object_source", "pair_source"):
-                mine, other = getattr(first, field), getattr(part, field)
+            for name in ("protocol", "known_object_source", "pair_source"):
+                mine, other = getattr(first, name), getattr(part, name)
                 if mine != other:
-                    raise InputError(
-                        f"diagnoses with different {field} do not add: {mine}, {other}"
-                    )
+                    raise InputError(f"diagnoses with different {name} do not add: {mine}, {other}")
         names = np.concatenate([part.names for part in parts])
         # Images without names are joined by position; whether parts share them cannot be seen.
         unique, number = np.unique(names[names != ""], return_counts=True)
@@ -224,7 +227,26 @@ class Diagnosis(DiagnosisMethods):
             predicted=np.concatenate([p.predicted for p in parts]),
             known_objects=np.concatenate([p.known_objects for p in parts]),
             scenes=tuple(chain(*(p.scenes for p in parts))) if all(p.scenes for p in parts) else (),
+            counted=_joined([part.all_counts() for part in parts]),
         )
+
+    def without_scenes(self) -> Diagnosis:
+        """Free what was diagnosed, after counting what registered numbers need of it."""
+        return replace(self, scenes=(), counted=self.all_counts())
+
+    def all_counts(self) -> dict[str, tuple[IntArray, IntArray]]:
+        """Count all registered ratios by path: :meth:`counts_of`."""
+        return {
+            measure.at(split): self.counts_of(measure, split)
+            for measure in MEASURES.values()
+            if measure.counts is not None
+            for split in measure.splits(self.image_pairs)
+        }
+
+    def counts_of(self, measure: Measure, split: str) -> tuple[IntArray, IntArray]:
+        """Return what each image adds to numerator and denominator of a registered number."""
+        assert measure.counts is not None
+        return self.counted.get(measure.at(split)) or measure.counts(self, split)
 
     @cached_property
     def splits(self) -> dict[str, BoolArray]:
@@ -600,7 +622,7 @@ class Diagnosis(DiagnosisMethods):
 
     def _figures(self) -> dict[str, Any]:
         elsewhere = other_split(self.vocabulary, self.names[self.predicted])
-        return {
+        figures = {
             "diaghoi": __version__,
             "dataset": self.vocabulary.name,
             "label": self.label,
@@ -622,9 +644,25 @@ class Diagnosis(DiagnosisMethods):
             "actions": self.actions,
             "notes": list(self.notes),
         }
+        for measure in MEASURES.values():
+            measure.add(figures, self, self.image_pairs)
+        return figures
 
     def _means(self, scores: ClassScores) -> tuple[Split, Split]:
         return split_means(scores, self.protocol, self.splits)
+
+
+def _joined(
+    parts: Sequence[Mapping[str, tuple[IntArray, IntArray]]],
+) -> dict[str, tuple[IntArray, IntArray]]:
+    """Join the counts of disjoint images, in order."""
+    return {
+        path: (
+            np.concatenate([part[path][0] for part in parts]),
+            np.concatenate([part[path][1] for part in parts]),
+        )
+        for path in parts[0]
+    }
 
 
 def _difference(after: float | None, before: float | None) -> float | None:

@@ -193,7 +193,7 @@ def _diagnosis(settings: ShardSettings, annotations: Scenes, predictions: SceneS
         label=settings.label,
         also=settings.also,
     )
-    return replace(found, scenes=())  # what adds up is all that is sent back
+    return found.without_scenes()  # what adds up is all that is sent back
 
 
 def diagnose_shards(

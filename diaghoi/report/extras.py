@@ -25,6 +25,8 @@ from diaghoi.data.table import (
 from diaghoi.diagnosis.rosetta import FAMILIES, differences
 from diaghoi.diagnosis.variants import variant_title
 from diaghoi.exceptions import number_of
+from diaghoi.measures import MEASURES, cost
+from diaghoi.measures.measure import FULL, SPLIT
 from diaghoi.oracles import ERRORS, ORACLES, error_title
 from diaghoi.oracles.localised import reading_by_pair
 from diaghoi.report.causes import cause_tables
@@ -264,31 +266,18 @@ def _intervals(result: Result, titles: Mapping[str, str]) -> Table:
     rows: list[Row] = []
     printed: list[Sequence[float]] = []
 
-    def add(name: str, path: str, *, signed: bool = False) -> None:
-        paths = [path.format(split) for split in titles]
+    quoted = [measure for measure in MEASURES.values() if measure.quoted]
+    place = [measure.path for measure in quoted].index("map.{}") + 1
+    for measure in (*quoted[:place], *map(cost, ORACLES), *quoted[place:]):
+        last = measure.path.endswith(SPLIT)  # the others would not fit into a line
+        paths = [measure.at(split) for split in (titles if last else [FULL])]
         found = [intervals.get(path) for path in paths]
         if any(bounds is not None for bounds in found) or not few.keys().isdisjoint(paths):
             printed.extend(bounds for bounds in found if bounds is not None)
-            rows.append(text_row(name, *(bounds_text(bounds, signed=signed) for bounds in found)))
-
-    def add_one(name: str, path: str) -> None:
-        bounds = intervals.get(path)
-        if bounds is not None:
-            printed.append(bounds)
-            rows.append(text_row(name, bounds_text(bounds), *[""] * (len(titles) - 1)))
-
-    add("Official, Default", "official.default.{}")
-    add("Official, Known Object", "official.known_object.{}")
-    add_one("Official, agent", "official.agent.ap")
-    add_one("Official, scenario 1", "official.scenario_1.ap")
-    add_one("Official, scenario 2", "official.scenario_2.ap")
-    add(f"Protocol {result['protocol']['name']}", "map.{}")
-    for name, oracle in ORACLES.items():
-        add(f"ΔmAP, {oracle.title.lower()}", f"oracles.{name}.delta_map.{{}}", signed=True)
-    add_one("Pair recall", "pairs.recall")
-    add_one("Pair precision", "pairs.precision")
-    add_one("Negatives", "negatives.ap")
-    add_one("Actions", "actions.map")
+            cells = [bounds_text(bounds, signed=measure.unit == "points") for bounds in found]
+            blank = [""] * (len(titles) - len(cells))
+            title = measure.named(measure.title, result).partition(":")[0]
+            rows.append(text_row(title, *cells, *blank))
     others = sum(bounds is not None for bounds in intervals.values()) - len(printed)
     return text_table(
         f"Intervals, {100 * settings['confidence']:g} %",

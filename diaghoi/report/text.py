@@ -20,7 +20,6 @@ from diaghoi.comparison.results import (
     known_object_remark,
     means_found_classes,
     only_interactions,
-    publishes_negatives,
 )
 from diaghoi.data.arrays import ratio
 from diaghoi.data.protocol import choices_of, phrases_of, short_signature, title_of
@@ -28,6 +27,7 @@ from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of
+from diaghoi.measures import MEASURES
 from diaghoi.oracles import LOCALISED, ORACLES, TOTALS
 from diaghoi.oracles.localised import LEFT_OUT, OWN_ATTEMPT, OWN_OBJECT
 from diaghoi.report.extras import extra_tables
@@ -329,24 +329,34 @@ def split_titles(result: Result) -> dict[str, str]:
 
 def _mean_ap(result: Result) -> Table:
     splits = split_titles(result)
-
-    def row(name: str, scores: Mapping[str, float | None], *, indented: bool = False) -> Row:
-        return text_row(name, *(percent(scores.get(split)) for split in splits), indented=indented)
-
-    rows = [row(name, scores, indented=inside) for name, scores, inside in _official(result)]
-    rows.append(row(f"Protocol {result['protocol']['name']}", result["map"]))
-    rows.append(row("mean of the highest recalls", result["max_recall"], indented=True))
-    if "ranking" in result:
-        rows.append(row("if ranked perfectly", result["ranking"]["map_best_order"], indented=True))
     known_object = result["official"].get("known_object")
     remarks = [known_object_remark(known_object["source"])] if known_object is not None else []
     return text_table(
         "mAP, %",
         list(splits.values()),
-        rows,
+        _rows(result, "map"),
         caption="\n".join((*remarks, *_levels_remark(result))),
         widths=[SPLIT] * len(splits),
     )
+
+
+def _rows(result: Result, report: str) -> list[Row]:
+    """Make a row of each number that a table of the report shows."""
+    splits, interactions = split_titles(result), only_interactions(result)
+    rows = []
+    for measure in MEASURES.values():
+        if measure.report != report or not measure.is_in(result):
+            continue
+        title = measure.named(measure.title, result)
+        if interactions and measure.table == "official":
+            title += " (interactions)"
+        with_number = measure.splits(splits)
+        cells = (
+            shown(measure.value(result, split), measure.unit) if split in with_number else ""
+            for split in splits
+        )
+        rows.append(text_row(title, *cells, indented=measure.indented))
+    return rows
 
 
 def _levels_remark(result: Result) -> Iterator[str]:
@@ -361,27 +371,6 @@ def _levels_remark(result: Result) -> Iterator[str]:
             f"If ranked perfectly: can exceed the highest recalls, as AP reads {levels} levels of "
             f"recall, of which a recall of 0.5 reaches {int(levels) // 2 + 1}."
         )
-
-
-def _official(result: Result) -> Iterator[tuple[str, Mapping[str, float | None], bool]]:
-    """Name the figures of the benchmark, of HICO-DET's two settings or of V-COCO.
-
-    With each, whether it belongs to the one before.
-    """
-    official = result["official"]
-    classes = " (interactions)" if only_interactions(result) else ""
-    for key, name in (("default", "Default"), ("known_object", "Known Object")):
-        if key in official:
-            yield f"Official, {name}{classes}", official[key], False
-    if "agent" in official:
-        yield "Official, agent", {"full": official["agent"]["ap"]}, False
-    for key in ("scenario_1", "scenario_2"):
-        if key in official:
-            scores, roles = official[key], len(official[key]["classes"])
-            name = key.replace("_", " ")
-            yield f"Official, {name} ({roles} roles)", {"full": scores["ap"]}, False
-            without = {"full": scores["ap_without_point"]}
-            yield f"without point ({roles - 1} roles)", without, True
 
 
 def _errors(result: Result) -> Table:
@@ -471,42 +460,14 @@ def _lost(result: Result) -> tuple[str, str]:
 
 def _parts(result: Result) -> Table:
     splits = split_titles(result)
-    pairs, negatives, actions = result["pairs"], result["negatives"], result["actions"]
-
-    def by_split(name: str, part: Mapping[str, Any], key: str) -> Row:
-        others = (part.get(split, {}).get(key) for split in splits if split != "full")
-        return text_row(name, percent(part[key]), *map(percent, others))
-
-    def single(name: str, value: float | None, *, indented: bool = False) -> Row:
-        blank = [""] * (len(splits) - 1)
-        return text_row(name, percent(value), *blank, indented=indented)
-
-    per_category = []
-    # Results that were saved before this number was there do not have it.
-    if "mean_object_recall" in pairs:
-        name = "mean over object categories"
-        per_category.append(single(name, pairs["mean_object_recall"], indented=True))
     remarks = [PRECISION] if len(splits) > 1 else []
     remarks.append(actions_remark([result]))
     if by_person(result):
         remarks.append(f"Actions: {LEFT_OUT}.")
-    published = []
-    if publishes_negatives(result):
-        name = "as published (at most 91.82)"
-        published.append(single(name, negatives["ap_published"], indented=True))
     return text_table(
         "Pairs, negatives, actions, %",
         list(splits.values()),
-        [
-            by_split("Pair recall", pairs, "recall"),
-            by_split("Pair precision", pairs, "precision"),
-            single("recall of human boxes", pairs["human_recall"], indented=True),
-            single("recall of object boxes", pairs["object_recall"], indented=True),
-            *per_category,
-            single("Negatives: AP of rejecting other pairs", negatives["ap"]),
-            *published,
-            by_split("Actions: mAP on localised pairs", actions, "map"),
-        ],
+        _rows(result, "parts"),
         caption="\n".join(filter(None, remarks)),
         widths=[SPLIT] * len(splits),
     )

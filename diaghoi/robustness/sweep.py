@@ -86,11 +86,10 @@ def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -
     )
     # Both sides of a block have the same images; which file they come from is known of the whole.
     return replace(
-        block,
+        block.without_scenes(),  # what other processes need of a block is only what adds up
         annotated=joined.annotated[first:stop],
         predicted=joined.predicted[first:stop],
         reading_notes=(*warnings, *block.reading_notes),
-        scenes=(),  # what other processes need of a block is only what adds up
     )
 
 

@@ -22,6 +22,7 @@ from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import InputError, number_of
+from diaghoi.measures import MEASURES
 from diaghoi.oracles import ORACLES
 from diaghoi.statistics.bootstrap import (
     BLOCK,
@@ -33,7 +34,7 @@ from diaghoi.statistics.bootstrap import (
     resampled,
     too_few,
 )
-from diaghoi.statistics.weighted_figures import MeanPrecisions
+from diaghoi.statistics.weighted_figures import MeanPrecisions, Ratios
 
 Progress = Callable[[int], Any]
 Figured = Callable[[IntArray], Mapping[str, FloatArray]]
@@ -193,22 +194,31 @@ def compare_each(
         _check_pair(first, second, split)
     check_settings(images, resamples, confidence)
 
-    def prepared(ledger: Ledger, images: int) -> MeanPrecisions:
-        splits = {split: first.splits[split]}
-        return MeanPrecisions.of(ledger, images, first.protocol, splits, oracles)
+    tested = [measure for measure in MEASURES.values() if measure.tested and measure.has(split)]
 
-    means = prepared(first.ledger, images)
-    one, few = resampled_alone(means.figures, images, resamples, seed), too_few(means.carriers)
+    def prepared(ledger: Ledger, *diagnoses: Diagnosis) -> tuple[Figured, dict[str, int]]:
+        splits = {split: first.splits[split]}
+        total = images * len(diagnoses)
+        means = MeanPrecisions.of(ledger, total, first.protocol, splits, oracles)
+        counted = Ratios.of(tested, splits, *diagnoses, like=first)
+        return (
+            lambda weights: means.figures(weights) | counted.figures(weights),
+            too_few(means.carriers),
+        )
+
+    figures, few = prepared(first.ledger, first)
+    one = resampled_alone(figures, images, resamples, seed)
     for second in others:
         ledgers = first.ledger, aligned_ledger(second, first)
-        means = prepared(ledgers[1], images)
-        other = resampled_alone(means.figures, images, resamples, seed, progress)
-        mixed = prepared(Ledger.concatenate(ledgers, [images, images]), 2 * images).figures
+        figures, also_few = prepared(ledgers[1], second)
+        other = resampled_alone(figures, images, resamples, seed, progress)
+        mixed, _ = prepared(Ledger.concatenate(ledgers, [images, images]), first, second)
         titles = {f"map.{split}": _mean_title((first, second), split)} | {
             f"oracles.{name}.delta_map.{split}": f"ΔmAP of {ORACLES[name].title.lower()}"
             for name in ORACLES
             if name in oracles
         }
+        titles |= {measure.at(split): measure.title for measure in tested}
         yield paired_differences(
             (one, other),
             mixed,
@@ -218,7 +228,7 @@ def compare_each(
             resamples=resamples,
             seed=seed,
             confidence=confidence,
-            few=few.keys() | too_few(means.carriers),
+            few=few.keys() | also_few.keys(),
             progress=progress,
         )
 

@@ -13,6 +13,7 @@ import numpy as np
 
 from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, descending, marked, ratios
 from diaghoi.data.protocol import Protocol
+from diaghoi.diagnosis.alignment import image_numbers
 from diaghoi.diagnosis.benchmark import BenchmarkSetting, settings
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.average_precision import Evaluated
@@ -20,8 +21,9 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.means import column_means, weighted_split_means
 from diaghoi.evaluation.negatives import PUBLISHED_LEVELS, Negatives
-from diaghoi.evaluation.pairs import COUNTED, ObjectBoxes
+from diaghoi.evaluation.pairs import ObjectBoxes
 from diaghoi.evaluation.weighted_ap import ImageCounts, WeightedRanking
+from diaghoi.measures import MEASURES, Measure
 from diaghoi.oracles import ORACLES
 
 Figures = dict[str, FloatArray]
@@ -160,6 +162,65 @@ def prepared(
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
+class Ratios:
+    """Registered numbers that are ratios of counts of images.
+
+    Parameters
+    ----------
+    paths : tuple of str
+        Where they stand in a result.
+    counts : ImageCounts
+        For each of them two rows: numerator and denominator of each image.
+    """
+
+    paths: tuple[str, ...]
+    counts: ImageCounts
+
+    @classmethod
+    def of(
+        cls,
+        measures: Iterable[Measure],
+        splits: Iterable[str],
+        *diagnoses: Diagnosis,
+        like: Diagnosis | None = None,
+    ) -> Ratios:
+        """Prepare measures of diagnoses of the same images, which follow one another.
+
+        Parameters
+        ----------
+        measures : iterable of Measure
+            Those with counts are taken.
+        splits : iterable of str
+            The groups of classes.
+        *diagnoses : Diagnosis
+            One or more.
+        like : Diagnosis, optional
+            Whose order the images of each are brought to; by default that of the first.
+        """
+        from scipy.sparse import csr_array
+
+        counted = [measure for measure in measures if measure.counts is not None]
+        wanted = [(each, split) for split in splits for each in counted if each.has(split)]
+        orders = [np.argsort(image_numbers(each, like or diagnoses[0])) for each in diagnoses]
+        rows = [
+            np.concatenate([column[order] for column, order in zip(of_all, orders, strict=True)])
+            for measure, split in wanted
+            for of_all in zip(*(each.counts_of(measure, split) for each in diagnoses), strict=True)
+        ]
+        images = sum(map(len, orders))
+        return cls(
+            paths=tuple(measure.at(split) for measure, split in wanted),
+            counts=ImageCounts(csr_array(np.reshape(rows, (len(rows), images)))),
+        )
+
+    def figures(self, weights: IntArray) -> Figures:
+        """Compute the numbers by path, see :meth:`MeanPrecisions.figures`."""
+        total = self.counts.under(weights)
+        values = (ratios(*of) for of in zip(total[::2], total[1::2], strict=True))
+        return dict(zip(self.paths, values, strict=True))
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
 class Resampler:
     """A diagnosis, prepared for weightings of its N images.
 
@@ -171,8 +232,8 @@ class Resampler:
         The settings of the benchmark.
     errors : ImageCounts
         Predictions with each label, missed annotated triplets and annotated triplets.
-    pairs : dict of ImageCounts
-        Counts of pairs by split, in the order of :data:`diaghoi.evaluation.pairs.COUNTED`.
+    ratios : Ratios
+        The registered numbers that are ratios of counts, such as those of pairs.
     objects : tuple of ImageCounts
         Annotated object boxes of each category, and those that are found.
     negatives : WeightedRanking or None
@@ -184,7 +245,7 @@ class Resampler:
     means: MeanPrecisions
     official: tuple[tuple[BenchmarkSetting, WeightedRanking], ...]
     errors: ImageCounts
-    pairs: dict[str, ImageCounts]
+    ratios: Ratios
     objects: tuple[ImageCounts, ImageCounts]
     negatives: WeightedRanking | None
     actions: dict[str, WeightedRanking]
@@ -214,10 +275,7 @@ class Resampler:
                 for ranked in (each.of(diagnosis.benchmark).ranked_by(each.protocol),)
             ),
             errors=ImageCounts(csr_array(np.stack([*errors.T, missed, annotated]))),
-            pairs={
-                split: ImageCounts(csr_array(np.stack([counts.columns[name] for name in COUNTED])))
-                for split, counts in diagnosis.image_pairs.items()
-            },
+            ratios=Ratios.of(MEASURES.values(), diagnosis.image_pairs, diagnosis),
             objects=_of_objects(diagnosis.object_boxes, len(diagnosis.vocabulary.objects), images),
             negatives=_of_negatives(diagnosis.negative_pairs, images)
             if diagnosis.negative_pairs.scored
@@ -240,7 +298,8 @@ class Resampler:
         return (
             found
             | self._errors(weights)
-            | self._pairs(weights)
+            | self.ratios.figures(weights)
+            | self._objects(weights)
             | self._negatives(weights)
             | self._actions(weights)
         )
@@ -256,21 +315,10 @@ class Resampler:
             found[f"shares.{name}"] = ratios(count, whole)
         return found
 
-    def _pairs(self, weights: IntArray) -> Figures:
-        found: Figures = {}
-        for split, counts in self.pairs.items():
-            total = dict(zip(COUNTED, counts.under(weights), strict=True))
-            at = "pairs." if split == "full" else f"pairs.{split}."
-            found[f"{at}recall"] = ratios(total["localised"], total["annotated"])
-            found[f"{at}precision"] = ratios(total["credited"], total["predicted"])
-            if split == "full":
-                found[f"{at}per_image"] = ratios(total["predicted"], total["images"])
-                found[f"{at}human_recall"] = ratios(total["humans_found"], total["humans"])
-                found[f"{at}object_recall"] = ratios(total["objects_found"], total["objects"])
-                annotated, reached = (boxes.under(weights) for boxes in self.objects)
-                recall = ratios(reached, annotated)
-                found[f"{at}mean_object_recall"] = column_means(recall, annotated > 0)
-        return found
+    def _objects(self, weights: IntArray) -> Figures:
+        annotated, reached = (boxes.under(weights) for boxes in self.objects)
+        recall = column_means(ratios(reached, annotated), annotated > 0)
+        return {"pairs.mean_object_recall": recall}
 
     def _negatives(self, weights: IntArray) -> Figures:
         if self.negatives is None:

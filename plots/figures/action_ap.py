@@ -12,6 +12,7 @@ from matplotlib.figure import Figure
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.oracles.localised import LEFT_OUT
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
     ModelData,
@@ -22,7 +23,7 @@ from diaghoi.plots.figure import (
     tables_for,
 )
 from diaghoi.plots.legend import legend_above, model_lines
-from diaghoi.plots.panels import add_note, check_models, one_panel
+from diaghoi.plots.panels import check_models, one_panel
 from diaghoi.plots.style import model_style, paper
 
 VERBS = 25

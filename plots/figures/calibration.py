@@ -14,6 +14,7 @@ from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 
 from diaghoi.data.arrays import FloatArray
 from diaghoi.exceptions import InputError
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
     ModelData,
@@ -24,7 +25,7 @@ from diaghoi.plots.figure import (
     tables_of,
 )
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import add_note, check_models, prepared
+from diaghoi.plots.panels import check_models, prepared
 from diaghoi.plots.style import SINGLE_COLUMN, model_style, paper
 from diaghoi.statistics.calibration import measure_calibration
 

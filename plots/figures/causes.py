@@ -13,6 +13,7 @@ from diaghoi.cases.causes import CAUSES
 from diaghoi.diagnosis.saved import as_one, scenes_of
 from diaghoi.exceptions import InputError
 from diaghoi.plots.bar_legend import EDGE, GREY, bar_legend, hatch, paleness
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
     ModelData,
@@ -23,7 +24,7 @@ from diaghoi.plots.figure import (
     tables_for,
 )
 from diaghoi.plots.labels import points
-from diaghoi.plots.panels import add_note, check_models, one_panel
+from diaghoi.plots.panels import check_models, one_panel
 from diaghoi.plots.style import lighter, paper
 
 # Inches:

@@ -15,6 +15,7 @@ from matplotlib.patches import Patch
 
 from diaghoi.diagnosis.saved import as_one, scenes_of
 from diaghoi.exceptions import InputError
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
     Model,
@@ -27,7 +28,7 @@ from diaghoi.plots.figure import (
 )
 from diaghoi.plots.labels import MINUS, fitted_pair
 from diaghoi.plots.legend import legend_above
-from diaghoi.plots.panels import add_note, one_panel, set_title
+from diaghoi.plots.panels import one_panel, set_title
 from diaghoi.plots.style import colour, lighter, paper
 from diaghoi.semantic.confusions import word_confusions
 

@@ -16,6 +16,7 @@ from matplotlib.figure import Figure
 
 from diaghoi.comparison.study import STAGES
 from diaghoi.oracles import ERRORS, ORACLES, TOTALS
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
 from diaghoi.plots.figures.delta_bars import (
     INCHES_FOR_FLAT_LABELS,
@@ -25,7 +26,6 @@ from diaghoi.plots.figures.delta_bars import (
     intervals_note,
 )
 from diaghoi.plots.labels import inches_of, model_names, split_title
-from diaghoi.plots.panels import add_note
 
 # Inches:
 ROOM_OF_SCALES = 1.0  # both y-axes with their labels, and the gap between the panels

@@ -13,6 +13,7 @@ from diaghoi.comparison.shares import LEAST, RESAMPLES, SampledShares, sampled_s
 from diaghoi.data.arrays import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
     ModelData,
@@ -23,7 +24,7 @@ from diaghoi.plots.figure import (
 )
 from diaghoi.plots.labels import fitted
 from diaghoi.plots.legend import legend_above, model_lines
-from diaghoi.plots.panels import add_note, one_panel
+from diaghoi.plots.panels import one_panel
 from diaghoi.plots.style import model_style, paper
 from diaghoi.statistics.bootstrap import away_from_mean
 

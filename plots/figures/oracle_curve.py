@@ -17,6 +17,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.ledger import deciding
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ORACLES, TOTALS
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
     Model,
@@ -30,7 +31,7 @@ from diaghoi.plots.figure import (
 )
 from diaghoi.plots.labels import MINUS
 from diaghoi.plots.legend import MARK, legend_above
-from diaghoi.plots.panels import add_note, one_panel, panel_grid
+from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.style import colour, paper
 
 HEIGHT = 2.1  # inches

@@ -15,6 +15,7 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS, pair_sweeps
 from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.exceptions import InputError, close_matches
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
     ModelData,
@@ -26,7 +27,7 @@ from diaghoi.plots.figure import (
     tables_for,
 )
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import add_note, check_models, one_panel, panel_grid
+from diaghoi.plots.panels import check_models, one_panel, panel_grid
 from diaghoi.plots.style import model_style, paper
 
 HEIGHT = 2.0  # inches

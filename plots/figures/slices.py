@@ -13,6 +13,7 @@ from diaghoi.comparison.slice_tables import rare_text
 from diaghoi.comparison.slices import SliceResult, Slices
 from diaghoi.comparison.slices import slices as sliced
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
     ModelData,
@@ -24,7 +25,7 @@ from diaghoi.plots.figure import (
 )
 from diaghoi.plots.labels import fitted
 from diaghoi.plots.legend import legend_above, model_lines
-from diaghoi.plots.panels import add_note, one_panel
+from diaghoi.plots.panels import one_panel
 from diaghoi.plots.style import model_style, paper
 
 SHOWN = 26  # rows, headings included, of one or two models

@@ -17,6 +17,7 @@ from diaghoi.comparison.transitions import transitions as transitions_of
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import error_title
 from diaghoi.oracles.localised import OWN_OBJECT
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
     ModelData,
@@ -26,7 +27,7 @@ from diaghoi.plots.figure import (
     shown_names,
 )
 from diaghoi.plots.labels import fitted
-from diaghoi.plots.panels import add_note, one_panel
+from diaghoi.plots.panels import one_panel
 from diaghoi.plots.style import ink_on, paper
 
 CELL = 0.27  # inches: height of a cell

@@ -10,6 +10,7 @@ from matplotlib.figure import Figure
 
 from diaghoi.oracles import ERRORS, error_title
 from diaghoi.oracles.localised import reading_by_pair
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
     Model,
@@ -21,7 +22,7 @@ from diaghoi.plots.figure import (
     shown_names,
 )
 from diaghoi.plots.labels import points
-from diaghoi.plots.panels import add_note, one_panel, panel_grid
+from diaghoi.plots.panels import one_panel, panel_grid
 from diaghoi.plots.style import colour, paper
 from diaghoi.statistics.attribution import attribute
 

@@ -20,10 +20,11 @@ from matplotlib.patches import Patch
 from diaghoi.data.arrays import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS, error_title
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
 from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import add_note, one_panel
+from diaghoi.plots.panels import one_panel
 from diaghoi.plots.robustness.notes import MARK as PARTIAL
 from diaghoi.plots.robustness.notes import explained, marked, noted
 from diaghoi.plots.style import MODEL_MARKERS, colour, model_style, paper

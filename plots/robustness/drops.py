@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
-from diaghoi.plots.panels import add_note, check_models
+from diaghoi.plots.panels import check_models
 from diaghoi.plots.robustness.notes import marked, noted
 from diaghoi.plots.robustness.polar import HEIGHT, polar_axes, radar, radar_legend
 from diaghoi.plots.style import paper

@@ -9,9 +9,10 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
 from diaghoi.plots.bar_legend import EDGE, GREY, bar_legend, hatch, paleness
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
 from diaghoi.plots.labels import inches_of, text_width, wrapped
-from diaghoi.plots.panels import add_note, check_models, one_panel
+from diaghoi.plots.panels import check_models, one_panel
 from diaghoi.plots.robustness.notes import MARK, noted
 from diaghoi.plots.style import lighter, paper
 

@@ -14,10 +14,11 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
+from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
 from diaghoi.plots.labels import inches_of, text_width
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import add_note, check_models, one_panel
+from diaghoi.plots.panels import check_models, one_panel
 from diaghoi.plots.robustness.notes import explained, marked, noted
 from diaghoi.plots.style import model_style, paper
 

@@ -13,6 +13,7 @@ from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, WASH, image, scenes
 
 from diaghoi import InputError, diagnose, plots, simulate
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figures.action_ap import (
     ACTION_AP,
     ActionAP,
@@ -110,10 +111,10 @@ def test_v_coco_says_what_is_left_out() -> None:
     source = plots.Source(result={}, diagnosis=diagnosis)
     model = plots.ModelData(label="a", data=ACTION_AP.data(source))
     for figure in (action_ap(diagnosis).figure, plots.figure_of(ACTION_AP, [model], 3.25)):
-        text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+        text = " ".join(notes_of(figure))
         assert "Wrong actions with an object box are associations by the published rule" in text
-    (note,) = action_ap({"a": FEW}).figure.texts
-    assert "associations" not in note.get_text()
+    (note,) = notes_of(action_ap({"a": FEW}).figure)
+    assert "associations" not in note
 
 
 def test_the_numbers_in_brackets_are_explained(models_of: Any) -> None:

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of
 from diaghoi.plots.figures.calibration import (
     CALIBRATION,
@@ -120,10 +120,11 @@ def test_bins_of_very_few_predictions_are_not_drawn_and_a_note_says_so() -> None
     calibration({"a": table}, own)
     study = figure_of(CALIBRATION, [ModelData(label="a", data=table)], plots.SINGLE_COLUMN)
     for figure in (ax.figure, own.figure, study):
-        shown = " ".join(text.get_text() for text in figure.findobj(Text)).replace("\n", " ")
-        assert f"Bins of fewer than {LEAST} predictions are not drawn." in shown
+        assert f"Bins of fewer than {LEAST} predictions are not drawn." in " ".join(
+            notes_of(figure)
+        )
     enough = calibration({"a": calibration_table(result())}).figure
-    assert not enough.texts
+    assert not notes_of(enough)
 
 
 def test_a_diagram_of_nothing_but_very_few() -> None:

@@ -10,6 +10,7 @@ from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
 from diaghoi.cases.causes import CAUSES
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of, source_of
 from diaghoi.plots.figures.causes import (
     ANNOTATION_CAUSES,
@@ -140,7 +141,7 @@ def test_the_figure_of_a_study(number: int, width: float) -> None:
     left, right = figure.axes
     assert (len(left.patches), len(right.patches)) == (4 * number, 3 * number)
     assert (left.get_xlabel(), right.get_xlabel()) == ("False positives (%)", "ΔmAP (points)")
-    assert any("Patterns prove no cause" in text.get_text() for text in figure.texts)
+    assert any("Patterns prove no cause" in note for note in notes_of(figure))
     (legend,) = figure.legends
     words = [text.get_text() for text in legend.get_texts()]
     assert words[-1] == ("12 model $ 11" if number == 12 else f"model $ {number - 1}")

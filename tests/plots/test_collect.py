@@ -26,6 +26,7 @@ from diaghoi.plots import (
     figure_of,
     joined,
 )
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figure import source_of
 from diaghoi.plots.style import DOUBLE_COLUMN, SINGLE_COLUMN
 from diaghoi.report.json import write_json
@@ -113,26 +114,23 @@ def test_notes_say_whose_they_are(folder):
     assert found.notes[-3:] == ("of all", "m0: of one", "m1: of two")
 
 
-def test_costs_are_noted_to_lose_classes(folder):
+def test_captions_say_that_costs_lose_classes(folder):
     mine, other = FIGURES["delta_map"], FIGURES["class_ap"]
-    (note,) = [
-        note
-        for note in collect(study(folder, "one.npz"), [mine, other]).notes
-        if "leave the mean" in note
-    ]
-    assert note.startswith("delta_map: say in the caption that classes ")
+    found = collect(study(folder, "one.npz"), [mine, other])
+    (note,) = found.remarks.values()
+    assert found.caption("delta_map").endswith(note)
+    assert "leave the mean" in note
     assert "False negative up to " in note
-    notes = collect(study(folder, "one.npz"), [other]).notes
-    assert not any("leave the mean" in note for note in notes)
+    assert not collect(study(folder, "one.npz"), [other]).remarks
     result = json.loads((folder / "one.json").read_text())
     result["counts"] |= {"leave_mean_by_pair": {"missed_gt": {"full": 2}}}
     (folder / "lost.json").write_text(json.dumps(result))
     both = [FIGURES["delta_map_rare"], FIGURES["waterfall"]]
-    assert [
-        note.partition("gain: ")[2]
-        for note in collect(study(folder, "lost.json"), both).notes
-        if "leave the mean" in note
-    ] == [note.partition("gain: ")[2], "Missed up to 2 classes"]
+    remarks = collect(study(folder, "lost.json"), both).remarks.values()
+    assert [remark.partition("gain: ")[2] for remark in remarks] == [
+        note.partition("gain: ")[2],
+        "Missed up to 2 classes.",
+    ]
 
 
 def test_progress_names_the_models(folder):
@@ -242,7 +240,7 @@ def test_data_sets_are_joined_under_their_names() -> None:
     assert [model.key for model in models] == ["HICO-DET: A", "HICO-DET: B", "V-COCO: B"]
     assert both.left_out["delta_map"] == {"no pairs": ["HICO-DET: odd", "V-COCO: odd"]}
     assert both.notes == ("HICO-DET: a note", "V-COCO: a note")
-    assert "v-coco" in both.caption(models)
+    assert "v-coco" in both.caption("delta_map")
     with pytest.raises(InputError, match="two are on hico-det under protocol cdn"):
         joined([of("hico-det", "cdn", "A"), of("hico-det", "cdn", "B")], kinds)
 
@@ -258,11 +256,9 @@ def test_a_model_keeps_its_place_in_every_data_set(width: float) -> None:
     colours = [[bar.get_facecolor() for bar in ax.patches] for ax in (panels[0], panels[2])]
     # Where a data set lacks a model, its bars are missing and those of the others are the same.
     assert set(colours[1]) < set(colours[0])
-    texts = [text.get_text().replace("\n", " ") for text in figure.texts]
-    assert (
-        "HICO-DET: protocol cdn; V-COCO: protocol v-coco-s1: another action with a person's own "
-        "object is an association"
-    ) in texts
+    assert notes_of(figure) == [
+        "Protocol v-coco-s1: another action with a person's own object is an association."
+    ]
 
 
 @pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
@@ -270,9 +266,8 @@ def test_figures_of_the_published_rule_say_what_it_is_on_v_coco(width: float) ->
     kind = FIGURES["delta_map"]
     for protocol, said in (("v-coco-s2", True), ("hico-det-520", False)):
         figure = figure_of(kind, of("any", protocol, "A").models["delta_map"], width)
-        (foot,) = [t.get_text() for t in figure.texts if t.get_text().startswith("Protocol")]
-        assert ("another action with a person's own object is an association" in foot) == said
-        assert "\n" not in foot
+        rule = f"Protocol {protocol}: another action with a person's own object is an association."
+        assert (rule in notes_of(figure)) == said
 
 
 def test_groups_of_classes_of_one_data_set() -> None:
@@ -283,4 +278,4 @@ def test_groups_of_classes_of_one_data_set() -> None:
     both = joined([hico, of("v-coco", "v-coco-s1", "A")], [kind])
     figure = figure_of(kind, both.models[kind.name], DOUBLE_COLUMN)
     assert "HICO-DET, Rare classes" in [ax.get_title(loc="left") for ax in figure.axes]
-    assert "V-COCO has no groups of classes." in [text.get_text() for text in figure.texts]
+    assert "V-COCO has no groups of classes." in notes_of(figure)

@@ -14,6 +14,7 @@ from diaghoi import diagnose, plots
 from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.exceptions import InputError
 from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, Source, figure_of
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figures.confusions import CONFUSIONS, SHOWN, confusions, confusions_table
 from diaghoi.semantic import Similarity, evaluate
 from diaghoi.semantic.diagnosis import semantic_diagnosis
@@ -64,7 +65,7 @@ def test_the_names_are_explained(models_of):
     own = Figure().add_subplot()
     confusions(confusions_table(FOUND), own)
     for figure in (alone, study, own.figure):
-        text = " ".join(words(figure)).replace("\n", " ")
+        text = " ".join(notes_of(figure))
         assert "Wrong verb (verb annotated for the pair" in text
         assert "may be found as well" in text
         assert "→" not in text

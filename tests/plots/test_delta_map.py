@@ -14,6 +14,7 @@ from diaghoi import plots, simulate
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ORACLES
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figures.delta_bars import DeltaBar
 from diaghoi.plots.style import colour
 from diaghoi.statistics.bootstrap import bootstrap
@@ -264,7 +265,7 @@ def test_intervals_are_lines(models):
     }
     assert list(lines) == [f"interval/action/m{n}" for n in range(models)]
     assert lines["interval/action/m0"] == pytest.approx([3, 9])
-    assert [text.get_text() for text in ax.figure.texts] == ["Lines: 95 % bootstrap intervals."]
+    assert notes_of(ax.figure) == ["Lines: 95 % bootstrap intervals."]
 
 
 def test_an_interval_of_no_width_is_not_drawn():
@@ -281,10 +282,10 @@ def test_numbers_are_above_the_intervals():
 
 def test_results_with_and_without_intervals():
     both = plots.delta_map([certain(), result("b"), certain("c", 0.9)])
-    assert both.figure.texts[0].get_text() == (
+    assert notes_of(both.figure)[0] == (
         "Lines: 90 % and 95 % bootstrap intervals, where a result has them."
     )
-    assert not plots.delta_map([result()]).figure.texts
+    assert not notes_of(plots.delta_map([result()]).figure)
 
 
 def test_costs_that_few_carry_have_no_line_and_a_note():
@@ -292,7 +293,7 @@ def test_costs_that_few_carry_have_no_line_and_a_note():
     few = {"confidence": 0.95, "few": {path: 3}}
     ax = plots.delta_map([certain() | {"intervals": {path: None}, "bootstrap": few}])
     assert not [line for line in ax.lines if str(line.get_gid()).startswith("interval/")]
-    assert ax.figure.texts[0].get_text() == (
+    assert notes_of(ax.figure)[0] == (
         "Lines: 95 % bootstrap intervals. None where fewer than 30 annotated triplets or "
         "predictions carry this cost."
     )

@@ -14,6 +14,7 @@ from diaghoi.plots import (
     NotApplicable,
     figure_of,
 )
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figures.delta_panels import backbone_groups
 
 
@@ -219,7 +220,7 @@ def test_models_and_splits_that_are_left_out_are_named():
     ):
         figure = figure_of(FIGURES[name], models, SINGLE_COLUMN)
         assert complaints(figure) == []
-        assert [text.get_text().replace("\n", " ") for text in figure.texts] == [note][: bool(note)]
+        assert notes_of(figure) == [note][: bool(note)]
 
 
 @pytest.mark.parametrize("backbones", [("", ""), ("R50", ""), ("R50", "R50")])

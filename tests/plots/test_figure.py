@@ -46,12 +46,11 @@ def test_figures_have_the_width_of_the_column(width):
     assert tuple(figure.get_size_inches()) == (width, 1.5)
 
 
-def test_the_protocol_stands_at_the_foot():
+def test_the_protocol_does_not_stand_in_the_figure():
     models = [ModelData(label=name, data={}, protocol="hico-det") for name in "ab"]
-    shown = words(figure_of(PLAIN, models, SINGLE_COLUMN))
-    assert "Protocol hico-det" in shown
-    assert "a and b" in shown
-    assert complaints(figure_of(PLAIN, models, SINGLE_COLUMN)) == []
+    figure = figure_of(PLAIN, models, SINGLE_COLUMN)
+    assert words(figure) == ["a and b"]
+    assert complaints(figure) == []
 
 
 def test_different_protocols_stand_beside_the_models():
@@ -59,11 +58,6 @@ def test_different_protocols_stand_beside_the_models():
     shown = words(figure_of(PLAIN, models, SINGLE_COLUMN))
     assert "a (pa) and b (pb)" in shown
     assert not any("Protocol" in text for text in shown)
-
-
-def test_without_protocol_nothing_stands_at_the_foot():
-    figure = figure_of(PLAIN, [ModelData(label="a", data={})], SINGLE_COLUMN)
-    assert not any("Protocol" in text for text in words(figure))
 
 
 def test_kinds_may_refuse():

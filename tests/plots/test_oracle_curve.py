@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 from support.figures import complaints
 from support.scenes import BICYCLE, EAT, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import ORACLES, Diagnosis, diagnose, plots
 from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.diagnosis.curves import Curve
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figures.oracle_curve import (
     MEAN_ORACLE_CURVE,
     ORACLE_CURVE,
@@ -100,10 +100,9 @@ def test_the_mean_says_how_many_classes_repairs_take_out_of_it(small: Diagnosis)
         plots.figure_of(plots.FIGURES["mean_oracle_curve"], [small, small], plots.SINGLE_COLUMN),
     ):
         assert complaints(figure) == []
-        shown = " ".join(text.get_text() for text in figure.findobj(Text)).replace("\n", " ")
-        assert note in shown
+        assert note in " ".join(notes_of(figure))
     whole = table._replace(left={})
-    assert not mean_oracle_curve(whole).figure.texts
+    assert not notes_of(mean_oracle_curve(whole).figure)
 
 
 def test_table_has_the_figures_of_the_diagnosis(sources: list[plots.Source]) -> None:
@@ -228,11 +227,11 @@ def test_it_says_why_the_class_is_shown() -> None:
     chosen = [plots.ModelData(label="a", data={1: curves(action=5.0), 2: curves(action=1.0)})]
     asked = [plots.ModelData(label="a", data={1: curves(action=5.0)})]
     figure = plots.figure_of(ORACLE_CURVE, chosen, plots.DOUBLE_COLUMN)
-    assert [text.get_text() for text in figure.texts] == [
+    assert notes_of(figure) == [
         "“ride bicycle” is the class with the largest sum of the ΔAP of its errors, of those with "
         "at least 20 annotated triplets."
     ]
-    assert not plots.figure_of(ORACLE_CURVE, asked, plots.DOUBLE_COLUMN).texts
+    assert not notes_of(plots.figure_of(ORACLE_CURVE, asked, plots.DOUBLE_COLUMN))
 
 
 def test_a_saved_result_is_not_enough(sources: list[plots.Source]) -> None:

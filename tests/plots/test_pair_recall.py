@@ -13,6 +13,7 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots, protocol
 from diaghoi.diagnosis.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figure import source_of
 from diaghoi.plots.figures.pair_recall import PAIR_RECALL, KeptPairs, pair_recall, pair_recall_table
 
@@ -150,7 +151,7 @@ def test_sweeps_that_no_model_has_take_no_panel() -> None:
     figure = plots.figure_of(PAIR_RECALL, data, plots.DOUBLE_COLUMN)
     titles = [ax.get_title("left") for ax in figure.axes]
     assert titles == ["Best pairs of each image", "Pair NMS at overlap 0.9–0.3"]
-    (note,) = (text.get_text() for text in figure.texts)
+    (note,) = notes_of(figure)
     assert note == (
         "Detection threshold 0.05–0.9: not drawn, the predictions have no detection scores."
     )
@@ -165,7 +166,7 @@ def test_models_without_a_sweep_are_named() -> None:
     figure = plots.figure_of(PAIR_RECALL, data, plots.DOUBLE_COLUMN)
     assert len(figure.axes) == 3
     assert "the best ones, those above a detection threshold" in PAIR_RECALL.title_of(data)
-    (note,) = (text.get_text() for text in figure.texts)
+    (note,) = notes_of(figure)
     assert note.endswith("not drawn, the predictions of b have no detection scores.")
 
 

@@ -12,6 +12,7 @@ from support.robustness_results import SEVERITIES, incomplete, model_of, study
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
 from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, figure_of
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.robustness.curves import robustness_curves, robustness_curves_table
 from diaghoi.plots.robustness.drops import robustness_drops, robustness_drops_table
 from diaghoi.plots.robustness.errors import robustness_errors, robustness_errors_table
@@ -216,7 +217,7 @@ def test_what_cannot_be_drawn() -> None:
 @pytest.mark.parametrize("kind", ROBUSTNESS_FIGURES.values(), ids=lambda kind: kind.name)
 def test_short_names_are_explained(kind, width: float) -> None:
     figure = figure_of(kind, models_of(kind, study(2)), width)
-    told = " ".join(" ".join(text.get_text() for text in figure.texts).split())
+    told = " ".join(notes_of(figure))
     for short, name in (("ZB", "zoom blur"), ("MB", "motion blur"), ("OS", "optical system")):
         shown = short in words(figure)
         assert (f"{short}: {name}" in told.lower().replace(short.lower(), short)) == shown
@@ -281,10 +282,10 @@ def test_chosen_corruptions_are_shown_whatever_they_cost() -> None:
 def test_figures_say_what_the_score_is_and_of_which_classes() -> None:
     for kind in ROBUSTNESS_FIGURES.values():
         figure = figure_of(kind, models_of(kind, study()), SINGLE_COLUMN)
-        told = [text.get_text() for text in figure.texts]
+        told = notes_of(figure)
         scores = kind.name in ("robustness_drops", "robustness_groups", "robustness_severities")
-        wanted = "Score: official mAP, Default, Full (all 600 classes)"
-        assert (wanted if scores else "Protocol hico-det-520") in told, kind.name
+        wanted = "Score: official mAP, Default, Full (all 600 classes)."
+        assert (wanted in told) == scores, kind.name
 
 
 @pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
@@ -324,7 +325,7 @@ def test_incomplete_models_carry_the_mark_of_the_tables(kind, models: int, width
     group = f"{GROUPS['optical'].label}‡"
     panel = " ".join(marked[0].split())
     assert panel.endswith(("Model 0‡", group, "OS‡")) or marked == ["‡"]
-    assert any(GAPS in " ".join(text.split()) for text in words(figure))
+    assert any(GAPS in note for note in notes_of(figure))
     assert complaints(figure) == []
 
 
@@ -351,7 +352,7 @@ def test_what_is_missing_as_a_whole_has_no_mark() -> None:
 def test_marks_are_explained_in_new_figures_of_one_panel(draw, table) -> None:
     model = model_of(incomplete(study(1, corruptions=3)))
     ax = draw({"A": table(model)})
-    assert any(GAPS in text for text in words(ax.figure))
+    assert any(GAPS in note for note in notes_of(ax.figure))
 
 
 def test_scores_of_zero_are_drawn_without_a_warning() -> None:

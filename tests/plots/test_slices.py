@@ -10,6 +10,7 @@ from support.figures import complaints
 
 from diaghoi import Diagnosis, diagnose, plots, simulate
 from diaghoi.comparison.slices import SliceResult, Slices, slices
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figure import ModelData, models_for
 
 
@@ -54,7 +55,7 @@ def test_rare_classes_of_the_annotations_alone_are_defined() -> None:
     for attribute, said in (("rarity", True), ("object_box", False)):
         some = tuple(each for each in found.slices if each.attribute == attribute)
         figure = plots.slices(replace(found, slices=some)).figure
-        text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+        text = " ".join(notes_of(figure))
         assert ("Rare: classes with fewer than 10 annotated triplets" in text) == said
 
 

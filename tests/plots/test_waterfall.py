@@ -8,6 +8,7 @@ from support.figures import complaints
 
 from diaghoi import diagnose, plots, simulate
 from diaghoi.oracles import ERRORS
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figure import ModelData, NotApplicable, Source
 from diaghoi.plots.figures.waterfall import WATERFALL, waterfall, waterfall_table
 from diaghoi.statistics.attribution import attribute
@@ -44,7 +45,7 @@ def test_it_says_why_repairing_everything_is_not_enough() -> None:
         assert ax.get_yticklabels()[-1].get_text() == "All repaired"
         model = ModelData(label="a", data=attribution)
         for figure in (ax.figure, plots.figure_of(WATERFALL, [model], plots.SINGLE_COLUMN)):
-            text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+            text = " ".join(notes_of(figure))
             assert ("attempted only by predictions that repairs remove" in text) == explained
 
 
@@ -59,7 +60,7 @@ def test_it_says_how_errors_are_read() -> None:
         figure = plots.figure_of(
             WATERFALL, [ModelData(label="a", data=attribution)], plots.SINGLE_COLUMN
         )
-        text = " ".join(text.get_text() for text in figure.texts).replace("\n", " ")
+        text = " ".join(notes_of(figure))
         said = "By the pair: a triplet whose pair nothing localises is missed" in text
         assert said == ("delta_map goes by the published rule." in text) == says
         assert (clause in text) == of_persons

@@ -1,0 +1,11 @@
+"""Measures: the numbers of a result, each in one row of one registry.
+
+A row says where the number stands in a result, what it is called and what it means, which values
+are better, and, for a ratio of counts, how it is computed. Tables, JSON, intervals, tests and the
+reference of the manual follow the registry. To add a number, register a row: docs/new_measure.md.
+"""
+
+from diaghoi.measures.measure import Measure
+from diaghoi.measures.registry import MEASURES, cost, of_table
+
+__all__ = ["MEASURES", "Measure", "cost", "of_table"]

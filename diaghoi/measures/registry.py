@@ -1,0 +1,242 @@
+"""The registry of numbers, in the order in which tables show them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from diaghoi.data.arrays import IntArray
+from diaghoi.measures.measure import Measure
+from diaghoi.oracles import ORACLES, error_title
+
+Counts = Callable[[Any, str], tuple[IntArray, IntArray]]
+
+
+def _pairs(counted: str, whole: str) -> Counts:
+    """Count pairs of each image, by the names of :class:`diaghoi.evaluation.pairs.PairCounts`."""
+
+    def counts(diagnosis: Any, split: str) -> tuple[IntArray, IntArray]:
+        columns = diagnosis.image_pairs[split].columns
+        return columns[counted], columns[whole]
+
+    return counts
+
+
+_REGISTERED = (
+    Measure(
+        path="official.default.{}",
+        title="Official, Default",
+        doc="Official mAP of the benchmark: the mean of AP over the classes, over all images.",
+        report="map",
+        table="official",
+        group="Default",
+        quoted=True,
+    ),
+    Measure(
+        path="official.known_object.{}",
+        title="Official, Known Object",
+        doc="The same over the images that show the object of each class.",
+        report="map",
+        table="official",
+        group="Known Object",
+        quoted=True,
+    ),
+    Measure(
+        path="official.agent.ap",
+        title="Official, agent",
+        doc="AP of finding the people of each action of V-COCO.",
+        report="map",
+        table="official",
+        short="Agent",
+        quoted=True,
+    ),
+    *(
+        Measure(
+            path=f"official.scenario_{number}.{key}",
+            title=f"Official, scenario {number} ({roles})"
+            if key == "ap"
+            else f"without point ({roles})",
+            doc=f"Role AP of V-COCO, scenario {number}: {missing}{without}.",
+            report="map",
+            table="official",
+            short=roles,
+            group=f"Scenario {number}",
+            indented=key != "ap",
+            quoted=key == "ap",
+        )
+        for number, missing in (
+            (1, "an object that is not annotated must be predicted as absent"),
+            (2, "what is predicted for an object that is not annotated is not looked at"),
+        )
+        for key, name, roles, without in (
+            ("ap", f"Official, scenario {number}", "{roles} roles", ""),
+            ("ap_without_point", "without point", "{fewer} roles", ", without the role of point"),
+        )
+    ),
+    Measure(
+        path="map.{}",
+        title="Protocol {protocol}",
+        doc="mAP under the protocol of the report: what errors are measured against.",
+        report="map",
+        table="map",
+        short="mAP",
+        quoted=True,
+    ),
+    Measure(
+        path="max_recall.{}",
+        title="mean of the highest recalls",
+        doc="Mean over the classes of the recall of all their predictions.",
+        report="map",
+        table="map",
+        short="Mean of the highest recalls",
+        indented=True,
+    ),
+    Measure(
+        path="ranking.map_best_order.{}",
+        title="if ranked perfectly",
+        doc="mAP if the true positives of each class were ranked before its other predictions.",
+        report="map",
+        indented=True,
+    ),
+    Measure(
+        path="pairs.per_image",
+        title="Pairs/image",
+        doc="Predicted pairs for each image.",
+        table="pairs",
+        unit="number",
+        better=None,
+        counts=_pairs("predicted", "images"),
+    ),
+    Measure(
+        path="pairs.{}.recall",
+        title="Pair recall",
+        doc="Share of the annotated pairs that a predicted pair localises, whatever it does.",
+        report="parts",
+        table="pairs",
+        short="Recall",
+        group="{}",
+        quoted=True,
+        counts=_pairs("localised", "annotated"),
+    ),
+    Measure(
+        path="pairs.{}.precision",
+        title="Pair precision",
+        doc="Share of the predicted pairs that are the first to localise an annotated pair.",
+        report="parts",
+        table="pairs",
+        short="Precision",
+        group="{}",
+        quoted=True,
+        counts=_pairs("credited", "predicted"),
+    ),
+    Measure(
+        path="pairs.human_recall",
+        title="recall of human boxes",
+        doc="Share of the human boxes of annotated pairs that a box of a predicted pair reaches.",
+        report="parts",
+        table="pairs",
+        short="Humans",
+        group="Recall of boxes",
+        indented=True,
+        counts=_pairs("humans_found", "humans"),
+    ),
+    Measure(
+        path="pairs.object_recall",
+        title="recall of object boxes",
+        doc="Share of the object boxes of annotated pairs that a box of a predicted pair reaches.",
+        report="parts",
+        table="pairs",
+        short="Objects",
+        group="Recall of boxes",
+        indented=True,
+        counts=_pairs("objects_found", "objects"),
+    ),
+    Measure(
+        path="pairs.mean_object_recall",
+        title="mean over object categories",
+        doc="Mean over the object categories of the recall of their boxes.",
+        report="parts",
+        indented=True,
+    ),
+    Measure(
+        path="negatives.ap",
+        title="Negatives: AP of rejecting other pairs",
+        doc="AP of ranking the pairs that match no annotated one behind those that do.",
+        report="parts",
+        table="negatives_actions",
+        short="AP",
+        group="Negatives",
+        better=None,
+        quoted=True,
+    ),
+    Measure(
+        path="negatives.ap_published",
+        title="as published (at most 91.82)",
+        doc="The same as the published code computes it.",
+        report="parts",
+        table="negatives_actions",
+        short="As published",
+        dataset="hico-det",
+        group="Negatives",
+        better=None,
+        indented=True,
+    ),
+    Measure(
+        path="actions.{}.map",
+        title="Actions: mAP on localised pairs",
+        doc="Mean over the verbs of the AP of naming them on pairs that are localised.",
+        report="parts",
+        table="negatives_actions",
+        short="Action mAP",
+        quoted=True,
+    ),
+    *(
+        measure
+        for prior, name in (("object", "object"), ("verb", "frequency"))
+        for measure in (
+            Measure(
+                path=f"shortcuts.{prior}.map.full",
+                title=f"Prior by the {name}",
+                doc="mAP of the pairs of the detector with verbs by how often they are annotated.",
+                table="shortcuts",
+                short="Prior",
+                group=f"By the {name}",
+                better=None,
+            ),
+            Measure(
+                path=f"shortcuts.{prior}.lift.{{}}",
+                title=f"Lift over the prior by the {name}",
+                doc="mAP of the detector above that of the prior.",
+                table="shortcuts",
+                short="Lift",
+                group=f"By the {name}",
+                unit="points",
+            ),
+        )
+    ),
+)
+
+MEASURES: dict[str, Measure] = {measure.path: measure for measure in _REGISTERED}
+"""All numbers but ΔmAP by their paths; others may be registered."""
+
+
+def cost(name: str) -> Measure:
+    """Describe ΔmAP of an error by the name of its oracle, which users may have registered."""
+    title = error_title(name)
+    return Measure(
+        path=f"oracles.{name}.delta_map.{{}}",
+        title=f"ΔmAP, {title.lower()}",
+        doc=f"What mAP gains when this is repaired: {ORACLES[name].definition}"
+        if name in ORACLES
+        else "",
+        table="delta_map",
+        short=title,
+        unit="points",
+        better="lower",
+        quoted=name in ORACLES,
+    )
+
+
+def of_table(table: str) -> Iterator[Measure]:
+    """List the numbers of a table of a comparison."""
+    return (measure for measure in MEASURES.values() if measure.table == table)
