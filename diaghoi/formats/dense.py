@@ -27,7 +27,7 @@ from diaghoi.formats.dense_columns import (
     only_member,
     shape_of,
 )
-from diaghoi.formats.numbering import check_labels, find_numbering, numberings, numbers_of_files
+from diaghoi.formats.numbering import find_numbering, numbers_of_files
 from diaghoi.formats.output import rows_of_images, write_pickle
 from diaghoi.formats.v_coco_dense import WIDTHS, read_v_coco_arrays
 
@@ -79,18 +79,16 @@ class DenseArrays(Format):
         labels, label_rows = columns.integers("labels", like="boxes")
         human = _box_rows(columns, "sub_ids", rows)
         objects = _box_rows(columns, "obj_ids", rows)
-        numbering = find_numbering(
-            file, labels, human, vocabulary, given=options.objects, fixed=None
-        )
+        numbering = find_numbering(file, labels, human, options)
         unknown = vocabulary.any_object
         if unknown:
             # QPIC's label of no object, whose box is NaN in some files.
-            nothing = labels == max(numberings(vocabulary)[numbering.name]) + 1
+            nothing = labels == numbering.nothing
             labels = np.where(nothing, -1, labels)
             boxes = np.where((nothing & np.isnan(boxes).all(axis=1))[:, None], 0, boxes)
-        label = check_labels(label_rows, labels, vocabulary, "", numbering.name, unknown=unknown)
+        label = numbering.positions(label_rows, labels, "", unknown=unknown)
         xyxy = check_boxes(rows, options.corners(boxes), "", origin=options.origin_or(0))
-        notes = (*numbering.notes(file), cut_note(f"{file}: dense arrays", options.top))
+        notes = (*numbering.notes, cut_note(f"{file}: dense arrays", options.top))
         verbs = len(vocabulary.verbs)
         try:
             scores, pair_rows = columns.parts("verb_scores", like="sub_ids", width=verbs)

@@ -33,7 +33,6 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import Rows, check_boxes, check_names, check_range, check_scores
 from diaghoi.formats.content import Content, parts_in
-from diaghoi.formats.numbering import TripletNumbers, check_numbers
 from diaghoi.formats.output import replacing
 from diaghoi.formats.zipped import members
 
@@ -404,8 +403,7 @@ class StoredScenes(SceneSource):
         apart = (objects >= 0) & ((objects < first) | (objects >= end))
         _refuse(pair, apart, "pair_object", "is a box of another image")
 
-        verbs = TripletNumbers("verb", 0)
-        check_numbers(triplet, columns["triplet_verb"], verbs, words, "triplet_verb")
+        check_range(triplet, columns["triplet_verb"], len(words.verbs), "triplet_verb", "verb")
         for name in ("triplet_score", "triplet_action_score"):
             if name in columns:
                 check_scores(triplet, columns[name], name)

@@ -26,7 +26,7 @@ from diaghoi.formats.base import Options
 from diaghoi.formats.checks import Rows, check_boxes, check_range, image_name
 from diaghoi.formats.content import Content
 from diaghoi.formats.dense_columns import DenseColumns, box_scores, dense_images, shape_of
-from diaghoi.formats.numbering import check_labels, find_numbering, numberings
+from diaghoi.formats.numbering import find_numbering
 from diaghoi.formats.v_coco import ACTION, ACTIONS, AGENTS, IS_AGENT, KEYS, LISTED, ROLES, numbered
 
 WIDTHS = (len(ROLES), len(ACTIONS), len(LISTED), len(KEYS))
@@ -60,14 +60,12 @@ def read_v_coco_arrays(content: Content, options: Options) -> Scenes:
     human = _box_rows(columns, "sub_ids", rows)
     object_box = _box_rows(columns, "obj_ids", rows, optional=True)
     labels, label_rows = columns.integers("labels", like="boxes")
-    numbering = find_numbering(
-        content.file, labels, human, vocabulary, given=options.objects, fixed=None
-    )
-    notes, after = numbering.notes(content.file), max(numberings(vocabulary)[numbering.name]) + 1
+    numbering = find_numbering(content.file, labels, human, options)
+    notes, after = numbering.notes, numbering.nothing
     nothing = labels == after
     nothing[human] = False
     labels = np.where(nothing, -1, labels)
-    label = check_labels(label_rows, labels, vocabulary, "", numbering.name, unknown=True)
+    label = numbering.positions(label_rows, labels, "", unknown=True)
     nothing |= np.isnan(boxes).all(axis=1)
     nothing[human] = False
     if nothing.any():

@@ -108,7 +108,7 @@ BAD = {
     ),
     "other data set, in a file without fingerprint": (
         column(vocabulary="v-coco", fingerprint=None),
-        "unknown verb 76; verbs of v-coco are numbered 0 to 50 in this format",
+        "there is no verb 76; there are: 0 to 50",
     ),
     "other names or classes": (
         column(fingerprint="0123abcd"),
