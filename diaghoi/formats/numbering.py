@@ -166,7 +166,8 @@ def read_triplets(
             # Only NAME-0 and NAME-1 are found where a data set has conventions.
             shifted = TripletNumbers("verb", int(numbering.name.rpartition("-")[2]))
             usual = shifted if shifted.holds(numbers, vocabulary) else usual
-    holds, more = usual.holds(numbers, vocabulary), ()
+    holds = usual.holds(numbers, vocabulary)
+    more: _Readings = ()
     # A description counts for more than which combinations are predicted.
     stated = options.states(predictions=predictions) or (conventions is not None and holds)
     given = _allowed(options.verbs, options.classes) or ((usual,) if stated else ())

@@ -321,7 +321,7 @@ def test_annotations_without_images(saved):
 
 def test_options(saved, predictions):
     path = saved(predictions)
-    assert message(read, path, origin=2) == "`origin=2`: boxes are counted from 0 or from 1"
+    assert message(read, path, origin=2) == "`origin=2`: files count from 0 or from 1"
     assert message(read, path, top=0).startswith("`top=0`: the number of triplets")
     assert message(read, path, dataset="hico").startswith("unknown data set 'hico' (did you mean")
     assert message(read, path, objects="coco").startswith(

@@ -163,7 +163,10 @@ BAD = {
         cell("triplet_pair", 0, 5),
         "triplet[1].triplet_pair: rows are not in the or",
     ),
-    "unknown verb": (cell("triplet_verb", 3, 117), "image 'two.jpg': triplet[0].triplet_verb: unk"),
+    "unknown verb": (
+        cell("triplet_verb", 3, 117),
+        "image 'two.jpg': triplet[0].triplet_verb: there is no verb 117",
+    ),
     "NaN score": (cell("triplet_score", 2, np.nan), "triplet[2].triplet_score: the score is nan"),
     "infinite pair score": (
         cell("pair_score", 1, np.inf),

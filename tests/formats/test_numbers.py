@@ -85,7 +85,7 @@ def test_classes_are_found_by_their_objects(tmp_path: Path, origin: int) -> None
 def test_what_the_user_gives_counts_whatever_the_file_shows(tmp_path: Path) -> None:
     found = read(tmp_path, images(CLASSES, 1), verbs=0)
     assert (found.scenes.triplet_class < 0).all()
-    with pytest.raises(InputError, match="`verbs=2`: verbs are counted from 0 or from 1"):
+    with pytest.raises(InputError, match="`verbs=2`: files count from 0 or from 1"):
         read(tmp_path, images(CLASSES), verbs=2)
 
 
