@@ -93,8 +93,8 @@ BAD: dict[str, tuple[str, str]] = {
     "no class": ("classes = {}", f"classes: there are 0 classes; give 1 to {MOST_CLASSES} of them"),
     "list of classes": (
         "classes = 1",
-        "classes: give a table of verb = [objects], a list of [verb, object], the path of an .npy "
-        "matrix, or 'verbs'",
+        "classes: is 1; give a table of verb = [objects], a list of [verb, object], the path of an "
+        ".npy matrix, or 'verbs'",
     ),
     "first number": (
         "numbers = { objects = -1 }",
@@ -127,14 +127,14 @@ BAD: dict[str, tuple[str, str]] = {
         "different whole numbers",
     ),
     "numbers": ("numbers = 1", "numbers: is 1; give a table"),
-    "origin": ("boxes = { origin = 2 }", "boxes.origin: is 2; boxes are counted from 0 or 1"),
+    "origin": ("boxes = { origin = 2 }", "boxes.origin: is 2; give 0 or 1"),
     "true is no origin": (
         "boxes = { origin = true }",
-        "boxes.origin: is True; boxes are counted from 0 or 1",
+        "boxes.origin: is True; give 0 or 1",
     ),
     "fractions are no origin": (
         "boxes = { origin = 1.0 }",
-        "boxes.origin: is 1.0; boxes are counted from 0 or 1",
+        "boxes.origin: is 1.0; give 0 or 1",
     ),
     "layout": (
         'boxes = { layout = "cxcywh" }',
@@ -151,16 +151,16 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "rare class": (
         'rare = { classes = "feed cat" }',
-        "rare.classes: give a list of classes, by number or name",
+        "rare.classes: is 'feed cat'; give a list of classes, by number or name",
     ),
     "counts of some classes": (
         "rare = { counts = [1, 2, 3] }",
-        "rare.counts: give a list of 6 whole numbers, one per class, or a table of "
+        "rare.counts: is [1, 2, 3]; give 6 whole numbers, one per class, or a table of "
         '"verb object" = number',
     ),
     "negative count": (
         'rare = { counts = { "feed cat" = -1 } }',
-        "rare.counts: give a list of 6 whole numbers, one per class, or a table of "
+        "rare.counts: is {'feed cat': -1}; give 6 whole numbers, one per class, or a table of "
         '"verb object" = number',
     ),
     "below": (
@@ -169,7 +169,7 @@ BAD: dict[str, tuple[str, str]] = {
     ),
     "protocol": (
         "protocol = 1",
-        "protocol: give one of hico-det, hico-det-520, diag-hoi, upt, cdn, gen-vlkt, ppdm, "
+        "protocol: is 1; give one of hico-det, hico-det-520, diag-hoi, upt, cdn, gen-vlkt, ppdm, "
         "hoiclip, cmd-se, cmd-se-600, cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, "
         "v-coco-diag-hoi-published, v-coco-thesis, swig-hoi, hoi-a, hoi-a-verbs, or a table",
     ),
@@ -288,19 +288,19 @@ BAD_NAMES: dict[str, tuple[str, str]] = {
     ),
     "objects as text": (
         'name = "zoo"\nobjects = "person"',
-        "objects: is 'person'; give a list",
+        "objects: is 'person'; give a list of names",
     ),
     "empty list": (
         'name = "zoo"\nobjects = []',
-        "objects: is empty; give a list of names",
+        "objects: is []; give a list of names",
     ),
     "numbers as objects": (
         'name = "zoo"\nobjects = ["person", 2]',
-        "objects: 2 is not a name; give a list of names",
+        "objects[1]: is 2; give a name",
     ),
     "object without name": (
         'name = "zoo"\nobjects = ["person", ""]',
-        "objects: '' is not a name; give a list of names",
+        "objects[1]: is ''; give a name",
     ),
     "object twice": (
         'name = "zoo"\nobjects = ["person", "cat", "dog", "cat"]',
