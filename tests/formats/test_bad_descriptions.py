@@ -148,14 +148,15 @@ BAD = [
     ("protocol = { strict = 1 }", "protocol.strict: is 1; give bool"),
     (
         'rare.classes = ["feed cats"]',
-        "rare: unknown class 'feed cats' (did you mean 'feed cat' or 'feed ball' or 'feed person'?); "
-        f"{A_CLASS}",
+        "rare: unknown class 'feed cats' (did you mean 'feed cat' or 'feed ball' or 'feed person'"
+        f"?); {A_CLASS}",
     ),
     ("rare.classes = [0]", f"rare: unknown class 0; {A_CLASS}"),
     ("rare.classes = [true]", f"rare: unknown class True; {A_CLASS}"),
     (
         'rare.counts = { "fed ball" = 1 }',
-        f"rare.counts: unknown class 'fed ball' (did you mean 'feed ball' or 'feed cat'?); {A_CLASS}",
+        "rare.counts: unknown class 'fed ball' (did you mean 'feed ball' or 'feed cat'?); "
+        f"{A_CLASS}",
     ),
 ]
 

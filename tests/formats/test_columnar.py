@@ -67,13 +67,6 @@ def test_pairs_come_from_any_file(saved, predictions, pair_file, tmp_path, equal
     assert equal(merged, other)
 
 
-def test_compressed_files_are_read(scenes, tmp_path, equal):
-    write(tmp_path / "x.npz", scenes)
-    with np.load(tmp_path / "x.npz") as arrays:
-        np.savez_compressed(tmp_path / "y.npz", **arrays)
-    assert equal(read_predictions(tmp_path / "y.npz"), scenes)
-
-
 def changed(scenes, tmp_path, **changes):
     path = tmp_path / "x.npz"
     write(path, scenes)
