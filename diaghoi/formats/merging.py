@@ -37,15 +37,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     A list of pairs without scores gets those of the triplets: the highest action score of all
     triplets with the same two boxes, 0 where there are none.
 
-    Parameters
-    ----------
-    triplets, pairs : Scenes
-        The scenes of the two files.
-
-    Returns
-    -------
-    Scenes
-        The images of ``triplets``, then those that only ``pairs`` has.
+    The images are those of ``triplets``, then those that only ``pairs`` has.
 
     Raises
     ------

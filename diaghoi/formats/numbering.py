@@ -122,34 +122,25 @@ def read_triplets(
     of_format: TripletNumbers,
     numbering: Numbering,
 ) -> tuple[IntArray, IntArray, tuple[str, ...]]:
-    """Return the object category and the verb of each triplet.
+    """Return object category and verb, (T,) each, of triplets, and notes on what was found.
 
     A file that counts objects from another first number than its data set counts verbs from there,
     too, if it can.
 
     Parameters
     ----------
-    rows : Rows
-        The triplets.
+    rows, column
+        The triplets, and the column of their numbers, for messages.
     numbers, labels : (T,) int array
         Number of each triplet, and the category of its object; -1 where the file does not say.
     score : (T,) float64 array or None
         Ranking scores: only the best predictions are evidence.
     options : Options
         The user's options; told how the numbers were read.
-    column : str
-        Name of the column in the file.
     of_format : TripletNumbers
         The reading of the format; that of verbs does not count where the data set has conventions.
     numbering : Numbering
         How objects are numbered.
-
-    Returns
-    -------
-    category, verb : (T,) int array
-        Counted from zero.
-    notes : tuple of str
-        What was found, if it is not the reading of the format.
 
     Raises
     ------
@@ -438,23 +429,10 @@ class Numbering(NamedTuple):
     def positions(
         self, rows: Rows, labels: IntArray, column: str, *, unknown: bool = False
     ) -> IntArray:
-        """Return the object categories as positions in the vocabulary.
+        """Return the categories, (R,), that the file numbers so as positions in the vocabulary.
 
-        Parameters
-        ----------
-        rows : Rows
-            Origin of the labels.
-        labels : (R,) int array
-            Categories as the file numbers them.
-        column : str
-            Name of the column in the file.
-        unknown : bool
-            Whether -1 is allowed, for an unknown category; it is kept.
-
-        Raises
-        ------
-        InputError
-            For a category that the numbering does not have.
+        If ``unknown``, -1 is kept, for an unknown category; any other number that the numbering
+        does not have is an ``InputError`` about the ``rows`` and their ``column``.
         """
         words, tables = self.vocabulary, self.tables
         table = tables[self.name]
@@ -510,16 +488,14 @@ def find_numbering(
     ----------
     file : str
         The file, for messages.
-    labels : (B,) int array
-        Labels of all boxes; -1 for an unknown category.
-    human : (R,) int array
-        Rows of the human boxes of pairs.
+    labels, human : (B,), (R,) int array
+        Labels of all boxes, -1 for an unknown category; rows of the human boxes of pairs.
     options : Options
         The user's options, with the data set.
-    fixed : str or None
-        Numbering that the format prescribes, None where it prescribes none.
+    fixed : str, optional
+        Numbering that the format prescribes.
     predictions : bool
-        Whether the file holds predictions, whose numbers the data set may state.
+        As of :class:`Numbering`.
 
     Raises
     ------
@@ -583,13 +559,7 @@ def _absent(labels: IntArray, table: Mapping[int, int]) -> BoolArray:
 
 
 def check_objects(file: str, vocabulary: Vocabulary) -> None:
-    """Refuse a data set whose HOI classes do not say the object, for formats that rely on it.
-
-    Raises
-    ------
-    InputError
-        For V-COCO.
-    """
+    """Refuse a data set whose HOI classes do not say the object, for formats that rely on it."""
     if vocabulary.any_object:
         raise InputError(
             f"{file}: holds HOI classes instead of objects, but those of {vocabulary.name} do not "

@@ -419,12 +419,7 @@ def _of_rows(of_images: IntArray, count: IntArray) -> IntArray:
 def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
     """Write the package's columnar ``.npz``, which loads in milliseconds.
 
-    Parameters
-    ----------
-    path : path
-        The file; it appears complete or not at all.
-    scenes : Scenes
-        Annotations, predictions or pairs.
+    The file appears complete or not at all.
 
     Raises
     ------

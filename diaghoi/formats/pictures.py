@@ -145,13 +145,7 @@ def picture_size(path: Path | None, types: tuple[str, ...] = tuple(_TYPES)) -> S
 
 
 def write_picture(path: Path, picture: PictureFile) -> None:
-    """Write a picture atomically; JPEG with quality 95 and without chroma subsampling.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
+    """Write a picture atomically; JPEG with quality 95 and without chroma subsampling."""
     from PIL import Image
 
     options: dict[str, Any] = dict(_JPEG_OPTIONS) if picture.kind == "JPEG" else {}
@@ -433,23 +427,11 @@ def ask_images(
     proven: bool,
     progress: Callable[[int], Any],
 ) -> Unasked:
-    """Ask all questions about some images.
+    """Ask all questions about some images; an ``InputError`` where no further one can succeed.
 
-    Parameters
-    ----------
-    work : callable
-        Asks the questions about an image, and keeps the answers; runs in threads.
-    groups, client, workers, proven
-        What is asked, and how: as of :func:`diaghoi.language.asking.ask_all`.
-    find : callable
-        As :data:`Find`.
-    progress : callable
-        Called with the number of questions that are done.
-
-    Raises
-    ------
-    InputError
-        Where no further question can succeed.
+    ``work`` asks the questions about an image, in threads, and keeps the answers; ``progress`` is
+    called with the number of questions that are done. The rest is as of :data:`Find` and
+    :func:`diaghoi.language.asking.ask_all`.
     """
 
     def asked(group: ImageQuestions) -> str:

@@ -269,22 +269,20 @@ def _unknown(content: Content) -> str:
 
 def _outline(content: Content) -> str:
     """Describe the content of a file of unknown format, and the format that is nearest to it."""
-    value, stored, first = content.value, content.container, content.first
-    listed, whole = isinstance(value, list | tuple), not content.plain or isinstance(value, dict)
-    keys = list(value) if whole else list(first)
+    value, stored, keys = content.value, content.container, list(content.first)
     if stored in ("npz", "mat"):
-        what = f"{stored} file with {_keys(keys)}"
+        what, keys = f"{stored} file", list(value)
     elif isinstance(value, dict):
-        what = f"a dict in {stored} with {_keys(keys)}"
-        inner = next(iter(value.values()), None)
-        if len(content.views()) > 1 and isinstance(inner, dict):
-            keys = list(inner)
-            what += f", each a dict with {_keys(keys)}"
-    elif listed and value:
-        kind = f"dicts in {stored} with {_keys(keys)}" if first else f"{_type_of(value[0])} in "
-        what = f"a list of {len(value)} {kind}{'' if first else stored}"
+        what, keys = f"a dict in {stored}", list(value)
+    elif isinstance(value, list | tuple) and value:
+        what = f"a list of {len(value)} {'dicts' if keys else _type_of(value[0])} in {stored}"
     else:
         what = f"{_type_of(value)} in {stored}"
+    if keys or isinstance(value, dict):
+        what += f" with {_keys(keys)}"
+    if isinstance(value, dict) and len(content.views()) > 1:
+        keys = list(next(iter(value.values())))
+        what += f", each a dict with {_keys(keys)}"
     return what + _nearest(keys[:_MOST_KEYS])
 
 
@@ -406,23 +404,12 @@ def _open(
 
 
 def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
-    """Refuse a file whose triplets are not HOI classes of the data set that it was taken for.
+    """Refuse triplets that are no HOI classes of the data set by an :class:`OwnDataError`.
 
     Files of other data sets may use the same numbers. Of the annotated triplets of HOI-A one in a
-    hundred has another combination, of those of the other data sets none. Predictions are judged
-    by the best of them.
-
-    Parameters
-    ----------
-    scenes : Scenes or another source of them
-        Annotations or predictions; a file of the package itself names its data set.
-    named : bool
-        Whether the names of images show the data set, so that some combinations may be slips.
-
-    Raises
-    ------
-    OwnDataError
-        With the share of the triplets that fit.
+    hundred has another combination, of those of the other data sets none, unless they are slips,
+    because the names of images show the data set (``named``). Predictions are judged by the best of
+    them. A file of the package itself names its data set.
     """
     if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
         return

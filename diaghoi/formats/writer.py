@@ -108,21 +108,10 @@ class Batches:
         self._names.update(names)
 
     def read(self, kind: Kind, names: Sequence[str], batch: Sequence[Mapping[str, Any]]) -> Scenes:
-        """Turn one side of a batch into scenes.
+        """Turn the annotations or predictions of a batch into scenes.
 
-        Parameters
-        ----------
-        kind : str
-            ``annotations`` or ``predictions``.
-        names : sequence of str
-            As :meth:`check_names` returns them.
-        batch : sequence of mapping
-            One per image, as of :meth:`diaghoi.Accumulator.update`.
-
-        Raises
-        ------
-        InputError
-            For anything that cannot be used, naming image, key and value.
+        ``names`` are as :meth:`check_names` returns them, ``batch`` is as of
+        :meth:`diaghoi.Accumulator.update`. An ``InputError`` names image, key and value.
         """
         file = f"{kind} of the batch"
         where = [f"{file}: image '{name}'" for name in names]
