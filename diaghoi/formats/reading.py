@@ -278,7 +278,7 @@ def _outline(content: Content) -> str:
         what = f"a list of {len(value)} {'dicts' if keys else _type_of(value[0])} in {stored}"
     else:
         what = f"{_type_of(value)} in {stored}"
-    if keys or isinstance(value, dict):
+    if keys or not content.plain or isinstance(value, dict):
         what += f" with {_keys(keys)}"
     if isinstance(value, dict) and len(content.views()) > 1:
         keys = list(next(iter(value.values())))
