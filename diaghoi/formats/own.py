@@ -367,9 +367,10 @@ class StoredScenes(SceneSource):
             box, columns["box_xyxy"], "box_xyxy", origin=self.origin, least=-1.0
         )
         if "unread" in columns:
-            counts = (columns["unread"] >= 0) & (columns["unread"] <= np.iinfo(np.int32).max)
+            images, unread = where["image"], columns["unread"]
+            wrong = ((unread < 0) | (unread > np.iinfo(np.int32).max)).any(axis=1)
             problem = f"holds numbers that are no counts; {_AGAIN}"
-            _refuse(where["image"], ~counts.all(axis=1), "unread", problem)
+            _refuse(images, wrong[images.count > 0], "unread", problem)
         label, objects = columns["box_label"], columns["pair_object"]
         if words.any_object:
             label = np.where(label == -1, 0, label)

@@ -161,6 +161,14 @@ BAD = {
         "image 'two.jpg': triplet[0].triplet_verb: there is no verb 117",
     ),
     "NaN score": (cell("triplet_score", 2, np.nan), "triplet[2].triplet_score: the score is nan"),
+    "uncounted answers": (
+        column(unread=np.array([[0, 0, 0], [1, 0, 0], [0, -1, 0], [0, 0, 0]])),
+        "image 'two.jpg': image[0].unread: holds numbers that are no counts; convert the original",
+    ),
+    "negative set of classes": (
+        column(triplet_filled=np.array([0, 1, -1, 0])),
+        "image 'one.jpg': triplet[2].triplet_filled: there is no set of classes -1; there are: 0 ",
+    ),
     "infinite pair score": (
         cell("pair_score", 1, np.inf),
         "pair[1].pair_score: the score is infin",
