@@ -220,7 +220,7 @@ class _Triplets:
         ``given`` are the readings that the user allows, empty for all, and ``more`` those beside
         ``READINGS``.
         """
-        reading, note = self._find(fixed, given, more)
+        reading, why = self._find(fixed, given, more)
         self.options.shown["triplets"] = str(reading)
         vocabulary = self.options.vocabulary
         place = reading.places(self.numbers, vocabulary)
@@ -234,18 +234,19 @@ class _Triplets:
                 f"numbered {min(known)} to {max(known)}{in_format}"
             )
             raise UnknownNumberError(str(self.rows.error(bad, self.column, problem)), place < 0)
-        return reading, place, (f"{self.rows.file}: {note}",) if note else ()
+        note = f"{self.rows.file}: triplets are numbered as {reading}: {why}"
+        return reading, place, (note,) if why else ()
 
     def _find(
         self, fixed: TripletNumbers, given: _Readings, more: _Readings
     ) -> tuple[TripletNumbers, str]:
-        """Choose the reading of the format, unless the file contradicts it."""
+        """Choose the reading of the format, unless the file contradicts it, which is then said."""
         vocabulary, numbers = self.options.vocabulary, self.numbers
         if len(given) == 1:
             if given[0].of == "verb" or given[0].listed is None:
                 return given[0], ""
-            count = f"{len(np.unique(numbers))} numbers, as many as classes are annotated"
-            return given[0], f"triplets are numbered as {given[0]}: there are {count}"
+            count = len(np.unique(numbers))
+            return given[0], f"there are {count} numbers, as many as classes are annotated"
         best = most_confident(self.score, len(numbers))
         likely, labels = numbers[best], self.labels[best]
         shares: dict[TripletNumbers, float] = {}
@@ -269,7 +270,7 @@ class _Triplets:
             ]
             if complete:
                 other = max(complete, key=lambda reading: shares[reading])
-                return other, f"triplets are numbered as {other}: as {fixed} some do not exist"
+                return other, f"as {fixed} some do not exist"
         other = max(shares, key=lambda reading: shares[reading])
         share, order = shares[other], np.lexsort((likely, labels))
         # The same triplet over and over is no more evidence than once.
@@ -279,8 +280,8 @@ class _Triplets:
             return fixed, ""
         if share >= LEAST and share >= own * CLEAR:
             return other, (
-                f"triplets are numbered as {other}: {percent(share)} of the best are "
-                f"HOI classes of {vocabulary.name}, as {fixed} {percent(own)} are"
+                f"{percent(share)} of the best are HOI classes of {vocabulary.name}, as {fixed} "
+                f"{percent(own)} are"
             )
         if len(numbers) < ENOUGH:
             return fixed, ""
@@ -304,11 +305,14 @@ class _Triplets:
         It is where a description lists no classes, so that every verb goes with every object, and
         the file has exactly as many numbers as classes are annotated.
         """
-        words, numbers = self.options.vocabulary, np.unique(self.numbers)
+        words = self.options.vocabulary
+        if words.known:
+            return ()
+        numbers = np.unique(self.numbers)
         by_verb = words.class_verb * len(words.objects) + words.class_object
         everything = np.arange(len(words.verbs) * len(words.objects))
         follow = np.array_equal(numbers, np.arange(len(numbers))) and 0 < len(numbers) < len(words)
-        if words.known or not follow or not np.array_equal(by_verb, everything):
+        if not follow or not np.array_equal(by_verb, everything):
             return ()
         classes = self.options.annotated()
         if len(classes) != len(numbers):
