@@ -200,9 +200,9 @@ def matching(content: Content, name: str | None = None) -> tuple[Content, Format
     """
     if name is not None:
         check_format(name)
-    formats = known_formats()
+    formats, views = known_formats(), content.views()
     for tried in ([formats[name]] if name else [], list(formats.values())):
-        for view in content.views():
+        for view in views:
             for format in tried:
                 kind = format.recognise(view)
                 if kind is not None and name in (None, format.name):
