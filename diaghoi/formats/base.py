@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from shlex import quote
-from typing import Literal, TypedDict
+from typing import Literal, NamedTuple, TypedDict
 
 import numpy as np
 
@@ -194,6 +194,25 @@ def _layout(boxes: FloatArray) -> str:
     return "xywh" if many and positive else "xyxy"
 
 
+class Doubts(NamedTuple):
+    """What the numbers of a file show about its data set.
+
+    Parameters
+    ----------
+    either : tuple of str
+        The data sets that may have written a file that does not show its own; empty where such a
+        file is HICO-DET's.
+    evidence : tuple of str
+        What shows the data set.
+    misfit : str
+        What shows that a file is of no known data set; empty if nothing does.
+    """
+
+    either: tuple[str, ...] = ()
+    evidence: tuple[str, ...] = ()
+    misfit: str = ""
+
+
 class Format:
     """Read one format on disk: a subclass says what it is called, how it is recognised and read.
 
@@ -242,20 +261,9 @@ class Format:
         """Name the data set that the content shows, None where it shows none."""
         return self.only
 
-    def either(self, content: Content) -> tuple[str, ...]:
-        """Name the data sets that may have written a file that does not show its own.
-
-        Empty where such a file is HICO-DET's.
-        """
-        return ()
-
-    def evidence(self, content: Content) -> tuple[str, ...]:
-        """Say what shows the data set, where neither names nor the format do."""
-        return ()
-
-    def misfit(self, content: Content) -> str:
-        """Say what shows that a file is of no known data set; empty if nothing does."""
-        return ""
+    def doubts(self, content: Content) -> Doubts:
+        """Say what the numbers of a file show, where neither names nor the format do."""
+        return Doubts()
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -15,7 +15,7 @@ from diaghoi.formats.checks import Rows, check_amount, check_lengths, check_name
 from diaghoi.formats.content import Content
 from diaghoi.formats.flat import Flat
 from diaghoi.formats.named import positions
-from diaghoi.formats.numbering import Numbering, TripletNumbers, check_labels, read_triplets
+from diaghoi.formats.numbering import Numbering, TripletNumbers, read_triplets
 from diaghoi.formats.records import RecordTable, lists_of
 
 # What the values of a triplet may be called, in small letters, in the singular, "box" for "bbox".
@@ -158,13 +158,13 @@ def _meaning(flat: Flat, table: RecordTable, keys: dict[str, str], score: Any) -
         numbers = table.integers(keys["hoi"])
         return {"hoi": flat.classes(numbers, score, keys["hoi"])}
     vocabulary, options = flat.options.vocabulary, flat.options
-    numbering = Numbering(options.objects or "coco80")
+    numbering = Numbering.usual(options, predictions=score is not None)
     first: dict[str, Any] = next(chain.from_iterable(table.lists), {})
     if isinstance(first.get(keys["category"]), str):
         category: IntArray = positions(table, keys["category"], vocabulary.objects)
     else:
         labels = table.integers(keys["category"])
-        category = check_labels(table.rows, labels, vocabulary, keys["category"], numbering.name)
+        category = numbering.positions(table.rows, labels, keys["category"])
     if isinstance(first.get(keys["verb"]), str):
         return {
             "category": category,
@@ -179,7 +179,6 @@ def _meaning(flat: Flat, table: RecordTable, keys: dict[str, str], score: Any) -
         keys["verb"],
         of_format=TripletNumbers("verb", 0),
         numbering=numbering,
-        predictions=score is not None,
     )
     flat.notes += notes
     return {"category": category, "verb": verb}

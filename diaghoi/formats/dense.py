@@ -28,7 +28,7 @@ from diaghoi.formats.checks import (
     shown,
 )
 from diaghoi.formats.content import Content
-from diaghoi.formats.numbering import check_labels, find_numbering, numberings, numbers_of_files
+from diaghoi.formats.numbering import find_numbering, numbers_of_files
 from diaghoi.formats.output import rows_of_images, write_pickle
 from diaghoi.formats.records import Images, missing, strictly
 from diaghoi.formats.v_coco import ACTION, ACTIONS, AGENTS, IS_AGENT, KEYS, LISTED, ROLES, numbered
@@ -95,21 +95,19 @@ class DenseArrays(Format):
         human = rows_of_boxes(pairs, places, rows, "")
         places, of_objects = columns.integers("obj_ids", pairs)
         objects = rows_of_boxes(of_objects, places, rows, "", optional=v_coco)
-        numbering = find_numbering(
-            file, labels, human, vocabulary, given=options.objects, fixed=None
-        )
+        numbering = find_numbering(file, labels, human, options)
         # QPIC's label of no object, whose box is NaN in some files.
-        after, unknown = max(numberings(vocabulary)[numbering.name]) + 1, vocabulary.any_object
+        after, unknown = numbering.nothing, vocabulary.any_object
         nothing = (labels == after) & unknown
         nothing[human] &= not v_coco
         labels = np.where(nothing, -1, labels)
-        label = check_labels(of_labels, labels, vocabulary, "", numbering.name, unknown=unknown)
+        label = numbering.positions(of_labels, labels, "", unknown=unknown)
         absent = np.isnan(boxes).all(axis=1)
         blank = nothing | absent if v_coco else nothing & absent
         blank[human] &= not v_coco
         boxes = np.where(blank[:, None], 0, boxes)
         xyxy = check_boxes(rows, options.corners(boxes), "", origin=options.origin_or(0))
-        notes = [*columns.images.notes, *numbering.notes(file)]
+        notes = [*columns.images.notes, *numbering.notes]
         kept: Any = slice(None)
         if not v_coco:
             notes.append(cut_note(f"{file}: dense arrays", options.top))

@@ -7,7 +7,7 @@ complete file. Paths are relative to the description.
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from os import PathLike
 from pathlib import Path
@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray
 from diaghoi.data.files import ordinary
 from diaghoi.data.groups import check_protocol, find_class
 from diaghoi.data.protocol import PROTOCOLS, Protocol, choice_problem
@@ -66,8 +66,7 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
     Raises
     ------
     InputError
-        For a file that cannot be read, a key that is unknown or missing, and any value that cannot
-        be used, with its key.
+        For a file that cannot be read, and a key that is unknown or missing or has another value.
     """
     path = Path(path)
     return _Description(path, read_toml(path)).vocabulary()
@@ -90,8 +89,7 @@ class _Description:
 
     def vocabulary(self) -> Vocabulary:
         classes = self.classes()
-        no_interaction = self.text("no_interaction")
-        annotations = self.text("annotations")
+        no_interaction, annotations = self.text("no_interaction"), self.text("annotations")
         vocabulary = Vocabulary(
             name=self.name,
             objects=self.objects,
@@ -115,6 +113,10 @@ class _Description:
     def error(self, key: str, problem: str) -> InputError:
         return InputError(f"{self.path}: {key}: {problem}")
 
+    def check(self, key: str, value: Any, fits: bool, wanted: str) -> None:
+        if not fits:
+            raise self.error(key, f"is {value!r:.60}; give {wanted}")
+
     def needed(self, key: str) -> Any:
         if key not in self.content:
             raise InputError(
@@ -125,24 +127,19 @@ class _Description:
     def text(self, key: str) -> str | None:
         return text_of(str(self.path), self.content, key)
 
-    def table(self, key: str, content: Mapping[str, Any], known: Sequence[str]) -> dict[str, Any]:
+    def table(self, key: str, content: Mapping[str, Any], *known: str) -> dict[str, Any]:
         """Return the table under the last word of ``key``, empty if there is none."""
         table = content.get(key.rpartition(".")[2], {})
-        if not isinstance(table, dict):
-            raise self.error(key, f"is {table!r:.60}; give a table")
+        self.check(key, table, isinstance(table, dict), "a table")
         check_keys(f"{self.path}: {key}", table, known)
-        return table
+        return dict(table)
 
     def names(self, key: str) -> tuple[str, ...]:
         names = self.needed(key)
-        if not isinstance(names, list):
-            raise self.error(key, f"is {names!r:.60}; give a list")
-        bad = [
-            name for name in names if not (isinstance(name, str) and name.isprintable() and name)
-        ]
-        if bad or not names:
-            what = f"{bad[0]!r:.60} is not a name" if bad else "is empty"
-            raise self.error(key, f"{what}; give a list of names")
+        self.check(key, names, isinstance(names, list) and bool(names), "a list of names")
+        for row, name in enumerate(names):
+            fits = isinstance(name, str) and name.isprintable() and bool(name)
+            self.check(f"{key}[{row}]", name, fits, "a name")
         twice = first_repeated(names)
         if twice >= 0:
             raise self.error(key, f"{names[twice]!r} appears twice; give each a different name")
@@ -169,22 +166,21 @@ class _Description:
         elif isinstance(classes, dict):
             for name, labels in classes.items():
                 key, verb = f"classes.{name}", self.position("classes", name, verbs)
-                if not isinstance(labels, list):
-                    raise self.error(key, f"is {labels!r:.60}; give a list of objects")
+                self.check(key, labels, isinstance(labels, list), "a list of objects")
                 pairs += [(verb, self.position(key, label, objects)) for label in labels]
-        elif isinstance(classes, list):
-            for number, pair in enumerate(classes):
-                key = f"classes[{number}]"
-                if not (isinstance(pair, list) and len(pair) == 2):
-                    raise self.error(key, f"is {pair!r:.60}; give a verb and an object")
-                verb = self.position(key, pair[0], verbs)
-                pairs.append((verb, self.position(key, pair[1], objects)))
         else:
-            raise self.error(
+            self.check(
                 "classes",
-                "give a table of verb = [objects], a list of [verb, object], the path of an .npy "
+                classes,
+                isinstance(classes, list),
+                "a table of verb = [objects], a list of [verb, object], the path of an .npy "
                 "matrix, or 'verbs'",
             )
+            for number, pair in enumerate(classes):
+                key, fits = f"classes[{number}]", isinstance(pair, list) and len(pair) == 2
+                self.check(key, pair, fits, "a verb and an object")
+                verb = self.position(key, pair[0], verbs)
+                pairs.append((verb, self.position(key, pair[1], objects)))
         self.check_count(len(pairs))
         twice = first_repeated(pairs)
         if twice >= 0:
@@ -217,18 +213,15 @@ class _Description:
         return [(int(verb), int(label)) for verb, label in np.argwhere(matrix)]
 
     def conventions(self) -> Conventions:
-        numbers = self.table("numbers", self.content, ("objects", "verbs", "predictions"))
-        predicted = self.table("numbers.predictions", numbers, ("objects", "verbs"))
-        usual = self.numbers("numbers", numbers)
-        boxes = self.table("boxes", self.content, ("origin", "layout"))
-        origin, layout = boxes.get("origin", 0), boxes.get("layout", "xyxy")
-        if isinstance(origin, bool | float) or origin not in (0, 1):
-            raise self.error("boxes.origin", f"is {origin!r:.60}; boxes are counted from 0 or 1")
-        if layout not in ("xyxy", "xywh"):
-            raise self.error("boxes.layout", f"is {layout!r:.60}; give 'xyxy' or 'xywh'")
+        numbers = self.table("numbers", self.content, "objects", "verbs", "predictions")
+        predicted = self.table("numbers.predictions", numbers, "objects", "verbs")
+        boxes: dict[str, Any] = {"origin": 0, "layout": "xyxy"}
+        boxes |= self.table("boxes", self.content, *boxes)
+        origin, layout = boxes["origin"], boxes["layout"]
+        self.check("boxes.origin", origin, type(origin) is int and origin in (0, 1), "0 or 1")
+        self.check("boxes.layout", layout, layout in ("xyxy", "xywh"), "'xyxy' or 'xywh'")
         return Conventions(
-            objects=usual.objects,
-            verbs=usual.verbs,
+            **self.numbers("numbers", numbers)._asdict(),
             predictions=self.numbers("numbers.predictions", numbers | predicted)
             if "predictions" in numbers
             else None,
@@ -243,56 +236,44 @@ class _Description:
             first, count = table.get(key, 0), len(names)
             numbers = list(range(first, first + count)) if type(first) is int else first
             whole = isinstance(numbers, list) and all(map(_is_count, numbers))
-            if not whole or len(numbers) != count or len(np.unique(numbers)) < count:
-                raise self.error(
-                    f"{where}.{key}",
-                    f"is {first!r:.60}; give the number of the first one, or a list of {count} "
-                    "different whole numbers",
-                )
+            fits = whole and len(numbers) == count == len(set(numbers))
+            wanted = f"the number of the first one, or a list of {count} different whole numbers"
+            self.check(f"{where}.{key}", first, fits, wanted)
             listed.append(tuple(numbers))
         return Numbers(*listed)
 
     def splits(self, vocabulary: Vocabulary) -> dict[str, BoolArray]:
         """Return the splits of rare and non-rare classes, if the description defines them."""
-        table = self.table("rare", self.content, ("classes", "counts", "below"))
+        table = self.table("rare", self.content, "classes", "counts", "below")
+        counts: Any = table.get("counts")
+        below = table.get("below", 10)
         if not table:
             return {}
         if ("classes" in table) == ("counts" in table):
             raise self.error("rare", "give either 'classes' or 'counts'")
         if "classes" in table:
-            if not isinstance(table["classes"], list):
-                raise self.error("rare.classes", "give a list of classes, by number or name")
-            where = f"{self.path}: rare"
+            classes, wanted = table["classes"], "a list of classes, by number or name"
+            self.check("rare.classes", classes, isinstance(classes, list), wanted)
             rare = np.zeros(len(vocabulary), dtype=bool)
-            rare[[find_class(where, name, vocabulary) for name in table["classes"]]] = True
-        else:
-            below = table.get("below", 10)
-            if not _is_count(below):
-                raise self.error(
-                    "rare.below", f"is {below!r:.60}; give a whole number from 0 to {EXACT}"
-                )
-            rare = self.counts(table["counts"], vocabulary) < below
-        return {"rare": rare, "non_rare": ~rare}
-
-    def counts(self, counts: Any, vocabulary: Vocabulary) -> IntArray:
-        """(C,) training instances of each class, 0 for classes that are not listed."""
+            rare[[find_class(f"{self.path}: rare", name, vocabulary) for name in classes]] = True
+            return {"rare": rare, "non_rare": ~rare}
+        self.check("rare.below", below, _is_count(below), f"a whole number from 0 to {EXACT}")
         if isinstance(counts, list) and len(counts) == len(vocabulary):
             counts = dict(enumerate(counts, start=1))
-        if not isinstance(counts, dict) or not all(map(_is_count, counts.values())):
-            raise self.error(
-                "rare.counts",
-                f"give a list of {len(vocabulary)} whole numbers, one per class, or a table of "
-                '"verb object" = number',
-            )
+        fits = isinstance(counts, dict) and all(map(_is_count, counts.values()))
+        wanted = (
+            f'{len(vocabulary)} whole numbers, one per class, or a table of "verb object" = number'
+        )
+        self.check("rare.counts", counts, fits, wanted)
         of_class = np.zeros(len(vocabulary), dtype=np.int64)
         for name, count in counts.items():
             of_class[find_class(f"{self.path}: rare.counts", name, vocabulary)] = count
-        return of_class
+        return {"rare": of_class < below, "non_rare": of_class >= below}
 
     def protocol(self, classes: Pairs, no_interaction: bool) -> Protocol:
         given = self.content.get("protocol", {})
-        if not isinstance(given, str | dict):
-            raise self.error("protocol", f"give one of {', '.join(PROTOCOLS)}, or a table")
+        names = f"one of {', '.join(PROTOCOLS)}, or a table"
+        self.check("protocol", given, isinstance(given, str | dict), names)
         if isinstance(given, dict):
             check_keys(f"{self.path}: protocol", given, CHOICES)
             # Other classes need roles, or a list of evaluated ones, which descriptions lack.

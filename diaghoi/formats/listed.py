@@ -19,7 +19,6 @@ from diaghoi.formats.content import Content
 from diaghoi.formats.numbering import (
     Numbering,
     TripletNumbers,
-    check_labels,
     check_objects,
     find_numbering,
     read_triplets,
@@ -122,7 +121,7 @@ def read_listed(
     score = None
     if layout.scored:
         score = np.ones(len(triplets.rows)) if unscored else triplets.scores("score")
-    numbering, notes = Numbering(layout.objects), images.notes
+    numbering, notes = Numbering(layout.objects, vocabulary, layout.scored), images.notes
     found: tuple[str, ...] = ()
     label: IntArray = np.full(len(boxes.rows), -1, dtype=np.int64)
     if layout.labelled:
@@ -131,21 +130,12 @@ def read_listed(
             content.file,
             labels,
             human,
-            vocabulary,
-            given=options.objects,
+            options,
             fixed=layout.objects,
             predictions=layout.scored,
         )
-        label = check_labels(
-            boxes.rows,
-            labels,
-            vocabulary,
-            "category_id",
-            numbering.name,
-            unknown=alone,
-            predictions=layout.scored,
-        )
-        notes += numbering.notes(content.file)
+        label = numbering.positions(boxes.rows, labels, "category_id", unknown=alone)
+        notes += numbering.notes
         options.shown["objects"] = numbering.name
     # One label more, so that no object (-1) looks up an unknown category.
     category, verb = np.append(label, -1)[objects], triplets.integers(layout.verb)
@@ -162,7 +152,6 @@ def read_listed(
             layout.verb,
             of_format=layout.numbers,
             numbering=numbering,
-            predictions=layout.scored,
         )
     # Most formats use each box as it is listed, without a copy of the whole table.
     rows: IntArray | slice = slice(None)

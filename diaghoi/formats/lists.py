@@ -16,7 +16,7 @@ from diaghoi.data.arrays import runs
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import hico_det, hoi_a, object_numberings
 from diaghoi.exceptions import InputError
-from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.base import Doubts, Format, Kind, Options
 from diaghoi.formats.checks import check_amount, check_lengths
 from diaghoi.formats.content import Content, begins
 from diaghoi.formats.listed import ListLayout, read_listed
@@ -128,31 +128,25 @@ class _CocoLists(_Lists):
         """Name the data set of the first image, or HOI-A if the file is clearly of it."""
         return content.benchmark or (_HOI_A if self._shares(content).is_hoi_a else None)
 
-    def either(self, content: Content) -> tuple[str, ...]:
-        """Name both, unless the file is clearly of HICO-DET."""
-        return () if self._shares(content).is_hico_det else (_HOI_A, _HICO)
-
-    def evidence(self, content: Content) -> tuple[str, ...]:
-        """Say why a file is taken for HOI-A."""
-        shares = self._shares(content)
-        if not shares.is_hoi_a:
-            return ()
-        best = " best" if self.layouts[0].scored else ""
-        return (
-            f"taken for {_HOI_A}: no object is above {len(hoi_a().objects)}, no verb above "
-            f"{len(hoi_a().verbs)}, and {percent(shares.hoi_a)} of the{best} triplets are its HOI "
-            f"classes, {percent(shares.hico_det)} are those of {_HICO}",
+    def doubts(self, content: Content) -> Doubts:
+        """Name both data sets, unless the file is clearly of one, or say why it is of neither."""
+        shares, scored = self._shares(content), self.layouts[0].scored
+        told = (
+            f"{percent(shares.hoi_a)} of the {'best ' if scored else ''}triplets are its HOI "
+            f"classes, {percent(shares.hico_det)} are those of {_HICO}"
         )
-
-    def misfit(self, content: Content) -> str:
-        """Say what shows that a file is of neither data set."""
-        shares = self._shares(content)
-        if max(shares.hoi_a, shares.hico_det) >= GENUINE:
-            return ""
-        best = "best" if self.layouts[0].scored else "annotated"
-        return (
-            f"of the {best} triplets {percent(shares.hoi_a)} are HOI classes of {_HOI_A}, and "
-            f"{percent(shares.hico_det)} are those of {_HICO}"
+        evidence = (
+            f"taken for {_HOI_A}: no object is above {len(hoi_a().objects)}, no verb above "
+            f"{len(hoi_a().verbs)}, and {told}"
+        )
+        misfit = (
+            f"of the {'best' if scored else 'annotated'} triplets {percent(shares.hoi_a)} are HOI "
+            f"classes of {_HOI_A}, and {percent(shares.hico_det)} are those of {_HICO}"
+        )
+        return Doubts(
+            either=() if shares.is_hico_det else (_HOI_A, _HICO),
+            evidence=(evidence,) if shares.is_hoi_a else (),
+            misfit=misfit if max(shares.hoi_a, shares.hico_det) < GENUINE else "",
         )
 
     def _shares(self, content: Content) -> _Shares:
@@ -196,9 +190,11 @@ class CdnJson(_CocoLists):
         """Name V-COCO where names or missing objects show it."""
         return "v-coco" if is_v_coco(content) else super().dataset(content)
 
-    def misfit(self, content: Content) -> str:
+    def doubts(self, content: Content) -> Doubts:
         """Say what shows that annotations are of none of the three."""
-        return misfit(content) if is_v_coco(content) else super().misfit(content)
+        if is_v_coco(content):
+            return Doubts(misfit=misfit(content))
+        return super().doubts(content)
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read the lists; for V-COCO, add the agents of actions."""

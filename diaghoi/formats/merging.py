@@ -37,15 +37,7 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     A list of pairs without scores gets those of the triplets: the highest action score of all
     triplets with the same two boxes, 0 where there are none.
 
-    Parameters
-    ----------
-    triplets, pairs : Scenes
-        The scenes of the two files.
-
-    Returns
-    -------
-    Scenes
-        The images of ``triplets``, then those that only ``pairs`` has.
+    The images are those of ``triplets``, then those that only ``pairs`` has.
 
     Raises
     ------
@@ -58,21 +50,33 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
         )
     triplets, pairs = _same_images(triplets, pairs)
     notes = triplets.notes + tuple(note for note in pairs.notes if note not in triplets.notes)
-    if len(pairs.pair_human) == 0:
-        notes += (f"{pairs.source}: lists no pairs",)
-    elif pairs.pair_score is None:
+    if len(pairs.pair_human) and pairs.pair_score is None:
         if triplets.vocabulary.agents is None:
             raise InputError(f"{pairs.source}: lists no scored pairs; give a pair file")
         notes += (f"{pairs.source}: {UNSCORED}",)
-    inside = [np.zeros(0, dtype=bool)]
+    parts: list[BoolArray] = []
     # Some images at a time, because the boxes of a whole file are sorted several times over.
     merged = Scenes.concatenate(
         _merged(
-            triplets.between(first, first + _IMAGES), pairs.between(first, first + _IMAGES), inside
+            triplets.between(first, first + _IMAGES), pairs.between(first, first + _IMAGES), parts
         )
         for first in range(0, max(len(triplets), 1), _IMAGES)
     )
-    return replace(merged, notes=notes + _other_detector(pairs, np.concatenate(inside)))
+    inside = np.concatenate(parts)
+    if len(pairs.pair_human) == 0:
+        notes += (f"{pairs.source}: lists no pairs",)
+    elif len(inside) >= _MANY and not inside.any():
+        raise InputError(
+            f"{pairs.source}: none of the {len(inside):,} pairs of the triplets is listed: the "
+            "boxes are those of another detector, or counted in another way; give the pair file of "
+            "this one, or leave it out"
+        )
+    elif len(inside) and inside.mean() < _USUAL:
+        notes += (
+            f"only {100 * inside.mean():.0f} % of the pairs of the triplets are in {pairs.source}; "
+            "is it of the same detector?",
+        )
+    return replace(merged, notes=notes)
 
 
 def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
@@ -116,30 +120,6 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
     )
 
 
-def _other_detector(pairs: Scenes, inside: BoolArray) -> tuple[str, ...]:
-    """Note if most pairs of the triplets are not listed.
-
-    Raises
-    ------
-    InputError
-        If none of many are.
-    """
-    if len(pairs.pair_human) == 0:
-        return ()
-    if len(inside) >= _MANY and not inside.any():
-        raise InputError(
-            f"{pairs.source}: none of the {len(inside):,} pairs of the triplets is listed: the "
-            "boxes are those of another detector, or counted in another way; give the pair file of "
-            "this one, or leave it out"
-        )
-    if len(inside) == 0 or inside.mean() >= _USUAL:
-        return ()
-    return (
-        f"only {100 * inside.mean():.0f} % of the pairs of the triplets are in {pairs.source}; is "
-        "it of the same detector?",
-    )
-
-
 def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
     """Score listed pairs, given by a number for their boxes, from the triplets with these boxes.
 
@@ -175,44 +155,33 @@ def _joined_boxes(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, IntArray]:
     if triplets.box_score is not None:
         unknown = np.full(len(pairs.box_image), np.nan)
         score = np.concatenate([triplets.box_score, unknown])[order][first]
-    scenes = replace(
-        triplets,
-        box_image=image[first],
-        box_label=labels,
-        box_xyxy=xyxy[first],
-        box_score=score,
-    )
-    return scenes, box
+    image, xyxy = image[first], xyxy[first]
+    return replace(triplets, box_image=image, box_label=labels, box_xyxy=xyxy, box_score=score), box
 
 
 def _same_images(triplets: Scenes, pairs: Scenes) -> tuple[Scenes, Scenes]:
     """Bring both to the same images in the same order."""
+    names = triplets.names if triplets.named else pairs.names
     if len(pairs) == 0:
-        nothing = pairs.take(np.full(len(triplets), -1))
-        return triplets, replace(nothing, names=triplets.names)
-    if triplets.named != pairs.named or not triplets.named:
-        if len(triplets) != len(pairs):
+        return triplets, pairs.arranged(np.full(len(triplets), -1), triplets.names)
+    if triplets.named and pairs.named and not np.array_equal(triplets.names, pairs.names):
+        position = {name: row for row, name in enumerate(pairs.names.tolist())}
+        rows = [position.pop(name, -1) for name in triplets.names.tolist()]
+        if rows and max(rows) < 0:
             raise InputError(
-                f"{pairs.source}: has {len(pairs)} images and {triplets.source} has "
-                f"{len(triplets)}; without image names in both they are joined by position, which "
-                "needs equal numbers; add a 'filename' to each image"
+                f"{pairs.source}: none of its images is in {triplets.source}; the first is "
+                f"{str(pairs.names[0])!r} here and {str(triplets.names[0])!r} there; are both "
+                "files of the same detector and split?"
             )
-        names = triplets.names if triplets.named else pairs.names
-        return replace(triplets, names=names), replace(pairs, names=names)
-    if np.array_equal(triplets.names, pairs.names):
-        return triplets, pairs
-    position = {name: row for row, name in enumerate(pairs.names.tolist())}
-    rows = [position.pop(name, -1) for name in triplets.names.tolist()]
-    if rows and len(pairs) and max(rows) < 0:
+        further = list(position.values())
+        names = np.concatenate([triplets.names, pairs.names[further]])
+        kept = np.append(np.arange(len(rows)), np.full(len(further), -1))
+        pairs = pairs.arranged(np.array(rows + further, dtype=np.int64), names)
+        return triplets.arranged(kept, names), pairs
+    if len(triplets) != len(pairs):
         raise InputError(
-            f"{pairs.source}: none of its images is in {triplets.source}; the first is "
-            f"{str(pairs.names[0])!r} here and {str(triplets.names[0])!r} there; are both files of "
-            "the same detector and split?"
+            f"{pairs.source}: has {len(pairs)} images and {triplets.source} has {len(triplets)}; "
+            "without image names in both they are joined by position, which needs equal numbers; "
+            "add a 'filename' to each image"
         )
-    only_pairs = list(position.values())
-    names = np.concatenate([triplets.names, pairs.names[only_pairs]])
-    kept = np.concatenate([np.arange(len(rows)), np.full(len(only_pairs), -1)])
-    return (
-        replace(triplets.take(kept), names=names),
-        replace(pairs.take(rows + only_pairs), names=names),
-    )
+    return replace(triplets, names=names), replace(pairs, names=names)

@@ -1,10 +1,9 @@
 """What numbers in files mean: how objects, verbs and HOI classes are numbered, and from where.
 
-Code bases number the objects of a data set differently. The labels of boxes are evidence of the
-numbering: a person is 0 in COCO-80, 1 in COCO's own ids and 49 in HICO's alphabetical order, and a
-label that one numbering does not have may be an object in another with the same person.
-Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have a numbering of their own, which
-some code bases count from another first number.
+Labels of boxes are evidence of how objects are numbered: a person is 0 in COCO-80, 1 in COCO's own
+ids and 49 in HICO's alphabetical order, and a label that one numbering lacks may be an object in
+another with the same person. Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have a
+numbering of their own, which some code bases count from another first number.
 
 The number of a triplet is a verb or an HOI class, counted from zero or from one: code bases write
 either into the same key. Under the right reading nearly every confident triplet is an HOI class of
@@ -61,20 +60,26 @@ class TripletNumbers(NamedTuple):
         """Return the reading in which verbs have these numbers."""
         first = numbers[0]
         follow = first in (0, 1) and numbers == tuple(range(first, first + len(numbers)))
-        return cls("verb", first) if follow else cls("verb", first, numbers)
+        return cls("verb", first, None if follow else numbers)
 
     def __str__(self) -> str:
-        if self.listed is not None:
-            known = "verbs as the description lists them"
-            return known if self.of == "verb" else "HOI classes of the annotations from 0"
-        return f"{'verbs' if self.of == 'verb' else 'HOI classes'} from {self.origin}"
+        verbs = self.of == "verb"
+        if self.listed is None:
+            return f"{'verbs' if verbs else 'HOI classes'} from {self.origin}"
+        lists = "verbs as the description lists them", "HOI classes of the annotations from 0"
+        return lists[not verbs]
+
+    @property
+    def option(self) -> str:
+        """The option that asks for it."""
+        if self.listed is None:
+            return f"--read {'verbs' if self.of == 'verb' else 'classes'}={self.origin}"
+        return f"{'numbers' if self.of == 'verb' else 'classes'} in the description"
 
     def numbers(self, vocabulary: Vocabulary) -> Sequence[int]:
         """Return the number of each verb or HOI class."""
-        if self.listed is not None:
-            return self.listed
         count = len(vocabulary.verbs if self.of == "verb" else vocabulary.class_verb)
-        return range(self.origin, self.origin + count)
+        return self.listed or range(self.origin, self.origin + count)
 
     def places(self, numbers: IntArray, vocabulary: Vocabulary) -> IntArray:
         """Return the verb or HOI class, counted from zero, of each number; -1 for none."""
@@ -82,31 +87,16 @@ class TripletNumbers(NamedTuple):
         if isinstance(known, range):
             inside = (numbers >= known.start) & (numbers < known.stop)
             return np.where(inside, numbers - known.start, -1)
-        table = {number: place for place, number in enumerate(known) if number >= 0}
-        return translated(numbers, table)
+        return translated(numbers, {n: place for place, n in enumerate(known) if n >= 0})
 
     def holds(self, numbers: IntArray, vocabulary: Vocabulary) -> bool:
-        """Whether all numbers exist under this reading."""
+        """Tell whether there are numbers and all exist under this reading."""
         return bool(len(numbers) and (self.places(numbers, vocabulary) >= 0).all())
 
-    @property
-    def option(self) -> str:
-        """The option that asks for it."""
-        if self.listed is not None:
-            return f"{'numbers' if self.of == 'verb' else 'classes'} in the description"
-        return f"--read {'verbs' if self.of == 'verb' else 'classes'}={self.origin}"
-
     def classes(self, numbers: IntArray, labels: IntArray, vocabulary: Vocabulary) -> IntArray:
-        """HOI class of each triplet under this reading; -1 for none.
+        """Return the HOI class of each triplet under this reading; -1 for none.
 
-        Parameters
-        ----------
-        numbers : (T,) int array
-            As in the file.
-        labels : (T,) int array
-            Category of the object, -1 where the file does not say.
-        vocabulary : Vocabulary
-            The data set.
+        ``labels`` are the categories of the objects, (T,), -1 where the file does not say.
         """
         place = self.places(numbers, vocabulary)
         inside = place >= 0
@@ -117,8 +107,8 @@ class TripletNumbers(NamedTuple):
         return np.where(fits, place, -1)
 
 
-_NONE: tuple[TripletNumbers, ...] = ()
 READINGS = tuple(TripletNumbers(of, origin) for of in ("verb", "class") for origin in (0, 1))
+_Readings = tuple[TripletNumbers, ...]
 
 
 def read_triplets(
@@ -131,38 +121,26 @@ def read_triplets(
     *,
     of_format: TripletNumbers,
     numbering: Numbering,
-    predictions: bool,
 ) -> tuple[IntArray, IntArray, tuple[str, ...]]:
-    """Return the object category and the verb of each triplet.
+    """Return object category and verb, (T,) each, of triplets, and notes on what was found.
 
     A file that counts objects from another first number than its data set counts verbs from there,
     too, if it can.
 
     Parameters
     ----------
-    rows : Rows
-        The triplets.
+    rows, column
+        The triplets, and the column of their numbers, for messages.
     numbers, labels : (T,) int array
         Number of each triplet, and the category of its object; -1 where the file does not say.
     score : (T,) float64 array or None
         Ranking scores: only the best predictions are evidence.
     options : Options
         The user's options; told how the numbers were read.
-    column : str
-        Name of the column in the file.
     of_format : TripletNumbers
         The reading of the format; that of verbs does not count where the data set has conventions.
     numbering : Numbering
         How objects are numbered.
-    predictions : bool
-        Whether the file holds predictions.
-
-    Returns
-    -------
-    category, verb : (T,) int array
-        Counted from zero.
-    notes : tuple of str
-        What was found, if it is not the reading of the format.
 
     Raises
     ------
@@ -170,7 +148,7 @@ def read_triplets(
         For a verb or class that the data set does not have, or if the triplets contradict the
         format without showing another reading clearly.
     """
-    vocabulary, usual = options.vocabulary, of_format
+    vocabulary, usual, predictions = options.vocabulary, of_format, numbering.predictions
     triplets = _Triplets(rows, numbers, labels, score, options, column)
     conventions = vocabulary.conventions if usual.of == "verb" else None
     if conventions is not None:
@@ -179,14 +157,12 @@ def read_triplets(
             # Only NAME-0 and NAME-1 are found where a data set has conventions.
             shifted = TripletNumbers("verb", int(numbering.name.rpartition("-")[2]))
             usual = shifted if shifted.holds(numbers, vocabulary) else usual
-    given, more = _allowed(options.verbs, options.classes), _NONE
     holds = usual.holds(numbers, vocabulary)
+    more: _Readings = ()
     # A description counts for more than which combinations are predicted.
-    if not given and (
-        options.states(predictions=predictions) or (conventions is not None and holds)
-    ):
-        given = (usual,)
-    elif not given and usual.of == "class":
+    stated = options.states(predictions=predictions) or (conventions is not None and holds)
+    given = _allowed(options.verbs, options.classes) or ((usual,) if stated else ())
+    if not given and usual.of == "class":
         given = triplets.annotated_classes()
     elif not given and not holds:
         more = triplets.annotated_classes()
@@ -195,8 +171,7 @@ def read_triplets(
         if numbering.found and conventions is not None and reading == usual:
             notes = (*notes, f"{rows.file}: triplets are numbered as {reading}")
         return labels, place, notes
-    by_class = vocabulary.class_object[place].astype(np.int64)
-    category = np.where(labels < 0, by_class, labels)
+    category = np.where(labels < 0, vocabulary.class_object[place].astype(np.int64), labels)
     return category, vocabulary.class_verb[place].astype(np.int64), notes
 
 
@@ -209,22 +184,10 @@ def hoi_classes(
     *,
     first: int = 0,
 ) -> tuple[IntArray, tuple[str, ...]]:
-    """Return HOI classes counted from zero, for files that number triplets by class alone.
+    """Return HOI classes counted from zero, and notes, for files that have no other numbers.
 
-    Parameters are those of :func:`read_triplets`; ``first`` is the number that the format gives the
-    first class.
-
-    Returns
-    -------
-    hoi : (T,) int array
-        HOI classes.
-    notes : tuple of str
-        What was found, if classes do not count from ``first``.
-
-    Raises
-    ------
-    InputError
-        For a class that the data set does not have, or classes without objects.
+    Parameters and errors are those of :func:`read_triplets`; ``first`` is the number that the
+    format gives the first class. A data set must have classes that say the object.
     """
     check_objects(rows.file, options.vocabulary)
     triplets = _Triplets(rows, numbers, np.full_like(numbers, -1), score, options, column)
@@ -232,7 +195,7 @@ def hoi_classes(
     return triplets.read(TripletNumbers("class", first), given)[1:]
 
 
-def _allowed(verbs: int | None, classes: int | None) -> tuple[TripletNumbers, ...]:
+def _allowed(verbs: int | None, classes: int | None) -> _Readings:
     """Return the readings that the options of the user leave; empty for all."""
     found = () if verbs is None else (TripletNumbers("verb", verbs),)
     return found if classes is None else (*found, TripletNumbers("class", classes))
@@ -250,137 +213,121 @@ class _Triplets:
     column: str
 
     def read(
-        self,
-        fixed: TripletNumbers,
-        given: Sequence[TripletNumbers],
-        more: Sequence[TripletNumbers] = _NONE,
+        self, fixed: TripletNumbers, given: _Readings, more: _Readings = ()
     ) -> tuple[TripletNumbers, IntArray, tuple[str, ...]]:
         """Return how triplets are numbered, their verbs or HOI classes, and what was found.
 
         ``given`` are the readings that the user allows, empty for all, and ``more`` those beside
         ``READINGS``.
         """
-        reading, note = self._find(fixed, given, more)
+        reading, why = self._find(fixed, given, more)
         self.options.shown["triplets"] = str(reading)
-        place = check_numbers(
-            self.rows, self.numbers, reading, self.options.vocabulary, self.column
-        )
-        return reading, place, (f"{self.rows.file}: {note}",) if note else ()
+        vocabulary = self.options.vocabulary
+        place = reading.places(self.numbers, vocabulary)
+        if (place < 0).any():
+            bad, known = int(np.argmax(place < 0)), reading.numbers(vocabulary)
+            verb = reading.of == "verb"
+            what, all_of = ("verb", "verbs") if verb else ("HOI class", "HOI classes")
+            in_format = "" if verb and vocabulary.conventions is not None else " in this format"
+            problem = (
+                f"unknown {what} {int(self.numbers[bad])}; {all_of} of {vocabulary.name} are "
+                f"numbered {min(known)} to {max(known)}{in_format}"
+            )
+            raise UnknownNumberError(str(self.rows.error(bad, self.column, problem)), place < 0)
+        note = f"{self.rows.file}: triplets are numbered as {reading}: {why}"
+        return reading, place, (note,) if why else ()
 
     def _find(
-        self,
-        fixed: TripletNumbers,
-        given: Sequence[TripletNumbers],
-        more: Sequence[TripletNumbers],
+        self, fixed: TripletNumbers, given: _Readings, more: _Readings
     ) -> tuple[TripletNumbers, str]:
-        """Choose the reading of the format, unless the file contradicts it."""
-        file, vocabulary, numbers = self.rows.file, self.options.vocabulary, self.numbers
+        """Choose the reading of the format, unless the file contradicts it, which is then said."""
+        vocabulary, numbers = self.options.vocabulary, self.numbers
         if len(given) == 1:
             if given[0].of == "verb" or given[0].listed is None:
                 return given[0], ""
-            count = f"{len(np.unique(numbers))} numbers, as many as classes are annotated"
-            return given[0], f"triplets are numbered as {given[0]}: there are {count}"
+            count = len(np.unique(numbers))
+            return given[0], f"there are {count} numbers, as many as classes are annotated"
         best = most_confident(self.score, len(numbers))
         likely, labels = numbers[best], self.labels[best]
-        shares = {
-            reading: _share(reading.classes(likely, labels, vocabulary) >= 0)
-            for reading in given or (*READINGS, *more)
+        shares: dict[TripletNumbers, float] = {}
+        for reading in given or (*READINGS, *more):
             # Without categories every number is a verb of something.
-            if reading.of == "class" or fixed.of == "verb"
-        }
+            if reading.of == "class" or fixed.of == "verb":
+                fits = reading.classes(likely, labels, vocabulary) >= 0
+                shares[reading] = float(fits.mean()) if len(fits) else 1.0
         own = shares.setdefault(fixed, 0.0)
         if not fixed.holds(numbers, vocabulary):
-            complete = self._complete(shares, own)
-            if complete is not None:
-                note = f"triplets are numbered as {complete}: as {fixed} some do not exist"
-                return complete, note
+            # Readings under which all numbers exist, and no fewer are classes. One number too many
+            # is as likely an error; classes show by the objects of several.
+            few = len(numbers) < FEW
+            by_object = len(numbers) > 1 and bool((self.labels >= 0).all())
+            complete = [
+                reading
+                for reading, share in shares.items()
+                if share >= own
+                and reading.holds(numbers, vocabulary)
+                and (not few or (by_object and reading.of == "class" and share == 1))
+            ]
+            if complete:
+                other = max(complete, key=lambda reading: shares[reading])
+                return other, f"as {fixed} some do not exist"
         other = max(shares, key=lambda reading: shares[reading])
-        # Ties go to the format.
+        share, order = shares[other], np.lexsort((likely, labels))
         # The same triplet over and over is no more evidence than once.
-        if shares[other] <= own * DOUBTFUL or _kinds(likely, labels) < FEW:
+        kinds = (first_of_run(likely[order]) | first_of_run(labels[order])).sum()
+        # Ties go to the format.
+        if share <= own * DOUBTFUL or kinds < FEW:
             return fixed, ""
-        if shares[other] >= LEAST and shares[other] >= own * CLEAR:
+        if share >= LEAST and share >= own * CLEAR:
             return other, (
-                f"triplets are numbered as {other}: {percent(shares[other])} of the best are "
-                f"HOI classes of {vocabulary.name}, as {fixed} {percent(own)} are"
+                f"{percent(share)} of the best are HOI classes of {vocabulary.name}, as {fixed} "
+                f"{percent(own)} are"
             )
         if len(numbers) < ENOUGH:
             return fixed, ""
-        if shares[other] < LEAST and not given:
+        if share < LEAST and not given:
             raise UnknownNumberError(
-                f"{file}: at most {percent(shares[other])} of the best triplets are HOI classes of "
-                f"{vocabulary.name}, however they are numbered: is the file of another data set? "
-                f"Describe it in a .toml file for --dataset, or give {fixed.option} to read it as "
-                "it is",
+                f"{self.rows.file}: at most {percent(share)} of the best triplets are HOI classes "
+                f"of {vocabulary.name}, however they are numbered: is the file of another data "
+                f"set? Describe it in a .toml file for --dataset, or give {fixed.option} to read "
+                "it as it is",
                 np.ones(len(numbers), dtype=bool),
             )
         raise InputError(
-            f"{file}: cannot determine how triplets are numbered: as {fixed}, {percent(own)} of "
-            f"the best are HOI classes of {vocabulary.name}, as {other}, {percent(shares[other])} "
-            f"are; give {fixed.option} or {other.option}"
+            f"{self.rows.file}: cannot determine how triplets are numbered: as {fixed}, "
+            f"{percent(own)} of the best are HOI classes of {vocabulary.name}, as {other}, "
+            f"{percent(share)} are; give {fixed.option} or {other.option}"
         )
 
-    def _complete(
-        self, shares: Mapping[TripletNumbers, float], own: float
-    ) -> TripletNumbers | None:
-        """Return the best reading under which all numbers exist, and no fewer are classes."""
-        # One number too many is as likely an error; classes show by the objects of several.
-        few = len(self.numbers) < FEW
-        by_object = len(self.numbers) > 1 and bool((self.labels >= 0).all())
-        fitting = [
-            reading
-            for reading in shares
-            if shares[reading] >= own
-            and reading.holds(self.numbers, self.options.vocabulary)
-            and (not few or (by_object and reading.of == "class" and shares[reading] == 1))
-        ]
-        return max(fitting, key=lambda reading: shares[reading], default=None)
-
-    def annotated_classes(self) -> tuple[TripletNumbers, ...]:
+    def annotated_classes(self) -> _Readings:
         """Return the reading in which the annotated HOI classes alone are numbered, if possible.
 
         It is where a description lists no classes, so that every verb goes with every object, and
         the file has exactly as many numbers as classes are annotated.
         """
-        words, numbers = self.options.vocabulary, self.numbers
+        words = self.options.vocabulary
+        if words.known:
+            return ()
+        numbers = np.unique(self.numbers)
         by_verb = words.class_verb * len(words.objects) + words.class_object
         everything = np.arange(len(words.verbs) * len(words.objects))
-        if words.known or not np.array_equal(by_verb, everything) or not len(numbers):
-            return ()
-        count = int(numbers.max()) + 1
-        if count >= len(words) or len(np.unique(numbers)) != count or numbers.min() != 0:
+        follow = np.array_equal(numbers, np.arange(len(numbers))) and 0 < len(numbers) < len(words)
+        if not follow or not np.array_equal(by_verb, everything):
             return ()
         classes = self.options.annotated()
-        if len(classes) != count:
+        if len(classes) != len(numbers):
             return ()
         listed = np.full(len(words), -1)
-        listed[classes] = np.arange(count)
+        listed[classes] = numbers
         return (TripletNumbers("class", 0, tuple(listed.tolist())),)
 
 
-def _kinds(numbers: IntArray, labels: IntArray) -> int:
-    order = np.lexsort((numbers, labels))
-    return int((first_of_run(numbers[order]) | first_of_run(labels[order])).sum())
-
-
 def most_confident(score: FloatArray | None, count: int) -> BoolArray | slice:
-    """Choose the rows that are evidence: all without scores, else the best.
-
-    Parameters
-    ----------
-    score : (count,) float64 array or None
-        Ranking scores.
-    count : int
-        Number of rows.
-    """
+    """Choose the rows, of ``count``, that are evidence: all without scores, else the best."""
     if score is None or count <= ENOUGH:
         return slice(None)
     kept = max(ENOUGH, int(BEST * count))
     return np.asarray(score >= np.partition(score, count - kept)[count - kept])
-
-
-def _share(fits: BoolArray) -> float:
-    return float(fits.mean()) if len(fits) else 1.0
 
 
 def translated(numbers: IntArray, table: Mapping[int, int]) -> IntArray:
@@ -396,9 +343,10 @@ def percent(share: float) -> str:
     return f"{100 * share:.0f} %"
 
 
-def numberings(
-    vocabulary: Vocabulary, *, predictions: bool = True
-) -> Mapping[str, Mapping[int, int]]:
+_Tables = Mapping[str, Mapping[int, int]]
+
+
+def numberings(vocabulary: Vocabulary, *, predictions: bool = True) -> _Tables:
     """Return the possible object numberings of files of a data set, each ``{number: position}``.
 
     A data set with conventions has its own, under its name, and those that count from 0 and from 1:
@@ -419,15 +367,7 @@ def numberings(
 def numbers_of_files(scenes: Scenes) -> Scenes:
     """Return scenes with the numbering and box layout of the files of the data set, for writers.
 
-    Parameters
-    ----------
-    scenes : Scenes
-        In the numbering of the package.
-
-    Returns
-    -------
-    Scenes
-        Unchanged if the data set has no conventions of its own.
+    They are unchanged if the data set has no conventions of its own.
     """
     conventions = scenes.vocabulary.conventions
     if conventions is None:
@@ -445,28 +385,6 @@ def numbers_of_files(scenes: Scenes) -> Scenes:
     )
 
 
-def check_numbers(
-    rows: Rows, numbers: IntArray, reading: TripletNumbers, vocabulary: Vocabulary, column: str
-) -> IntArray:
-    """Return verbs or HOI classes counted from zero.
-
-    Raises
-    ------
-    InputError
-        For a verb or class that the vocabulary does not have.
-    """
-    place = reading.places(numbers, vocabulary)
-    if (place < 0).any():
-        bad, known = int(np.argmax(place < 0)), reading.numbers(vocabulary)
-        one, all_of = ("verb", "verbs") if reading.of == "verb" else ("HOI class", "HOI classes")
-        described = reading.of == "verb" and vocabulary.conventions is not None
-        in_format = "" if described else " in this format"
-        problem = f"unknown {one} {int(numbers[bad])}; {all_of} of {vocabulary.name} are numbered"
-        problem = f"{problem} {min(known)} to {max(known)}{in_format}"
-        raise UnknownNumberError(str(rows.error(bad, column, problem)), place < 0)
-    return place
-
-
 class Numbering(NamedTuple):
     """How a file numbers the object categories.
 
@@ -474,34 +392,78 @@ class Numbering(NamedTuple):
     ----------
     name : str
         One of :func:`numberings`.
-    evidence : str
+    vocabulary : Vocabulary
+        The data set.
+    predictions : bool
+        Whether the file holds predictions, whose numbers the data set may state.
+    notes : tuple of str
         What in the boxes shows a numbering other than that of the format; empty if the numbering is
         that of the format or was given by the user.
     """
 
     name: str
-    evidence: str = ""
+    vocabulary: Vocabulary
+    predictions: bool = True
+    notes: tuple[str, ...] = ()
+
+    @classmethod
+    def usual(
+        cls, options: Options, name: str = "coco80", *, predictions: bool = True
+    ) -> Numbering:
+        """Return the user's numbering, that of the data set, or that of the format, ``name``."""
+        words = options.vocabulary
+        own = name if words.conventions is None else words.name
+        return cls(options.objects or own, words, predictions)
 
     @property
     def found(self) -> bool:
         """Whether it was found from the boxes: other files of the detector share it."""
-        return self.evidence != ""
+        return bool(self.notes)
 
-    def notes(self, file: str) -> tuple[str, ...]:
-        """Note a numbering that differs from that of the format."""
-        if not self.found:
-            return ()
-        return (f"{file}: {self.evidence}: objects are numbered as {self.name}",)
+    @property
+    def tables(self) -> _Tables:
+        """The numberings that the file may have."""
+        return numberings(self.vocabulary, predictions=self.predictions)
+
+    @property
+    def nothing(self) -> int:
+        """The number after the last one, often that of "no object"."""
+        return max(self.tables[self.name]) + 1
+
+    def positions(
+        self, rows: Rows, labels: IntArray, column: str, *, unknown: bool = False
+    ) -> IntArray:
+        """Return the categories, (R,), that the file numbers so as positions in the vocabulary.
+
+        If ``unknown``, -1 is kept, for an unknown category; any other number that the numbering
+        does not have is an ``InputError`` about the ``rows`` and their ``column``.
+        """
+        words, tables = self.vocabulary, self.tables
+        table = tables[self.name]
+        place = translated(labels, table)
+        wrong = (place < 0) & ~((labels == -1) & unknown)
+        if wrong.any():
+            bad, advice = int(np.argmax(wrong)), ""
+            if words.conventions is None:
+                person = _number(table, words.person)
+                fits = _having(labels, _with_person(tables, person, words), tables)
+                other = f"{fits[0]}, which has all its labels" if fits else "NUMBERING"
+                advice = (
+                    f" as {self.name}; if the file numbers them differently, give --read "
+                    f"objects={other}"
+                )
+            elif not words.known:
+                advice = "; if the file numbers them differently, fix the description"
+            problem = (
+                f"unknown object category {int(labels[bad])}; {words.name} objects are numbered "
+                f"{min(table)} to {max(table)}{advice}"
+            )
+            raise UnknownNumberError(str(rows.error(bad, column, problem)), wrong)
+        return place
 
 
 def check_numbering(given: str, known: Collection[str]) -> None:
-    """Refuse the name of an object numbering that is not known.
-
-    Raises
-    ------
-    InputError
-        With those that are.
-    """
+    """Refuse the name of an object numbering that is not known, with an ``InputError``."""
     if given not in known:
         raise InputError(
             f"--read objects: unknown numbering {given!r:.40}; known: {', '.join(known)}"
@@ -512,10 +474,9 @@ def find_numbering(
     file: str,
     labels: IntArray,
     human: IntArray,
-    vocabulary: Vocabulary,
+    options: Options,
     *,
-    given: str | None,
-    fixed: str | None,
+    fixed: str | None = None,
     predictions: bool = True,
 ) -> Numbering:
     """Determine how a file numbers the object categories.
@@ -531,148 +492,67 @@ def find_numbering(
     ----------
     file : str
         The file, for messages.
-    labels : (B,) int array
-        Labels of all boxes; -1 for an unknown category.
-    human : (R,) int array
-        Rows of the human boxes of pairs.
-    vocabulary : Vocabulary
-        The data set.
-    given : str or None
-        Numbering given by the user.
-    fixed : str or None
-        Numbering that the format prescribes, None where it prescribes none.
+    labels, human : (B,), (R,) int array
+        Labels of all boxes, -1 for an unknown category; rows of the human boxes of pairs.
+    options : Options
+        The user's options, with the data set.
+    fixed : str, optional
+        Numbering that the format prescribes.
     predictions : bool
-        Whether the file holds predictions, whose numbers the data set may state.
-
-    Returns
-    -------
-    Numbering
-        With the evidence if it is not that of the format.
+        As of :class:`Numbering`.
 
     Raises
     ------
     InputError
-        If ``given`` is unknown, or the numbering cannot be determined.
+        If the user's numbering is unknown, or the numbering cannot be determined.
     """
-    tables, conventions = numberings(vocabulary, predictions=predictions), vocabulary.conventions
-    if given is not None:
-        check_numbering(given, tables)
-        return Numbering(given)
-    person, own = labels[human], fixed or "coco80"
-    if conventions is not None:
-        own = vocabulary.name
-        if predictions and conventions.predictions is not None:
-            return Numbering(own)
-        if len(person) and (person != person[0]).any():
-            return _having_all(labels, person, tables, vocabulary)
-    same = _with_person(tables, int(person[0]), vocabulary) if len(person) else []
-    if same and (person == person[0]).all():
-        found, evidence = same[0], f"all human boxes have label {int(person[0])}"
-        others = labels[_absent(labels, tables[found])]
-        # The number after the last one is often that of "no object".
-        if (others != max(tables[found]) + 1).any():
-            found = next(iter(_having(labels, same, tables)), found)
-        if found == own:
-            return Numbering(found)
-        if found != same[0]:
+    vocabulary, conventions = options.vocabulary, options.vocabulary.conventions
+    tables, person = numberings(vocabulary, predictions=predictions), labels[human]
+    usual = Numbering.usual(options, fixed or "coco80", predictions=predictions)
+    stated = conventions is not None and predictions and conventions.predictions is not None
+    if options.objects is not None:
+        check_numbering(options.objects, tables)
+    if options.objects is not None or stated or not len(person):
+        return usual
+    own = name = usual.name
+    alike, number = bool((person == person[0]).all()), int(person[0])
+    evidence = f"all human boxes have label {number}"
+    if alike and (same := _with_person(tables, number, vocabulary)):
+        name, others = same[0], labels[_absent(labels, tables[same[0]])]
+        if (others != max(tables[name]) + 1).any():
+            name = next(iter(_having(labels, same, tables)), name)
+        if name != same[0]:
             evidence += f", and label {int(others.max())} does not exist in {same[0]}"
-        return Numbering(found, evidence)
-    if fixed or conventions is not None or len(person) == 0:
-        return Numbering(own)
-    kinds = some_of([str(label) for label in np.unique(person).tolist()])
-    people = dict.fromkeys(_number(table, vocabulary.person) for table in tables.values())
-    known = (f"{n} in {' and '.join(_with_person(tables, n, vocabulary))}" for n in people)
-    raise InputError(
-        f"{file}: cannot determine how objects are numbered: the human boxes of the pairs have "
-        f"labels {kinds}, but a person is {', '.join(known)}; give "
-        f"--read objects=NUMBERING, one of {', '.join(tables)}"
-    )
-
-
-def check_labels(
-    rows: Rows,
-    labels: IntArray,
-    vocabulary: Vocabulary,
-    column: str,
-    numbering: str,
-    *,
-    unknown: bool = False,
-    predictions: bool = True,
-) -> IntArray:
-    """Return the object categories as positions in the vocabulary.
-
-    Parameters
-    ----------
-    rows : Rows
-        Origin of the labels.
-    labels : (R,) int array
-        Categories as the file numbers them.
-    vocabulary : Vocabulary
-        The data set.
-    column : str
-        Name of the column in the file.
-    numbering : str
-        One of :func:`numberings`.
-    unknown : bool
-        Whether -1 is allowed, for an unknown category; it is kept.
-    predictions : bool
-        Whether the file holds predictions.
-
-    Raises
-    ------
-    InputError
-        For a category that the numbering does not have.
-    """
-    tables = numberings(vocabulary, predictions=predictions)
-    table = tables[numbering]
-    place = translated(labels, table)
-    wrong = (place < 0) & ~((labels == -1) & unknown)
-    if wrong.any():
-        bad = int(np.argmax(wrong))
-        known = f"{vocabulary.name} objects are numbered {min(table)} to {max(table)}"
-        if vocabulary.conventions is None:
-            same = _with_person(tables, _number(table, vocabulary.person), vocabulary)
-            fits = _having(labels, same, tables)
-            other = f"{fits[0]}, which has all its labels" if fits else "NUMBERING"
-            known += f" as {numbering}; if the file numbers them differently, give --read objects="
-            known += other
-        elif not vocabulary.known:
-            known += "; if the file numbers them differently, fix the description"
-        problem = f"unknown object category {int(labels[bad])}; {known}"
-        raise UnknownNumberError(str(rows.error(bad, column, problem)), wrong)
-    return place
-
-
-def _having_all(
-    labels: IntArray,
-    person: IntArray,
-    tables: Mapping[str, Mapping[int, int]],
-    vocabulary: Vocabulary,
-) -> Numbering:
-    """Return the only numbering that has all labels, if most subjects are people in it."""
-    values, count = np.unique(person, return_counts=True)
-    usual = _with_person(tables, int(values[count.argmax()]), vocabulary)
-    fits = _having(labels, tables, tables)
-    if len(fits) != 1 or fits[0] not in usual or fits[0] == vocabulary.name:
-        return Numbering(vocabulary.name)
-    absent = labels[_absent(labels, tables[vocabulary.name])]
-    return Numbering(fits[0], f"label {int(absent[0])} does not exist in {vocabulary.name}")
+    elif not alike and conventions is not None:
+        values, count = np.unique(person, return_counts=True)
+        fits = _having(labels, tables, tables)
+        if len(fits) == 1 and tables[fits[0]].get(values[count.argmax()]) == vocabulary.person:
+            name, others = fits[0], labels[_absent(labels, tables[own])]
+            evidence = f"label {int(others[0])} does not exist in {own}" if len(others) else ""
+    elif not fixed and conventions is None:
+        kinds = some_of([str(label) for label in np.unique(person).tolist()])
+        people = dict.fromkeys(_number(table, vocabulary.person) for table in tables.values())
+        known = (f"{n} in {' and '.join(_with_person(tables, n, vocabulary))}" for n in people)
+        raise InputError(
+            f"{file}: cannot determine how objects are numbered: the human boxes of the pairs have "
+            f"labels {kinds}, but a person is {', '.join(known)}; give "
+            f"--read objects=NUMBERING, one of {', '.join(tables)}"
+        )
+    if name == own:
+        return usual
+    return usual._replace(name=name, notes=(f"{file}: {evidence}: objects are numbered as {name}",))
 
 
 def _number(table: Mapping[int, int], sought: int) -> int:
     return next(number for number, position in table.items() if position == sought)
 
 
-def _with_person(
-    tables: Mapping[str, Mapping[int, int]], number: int, vocabulary: Vocabulary
-) -> list[str]:
+def _with_person(tables: _Tables, number: int, vocabulary: Vocabulary) -> list[str]:
     """Names of the numberings in which a number is a person."""
     return [name for name, table in tables.items() if table.get(number) == vocabulary.person]
 
 
-def _having(
-    labels: IntArray, names: Iterable[str], tables: Mapping[str, Mapping[int, int]]
-) -> list[str]:
+def _having(labels: IntArray, names: Iterable[str], tables: _Tables) -> list[str]:
     """Names of the numberings that have all labels."""
     return [name for name in names if not _absent(labels, tables[name]).any()]
 
@@ -683,13 +563,7 @@ def _absent(labels: IntArray, table: Mapping[int, int]) -> BoolArray:
 
 
 def check_objects(file: str, vocabulary: Vocabulary) -> None:
-    """Refuse a data set whose HOI classes do not say the object, for formats that rely on it.
-
-    Raises
-    ------
-    InputError
-        For V-COCO.
-    """
+    """Refuse a data set whose HOI classes do not say the object, for formats that rely on it."""
     if vocabulary.any_object:
         raise InputError(
             f"{file}: holds HOI classes instead of objects, but those of {vocabulary.name} do not "

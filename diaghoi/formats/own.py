@@ -33,19 +33,26 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import Rows, check_boxes, check_names, check_range, check_scores
 from diaghoi.formats.content import Content, parts_in
-from diaghoi.formats.numbering import TripletNumbers, check_numbers
 from diaghoi.formats.output import replacing
 from diaghoi.formats.zipped import members
 
 VERSION = 1
 _NEEDED = (
     *("diaghoi_format", "vocabulary", "notes", "top"),
-    *(each.name for each in fields(Scenes) if each.name in COLUMNS and each.default is MISSING),
+    *(
+        column.name
+        for column in fields(Scenes)
+        if column.name in COLUMNS and column.default is MISSING
+    ),
 )
+# By table: the column that refers to the rows of the table before it, the first to the images.
 _TABLES = {"box": "box_image", "pair": "pair_human", "triplet": "triplet_pair"}
+_WIDTHS = {"box_xyxy": (4,), "sizes": (2,), "unread": (len(UNREAD),)}
+_KINDS = {"names": "U", "box_ignored": "b", "score": "f", "xyxy": "f"}
 _WIDE = {"f": np.float64, "i": np.int64, "u": np.int64, "b": np.bool_}
 # Rows per step of the scan for the first rows of each image.
 _ROWS = 1 << 17
+_AGAIN = "convert the original file again"
 
 
 class _Own(Format):
@@ -55,19 +62,20 @@ class _Own(Format):
     keys = ("diaghoi_format",)
 
     def recognise(self, content: Content) -> Kind | None:
+        if content.container == "parts":
+            return "predictions"
         arrays = content.value
-        if content.container != "parts":
-            if content.container != "npz" or "diaghoi_format" not in arrays:
-                return None
-            if "triplet_score" not in arrays:
-                # A file of pairs without scores has pairs and no triplets.
-                triplets, pairs = (
-                    arrays[name].rows() if name in arrays else None
-                    for name in ("triplet_pair", "pair_human")
-                )
-                listed = "pair_score" in arrays or (triplets == 0 and pairs)
-                return "pairs" if listed else "annotations"
-        return "predictions"
+        if content.container != "npz" or "diaghoi_format" not in arrays:
+            return None
+        if "triplet_score" in arrays:
+            return "predictions"
+        # A file of pairs without scores has pairs and no triplets.
+        triplets, pairs = (
+            arrays[name].rows() if name in arrays else None
+            for name in ("triplet_pair", "pair_human")
+        )
+        listed = "pair_score" in arrays or (triplets == 0 and pairs)
+        return "pairs" if listed else "annotations"
 
     def dataset(self, content: Content) -> str | None:
         if content.container == "parts":
@@ -104,13 +112,7 @@ def part_name(number: int) -> str:
 
 
 def in_order(folder: Path) -> list[Path]:
-    """Return the parts in a folder, of which there is at least one, in their order.
-
-    Raises
-    ------
-    InputError
-        If one is missing.
-    """
+    """Return the parts in a folder, of which there is at least one and none may be missing."""
     parts = parts_in(folder)
     missing = sorted(set(range(1, max(parts) + 1)) - parts.keys())
     if missing:
@@ -147,14 +149,7 @@ def joined(parts: Sequence[Scenes]) -> Scenes:
 
 
 def stored_scenes(content: Content, options: Options) -> StoredScenes:
-    """Open the scenes in the arrays of an ``.npz`` file.
-
-    Parameters
-    ----------
-    content : Content
-        The arrays by name, as :func:`arrays_of` gives them.
-    options : Options
-        How to read them.
+    """Open the scenes in the arrays of an ``.npz`` file, as :func:`arrays_of` gives them.
 
     Raises
     ------
@@ -163,32 +158,42 @@ def stored_scenes(content: Content, options: Options) -> StoredScenes:
         read.
     """
     file, arrays, vocabulary = content.file, content.value, options.vocabulary
+
+    def refused(name: str, problem: str, advice: str = _AGAIN) -> InputError:
+        return InputError(f"{file}: {name}: {problem}; {advice}")
+
     version = arrays["diaghoi_format"].read()
     if _whole(version) != VERSION:
-        raise InputError(
-            f"{file}: diaghoi_format: is {str(version)!r:.40}, and this release reads {VERSION}; "
-            "convert the original file again"
-        )
+        problem = f"is {str(version)!r:.40}, and this release reads {VERSION}"
+        raise refused("diaghoi_format", problem)
     missing = [name for name in _NEEDED if name not in arrays]
     if missing:
         raise InputError(f"{file}: the columns {', '.join(missing)} are missing; convert it again")
     columns = {name: arrays[name].column() for name in COLUMNS if name in arrays}
     dataset = str(arrays["vocabulary"].read())
     if dataset != vocabulary.name:
-        raise InputError(
-            f"{file}: vocabulary: is for the data set {dataset!r:.40}, not for "
-            f"{vocabulary.name!r}; give the right one with --dataset"
-        )
+        problem = f"is for the data set {dataset!r:.40}, not for {vocabulary.name!r}"
+        raise refused("vocabulary", problem, "give the right one with --dataset")
     fingerprint = str(arrays["fingerprint"].read()) if "fingerprint" in arrays else ""
     if fingerprint not in ("", vocabulary.fingerprint):
-        raise InputError(
-            f"{file}: fingerprint: was written when {dataset!r:.40} had other objects, verbs or "
-            "classes; convert the original file again"
-        )
-    _check_shapes(file, columns)
+        problem = f"was written when {dataset!r:.40} had other objects, verbs or classes"
+        raise refused("fingerprint", problem)
+    for name, column in columns.items():
+        # A column without dimensions counts as empty here; the check of its own shape refuses it,
+        # and comes before that of the columns that depend on it.
+        table, _, last = name.partition("_")
+        length = (*columns[_TABLES.get(table, "names")].shape, 0)[0]
+        shape = (length, *_WIDTHS.get(name, ()))
+        kinds = _KINDS.get(name) or _KINDS.get(last.rpartition("_")[2], "iu")
+        if column.shape != shape or column.dtype.kind not in kinds:
+            raise refused(
+                name,
+                f"has shape {column.shape} and type {column.dtype}, where {shape} of kind "
+                f"{kinds!r} is needed",
+            )
     notes, top = arrays["notes"].read(), arrays["top"].read()
     if _whole(top) < 0:
-        raise InputError(f"{file}: top: is {str(top)!r:.40}; convert the original file again")
+        raise refused("top", f"is {str(top)!r:.40}")
     names = columns["names"].rows(0, columns["names"].shape[0])
     if any(names.tolist()):
         check_names(file, names.tolist(), "names")
@@ -207,22 +212,6 @@ def stored_scenes(content: Content, options: Options) -> StoredScenes:
 def _whole(value: Array) -> int:
     """Return a single whole number, -1 for anything else."""
     return int(value) if value.shape == () and value.dtype.kind in "iu" else -1
-
-
-def _check_shapes(file: str, columns: Mapping[str, StoredArray]) -> None:
-    """Check type and shape of every column."""
-    for name, column in columns.items():
-        width = {"box_xyxy": (4,), "sizes": (2,), "unread": (len(UNREAD),)}.get(name, ())
-        # A column without dimensions counts as empty here; the check of its own shape refuses it,
-        # and comes before that of the columns that depend on it.
-        length = (*columns[_TABLES.get(name.split("_")[0], "names")].shape, 0)[0]
-        kinds = "U" if name == "names" else "f" if name.endswith(("score", "xyxy")) else "iu"
-        kinds = "b" if name == "box_ignored" else kinds
-        if column.shape != (length, *width) or column.dtype.kind not in kinds:
-            raise InputError(
-                f"{file}: {name}: has shape {column.shape} and type {column.dtype}, where "
-                f"{(length, *width)} of kind {kinds!r} is needed; convert the original file again"
-            )
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -261,17 +250,14 @@ class StoredScenes(SceneSource):
         InputError
             If the rows of a table are not in the order of the images, or refer to no image.
         """
-        return {
-            table: np.append(0, np.cumsum(stop - first))
-            for table, (first, stop) in self._places.items()
-        }
+        places = self._places.items()
+        return {table: np.append(0, np.cumsum(stop - first)) for table, (first, stop) in places}
 
     @cached_property
     def _places(self) -> dict[str, tuple[IntArray, IntArray]]:
         """(N,) first row in the file, and the one after the last, of each image in each table."""
         if not self.first_rows:
-            images = self.columns["names"].shape[0]
-            rows: dict[str, IntArray] = {"image": np.arange(images + 1)}
+            rows: dict[str, IntArray] = {"image": np.arange(self.columns["names"].shape[0] + 1)}
             for table, owner in zip(_TABLES, ("image", *_TABLES), strict=False):
                 rows[table] = self._first_rows(table, rows[owner], owner)
             self.first_rows.update(rows)
@@ -289,15 +275,12 @@ class StoredScenes(SceneSource):
         InputError
             For invalid values.
         """
-        places = {
-            table: (start[first:stop], end[first:stop])
-            for table, (start, end) in self._places.items()
-        }
-        runs = {table: _runs(*place) for table, place in places.items()}
-        where = {
-            table: Rows(self.source, self.names[first:stop].tolist(), table, end - start)
-            for table, (start, end) in places.items()
-        }
+        runs, where, starts = {}, {}, {}
+        for table, (start, end) in self._places.items():
+            starts[table], ends = start[first:stop], end[first:stop]
+            runs[table] = _runs(starts[table], ends)
+            names = self.names[first:stop].tolist()
+            where[table] = Rows(self.source, names, table, ends - starts[table])
         # The images of the rows are known already, so box_image need not be read.
         columns: dict[str, Any] = {
             name: column.runs(runs["image" if name in OF_IMAGES else name.split("_")[0]])
@@ -315,17 +298,16 @@ class StoredScenes(SceneSource):
         for name in columns.keys() - set(lean):
             kind = _WIDE[columns[name].dtype.kind]
             columns[name] = columns[name].astype(kind, copy=False)
-        self._check(columns, where, places["box"])
+        self._check(columns, where, starts["box"])
         # From rows of the file to rows of these scenes.
         box, pair = (
-            _of_rows(places[table][0] - where[table].start, where[owner].count)
+            _of_rows(starts[table] - where[table].start, where[owner].count)
             for table, owner in (("box", "pair"), ("pair", "triplet"))
         )
-        objects = columns["pair_object"]
+        objects, triplet_pair = columns["pair_object"], columns["triplet_pair"]
         columns["pair_human"] = columns["pair_human"] - box
         columns["pair_object"] = np.where(objects < 0, -1, objects - box)
         if pair.any():
-            triplet_pair = columns["triplet_pair"]
             columns["triplet_pair"] = triplet_pair - pair.astype(triplet_pair.dtype)
         return Scenes(
             vocabulary=self.vocabulary,
@@ -378,48 +360,38 @@ class StoredScenes(SceneSource):
             last = int(image[-1])
         return np.append(0, np.cumsum(count))
 
-    def _check(
-        self, columns: dict[str, Any], where: dict[str, Rows], boxes: tuple[IntArray, IntArray]
-    ) -> None:
-        """Check the values of some images, whose rows of the box table lie between ``boxes``."""
-        words = self.vocabulary
-        box, pair, triplet = (where[table] for table in _TABLES)
+    def _check(self, columns: dict[str, Any], where: dict[str, Rows], first: IntArray) -> None:
+        """Check the values of some images, whose rows of the box table begin at ``first``."""
+        words, (box, pair, triplet) = self.vocabulary, (where[table] for table in _TABLES)
         columns["box_xyxy"] = check_boxes(
             box, columns["box_xyxy"], "box_xyxy", origin=self.origin, least=-1.0
         )
-        unread = columns.get("unread", np.zeros(0))
-        if (unread < 0).any() or (unread > np.iinfo(np.int32).max).any():
-            raise InputError(
-                f"{self.source}: unread: holds numbers that are no counts; convert the original "
-                "file again"
-            )
-        label = columns["box_label"]
+        if "unread" in columns:
+            images, unread = where["image"], columns["unread"]
+            wrong = ((unread < 0) | (unread > np.iinfo(np.int32).max)).any(axis=1)
+            problem = f"holds numbers that are no counts; {_AGAIN}"
+            _refuse(images, wrong[images.count > 0], "unread", problem)
+        label, objects = columns["box_label"], columns["pair_object"]
         if words.any_object:
             label = np.where(label == -1, 0, label)
         check_range(box, label, len(words.objects), "box_label", "object")
-
-        objects, stop = columns["pair_object"], self.columns["box_image"].shape[0] + 1
+        stop = self.columns["box_image"].shape[0] + 1
         check_range(pair, objects + 1, stop, "pair_object", "box (counted from 1)")
-        first, end = (np.repeat(bound, pair.count) for bound in boxes)
-        apart = (objects >= 0) & ((objects < first) | (objects >= end))
+        low, high = np.repeat([first, first + box.count], pair.count, axis=1)
+        apart = (objects >= 0) & ((objects < low) | (objects >= high))
         _refuse(pair, apart, "pair_object", "is a box of another image")
-
-        verbs = TripletNumbers("verb", 0)
-        check_numbers(triplet, columns["triplet_verb"], verbs, words, "triplet_verb")
-        for name in ("triplet_score", "triplet_action_score"):
-            if name in columns:
-                check_scores(triplet, columns[name], name)
+        check_range(triplet, columns["triplet_verb"], len(words.verbs), "triplet_verb", "verb")
         if "triplet_filled" in columns:
-            filled = columns["triplet_filled"]
-            beyond = (filled < 0) | (filled >> len(words.verbs) > 0)
-            value = int(filled[np.argmax(beyond)]) if beyond.any() else 0
-            problem = f"{value} is no set of classes; convert the original file again"
-            _refuse(triplet, beyond, "triplet_filled", problem)
+            sets, what = 1 << len(words.verbs), "set of classes"
+            check_range(triplet, columns["triplet_filled"], sets, "triplet_filled", what)
         # NaN marks boxes and pairs without a score in the original file.
-        for name, rows in (("box_score", box), ("pair_score", pair)):
-            if name in columns:
+        for name in ("triplet_score", "triplet_action_score", "box_score", "pair_score"):
+            table = where[name.split("_")[0]]
+            if name in columns and table is triplet:
+                check_scores(triplet, columns[name], name)
+            elif name in columns:
                 problem = "the score is infinite; give a finite number"
-                _refuse(rows, np.isinf(columns[name]), name, problem)
+                _refuse(table, np.isinf(columns[name]), name, problem)
 
 
 def _refuse(rows: Rows, bad: BoolArray, name: str, problem: str, *, first: int = 0) -> None:
@@ -448,12 +420,7 @@ def _of_rows(of_images: IntArray, count: IntArray) -> IntArray:
 def write(path: str | os.PathLike[str], scenes: Scenes) -> None:
     """Write the package's columnar ``.npz``, which loads in milliseconds.
 
-    Parameters
-    ----------
-    path : path
-        The file; it appears complete or not at all.
-    scenes : Scenes
-        Annotations or predictions.
+    The file appears complete or not at all.
 
     Raises
     ------

@@ -14,7 +14,7 @@ from diaghoi.formats.base import Format, Kind, Options
 from diaghoi.formats.checks import check_boxes, unwrapped
 from diaghoi.formats.content import Content
 from diaghoi.formats.flat import pair_tables
-from diaghoi.formats.numbering import check_labels, numbers_of_files
+from diaghoi.formats.numbering import Numbering, numbers_of_files
 from diaghoi.formats.output import rows_of_images, write_pickle
 from diaghoi.formats.records import Images, RecordTable
 from diaghoi.formats.v_coco import image_number
@@ -58,9 +58,8 @@ class PairLists(Format):
         # V-COCO files number object categories differently, and never compare them.
         label: IntArray = np.full(len(pairs.rows), -1, dtype=np.int64)
         if not v_coco or options.objects is not None:
-            usual = "coco80" if vocabulary.conventions is None else vocabulary.name
-            labels, numbering = pairs.integers("o_label"), options.objects or usual
-            label = check_labels(pairs.rows, labels, vocabulary, "o_label", numbering)
+            numbering = Numbering.usual(options)
+            label = numbering.positions(pairs.rows, pairs.integers("o_label"), "o_label")
         tables = pair_tables(
             vocabulary, image=pairs.rows.image, human=human, object_box=object_box, category=label
         )

@@ -80,6 +80,29 @@ class PictureFile:
     profile: bytes | None
 
 
+@contextmanager
+def _opened(path: Path, types: tuple[str, ...]) -> Iterator[Any]:
+    """Open a picture; whatever Pillow raises for a damaged file becomes an ``InputError``.
+
+    Pillow also warns about harmless flaws, such as odd EXIF entries.
+    """
+    from PIL import Image, UnidentifiedImageError
+
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.simplefilter("error", Image.DecompressionBombWarning)
+            with Image.open(path, formats=types) as picture:
+                yield picture
+    except InputError:
+        raise
+    except UnidentifiedImageError:
+        raise InputError(f"is neither {' nor '.join(types)}") from None
+    except Exception as error:
+        text = str(error).replace(repr(str(path)), "the file").replace(str(path), "the file")
+        raise InputError((" ".join(text.split()) or type(error).__name__)[:160]) from None
+
+
 def read_picture(path: Path) -> PictureFile:
     """Read a JPEG or PNG file.
 
@@ -92,51 +115,25 @@ def read_picture(path: Path) -> PictureFile:
         If the file is damaged, of another type, grey with more than 8 bits, or so large that it
         may be a decompression bomb. The caller adds the name of the file to the message.
     """
-    from PIL import UnidentifiedImageError
-
-    try:
-        with _opened(path, tuple(_TYPES)) as picture:
-            picture.load()
-            mode, size = picture.mode, f"{picture.width} x {picture.height} pixels"
-            if mode not in _GREY + _COLOUR:
-                raise InputError(f"has pixels of the kind '{mode}', not of 8 bits per channel")
-            if max(picture.size) > _LONGEST:
-                raise InputError(f"is {size}, more than {_LONGEST} per side")
-            try:
-                orientation = picture.getexif().get(ORIENTATION)
-            except Exception:  # a damaged header, which viewers ignore, too
-                orientation = None
-            turned = isinstance(orientation, int) and orientation in range(1, 9)
-            return PictureFile(
-                image=np.asarray(picture.convert("L" if mode in _GREY else "RGB")),
-                # Multi-picture files of some cameras (MPO) start with a JPEG picture.
-                kind="PNG" if picture.format == "PNG" else "JPEG",
-                orientation=orientation if turned else None,
-                profile=None if mode == "CMYK" else picture.info.get("icc_profile"),
-            )
-    except InputError:
-        raise
-    except UnidentifiedImageError:
-        raise InputError("is neither JPEG nor PNG") from None
-    except Exception as error:  # Pillow raises many kinds of errors for damaged files
-        raise InputError(_problem(error, path)[:160]) from None
-
-
-@contextmanager
-def _opened(path: Path, types: tuple[str, ...]) -> Iterator[Any]:
-    """Open a picture; Pillow also warns about harmless flaws, such as odd EXIF entries."""
-    from PIL import Image
-
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        warnings.simplefilter("error", Image.DecompressionBombWarning)
-        with Image.open(path, formats=types) as picture:
-            yield picture
-
-
-def _problem(error: Exception, path: Path) -> str:
-    text = str(error).replace(repr(str(path)), "the file").replace(str(path), "the file")
-    return " ".join(text.split()) or type(error).__name__
+    with _opened(path, tuple(_TYPES)) as picture:
+        picture.load()
+        mode, size = picture.mode, f"{picture.width} x {picture.height} pixels"
+        if mode not in _GREY + _COLOUR:
+            raise InputError(f"has pixels of the kind '{mode}', not of 8 bits per channel")
+        if max(picture.size) > _LONGEST:
+            raise InputError(f"is {size}, more than {_LONGEST} per side")
+        try:
+            orientation = picture.getexif().get(ORIENTATION)
+        except Exception:  # a damaged header, which viewers ignore, too
+            orientation = None
+        turned = isinstance(orientation, int) and orientation in range(1, 9)
+        return PictureFile(
+            image=np.asarray(picture.convert("L" if mode in _GREY else "RGB")),
+            # Multi-picture files of some cameras (MPO) start with a JPEG picture.
+            kind="PNG" if picture.format == "PNG" else "JPEG",
+            orientation=orientation if turned else None,
+            profile=None if mode == "CMYK" else picture.info.get("icc_profile"),
+        )
 
 
 def picture_size(path: Path | None, types: tuple[str, ...] = tuple(_TYPES)) -> Size | None:
@@ -146,18 +143,12 @@ def picture_size(path: Path | None, types: tuple[str, ...] = tuple(_TYPES)) -> S
     try:
         with _opened(path, types) as picture:
             return int(picture.width), int(picture.height)
-    except Exception:  # Pillow fails in many ways on damaged files
+    except InputError:
         return None
 
 
 def write_picture(path: Path, picture: PictureFile) -> None:
-    """Write a picture atomically; JPEG with quality 95 and without chroma subsampling.
-
-    Raises
-    ------
-    InputError
-        If it cannot be written.
-    """
+    """Write a picture atomically; JPEG with quality 95 and without chroma subsampling."""
     from PIL import Image
 
     options: dict[str, Any] = dict(_JPEG_OPTIONS) if picture.kind == "JPEG" else {}
@@ -196,14 +187,9 @@ class Pictures:
     Parameters
     ----------
     folder : pathlib.Path
-        The folder.
+        The folder; an ``InputError`` if there is none.
     longest : int
         Larger pictures are scaled down to this many pixels on the longer side.
-
-    Raises
-    ------
-    InputError
-        If no such folder.
     """
 
     def __init__(self, folder: Path, longest: int = 1300) -> None:
@@ -218,9 +204,7 @@ class Pictures:
         Tries the name itself; the name without its folders; for images named by number, as in
         V-COCO, the file names of COCO; and the name with the usual suffixes.
         """
-        if leads_outside(name):
-            return None
-        for candidate in _candidates(name):
+        for candidate in () if leads_outside(name) else _candidates(name):
             try:
                 if (self.folder / candidate).is_file():
                     return self.folder / candidate
@@ -233,30 +217,34 @@ class Pictures:
         return picture_size(self.find(name), _SHOWN)
 
     def read(self, name: str, size: Size | None = None) -> Picture:
-        """Read the picture of an image.
+        """Read the picture of an image; ``size`` is its width and height as annotated."""
+        from PIL import ImageOps
 
-        Parameters
-        ----------
-        name : str
-            As annotations and predictions call it.
-        size : (width, height), optional
-            In pixels, as the annotation says.
-        """
+        if not name:
+            return Picture(image=None, problem=MISSING, reason="the image has no name")
         if leads_outside(name):
-            reason = "the name leads out of the folder" if name else "the image has no name"
-            return Picture(image=None, problem=UNSAFE if name else MISSING, reason=reason)
+            reason = "the name leads out of the folder"
+            return Picture(image=None, problem=UNSAFE, reason=reason)
         path = self.find(name)
         if path is None:
             return Picture(image=None, problem=MISSING, reason=f"not in {self.folder}")
         try:
-            image, shape = _shown(path, size, self.longest)
-        except Exception as error:  # Pillow raises many kinds of errors for damaged files
-            reason = f"cannot be read ({_problem(error, path)[:80]})"
+            with _opened(path, _SHOWN) as picture:
+                if size is not None and picture.size == size[::-1] != size:
+                    # The annotation has the size as displayed, after the EXIF rotation.
+                    picture = ImageOps.exif_transpose(picture)
+                width, height = picture.size
+                picture.draft("RGB", (self.longest, self.longest))
+                picture = picture.convert("RGB")
+                picture.thumbnail((self.longest, self.longest))
+                image = np.asarray(picture)
+        except InputError as error:
+            reason = f"cannot be read ({str(error)[:80]})"
             return Picture(image=None, problem=DAMAGED, reason=reason)
-        if size is not None and abs(shape[0] * size[1] / (shape[1] * size[0]) - 1) > _OFF:
-            reason = f"is {shape[0]} x {shape[1]} pixels and annotated as {size[0]} x {size[1]}"
-            return Picture(image=image, problem=RESHAPED, reason=reason)
-        return Picture(image=image)
+        if size is None or abs(width * size[1] / (height * size[0]) - 1) <= _OFF:
+            return Picture(image=image)
+        reason = f"is {width} x {height} pixels and annotated as {size[0]} x {size[1]}"
+        return Picture(image=image, problem=RESHAPED, reason=reason)
 
 
 def leads_outside(name: str) -> bool:
@@ -280,31 +268,8 @@ def _candidates(name: str) -> Iterator[str]:
         yield from (f"{file}{suffix}" for suffix in SUFFIXES)
 
 
-def _shown(path: Path, size: Size | None, longest: int) -> tuple[npt.NDArray[np.uint8], Size]:
-    """Read a picture; return it, scaled down if it is large, and its original size."""
-    from PIL import ImageOps
-
-    with _opened(path, _SHOWN) as picture:
-        if size is not None and picture.size == size[::-1] != size:
-            # The annotation has the size of the picture as displayed, after its EXIF rotation.
-            picture = ImageOps.exif_transpose(picture)
-        shape = picture.size
-        picture.draft("RGB", (longest, longest))
-        picture = picture.convert("RGB")
-        picture.thumbnail((longest, longest))
-        return np.asarray(picture), shape
-
-
 class SentPicture(NamedTuple):
-    """A picture for a message.
-
-    Parameters
-    ----------
-    url : str
-        ``data:image/jpeg;base64,...``.
-    width, height : int
-        In pixels.
-    """
+    """A picture for a message: ``data:image/jpeg;base64,...``, and its size in pixels."""
 
     url: str
     width: int
@@ -330,11 +295,8 @@ def sent_picture(find: Find, image: str) -> SentPicture:
     path = find(image)
     if path is None:
         raise InputError("not in the folder")
-    try:
-        file = read_picture(path)
-        data, kind = path.read_bytes(), file.kind
-    except OSError as error:
-        raise InputError(str(error.strerror or error)) from None
+    file = read_picture(path)
+    data, kind = path.read_bytes(), file.kind
     if file.orientation not in (None, 1):
         from PIL import Image
 
@@ -365,10 +327,9 @@ class Frame:
     @property
     def words(self) -> str:
         """How boxes are written, for a model."""
+        numbers = f"in pixels of the picture, which is {self.width} wide and {self.height} high"
         if self.unit == "thousandths":
             numbers = "in thousandths of the width and height of the picture"
-        else:
-            numbers = f"in pixels of the picture, which is {self.width} wide and {self.height} high"
         return f"[left, top, right, bottom] {numbers}, counted from its upper left corner"
 
     def written(self, box: Box) -> str:
@@ -378,10 +339,10 @@ class Frame:
 
     def read(self, numbers: Sequence[float]) -> Box:
         """Return the box in pixels that four numbers give."""
-        x1, y1, x2, y2 = (
-            number * scale for number, scale in zip(numbers, self._scale, strict=True)
+        left, top, right, bottom = (
+            n * scale for n, scale in zip(numbers, self._scale, strict=True)
         )
-        return x1, y1, x2, y2
+        return left, top, right, bottom
 
     def holds(self, box: Box) -> bool:
         """Whether a box in pixels lies in the picture, but for a little."""
@@ -390,11 +351,10 @@ class Frame:
         return not far and min(left, top) >= -_SLACK
 
     @property
-    def _scale(self) -> tuple[float, float, float, float]:
+    def _scale(self) -> tuple[float, ...]:
         if self.unit == "pixels":
-            return 1.0, 1.0, 1.0, 1.0
-        x, y = self.width / _THOUSAND, self.height / _THOUSAND
-        return x, y, x, y
+            return (1.0,) * 4
+        return (self.width / _THOUSAND, self.height / _THOUSAND) * 2
 
 
 def message(url: str, text: str) -> list[dict[str, Any]]:

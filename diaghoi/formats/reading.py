@@ -37,6 +37,7 @@ from diaghoi.formats import (
     words,
 )
 from diaghoi.formats.base import (
+    Doubts,
     Format,
     Kind,
     Options,
@@ -99,7 +100,6 @@ FORMATS: dict[str, Format] = {
 }
 """The formats of this package by name, in the order in which they are tried."""
 
-DEFAULT = "hico-det"
 # Entry points under which other packages register their formats.
 GROUP = "diaghoi.formats"
 # Options that belong to one format, and how the command line calls them.
@@ -108,16 +108,17 @@ _BELONGS = {
     "ids": ("v-coco", "--read ids"),
     "image_id": ("v-coco-results", "--read image-id"),
 }
-_ADVICE = {
-    "annotations": "give it as --annotations",
-    "predictions": "give it as the prediction file",
-    "pairs": "give it with --pairs, beside the file with the triplets",
+# By kind of a file: what it holds, and what to do with it.
+_KINDS: dict[str, tuple[str, str]] = {
+    "annotations": ("annotations", "give it as --annotations"),
+    "predictions": ("predicted triplets", "give it as the prediction file"),
+    "pairs": ("scored pairs", "give it with --pairs, beside the file with the triplets"),
 }
 
 
 @cache
 def known_formats() -> dict[str, Format]:
-    """All formats by name: those of this package, then those that others have registered.
+    """Return all formats by name: those of this package, then those that others have registered.
 
     A package registers one with an entry point in the group ``diaghoi.formats`` that names a
     subclass of :class:`~diaghoi.formats.Format`. It is tried after those of this package.
@@ -129,7 +130,6 @@ def known_formats() -> dict[str, Format]:
     """
     formats = dict(FORMATS)
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
-        owner = entry.dist.name if entry.dist is not None else "a package"
         try:
             loaded = entry.load()
             if isinstance(loaded, type) and issubclass(loaded, Format):
@@ -141,6 +141,7 @@ def known_formats() -> dict[str, Format]:
             if not problem and loaded.name in formats:
                 problem = "has the name of another format"
         if problem:
+            owner = entry.dist.name if entry.dist is not None else "a package"
             raise InputError(
                 f"the format {entry.name!r} of {owner} {problem}; fix or uninstall {owner}"
             )
@@ -148,37 +149,13 @@ def known_formats() -> dict[str, Format]:
     return formats
 
 
-class _File(NamedTuple):
-    """A file whose format is known."""
-
-    content: Content
-    format: Format
-    kind: Kind
-    vocabulary: Vocabulary
-
-    def described(self, options: Options | None = None) -> Recognised:
-        return Recognised(
-            format=self.format.name,
-            kind=self.kind,
-            title=self.format.title,
-            container=self.content.container,
-            dataset=self.vocabulary.name,
-            numbering={} if options is None else dict(options.shown),
-        )
-
-
 def recognise(path: _Path) -> Recognised:
-    """Identify a file from its content.
+    """Identify a file from its content: format, data set, and what it holds.
 
     Parameters
     ----------
     path : path
         A file, or the folder of the official evaluator's result files.
-
-    Returns
-    -------
-    Recognised
-        Format, data set, and whether it holds annotations, predictions or pairs.
 
     Raises
     ------
@@ -186,42 +163,26 @@ def recognise(path: _Path) -> Recognised:
         For a damaged file or an unknown format.
     """
     with collector_off():
-        return _recognised(load(path).predictions, None, None, fitting=True).described()
+        content, format, kind = matching(load(path).predictions)
+        words, _ = _data_set(content, format, None, fitting=True)
+    return _recognised(content, format, kind, words)
 
 
 def _recognised(
-    content: Content, name: str | None, dataset: Vocabulary | None, *, fitting: bool
-) -> _File:
-    """Find the format of what was loaded, and its data set.
-
-    Parameters
-    ----------
-    content : Content
-        The file.
-    name : str or None
-        The format that the user chose.
-    dataset : Vocabulary or None
-        The data set that the user chose.
-    fitting : bool
-        Whether a file must fit a known data set if the user chose none.
-    """
-    if name is None:
-        view, format, kind = matching(content)
-    else:
-        check_format(name)
-        view, format, kind = matching(content, known_formats()[name])
-    return _File(view, format, kind, _data_set(view, format, dataset, fitting=fitting))
+    content: Content, format: Format, kind: Kind, words: Vocabulary, **numbering: str
+) -> Recognised:
+    return Recognised(
+        format=format.name,
+        kind=kind,
+        title=format.title,
+        container=content.container,
+        dataset=words.name,
+        numbering=numbering,
+    )
 
 
-def matching(content: Content, only: Format | None = None) -> tuple[Content, Format, Kind]:
-    """Find the first format that recognises a file.
-
-    Parameters
-    ----------
-    content : Content
-        The file.
-    only : Format, optional
-        The format that the user chose.
+def matching(content: Content, name: str | None = None) -> tuple[Content, Format, Kind]:
+    """Find the first format that recognises a file; ``name`` is the one that the user chose.
 
     Returns
     -------
@@ -237,59 +198,57 @@ def matching(content: Content, only: Format | None = None) -> tuple[Content, For
     InputError
         If no format recognises it, or the chosen one does not.
     """
-    match = _match(content, known_formats() if only is None else {only.name: only})
-    if match is not None:
-        return match
-    if only is None:
-        raise InputError(f"{content.file}: {_unknown(content)}")
-    other = _match(content, known_formats())
-    looks = (
-        f"nor in any other known one: {_outline(content)}"
-        if other is None
-        else f"it looks like {other[1].name} ({other[2]}); leave --read format out"
-    )
-    raise InputError(f"{content.file}: is not in the format {only.name}; {looks}")
-
-
-def _match(content: Content, formats: dict[str, Format]) -> tuple[Content, Format, Kind] | None:
-    for view in content.views():
-        for format in formats.values():
-            kind = format.recognise(view)
-            if kind is not None:
-                return view, format, kind
-    return None
+    if name is not None:
+        check_format(name)
+    formats, views = known_formats(), content.views()
+    for tried in ([formats[name]] if name else [], list(formats.values())):
+        for view in views:
+            for format in tried:
+                kind = format.recognise(view)
+                if kind is not None and name in (None, format.name):
+                    return view, format, kind
+                if kind is not None:
+                    raise InputError(
+                        f"{content.file}: is not in the format {name}; it looks like {format.name} "
+                        f"({kind}); leave --read format out"
+                    )
+    problem = _unknown(content)
+    if name is not None:
+        problem = f"is not in the format {name}, nor in any other known one: {_outline(content)}"
+    raise InputError(f"{content.file}: {problem}")
 
 
 def _data_set(
     content: Content, format: Format, given: Vocabulary | None, *, fitting: bool
-) -> Vocabulary:
-    """Determine the data set from the content of a file and the user's choice."""
-    if given is None and fitting and (problem := format.misfit(content)):
-        raise OwnDataError(
-            f"{content.file}: fits no data set that is known: {problem}", [content.path]
-        )
-    shown = format.dataset(content)
+) -> tuple[Vocabulary, tuple[str, ...]]:
+    """Determine the data set from the content of a file and the user's choice, with notes."""
+    shown, doubts, file = format.dataset(content), Doubts(), content.file
+    if given is None or shown is None:
+        doubts = format.doubts(content)
+    if given is None and fitting and doubts.misfit:
+        problem = f"{file}: fits no data set that is known: {doubts.misfit}"
+        raise OwnDataError(problem, [content.path])
     names = set() if given is None else {given.name, None if format.only else given.of}
-    either = () if shown else format.either(content)
+    either = () if shown else doubts.either
     if either and (given is None or (given.known and names.isdisjoint(either))):
         raise UnclearDataSetError(
-            f"{content.file}: may be for {' or '.join(either)}: both have its numbers; "
+            f"{file}: may be for {' or '.join(either)}: both have its numbers; "
             f"give --dataset {' or --dataset '.join(either)}"
         )
+    if given is None and shown not in (None, *VOCABULARIES):
+        raise InputError(
+            f"{file}: is for the data set {shown!r:.40}, which is not known; known: "
+            f"{', '.join(VOCABULARIES)}; give the description of any other with --dataset "
+            "FILE.toml"
+        )
     if given is None:
-        if shown is not None and shown not in VOCABULARIES:
-            raise InputError(
-                f"{content.file}: is for the data set {shown!r:.40}, which is not known; known: "
-                f"{', '.join(VOCABULARIES)}; give the description of any other with --dataset "
-                "FILE.toml"
-            )
-        return vocabulary(shown or DEFAULT)
+        return vocabulary(shown or "hico-det"), doubts.evidence
     if shown is not None and shown not in names and (given.known or format.only):
         raise InputError(
-            f"{content.file}: is for {shown} ({format.name}), and {given.name} is expected here; "
+            f"{file}: is for {shown} ({format.name}), and {given.name} is expected here; "
             f"give a file for {given.name}, or the --dataset of this one"
         )
-    return given
+    return given, ()
 
 
 def _unknown(content: Content) -> str:
@@ -310,23 +269,20 @@ def _unknown(content: Content) -> str:
 
 def _outline(content: Content) -> str:
     """Describe the content of a file of unknown format, and the format that is nearest to it."""
-    value, keys = content.value, list(content.first)
-    if content.container in ("npz", "mat"):
-        keys = list(value)
-        what = f"{content.container} file with {_keys(keys)}"
+    value, stored, keys = content.value, content.container, list(content.first)
+    if stored in ("npz", "mat"):
+        what, keys = f"{stored} file", list(value)
     elif isinstance(value, dict):
-        keys = list(value)
-        what = f"a dict in {content.container} with {_keys(keys)}"
-        inner = next(iter(value.values()), None)
-        if len(content.views()) > 1 and isinstance(inner, dict):
-            keys = list(inner)
-            what += f", each a dict with {_keys(keys)}"
-    elif isinstance(value, list | tuple) and content.first:
-        what = f"a list of {len(value)} dicts in {content.container} with {_keys(keys)}"
+        what, keys = f"a dict in {stored}", list(value)
     elif isinstance(value, list | tuple) and value:
-        what = f"a list of {len(value)} {_type_of(value[0])} in {content.container}"
+        what = f"a list of {len(value)} {'dicts' if keys else _type_of(value[0])} in {stored}"
     else:
-        what = f"{_type_of(value)} in {content.container}"
+        what = f"{_type_of(value)} in {stored}"
+    if keys or not content.plain or isinstance(value, dict):
+        what += f" with {_keys(keys)}"
+    if isinstance(value, dict) and len(content.views()) > 1:
+        keys = list(next(iter(value.values())))
+        what += f", each a dict with {_keys(keys)}"
     return what + _nearest(keys[:_MOST_KEYS])
 
 
@@ -368,13 +324,7 @@ def _nearest(keys: list[Any]) -> str:
 
 
 def check_format(name: str) -> None:
-    """Refuse the name of a format that does not exist.
-
-    Raises
-    ------
-    InputError
-        With similar names, and all known ones.
-    """
+    """Refuse the name of a format that does not exist, with similar names and all known ones."""
     formats = known_formats()
     if name not in formats:
         begun = [format for format in formats if name and format.startswith(name)]
@@ -407,8 +357,11 @@ def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
     InputError
         For invalid content or options; the message names file, image, field and value.
     """
-    opened = open_file(path, annotated=False, **reading)
-    return opened.recognised, opened.scenes.load()
+    check_reading(reading)
+    with collector_off():
+        found, scenes = _open(load(path).predictions, reading)
+    give_back_freed_memory()
+    return found, scenes.load()
 
 
 def _open(
@@ -417,83 +370,67 @@ def _open(
     """Read what was loaded, but leave in the file what can be read on demand."""
     dataset = reading.get("dataset")
     given = None if dataset is None else vocabulary(dataset)
-    file = _recognised(content, reading.get("format"), given, fitting=fitting)
-    content, format = file.content, file.format
+    content, format, kind = matching(content, reading.get("format"))
+    words, notes = _data_set(content, format, given, fitting=fitting)
     options = Options(
-        vocabulary=file.vocabulary,
-        annotated=partial(_annotated_classes, content.path, file.vocabulary),
+        vocabulary=words,
+        annotated=partial(_annotated_classes, content.path, words),
         **{key: value for key, value in reading.items() if key not in ("dataset", "format")},  # type: ignore[arg-type]
     )
     for key, (owner, option) in _BELONGS.items():
         if getattr(options, key) is not None and format.name != owner:
-            title = known_formats()[owner].title
             raise InputError(
-                f"{content.file}: {option} is for {title}, but this file is in the format "
-                f"{format.name}; leave it out"
+                f"{content.file}: {option} is for {FORMATS[owner].title}, but this file is in the "
+                f"format {format.name}; leave it out"
             )
     # Who says how numbers are to be read takes the file as it is.
     stated = any(value is not None for value in (options.objects, options.verbs, options.classes))
     fitting = fitting and given is None and not stated
     try:
-        scenes = format.read(content, file.kind, options)
+        scenes = format.read(content, kind, options)
     except UnknownNumberError as error:
         slip = len(error.unknown) < ENOUGH or error.unknown.sum() < FEW
         if not fitting or slip:
             raise
         raise OwnDataError(str(error), [content.path]) from None
-    if fitting and (file.kind == "annotations" or scenes.scored):
+    if fitting and (kind == "annotations" or scenes.scored):
         check_fit(scenes, named=content.benchmark is not None)
-    if file.vocabulary.of == "v-coco":
+    if words.of == "v-coco":
         names = numbered(scenes.names.tolist())
         scenes = scenes.with_names(np.array(names, dtype=np.str_))
-    notes = options.notes if given is not None else (*format.evidence(content), *options.notes)
-    if notes:
-        notes = tuple(f"{content.file}: {note}" for note in notes)
+    if notes := tuple(f"{content.file}: {note}" for note in (*notes, *options.notes)):
         scenes = replace(scenes.load(), notes=scenes.notes + notes)
-    return file.described(options), scenes
+    return _recognised(content, format, kind, words, **options.shown), scenes
 
 
 def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
-    """Refuse a file whose triplets are not HOI classes of the data set that it was taken for.
+    """Refuse triplets that are no HOI classes of the data set by an :class:`OwnDataError`.
 
     Files of other data sets may use the same numbers. Of the annotated triplets of HOI-A one in a
-    hundred has another combination, of those of the other data sets none. Predictions are judged
-    by the best of them.
-
-    Parameters
-    ----------
-    scenes : Scenes or another source of them
-        Annotations or predictions; a file of the package itself names its data set.
-    named : bool
-        Whether the names of images show the data set, so that some combinations may be slips.
-
-    Raises
-    ------
-    OwnDataError
-        With the share of the triplets that fit.
+    hundred has another combination, of those of the other data sets none, unless they are slips,
+    because the names of images show the data set (``named``). Predictions are judged by the best of
+    them. A file of the package itself names its data set.
     """
     if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
         return
-    words, scored = scenes.vocabulary, scenes.scored
+    words, scored, problem = scenes.vocabulary, scenes.scored, ""
     if words.agents is not None and not scored and not scenes.names[0].isdigit():
-        raise OwnDataError(
-            f"{scenes.source}: is read as {words.name}, whose images are called by their numbers "
-            f"in COCO, and holds image {str(scenes.names[0])!r}",
-            [scenes.source],
+        problem = (
+            f"whose images are called by their numbers in COCO, and holds image "
+            f"{str(scenes.names[0])!r}"
         )
-    if scored and (named or len(scenes.triplet_pair) < ENOUGH):
-        return
-    chosen = most_confident(scenes.triplet_score, len(scenes.triplet_pair))
-    fits = scenes.triplet_class[chosen] >= 0
-    slips = scored or named or words.name == "hoi-a"
-    if fits.mean() >= (GENUINE if slips else 1):
-        return
-    what = "best" if scored else "annotated"
-    raise OwnDataError(
-        f"{scenes.source}: is read as {words.name}, but of its {len(fits):,} {what} triplets only "
-        f"{int(fits.sum()):,} are HOI classes of it",
-        [scenes.source],
-    )
+    elif not scored or not (named or len(scenes.triplet_pair) < ENOUGH):
+        chosen = most_confident(scenes.triplet_score, len(scenes.triplet_pair))
+        fits = scenes.triplet_class[chosen] >= 0
+        slips = scored or named or words.name == "hoi-a"
+        if fits.mean() < (GENUINE if slips else 1):
+            problem = (
+                f"but of its {len(fits):,} {'best' if scored else 'annotated'} triplets only "
+                f"{int(fits.sum()):,} are HOI classes of it"
+            )
+    if problem:
+        problem = f"{scenes.source}: is read as {words.name}, {problem}"
+        raise OwnDataError(problem, [scenes.source])
 
 
 def _annotated_classes(path: Path, words: Vocabulary) -> IntArray:
@@ -542,14 +479,7 @@ def open_annotations(path: _Path, **reading: Unpack[Reading]) -> SceneSource:
         content = load(path)
         found, scenes = _open(content.annotations or content, reading)
         del content  # free millions of small objects before the next file is read
-    return _annotations(found, scenes)
-
-
-def _annotations(found: Recognised, scenes: SceneSource) -> SceneSource:
-    if len(scenes) == 0:
-        raise InputError(f"{scenes.source}: no images; annotations are needed")
-    _expect("annotations", found, scenes)
-    return scenes
+    return _of_kind("annotations", found, scenes)
 
 
 def read_predictions(
@@ -600,7 +530,7 @@ def open_both(
     fitting: bool = True,
     **reading: Unpack[Reading],
 ) -> tuple[SceneSource, SceneSource | None]:
-    """Open predictions, and the annotations where the same file holds them.
+    """Open predictions, and the annotations where the same file holds them, else None.
 
     Parameters
     ----------
@@ -612,21 +542,23 @@ def open_both(
         Whether predictions must fit a known data set if ``reading`` names none: where annotations
         are at hand, these decide.
 
-    Returns
-    -------
-    predictions : Scenes or another source of them
-        As of :func:`open_predictions`.
-    annotations : Scenes or another source of them, or None
-        None where the file holds none.
-
     Raises
     ------
     InputError
         As by :func:`open_predictions` and :func:`open_annotations`.
     """
     opened = open_file(path, annotated=annotated, fitting=fitting, **reading)
-    _expect("predictions", opened.recognised, opened.scenes)
-    return _with_pairs(opened.scenes, pairs, reading), opened.annotations
+    scenes = _of_kind("predictions", opened.recognised, opened.scenes)
+    if pairs is not None:
+        triplets, objects = scenes.load(), reading.get("objects")
+        if objects is None and triplets.numbering_found and triplets.vocabulary.agents is None:
+            # Pair files are read in a fixed numbering; the boxes of the triplets show that of the
+            # detector. V-COCO ignores the object labels of pairs.
+            objects = triplets.numbering
+        origin = reading.get("origin")
+        listed = read(pairs, dataset=scenes.vocabulary, origin=origin, objects=objects)
+        scenes = merge(triplets, _of_kind("pairs", *listed).load())
+    return scenes, opened.annotations
 
 
 class Opened(NamedTuple):
@@ -666,44 +598,29 @@ def open_file(
     check_reading(reading)
     with collector_off():
         content = load(path, most=most)
-        beside = annotated and content.annotations is not None
-        found, scenes = _open(content.predictions, reading, fitting=fitting and not beside)
-        annotations = None
-        if annotated and content.annotations is not None:
+        beside, annotations = content.annotations if annotated else None, None
+        found, scenes = _open(content.predictions, reading, fitting=fitting and beside is None)
+        if beside is not None:
             also: Reading = {"dataset": scenes.vocabulary, "origin": reading.get("origin")}
-            annotations = _annotations(*_open(content.annotations, also))
+            annotations = _of_kind("annotations", *_open(beside, also))
             if fitting and reading.get("dataset") is None:
-                check_fit(annotations, named=content.annotations.benchmark is not None)
+                check_fit(annotations, named=beside.benchmark is not None)
         cut = content.cut
-        del content  # free millions of small objects before the next file is read
+        del content, beside  # free millions of small objects before the next file is read
         give_back_freed_memory()
     return Opened(found, scenes, annotations, cut)
 
 
-def _with_pairs(scenes: SceneSource, pairs: _Path | None, reading: Reading) -> SceneSource:
-    """Add the pairs of another file."""
-    if pairs is None:
-        return scenes
-    triplets, objects = scenes.load(), reading.get("objects")
-    if objects is None and triplets.numbering_found and triplets.vocabulary.agents is None:
-        # Pair files are read in a fixed numbering; the boxes of the triplets show that of the
-        # detector. V-COCO ignores the object labels of pairs.
-        objects = triplets.numbering
-    found, listed = read(
-        pairs, dataset=scenes.vocabulary, origin=reading.get("origin"), objects=objects
-    )
-    _expect("pairs", found, listed)
-    return merge(triplets, listed)
-
-
-def _expect(kind: Kind, found: Recognised, scenes: SceneSource) -> None:
-    """Refuse a file of another kind."""
+def _of_kind(kind: Kind, found: Recognised, scenes: SceneSource) -> SceneSource:
+    """Refuse a file of another kind, and annotations without images."""
+    if kind == "annotations" and len(scenes) == 0:
+        raise InputError(f"{scenes.source}: no images; annotations are needed")
     if found.kind != kind and (len(scenes) or kind == "predictions"):
-        needed = {"predictions": "predicted triplets", "pairs": "scored pairs"}.get(kind, kind)
         raise InputError(
-            f"{scenes.source}: holds {found.kind} ({found.format}), but {needed} are needed here; "
-            f"{_ADVICE[found.kind]}"
+            f"{scenes.source}: holds {found.kind} ({found.format}), but {_KINDS[kind][0]} are "
+            f"needed here; {_KINDS[found.kind][1]}"
         )
+    return scenes
 
 
 def check_reading(reading: Reading) -> None:
@@ -717,28 +634,19 @@ def check_reading(reading: Reading) -> None:
     for name in reading.keys() - Reading.__annotations__.keys():
         known = close_matches(name, Reading.__annotations__)
         raise InputError(f"`{name}`: is no parameter{known}; leave it out")
-    dataset, format = reading.get("dataset"), reading.get("format")
-    given = None if dataset is None else vocabulary(dataset)
-    objects = reading.get("objects")
-    if objects is not None:
-        if given is not None:
-            check_numbering(objects, tuple(numberings(given)))
-        elif objects not in VOCABULARIES:
-            check_numbering(objects, tuple(object_numberings()))
+    given, format, objects = reading.get("dataset"), reading.get("format"), reading.get("objects")
+    words = None if given is None else vocabulary(given)
+    if objects is not None and (words is not None or objects not in VOCABULARIES):
+        check_numbering(objects, tuple(object_numberings() if words is None else numberings(words)))
     if format is not None:
         check_format(format)
-    for key, first, what in (
-        ("origin", reading.get("origin"), "boxes"),
-        ("verbs", reading.get("verbs"), "verbs"),
-        ("classes", reading.get("classes"), "HOI classes"),
-    ):
-        if first not in (None, 0, 1):
-            raise InputError(f"--read {key}={first}: {what} are counted from 0 or from 1")
-    boxes = reading.get("boxes")
+    for key in ("origin", "verbs", "classes"):
+        if (first := reading.get(key)) not in (None, 0, 1):
+            raise InputError(f"--read {key}={first}: files count from 0 or from 1")
+    boxes, top = reading.get("boxes"), reading.get("top")
     if boxes not in (None, *LAYOUTS):
         raise InputError(
             f"--read boxes: {boxes!r:.40} is not known; give one of {', '.join(LAYOUTS)}"
         )
-    top = reading.get("top")
     if top is not None and top < 1:
         raise InputError(f"--read top={top}: the number of triplets per image must be at least 1")

@@ -19,7 +19,7 @@ import numpy as np
 from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
-from diaghoi.formats.base import Format, Kind, Options
+from diaghoi.formats.base import Doubts, Format, Kind, Options
 from diaghoi.formats.checks import (
     EXACT,
     Rows,
@@ -259,20 +259,20 @@ class SwigHoi(Format):
     def dataset(self, content: Content) -> str | None:
         if begins(next(iter(_rows_by_image(content)), None), "HICO_"):
             return "hico-det"
-        return None if self.either(content) else "swig-hoi"
+        return None if self.doubts(content).either else "swig-hoi"
 
-    def either(self, content: Content) -> tuple[str, ...]:
+    def doubts(self, content: Content) -> Doubts:
         value = _rows_by_image(content)
         if not value or not all(map(_is_number, value)):
-            return ()
+            return Doubts()
         images = [rows for rows in value.values() if is_list(rows)]
         if sum(map(len, images)) > max(content.size, SMALL):
-            return ()  # a list that is repeated without limit, which the reader refuses
+            return Doubts()  # a list that is repeated without limit, which the reader refuses
         rows = chain.from_iterable(images)
         first = (row[0] for row in rows if is_list(row) and len(row) in _PLACES)
         if any(isinstance(hoi, int | float) and hoi > HICO_CLASSES for hoi in first):
-            return ()
-        return "hico-det", "swig-hoi"
+            return Doubts()
+        return Doubts(either=("hico-det", "swig-hoi"))
 
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         if kind == "annotations":

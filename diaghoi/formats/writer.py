@@ -8,20 +8,19 @@ from contextlib import suppress
 from dataclasses import replace
 from itertools import accumulate
 from pathlib import Path
-from typing import IO, Any
+from typing import Any
 from zipfile import ZipFile
 
 import numpy as np
 
-from diaghoi.data.memory import StoredArray
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Kind, Options
+from diaghoi.formats.checks import check_lengths
 from diaghoi.formats.content import Content, parts_in
 from diaghoi.formats.dense import DenseArrays
 from diaghoi.formats.description import vocabulary
 from diaghoi.formats.listed import ListLayout, read_listed
-from diaghoi.formats.numbering import TripletNumbers
 from diaghoi.formats.output import replacing
 from diaghoi.formats.own import in_order, joined, part_name, write
 from diaghoi.formats.v_coco import image_number
@@ -29,13 +28,8 @@ from diaghoi.formats.zipped import members
 
 # Arrays of boxes and single triplets are read as lists: column of a list, and array of a batch.
 _BOXES = {"bbox": "boxes", "category_id": "labels"}
-_TRIPLETS = {
-    "subject_id": "sub_ids",
-    "object_id": "obj_ids",
-    "category_id": "verbs",
-    "score": "scores",
-    "action_score": "action_scores",
-}
+_ANNOTATED = {"subject_id": "sub_ids", "object_id": "obj_ids", "category_id": "verbs"}
+_TRIPLETS = _ANNOTATED | {"score": "scores", "action_score": "action_scores"}
 # What the references in these columns count: images, or the rows of a table by one of its columns.
 _REFERENCES = {
     "box_image": "names",
@@ -96,10 +90,10 @@ class Batches:
         InputError
             Where one is not a name, or came in an earlier batch.
         """
-        for name in images:
+        names = list(images)
+        for name in names:
             if not isinstance(name, str):
                 raise InputError(f"images of the batch: {name!r} is not a name; give strings")
-        names = list(images)
         if "v-coco" in (self.vocabulary.name, self.vocabulary.of):
             names = [image_number(name) or name for name in names]
         again = [name for name in names if name in self._names]
@@ -114,30 +108,19 @@ class Batches:
         self._names.update(names)
 
     def read(self, kind: Kind, names: Sequence[str], batch: Sequence[Mapping[str, Any]]) -> Scenes:
-        """Turn one side of a batch into scenes.
+        """Turn the annotations or predictions of a batch into scenes.
 
-        Parameters
-        ----------
-        kind : str
-            ``annotations`` or ``predictions``.
-        names : sequence of str
-            As :meth:`check_names` returns them.
-        batch : sequence of mapping
-            One per image, as of :meth:`diaghoi.Accumulator.update`.
-
-        Raises
-        ------
-        InputError
-            For anything that cannot be used, naming image, key and value.
+        ``names`` are as :meth:`check_names` returns them, ``batch`` is as of
+        :meth:`diaghoi.Accumulator.update`. An ``InputError`` names image, key and value.
         """
         file = f"{kind} of the batch"
         where = [f"{file}: image '{name}'" for name in names]
-        rows = [_arrays(*image) for image in zip(where, batch, strict=True)]
+        rows = list(map(_arrays, where, batch))
         dense = any("verb_scores" in row for row in rows)
-        named = [
-            (row if dense else _lists(image, row, kind)) | {"filename": name}
-            for image, name, row in zip(where, names, rows, strict=True)
-        ]
+        listed = (
+            rows if dense else [_lists(*image, kind) for image in zip(where, rows, strict=True)]
+        )
+        named = [row | {"filename": name} for row, name in zip(listed, names, strict=True)]
         content = Content(Path(file), "pickle", named)
         options = self._options
         if options.objects is None:
@@ -145,78 +128,63 @@ class Batches:
         if dense:
             scenes = DenseArrays().read(content, kind, options).load()
         else:
-            scenes = read_listed(content, _layout(kind), options)
+            layout = ListLayout(
+                name="filename",
+                boxes="boxes",
+                triplets="triplets",
+                scored=kind == "predictions",
+                box_arrays=_BOXES,
+                triplet_arrays=_TRIPLETS,
+            )
+            scenes = read_listed(content, layout, options)
         if options.objects is None and len(scenes.pair_human):
             # Decided once: in a small batch all human boxes may happen to be called something else.
             self._numbering[kind] = scenes.numbering
         people = kind == "annotations" and self.vocabulary.agents is not None
         if people and any("ignored" in row for row in rows):
-            # People whose actions are not annotated.
-            ignored = [_ignored(*image) for image in zip(where, rows, strict=True)]
-            return replace(scenes, box_ignored=np.concatenate(ignored))
+            ignored = np.concatenate(list(map(_ignored, where, rows)))
+            return replace(scenes, box_ignored=ignored)
         return scenes
 
 
-def _layout(kind: Kind) -> ListLayout:
-    return ListLayout(
-        name="filename",
-        boxes="boxes",
-        triplets="triplets",
-        scored=kind == "predictions",
-        objects="coco80",
-        numbers=TripletNumbers("verb", 0),
-        box_arrays=_BOXES,
-        triplet_arrays=_TRIPLETS,
-    )
-
-
 def _arrays(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn what one image gives into arrays."""
+    """Turn what one image gives, arrays or tensors on any device, into arrays."""
     if not isinstance(row, Mapping):
         raise InputError(f"{where}: is a {type(row).__name__}; give a dict")
     arrays = {}
     for key, value in row.items():
         try:
-            arrays[key] = _array(value)
+            if hasattr(value, "detach"):
+                tensor = value.detach().cpu()
+                try:
+                    value = tensor.numpy()
+                except TypeError:  # NumPy has no bfloat16
+                    value = tensor.float().numpy()
+            arrays[key] = np.asarray(value)
         except (TypeError, ValueError) as error:
             raise InputError(f"{where}: {key}: is not an array ({error})") from None
     return arrays
 
 
-def _array(value: Any) -> Any:
-    """Turn a tensor on any device into an array."""
-    if not hasattr(value, "detach"):
-        return np.asarray(value)
-    tensor = value.detach().cpu()
-    try:
-        return tensor.numpy()
-    except TypeError:  # NumPy has no bfloat16
-        return tensor.float().numpy()
-
-
 def _lists(where: str, row: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
     """Bring arrays of triplets to the layout of the triplet lists."""
-    left_out = {"score", "action_score"} if kind == "annotations" else set()
+    columns = dict(_ANNOTATED if kind == "annotations" else _TRIPLETS)
     if "action_scores" not in row:
-        left_out.add("action_score")
-    columns = {column: key for column, key in _TRIPLETS.items() if column not in left_out}
-    keys = [*_BOXES.values(), *columns.values()]
-    missing = [key for key in keys if key not in row]
+        columns.pop("action_score", None)
+    tables = {"boxes": _BOXES, "triplets": columns}
+    missing = [key for keys in tables.values() for key in keys.values() if key not in row]
     if missing:
         raise InputError(f"{where}: no {', '.join(missing)}")
-    single = [key for key in keys if row[key].ndim == 0]
-    if single:
-        raise InputError(f"{where}: {single[0]}: is a single value; give an array")
-    length = {key: len(row[key]) for key in (*columns.values(), *_BOXES.values())}
-    if length["boxes"] != length["labels"] or len({length[key] for key in columns.values()}) > 1:
-        lengths = ", ".join(f"{key} {rows}" for key, rows in length.items())
-        raise InputError(f"{where}: lengths do not fit: {lengths}")
-    return {"boxes": _rows(row, _BOXES), "triplets": _rows(row, columns)}
-
-
-def _rows(row: Mapping[str, Any], columns: Mapping[str, str]) -> list[dict[str, Any]]:
-    rows = zip(*(row[key].tolist() for key in columns.values()), strict=True)
-    return [dict(zip(columns, values, strict=True)) for values in rows]
+    lists = {}
+    for table, keys in tables.items():
+        arrays = {key: row[key] for key in keys.values()}
+        for key, array in arrays.items():
+            if array.ndim == 0:
+                raise InputError(f"{where}: {key}: is a single value; give an array")
+        check_lengths(where, arrays, "box" if table == "boxes" else "triplet")
+        values = zip(*(array.tolist() for array in arrays.values()), strict=True)
+        lists[table] = [dict(zip(keys, row, strict=True)) for row in values]
+    return lists
 
 
 def _ignored(where: str, row: Mapping[str, Any]) -> Any:
@@ -399,18 +367,16 @@ class PredictionWriter:
 
     def _columns(self, scenes: Scenes) -> dict[str, bool]:
         """Return which columns a batch has, where it has rows; all batches need the same."""
-        has = {
-            name: getattr(scenes, name) is not None
-            for name, (table, _) in _OPTIONAL.items()
-            if scenes.bounds[table][-1]
-        }
-        for name, there in has.items():
-            if there != self._has.get(name, there):
-                now, before = ("", "did not") if there else ("no ", "did")
-                raise InputError(
-                    f"predictions of the batch: have {now}{_OPTIONAL[name][1]}, earlier batches "
-                    f"{before}; give all images in the same form"
-                )
+        has = {}
+        for name, (table, what) in _OPTIONAL.items():
+            if scenes.bounds[table][-1]:
+                has[name] = scenes.has(name)
+                if has[name] != self._has.get(name, has[name]):
+                    now, before = ("", "did not") if has[name] else ("no ", "did")
+                    raise InputError(
+                        f"predictions of the batch: have {now}{what}, earlier batches {before}; "
+                        "give all images in the same form"
+                    )
         return has
 
 
@@ -427,29 +393,21 @@ def _join(folder: Path, path: Path) -> None:
                 np.lib.format.write_array(entry, array, allow_pickle=False)
         for name in COLUMNS:
             columns = [part[name].column() for part in parts if name in part]
-            before = None
-            if name in _REFERENCES:
-                owners = (part[_REFERENCES[name]].rows() for part in parts)
-                before = [0, *accumulate(owners)]
-            if columns:
-                # As numpy.savez does, because the size of an entry is not known before.
-                with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
-                    _write_column(entry, columns, before)
-
-
-def _write_column(
-    entry: IO[bytes], columns: Sequence[StoredArray], before: Sequence[int] | None
-) -> None:
-    """Write one column; references are shifted by the rows ``before`` each part, last of all."""
-    kind = np.result_type(*[column.dtype for column in columns])
-    if before is not None:
-        kind = np.dtype(np.int32 if before[-1] <= np.iinfo(np.int32).max else np.int64)
-    shape = (sum(column.shape[0] for column in columns), *columns[0].shape[1:])
-    np.lib.format.write_array_header_1_0(
-        entry, {"descr": kind.str, "fortran_order": False, "shape": shape}
-    )
-    for number, column in enumerate(columns):
-        rows = column.rows(0, column.shape[0])
-        if before is not None:
-            rows = np.where(rows < 0, -1, rows.astype(np.int64) + before[number])
-        entry.write(rows.astype(kind).tobytes())
+            if not columns:
+                continue
+            kind, before = np.result_type(*[column.dtype for column in columns]), [0]
+            if owner := _REFERENCES.get(name):
+                # References are shifted by the rows before each part.
+                before = [0, *accumulate(part[owner].rows() for part in parts)]
+                kind = np.dtype(np.int32 if before[-1] <= np.iinfo(np.int32).max else np.int64)
+            shape = (sum(column.shape[0] for column in columns), *columns[0].shape[1:])
+            # As numpy.savez does, because the size of an entry is not known before.
+            with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
+                np.lib.format.write_array_header_1_0(
+                    entry, {"descr": kind.str, "fortran_order": False, "shape": shape}
+                )
+                for number, column in enumerate(columns):
+                    rows = column.rows(0, column.shape[0])
+                    if owner:
+                        rows = np.where(rows < 0, -1, rows.astype(np.int64) + before[number])
+                    entry.write(rows.astype(kind).tobytes())

@@ -272,9 +272,12 @@ BATCHES: dict[str, tuple[tuple[Any, Any, Any], str]] = {
     "lengths": (
         bad({"scores": [0.9, 0.8]}),
         "predictions of the batch: image 'a': lengths do not fit: sub_ids 1, obj_ids 1, verbs 1, "
-        "scores 2, action_scores 1, boxes 2, labels 2",
+        "scores 2, action_scores 1; give one value per triplet",
     ),
-    "labels": (bad({"labels": [0]}, annotation=True), "lengths do not fit: sub_ids 1"),
+    "labels": (
+        bad({"labels": [0]}, annotation=True),
+        "lengths do not fit: boxes 2, labels 1; give one value per box",
+    ),
     "index": (
         bad({"obj_ids": [2]}),
         "predictions of the batch: image 'a': obj_ids[0]: there is no box in 'boxes' 2; there are: "

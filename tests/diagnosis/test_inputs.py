@@ -100,7 +100,7 @@ def test_errors_speak_of_parameters() -> None:
         ("nowhere.json", "preds.pkl", {}, r"^nowhere\.json: No such file"),
         ("gt.json", "nowhere.pkl", {}, r"^nowhere\.pkl: No such file"),
         ("gt.json", "preds.pkl", {"pairs": "nowhere"}, "^nowhere: No such file"),
-        ("gt.json", "preds.pkl", {"origin": 2}, "^`origin=2`: boxes are counted from 0 or"),
+        ("gt.json", "preds.pkl", {"origin": 2}, "^`origin=2`: files count from 0 or"),
         ("gt.json", "preds.pkl", {"instances": "gt.json"}, "^gt.json: `instances` is for"),
         ("gt.json", "preds.pkl", {"datset": 1}, r"`datset`: is no parameter \(did you mean 'dat"),
         ("gt.json", "preds.pkl", {"protocol": "hico"}, "protocol 'hico'"),

@@ -14,8 +14,9 @@ import pytest
 from support.described import write_description
 
 from diaghoi import InputError
+from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.data.vocabulary import MOST_CLASSES
-from diaghoi.formats.description import read_description, vocabulary
+from diaghoi.formats.description import CHOICES, KEYS, read_description, vocabulary
 
 Describe = Callable[..., Path]
 
@@ -26,220 +27,142 @@ def describe(tmp_path: Path) -> Describe:
     return partial(write_description, tmp_path)
 
 
-BAD: dict[str, tuple[str, str]] = {
-    "unknown key": (
-        "objekts = []",
-        "objekts: unknown key (did you mean 'objects'?); known: name, objects, verbs, person, "
-        "no_interaction, classes, annotations, numbers, boxes, rare, protocol",
-    ),
-    "unknown key of a table": (
+TWO, THREE = (
+    f"give the number of the first one, or a list of {count} different whole numbers"
+    for count in (2, 3)
+)
+COUNTS = 'give 6 whole numbers, one per class, or a table of "verb object" = number'
+A_CLASS = "give a number from 1 to 6 or a name like 'feed person'"
+KNOWN = f"known: {', '.join(CHOICES)}"
+PAIRS = "give a verb and an object"
+ORIGIN = "give 0 or 1"
+EITHER = "rare: give either 'classes' or 'counts'"
+THRESHOLD = "give a number above 0, up to 1"
+TOP = "give a whole number from 1 to 1,000,000,000"
+CLASSES = "give 'all' or 'interactions'"
+OBJECTS = "is not in the list of names (did you mean 'cat'?): person, cat, ball"
+# What a description says beside its names, and what is said about it.
+BAD = [
+    ("objekts = []", f"objekts: unknown key (did you mean 'objects'?); known: {', '.join(KEYS)}"),
+    (
         "numbers = { object = 1 }",
         "numbers: object: unknown key (did you mean 'objects'?); known: objects, verbs, "
         "predictions",
     ),
-    "predictions are no table": (
-        "numbers = { predictions = 1 }",
-        "numbers.predictions: is 1; give a table",
-    ),
-    "numbers of predictions": (
-        "numbers.predictions = { verbs = -1 }",
-        "numbers.predictions.verbs: is -1; give the number of the first one, or a list of 2 "
-        "different whole numbers",
-    ),
-    "person is no object": (
-        'person = "keeper"',
-        "person: 'keeper' is not in the list of names: person, cat, ball",
-    ),
-    "person is no name": ("person = 0", "person: is 0; give a string"),
-    "no_interaction is no verb": (
+    ("numbers = 1", "numbers: is 1; give a table"),
+    ("numbers = { predictions = 1 }", "numbers.predictions: is 1; give a table"),
+    ('boxes = "xywh"', "boxes: is 'xywh'; give a table"),
+    ("numbers.predictions = { verbs = -1 }", f"numbers.predictions.verbs: is -1; {TWO}"),
+    ("numbers = { objects = -1 }", f"numbers.objects: is -1; {THREE}"),
+    ("numbers = { verbs = [1] }", f"numbers.verbs: is [1]; {TWO}"),
+    ("numbers = { verbs = [1, 1] }", f"numbers.verbs: is [1, 1]; {TWO}"),
+    ("numbers = { verbs = true }", f"numbers.verbs: is True; {TWO}"),
+    ("numbers = { verbs = [1.0, 2.0] }", f"numbers.verbs: is [1.0, 2.0]; {TWO}"),
+    (f"numbers = {{ verbs = [1, {2**64}] }}", f"numbers.verbs: is [1, {2**64}]; {TWO}"),
+    ("boxes = { origin = 2 }", f"boxes.origin: is 2; {ORIGIN}"),
+    ("boxes = { origin = true }", f"boxes.origin: is True; {ORIGIN}"),
+    ("boxes = { origin = 1.0 }", f"boxes.origin: is 1.0; {ORIGIN}"),
+    ('boxes = { layout = "cxcywh" }', "boxes.layout: is 'cxcywh'; give 'xyxy' or 'xywh'"),
+    ('person = "keeper"', "person: 'keeper' is not in the list of names: person, cat, ball"),
+    ("person = 0", "person: is 0; give a string"),
+    (
         'no_interaction = "fed"',
         "no_interaction: 'fed' is not in the list of names (did you mean 'feed'?): feed, throw",
     ),
-    "annotations": ("annotations = ['a.json']", "annotations: is ['a.json']; give a string"),
-    "no path": ('annotations = ""', "annotations: is ''; give a string"),
-    "unknown verb in classes": (
+    ("annotations = ['a.json']", "annotations: is ['a.json']; give a string"),
+    ('annotations = ""', "annotations: is ''; give a string"),
+    (
         'classes = { thrown = ["ball"] }',
         "classes: 'thrown' is not in the list of names (did you mean 'throw'?): feed, throw",
     ),
-    "unknown object in classes": (
-        'classes = { feed = ["cats"] }',
-        "classes.feed: 'cats' is not in the list of names (did you mean 'cat'?): person, cat, ball",
-    ),
-    "number in classes": (
+    ('classes = { feed = ["cats"] }', f"classes.feed: 'cats' {OBJECTS}"),
+    (
         "classes = { feed = [1] }",
         "classes.feed: 1 is not in the list of names: person, cat, ball",
     ),
-    "one object in classes": (
-        'classes = { feed = "cat" }',
-        "classes.feed: is 'cat'; give a list of objects",
-    ),
-    "class twice": (
-        'classes = { feed = ["cat", "ball", "cat"] }',
-        "classes: 'feed cat' appears twice",
-    ),
-    "classes of one word": ("classes = [1]", "classes[0]: is 1; give a verb and an object"),
-    "classes of three words": (
+    ('classes = { feed = "cat" }', "classes.feed: is 'cat'; give a list of objects"),
+    ('classes = { feed = ["cat", "ball", "cat"] }', "classes: 'feed cat' appears twice"),
+    ("classes = [1]", f"classes[0]: is 1; {PAIRS}"),
+    (
         'classes = [["feed", "cat"], ["feed", "cat", "ball"]]',
-        "classes[1]: is ['feed', 'cat', 'ball']; give a verb and an object",
+        f"classes[1]: is ['feed', 'cat', 'ball']; {PAIRS}",
     ),
-    "classes of an unknown object": (
-        'classes = [["feed", "cats"]]',
-        "classes[0]: 'cats' is not in the list of names (did you mean 'cat'?): person, cat, ball",
-    ),
-    "listed twice": (
-        'classes = [["feed", "cat"], ["feed", "cat"]]',
-        "classes: 'feed cat' appears twice",
-    ),
-    "no class": ("classes = {}", f"classes: there are 0 classes; give 1 to {MOST_CLASSES} of them"),
-    "list of classes": (
+    ('classes = [["feed", "cats"]]', f"classes[0]: 'cats' {OBJECTS}"),
+    ('classes = [["feed", "cat"], ["feed", "cat"]]', "classes: 'feed cat' appears twice"),
+    ("classes = {}", f"classes: there are 0 classes; give 1 to {MOST_CLASSES} of them"),
+    (
         "classes = 1",
-        "classes: give a table of verb = [objects], a list of [verb, object], the path of an .npy "
-        "matrix, or 'verbs'",
+        "classes: is 1; give a table of verb = [objects], a list of [verb, object], the path of an "
+        ".npy matrix, or 'verbs'",
     ),
-    "first number": (
-        "numbers = { objects = -1 }",
-        "numbers.objects: is -1; give the number of the first one, or a list of 3 different whole "
-        "numbers",
-    ),
-    "too few numbers": (
-        "numbers = { verbs = [1] }",
-        "numbers.verbs: is [1]; give the number of the first one, or a list of 2 different whole "
-        "numbers",
-    ),
-    "number twice": (
-        "numbers = { verbs = [1, 1] }",
-        "numbers.verbs: is [1, 1]; give the number of the first one, or a list of 2 different "
-        "whole numbers",
-    ),
-    "true is no number": (
-        "numbers = { verbs = true }",
-        "numbers.verbs: is True; give the number of the first one, or a list of 2 different whole "
-        "numbers",
-    ),
-    "fractions are no numbers": (
-        "numbers = { verbs = [1.0, 2.0] }",
-        "numbers.verbs: is [1.0, 2.0]; give the number of the first one, or a list of 2 different "
-        "whole numbers",
-    ),
-    "numbers beyond all files": (
-        f"numbers = {{ verbs = [1, {2**64}] }}",
-        f"numbers.verbs: is [1, {2**64}]; give the number of the first one, or a list of 2 "
-        "different whole numbers",
-    ),
-    "numbers": ("numbers = 1", "numbers: is 1; give a table"),
-    "origin": ("boxes = { origin = 2 }", "boxes.origin: is 2; boxes are counted from 0 or 1"),
-    "true is no origin": (
-        "boxes = { origin = true }",
-        "boxes.origin: is True; boxes are counted from 0 or 1",
-    ),
-    "fractions are no origin": (
-        "boxes = { origin = 1.0 }",
-        "boxes.origin: is 1.0; boxes are counted from 0 or 1",
-    ),
-    "layout": (
-        'boxes = { layout = "cxcywh" }',
-        "boxes.layout: is 'cxcywh'; give 'xyxy' or 'xywh'",
-    ),
-    "boxes": ('boxes = "xywh"', "boxes: is 'xywh'; give a table"),
-    "neither classes nor counts": (
-        "rare = { below = 5 }",
-        "rare: give either 'classes' or 'counts'",
-    ),
-    "classes and counts": (
-        "rare = { classes = [1], counts = [1, 2, 3, 4, 5, 6] }",
-        "rare: give either 'classes' or 'counts'",
-    ),
-    "rare class": (
+    ("rare = { below = 5 }", EITHER),
+    ("rare = { classes = [1], counts = [1, 2, 3, 4, 5, 6] }", EITHER),
+    (
         'rare = { classes = "feed cat" }',
-        "rare.classes: give a list of classes, by number or name",
+        "rare.classes: is 'feed cat'; give a list of classes, by number or name",
     ),
-    "counts of some classes": (
-        "rare = { counts = [1, 2, 3] }",
-        "rare.counts: give a list of 6 whole numbers, one per class, or a table of "
-        '"verb object" = number',
-    ),
-    "negative count": (
-        'rare = { counts = { "feed cat" = -1 } }',
-        "rare.counts: give a list of 6 whole numbers, one per class, or a table of "
-        '"verb object" = number',
-    ),
-    "below": (
+    ("rare = { counts = [1, 2, 3] }", f"rare.counts: is [1, 2, 3]; {COUNTS}"),
+    ('rare = { counts = { "feed cat" = -1 } }', f"rare.counts: is {{'feed cat': -1}}; {COUNTS}"),
+    (
         "rare = { counts = [1, 2, 3, 4, 5, 6], below = 2.5 }",
         "rare.below: is 2.5; give a whole number from 0 to 9007199254740992",
     ),
-    "protocol": (
-        "protocol = 1",
-        "protocol: give one of hico-det, hico-det-520, diag-hoi, upt, cdn, gen-vlkt, ppdm, "
-        "hoiclip, cmd-se, cmd-se-600, cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, "
-        "v-coco-diag-hoi-published, v-coco-thesis, swig-hoi, hoi-a, hoi-a-verbs, or a table",
-    ),
-    "unknown protocol": (
+    ("protocol = 1", f"protocol: is 1; give one of {', '.join(PROTOCOLS)}, or a table"),
+    (
         'protocol = "hico-dett"',
         "unknown protocol 'hico-dett' (did you mean 'hico-det' or 'hico-det-520'?); "
-        "known: hico-det, hico-det-520, diag-hoi, upt, cdn, gen-vlkt, ppdm, hoiclip, cmd-se, "
-        "cmd-se-600, cmd-se-520, qahoi, v-coco-s1, v-coco-s2, v-coco-diag-hoi, "
-        "v-coco-diag-hoi-published, v-coco-thesis, swig-hoi, hoi-a, hoi-a-verbs",
+        f"known: {', '.join(PROTOCOLS)}",
     ),
-    "protocol for roles": (
+    (
         'protocol = "v-coco-s1"',
         "protocol v-coco-s1 is not for zoo; choose hico-det, hico-det-520, diag-hoi, "
         "upt, cdn, gen-vlkt, ppdm, hoiclip, cmd-se, cmd-se-600, cmd-se-520, qahoi, swig-hoi, hoi-a",
     ),
-    "unknown choice": (
+    (
         "protocol = { iuo = 0.5 }",
-        "protocol: iuo: unknown key (did you mean 'iou'?); known: classes, average_precision, "
-        "class_without_true_positive, iou, strict, boxes, top, top_of_class, "
-        "images_without_predictions, images_without_annotations, levels_from, claim, "
-        "class_without_annotation, added_to_union, duplicates, class_without_prediction",
+        f"protocol: iuo: unknown key (did you mean 'iou'?); {KNOWN}",
     ),
-    "choice for other data sets": (
-        'protocol = { pairing = "person" }',
-        "protocol: pairing: unknown key; known: classes, average_precision, "
-        "class_without_true_positive, iou, strict, boxes, top, top_of_class, "
-        "images_without_predictions, images_without_annotations, levels_from, claim, "
-        "class_without_annotation, added_to_union, duplicates, class_without_prediction",
-    ),
-    "a union that shrinks": (
+    # A choice for other data sets.
+    ('protocol = { pairing = "person" }', f"protocol: pairing: unknown key; {KNOWN}"),
+    (
         "protocol = { added_to_union = -1.0 }",
         "protocol.added_to_union: is -1.0; give a number from 0",
     ),
-    "roles": (
-        'protocol = { classes = "roles" }',
-        "protocol.classes: is 'roles'; give 'all' or 'interactions'",
-    ),
-    "evaluated classes": (
-        'protocol = { classes = "evaluated" }',
-        "protocol.classes: is 'evaluated'; give 'all' or 'interactions'",
-    ),
-    "value of a choice": (
+    ('protocol = { classes = "roles" }', f"protocol.classes: is 'roles'; {CLASSES}"),
+    ('protocol = { classes = "evaluated" }', f"protocol.classes: is 'evaluated'; {CLASSES}"),
+    (
         'protocol = { boxes = "xywh" }',
         "protocol.boxes: is 'xywh'; give 'inclusive' or 'continuous'",
     ),
-    "threshold as text": (
-        'protocol = { iou = "0.5" }',
-        "protocol.iou: is '0.5'; give a number above 0, up to 1",
-    ),
-    "threshold as percent": (
-        "protocol = { iou = 50 }",
-        "protocol.iou: is 50; give a number above 0, up to 1",
-    ),
-    "threshold that is no number": (
-        "protocol = { iou = nan }",
-        "protocol.iou: is nan; give a number above 0, up to 1",
-    ),
-    "true is no top": (
-        "protocol = { top = true }",
-        "protocol.top: is True; give a whole number from 1 to 1,000,000,000",
-    ),
-    "top of nothing": (
+    ('protocol = { iou = "0.5" }', f"protocol.iou: is '0.5'; {THRESHOLD}"),
+    ("protocol = { iou = 50 }", f"protocol.iou: is 50; {THRESHOLD}"),
+    ("protocol = { iou = nan }", f"protocol.iou: is nan; {THRESHOLD}"),
+    ("protocol = { top = true }", f"protocol.top: is True; {TOP}"),
+    (
         "protocol = { top = 0 }",
         "protocol.top: is 0; give a whole number from 1 to 1,000,000,000",
     ),
-    "strict": ("protocol = { strict = 1 }", "protocol.strict: is 1; give True or False"),
-}
+    (
+        "protocol = { top_of_class = 0 }",
+        f"protocol.top_of_class: is 0; {TOP}",
+    ),
+    ("protocol = { strict = 1 }", "protocol.strict: is 1; give True or False"),
+    (
+        'rare.classes = ["feed cats"]',
+        "rare: unknown class 'feed cats' (did you mean 'feed cat' or 'feed ball' or 'feed person'"
+        f"?); {A_CLASS}",
+    ),
+    ("rare.classes = [0]", f"rare: unknown class 0; {A_CLASS}"),
+    ("rare.classes = [true]", f"rare: unknown class True; {A_CLASS}"),
+    (
+        'rare.counts = { "fed ball" = 1 }',
+        "rare.counts: unknown class 'fed ball' (did you mean 'feed ball' or 'feed cat'?); "
+        f"{A_CLASS}",
+    ),
+]
 
 
-@pytest.mark.parametrize(("text", "problem"), BAD.values(), ids=BAD)
+@pytest.mark.parametrize(("text", "problem"), BAD, ids=[text for text, _ in BAD])
 def test_bad_values(text: str, problem: str, describe: Describe) -> None:
     path = describe(text)
     with pytest.raises(InputError) as error:
@@ -247,41 +170,20 @@ def test_bad_values(text: str, problem: str, describe: Describe) -> None:
     assert str(error.value) == f"{path}: {problem}"
 
 
-UNKNOWN: dict[str, tuple[str, str]] = {
-    "rare": ('classes = ["feed cats"]', "rare: unknown class 'feed cats' (did you mean 'feed cat'"),
-    "zero": ("classes = [0]", "rare: unknown class 0; give a number from 1 to 6 or a name like"),
-    "true": ("classes = [true]", "rare: unknown class True; give a number from 1 to 6 or a name"),
-    "counted": (
-        'counts = { "fed ball" = 1 }',
-        "rare.counts: unknown class 'fed ball' (did you mean 'feed ball'",
-    ),
-}
+MISSING = "is missing; a description needs name, objects, verbs"
+ZOO = 'name = "zoo"\nobjects = '
+TOO_MANY = f"give 1 to {MOST_CLASSES} of them"
 
 
-@pytest.mark.parametrize(("text", "problem"), UNKNOWN.values(), ids=UNKNOWN)
-def test_unknown_classes(text: str, problem: str, describe: Describe) -> None:
-    path = describe(f"[rare]\n{text}")
-    with pytest.raises(InputError) as error:
-        read_description(path)
-    assert str(error.value).startswith(f"{path}: {problem}")
+def _many(objects: int, verbs: int) -> str:
+    things, actions = ["person", *map(str, range(objects - 1))], [*map(str, range(verbs))]
+    return f"{ZOO}{json.dumps(things)}\nverbs = {json.dumps(actions)}"
 
 
-def test_a_protocol_keeps_some_of_each_class(describe: Describe) -> None:
-    path = describe("protocol = { top_of_class = 0 }")
-    with pytest.raises(InputError, match="top_of_class: is 0; give a whole number from 1"):
-        read_description(path)
-
-
-BAD_NAMES: dict[str, tuple[str, str]] = {
-    "nothing": ("", "the key 'name' is missing; a description needs name, objects, verbs"),
-    "no objects": (
-        'name = "zoo"',
-        "the key 'objects' is missing; a description needs name, objects, verbs",
-    ),
-    "no verbs": (
-        'name = "zoo"\nobjects = ["person"]',
-        "the key 'verbs' is missing; a description needs name, objects, verbs",
-    ),
+BAD_NAMES = {
+    "nothing": ("", f"the key 'name' {MISSING}"),
+    "no objects": ('name = "zoo"', f"the key 'objects' {MISSING}"),
+    "no verbs": (f'{ZOO}["person"]', f"the key 'verbs' {MISSING}"),
     "no name": ('name = ""', "name: is ''; give a string"),
     "number as name": ("name = 7", "name: is 7; give a string"),
     "known data set": (
@@ -292,44 +194,27 @@ BAD_NAMES: dict[str, tuple[str, str]] = {
         'name = "diag-hoi"',
         "name: 'diag-hoi' is the name of a protocol; choose another",
     ),
-    "objects as text": (
-        'name = "zoo"\nobjects = "person"',
-        "objects: is 'person'; give a list",
-    ),
-    "empty list": (
-        'name = "zoo"\nobjects = []',
-        "objects: is empty; give a list of names",
-    ),
-    "numbers as objects": (
-        'name = "zoo"\nobjects = ["person", 2]',
-        "objects: 2 is not a name; give a list of names",
-    ),
-    "object without name": (
-        'name = "zoo"\nobjects = ["person", ""]',
-        "objects: '' is not a name; give a list of names",
-    ),
+    "objects as text": (f'{ZOO}"person"', "objects: is 'person'; give a list of names"),
+    "empty list": (f"{ZOO}[]", "objects: is []; give a list of names"),
+    "numbers as objects": (f'{ZOO}["person", 2]', "objects[1]: is 2; give a name"),
+    "object without name": (f'{ZOO}["person", ""]', "objects[1]: is ''; give a name"),
     "object twice": (
-        'name = "zoo"\nobjects = ["person", "cat", "dog", "cat"]',
+        f'{ZOO}["person", "cat", "dog", "cat"]',
         "objects: 'cat' appears twice; give each a different name",
     ),
     "verb twice": (
-        'name = "zoo"\nobjects = ["person"]\nverbs = ["hug", "hug"]',
+        f'{ZOO}["person"]\nverbs = ["hug", "hug"]',
         "verbs: 'hug' appears twice; give each a different name",
     ),
     "no person": (
-        'name = "zoo"\nobjects = ["cat", "persons"]\nverbs = ["feed"]',
+        f'{ZOO}["cat", "persons"]\nverbs = ["feed"]',
         "person: 'person' is not in the list of names (did you mean 'persons'?): cat, persons",
     ),
-    "too many classes": (
-        f'name = "zoo"\nobjects = {json.dumps(["person", *map(str, range(199))])}\n'
-        f"verbs = {json.dumps([*map(str, range(200))])}",
-        f"classes: there are 40000 classes; give 1 to {MOST_CLASSES} of them",
-    ),
+    "too many classes": (_many(200, 200), f"classes: there are 40000 classes; {TOO_MANY}"),
     # Comparing each with all before it, or making their classes before counting them, has no end.
     "very many names": (
-        f'name = "zoo"\nobjects = {json.dumps(["person", *map(str, range(99_999))])}\n'
-        f"verbs = {json.dumps([*map(str, range(100_000))])}",
-        f"classes: there are 10000000000 classes; give 1 to {MOST_CLASSES} of them",
+        _many(100_000, 100_000),
+        f"classes: there are 10000000000 classes; {TOO_MANY}",
     ),
 }
 
@@ -386,28 +271,28 @@ def _archive(path: Path) -> None:
         np.savez(stream, np.ones((2, 3)))
 
 
-NO_MATRIX: dict[str, tuple[Callable[[Path], Any], str]] = {
-    "cut off": (_cut, "not a .npy array ("),
-    "announces more": (_longer, "not a .npy array ("),
-    "text": (lambda path: path.write_text("verb,object"), "not a .npy array ("),
-    "empty": (lambda path: path.write_bytes(b""), "not a .npy array ("),
-    "archive": (_archive, "not a .npy array ("),
-    "damaged archive": (lambda path: path.write_bytes(b"PK\x03\x04damaged"), "not a .npy array ("),
-    "pickle": (lambda path: path.write_bytes(pickle.dumps([[1]])), "not a .npy array ("),
-    "absent": (lambda path: None, "No such file or directory"),
-    "folder": (lambda path: path.mkdir(), "Is a directory"),
+NO_MATRIX: dict[str, Callable[[Path], Any]] = {
+    "cut off": _cut,
+    "announces more": _longer,
+    "text": lambda path: path.write_text("verb,object"),
+    "empty": lambda path: path.write_bytes(b""),
+    "archive": _archive,
+    "damaged archive": lambda path: path.write_bytes(b"PK\x03\x04damaged"),
+    "pickle": lambda path: path.write_bytes(pickle.dumps([[1]])),
+    "absent": lambda path: None,
+    "folder": lambda path: path.mkdir(),
 }
+REASONS = {"absent": "No such file or directory", "folder": "Is a directory"}
 
 
-@pytest.mark.parametrize(("make", "problem"), NO_MATRIX.values(), ids=NO_MATRIX)
-def test_files_that_hold_no_matrix(
-    make: Callable[[Path], Any], problem: str, describe: Describe, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("case", NO_MATRIX)
+def test_files_that_hold_no_matrix(case: str, describe: Describe, tmp_path: Path) -> None:
     matrix = tmp_path / "go.npy"
-    make(matrix)
+    NO_MATRIX[case](matrix)
     path = describe('classes = "go.npy"')
     with pytest.raises(InputError) as error:
         read_description(path)
+    problem = REASONS.get(case, "not a .npy array (")
     assert str(error.value).startswith(f"{path}: classes: {matrix}: {problem}")
     assert "\n" not in str(error.value)
 

@@ -255,3 +255,13 @@ def test_lists_that_are_named_again_and_again_are_not_copied(tmp_path: Path) -> 
         path = written(tmp_path, {f"{n}.jpg": image for n in range(2000)}, "pkl")
         with pytest.raises(InputError, match="it repeats the same lists"):
             diaghoi.read_predictions(path, dataset="hico-det")
+
+
+def test_numbers_of_a_described_data_set_are_its_own(tmp_path: Path) -> None:
+    own = tmp_path / "own.toml"
+    own.write_text('name = "own"\nobjects = ["person", "ball"]\nverbs = ["kick", "see"]\n')
+    boxes = {"human_bbox": [0, 0, 5, 5], "object_bbox": [1, 1, 6, 6]}
+    file = tmp_path / "x.json"
+    file.write_text(json.dumps({"a.jpg": [{"verb": 1, "object_id": 1, "score": 0.5, **boxes}]}))
+    scenes = diaghoi.read_predictions(file, dataset=str(own))
+    assert (scenes.box_label.tolist(), scenes.triplet_verb.tolist()) == ([0, 1], [1])

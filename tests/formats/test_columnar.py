@@ -1,14 +1,14 @@
 import os
 import zipfile
 from contextlib import suppress
+from dataclasses import replace
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.scenes import problems
 
-from diaghoi.data.scenes import Scenes
-from diaghoi.data.vocabulary import hico_det
 from diaghoi.exceptions import InputError
 from diaghoi.formats import (
     read,
@@ -67,13 +67,6 @@ def test_pairs_come_from_any_file(saved, predictions, pair_file, tmp_path, equal
     assert equal(merged, other)
 
 
-def test_compressed_files_are_read(scenes, tmp_path, equal):
-    write(tmp_path / "x.npz", scenes)
-    with np.load(tmp_path / "x.npz") as arrays:
-        np.savez_compressed(tmp_path / "y.npz", **arrays)
-    assert equal(read_predictions(tmp_path / "y.npz"), scenes)
-
-
 def changed(scenes, tmp_path, **changes):
     path = tmp_path / "x.npz"
     write(path, scenes)
@@ -108,7 +101,7 @@ BAD = {
     ),
     "other data set, in a file without fingerprint": (
         column(vocabulary="v-coco", fingerprint=None),
-        "unknown verb 76; verbs of v-coco are numbered 0 to 50 in this format",
+        "there is no verb 76; there are: 0 to 50",
     ),
     "other names or classes": (
         column(fingerprint="0123abcd"),
@@ -163,8 +156,19 @@ BAD = {
         cell("triplet_pair", 0, 5),
         "triplet[1].triplet_pair: rows are not in the or",
     ),
-    "unknown verb": (cell("triplet_verb", 3, 117), "image 'two.jpg': triplet[0].triplet_verb: unk"),
+    "unknown verb": (
+        cell("triplet_verb", 3, 117),
+        "image 'two.jpg': triplet[0].triplet_verb: there is no verb 117",
+    ),
     "NaN score": (cell("triplet_score", 2, np.nan), "triplet[2].triplet_score: the score is nan"),
+    "uncounted answers": (
+        column(unread=np.array([[0, 0, 0], [1, 0, 0], [0, -1, 0], [0, 0, 0]])),
+        "image 'two.jpg': image[0].unread: holds numbers that are no counts; convert the original",
+    ),
+    "negative set of classes": (
+        column(triplet_filled=np.array([0, 1, -1, 0])),
+        "image 'one.jpg': triplet[2].triplet_filled: there is no set of classes -1; there are: 0 ",
+    ),
     "infinite pair score": (
         cell("pair_score", 1, np.inf),
         "pair[1].pair_score: the score is infin",
@@ -281,52 +285,28 @@ def test_columns_without_a_dimension(key, scenes, tmp_path):
         read_predictions(changed(scenes, tmp_path, **{key: value}))
 
 
-@st.composite
-def any_scenes(draw):
-    counts = draw(st.lists(st.integers(0, 3), max_size=4))
-    image = np.repeat(np.arange(len(counts)), counts)
-    rows = len(image)
-    number = st.floats(-1e9, 1e9)
-    corner = np.array(draw(st.lists(number, min_size=2 * rows, max_size=2 * rows))).reshape(-1, 2)
-    human = np.array(
-        sorted(draw(st.lists(st.integers(0, rows - 1), max_size=5)) if rows else []), dtype=int
-    )
-    pairs = len(human)
-    alone = np.array(draw(st.lists(st.booleans(), min_size=pairs, max_size=pairs)), dtype=bool)
-    triplet = np.array(
-        sorted(draw(st.lists(st.integers(0, pairs - 1), max_size=5)) if pairs else []), dtype=int
-    )
-
-    def scores(size, values=number):
-        column = st.lists(values, min_size=size, max_size=size).map(
-            lambda found: np.array(found, dtype=float)
-        )
-        return draw(st.none() | column)
-
-    with_nan = number | st.just(float("nan"))
-    return Scenes(
-        vocabulary=hico_det(),
-        names=np.array([f"{n}ü.jpg" for n in range(len(counts))], dtype=np.str_),
-        sizes=draw(st.none() | st.just(np.full((len(counts), 2), 70_000))),
-        box_image=image,
-        box_xyxy=np.hstack([corner, corner + 1]),
-        box_label=np.arange(rows) % 80,
-        box_score=scores(rows, with_nan),
-        pair_human=human,
-        pair_object=np.where(alone, -1, human),
-        pair_score=scores(pairs, with_nan),
-        triplet_pair=triplet,
-        triplet_verb=triplet % 117,
-        triplet_score=scores(len(triplet)),
-        triplet_action_score=scores(len(triplet)),
-        notes=tuple(draw(st.lists(st.text("aé\n", min_size=1), max_size=2))),
-    )
-
-
-@given(scenes=any_scenes())
-def test_every_scene_survives(scenes, tmp_path_factory, equal):
+@given(
+    problem=problems(),
+    scale=st.floats(1e-3, 1e9),
+    notes=st.lists(st.text("aé\n", min_size=1), max_size=2),
+    data=st.data(),
+)
+def test_every_scene_survives(problem, scale, notes, data, tmp_path_factory, equal):
     path = tmp_path_factory.mktemp("columns") / "x.npz"
-    write(path, scenes)
-    _, other = read(path)
-    assert equal(other, scenes)
-    assert other.notes == scenes.notes
+    for scenes in problem:
+        unknown = st.none() | st.sampled_from([0.5, -2e9, np.nan]).map(float)
+        scores = {
+            column: None if (score := data.draw(unknown)) is None else np.full(count, score)
+            for column, count in (
+                ("box_score", len(scenes.box_label)),
+                ("pair_score", len(scenes.pair_human)),
+            )
+        }
+        names = np.array([f"{name}ü" for name in scenes.names.tolist()], dtype=np.str_)
+        sizes = data.draw(st.none() | st.just(np.full((len(names), 2), 70_000)))
+        changed = {"box_xyxy": scenes.box_xyxy * scale, "notes": tuple(notes)}
+        scenes = replace(scenes, names=names, sizes=sizes, **changed, **scores)
+        write(path, scenes)
+        _, other = read(path)
+        assert equal(other, scenes)
+        assert other.notes == scenes.notes

@@ -198,22 +198,21 @@ def test_a_described_data_set_is_diagnosed_by_its_own_protocol(describe: Describ
     assert diagnose(truth, found, protocol("hico-det", iou=0.6)).mean_ap["full"] == 0.0
 
 
-def test_nothing_is_said_of_a_benchmark_that_there_is_not(describe: Describe) -> None:
-    words = read_description(describe('no_interaction = "throw"'))
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        'no_interaction = "throw"',
+        "rare = { classes = [2] }",
+        "rare = { counts = [1, 2, 3, 4, 5, 6], below = 3 }",
+    ],
+)
+def test_nothing_is_said_of_a_benchmark_that_there_is_not(text: str, describe: Describe) -> None:
+    words = read_description(describe(text))
     result = diagnose(small(words), small(words, **SCORES)).to_dict()
     assert result["official"] == {}
     assert not [note for note in result["notes"] if "official" in note]
-
-
-def test_the_signature_says_nothing_wrong_of_rare_classes(describe: Describe) -> None:
-    for text in (
-        "",
-        "rare = { classes = [2] }",
-        "rare = { counts = [1, 2, 3, 4, 5, 6], below = 3 }",
-    ):
-        words = read_description(describe(text))
-        result = diagnose(small(words), small(words, **SCORES)).to_dict()
-        assert "rare: < 10 train instances" not in result["protocol"]["signature"]
+    assert "rare: < 10 train instances" not in result["protocol"]["signature"]
 
 
 def test_batches_are_numbered_as_files_are(describe: Describe) -> None:

@@ -56,36 +56,34 @@ def read(tmp_path: Path, value: Any, **reading: Any):
     return open_file(path, **reading)
 
 
-def test_the_usual_numbers_are_not_noted(tmp_path: Path) -> None:
-    found = read(tmp_path, images(CLASSES))
-    assert found.recognised.numbering["triplets"] == "verbs from 0"
-    assert found.scenes.triplet_class.tolist() == CLASSES.tolist()
-    assert not any("numbered" in note for note in found.scenes.notes)
-
-
-def test_verbs_from_one_are_found_and_noted(tmp_path: Path) -> None:
-    found = read(tmp_path, images(CLASSES, 1))
-    assert found.recognised.numbering["triplets"] == "verbs from 1"
-    assert found.scenes.triplet_class.tolist() == CLASSES.tolist()
-    (note,) = [note for note in found.scenes.notes if "numbered" in note]
-    assert "triplets are numbered as verbs from 1: 100 % of the best" in note
-    assert "as verbs from 0 0 % are" in note
-
-
-@pytest.mark.parametrize("origin", [0, 1])
-def test_classes_are_found_by_their_objects(tmp_path: Path, origin: int) -> None:
-    value = images(CLASSES)
-    for image, hoi in zip(value, CLASSES.tolist(), strict=True):
+NUMBERED: dict[str, Any] = {
+    "verbs from 0": images(CLASSES),
+    "verbs from 1": images(CLASSES, 1),
+    "HOI classes from 0": images(CLASSES),
+    "HOI classes from 1": images(CLASSES),
+}
+for origin in (0, 1):
+    for image, hoi in zip(NUMBERED[f"HOI classes from {origin}"], CLASSES.tolist(), strict=True):
         image["hoi_prediction"][0]["category_id"] = hoi + origin
-    found = read(tmp_path, value)
-    assert found.recognised.numbering["triplets"] == f"HOI classes from {origin}"
+
+
+@pytest.mark.parametrize("numbering", NUMBERED)
+def test_numbers_of_triplets_are_found_and_noted(numbering: str, tmp_path: Path) -> None:
+    found = read(tmp_path, NUMBERED[numbering])
+    assert found.recognised.numbering["triplets"] == numbering
     assert found.scenes.triplet_class.tolist() == CLASSES.tolist()
+    notes = [note for note in found.scenes.notes if "numbered" in note]
+    assert len(notes) == (numbering != "verbs from 0")
+    for note in notes:
+        assert f"triplets are numbered as {numbering}: " in note
+        shares = "100 % of the best" in note, "as verbs from 0 0 % are" in note
+        assert shares == (numbering == "verbs from 1",) * 2
 
 
 def test_what_the_user_gives_counts_whatever_the_file_shows(tmp_path: Path) -> None:
     found = read(tmp_path, images(CLASSES, 1), verbs=0)
     assert (found.scenes.triplet_class < 0).all()
-    with pytest.raises(InputError, match="`verbs=2`: verbs are counted from 0 or from 1"):
+    with pytest.raises(InputError, match="`verbs=2`: files count from 0 or from 1"):
         read(tmp_path, images(CLASSES), verbs=2)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -11,13 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
-from diaghoi import (
-    InputError,
-    diagnose,
-    open_annotations,
-    open_predictions,
-    read_predictions,
-)
+from diaghoi import InputError, diagnose, open_annotations, open_predictions, read_predictions
 from diaghoi.data.scenes import COLUMNS, Scenes
 from diaghoi.data.vocabulary import hico_det
 from diaghoi.formats import own, write
@@ -53,11 +48,8 @@ def test_a_file_opens_as_what_is_read_from_it(
         longer = opened.with_names(names)
         _same(longer.between(first, images + 2), whole.with_names(names).between(first, images + 2))
         _same(longer.load(), whole.with_names(names))
-        assert (opened.named, opened.scored, opened.lists_pairs) == (
-            whole.named,
-            whole.scored,
-            whole.lists_pairs,
-        )
+        for fact in ("named", "scored", "lists_pairs"):
+            assert getattr(opened, fact) == getattr(whole, fact)
         if len(annotations.triplet_pair):
             truth = Path(folder) / "annotations.npz"
             write(truth, annotations)
@@ -108,25 +100,15 @@ def test_a_compressed_file_opens_too(problem: tuple[Scenes, Scenes]) -> None:
 
 def test_a_value_that_cannot_be_is_found_when_it_is_read(tmp_path: Path) -> None:
     path = tmp_path / "p.npz"
-    good = Scenes(
-        vocabulary=hico_det(),
-        names=np.array(["one.jpg", "two.jpg"]),
-        box_image=np.array([0, 1]),
-        box_xyxy=np.tile([0.0, 0, 9, 9], (2, 1)),
-        box_label=np.zeros(2, dtype=int),
-        pair_human=np.array([0, 1]),
-        pair_object=np.array([-1, -1]),
-        triplet_pair=np.array([0, 1]),
-        triplet_verb=np.zeros(2, dtype=int),
-        triplet_score=np.array([0.5, np.nan]),
-    )
-    write(path, good)
+    pair = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
+    images = [image(f"{name}.jpg", pair, [(0, 1, RIDE, 0.5)]) for name in ("one", "two")]
+    wrong = replace(scenes(images, scored=True), triplet_score=np.array([0.5, np.nan]))
+    write(path, wrong)
     opened = open_predictions(path)
     assert len(opened.between(0, 1)) == 1
-    with pytest.raises(InputError, match=r"image 'two.jpg': triplet\[0\].triplet_score"):
-        opened.between(1, 2)
-    with pytest.raises(InputError, match=r"image 'two.jpg': triplet\[0\].triplet_score"):
-        read_predictions(path)
+    for read in (lambda: opened.between(1, 2), lambda: read_predictions(path)):
+        with pytest.raises(InputError, match=r"image 'two.jpg': triplet\[0\].triplet_score"):
+            read()
 
 
 def test_a_file_that_is_cut_while_it_is_open(tmp_path: Path) -> None:
