@@ -493,7 +493,10 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
             ("a.json", "--protocol", "diag-hoi"),
             "a.json: was saved under --protocol hico-det-520, not diag-hoi; give the predictions",
         ),
-        (("a.json", "--protocol", "ap=COCO"), "--protocol ap=COCO: give one of 11-point, area"),
+        (
+            ("a.json", "--protocol", "ap=COCO"),
+            "protocol.average_precision: is 'COCO'; give '11-point' or 'area'",
+        ),
         (
             ("a.json", "--protocol", "hico-det-520,ap=area"),
             "a.json: was saved under --protocol hico-det-520|11pt|iou.5|",

@@ -249,7 +249,7 @@ BAD_ROWS: dict[str, tuple[Callable[[Any], Any], str]] = {
     ),
     "huge HOI id": (
         in_row(2, 0, 1e300),
-        "image 'one.jpg': row[2].HOI class: 1e+300 is not a whole number",
+        "image 'one.jpg': row[2].HOI class: 1e+300 is too large",
     ),
     "no score": (
         in_row(1, 1, float("nan")),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
-from matplotlib.text import Text
 from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, WASH, image, scenes
 
@@ -120,8 +119,7 @@ def test_v_coco_says_what_is_left_out() -> None:
 def test_the_numbers_in_brackets_are_explained(models_of: Any) -> None:
     study = plots.figure_of(ACTION_AP, models_of(ACTION_AP, 2, LONG), plots.SINGLE_COLUMN)
     for figure in (action_ap({"a": FEW}).figure, study):
-        words = [text.get_text() for text in figure.findobj(Text)]
-        assert "In brackets: annotated triplets of the verb." in words
+        assert "In brackets: annotated triplets of the verb." in notes_of(figure)
 
 
 def test_no_more_rows_than_wanted() -> None:

@@ -9,6 +9,7 @@ from diaghoi import Diagnosis, diagnose, plots, simulate
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.results import CHANGED
 from diaghoi.comparison.selection import selected
+from diaghoi.plots.captions import notes_of
 from diaghoi.report.html import page_model, write_comparison_html
 from diaghoi.report.text import report_tables
 
@@ -60,5 +61,5 @@ def test_pages_and_figures(protocol: str, said: bool, tmp_path: Path) -> None:
     write_comparison_html(path, compare(*both), [page_model(each) for each in both])
     assert (CHANGED in path.read_text()) == said
     figure = plots.figure_of(plots.FIGURES["delta_map"], both, plots.SINGLE_COLUMN)
-    foot = " ".join(text.get_text() for text in figure.texts)
-    assert ("a repair changes which classes are in the mean" in foot) == said
+    caption = " ".join(notes_of(figure))
+    assert ("a repair changes which classes are in the mean" in caption) == said

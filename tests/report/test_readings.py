@@ -29,6 +29,7 @@ from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ERRORS
 from diaghoi.oracles.localised import LEFT_OUT, OWN_OBJECT, PUBLISHED
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figure import ModelData, Source
 from diaghoi.plots.figures.transitions import TRANSITIONS
 from diaghoi.report.extras import extra_tables
@@ -173,7 +174,7 @@ def test_pages_and_figures_of_annotated_triplets_say_what_a_wrong_action_is(
         for f in diagnoses
     ]
     for figure in (drawn, plots.figure_of(TRANSITIONS, models, plots.SINGLE_COLUMN)):
-        assert says_own_object(" ".join(t.get_text() for t in figure.texts).lower()) == own
+        assert says_own_object(" ".join(notes_of(figure)).lower()) == own
     pages = [page_model(d, (truth, each)) for d, each in zip(diagnoses, found, strict=True)]
     write_comparison_html(tmp_path / "c.html", compare(*diagnoses), pages)
     matrix = (tmp_path / "c.html").read_text().partition("Errors are read by the pair")[2]

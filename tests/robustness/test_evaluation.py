@@ -16,6 +16,7 @@ from diaghoi.engines.engine import LocalEngine
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
 from diaghoi.plots import SINGLE_COLUMN, figure_of
+from diaghoi.plots.captions import notes_of
 from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
 from diaghoi.report.comparison import to_text
 from diaghoi.report.latex import to_latex
@@ -181,7 +182,7 @@ def test_figures_say_what_a_part_is_over(whole: Robustness) -> None:
     told = whole.to_dict()
     for kind in ROBUSTNESS_FIGURES.values():
         figure = figure_of(kind, models_of(kind, told), SINGLE_COLUMN)
-        text = " ".join(" ".join(each.get_text() for each in figure.texts).split())
+        text = " ".join(notes_of(figure))
         if kind.name in ("robustness_costs", "robustness_shares"):
             assert f"Means over {WORDS.partition(', sev')[0]}." in text, kind.name
         elif kind.name == "robustness_groups":
@@ -306,7 +307,7 @@ def test_json_and_figures_of_soft_map_say_it_too(soft: Robustness) -> None:
     for name in ("robustness_drops", "robustness_groups", "robustness_severities"):
         kind = ROBUSTNESS_FIGURES[name]
         figure = figure_of(kind, models_of(kind, told), SINGLE_COLUMN)
-        text = " ".join(" ".join(each.get_text() for each in figure.texts).split())
+        text = " ".join(notes_of(figure))
         assert SIMILARITY in text
         assert "Score: Soft mAP, classes of protocol hico-det-520" in text
 

@@ -17,6 +17,7 @@ from typing import Any, NamedTuple
 from diaghoi._version import __version__
 from diaghoi.cases.similarities import Similarities
 from diaghoi.comparison.comparison import Comparison
+from diaghoi.comparison.figures import PARTS
 from diaghoi.comparison.joint import AnyComparison
 from diaghoi.comparison.results import CHANGED, by_person, means_found_classes
 from diaghoi.comparison.slices import Slices
@@ -452,6 +453,8 @@ def _between(bounds: Sequence[int] | None, *, signed: bool = False) -> str:
 def _check_saved(result: Mapping[str, Any]) -> None:
     """Refuse a saved result that is not whole; anything may stand in a file."""
     try:
+        if lacking := [key for key in PARTS if key not in result]:
+            raise KeyError(*lacking)
         list(_tables(result))
         counts_line(result)
         headlines(result["official"])
