@@ -17,7 +17,7 @@ def table_tables(result: Result) -> Iterator[Table]:
     Parameters
     ----------
     result : mapping
-        As from :func:`diaghoi.semantic.tables.table_checks.table_facts`.
+        As from :func:`diaghoi.semantic.tables.similarity.table_facts`.
 
     Yields
     ------

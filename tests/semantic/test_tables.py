@@ -13,13 +13,11 @@ from diaghoi.exceptions import InputError
 from diaghoi.language.words import plain
 from diaghoi.semantic import Measure, Similarity, read_similarity, write_similarity
 from diaghoi.semantic.tables import similarity as module
-from diaghoi.semantic.tables.human_scores import read_human_scores
-from diaghoi.semantic.tables.merging import mean_of, merge_ratings, write_ratings
-from diaghoi.semantic.tables.ratings import read_ratings
-from diaghoi.semantic.tables.senses import read_senses
-from diaghoi.semantic.tables.similarity import fit
+from diaghoi.semantic.tables.people import read_human_scores
+from diaghoi.semantic.tables.ratings import mean_of, merge_ratings, read_ratings, write_ratings
+from diaghoi.semantic.tables.similarity import fit, table_facts
 from diaghoi.semantic.tables.subsets import rater_subsets
-from diaghoi.semantic.tables.table_checks import table_facts
+from diaghoi.semantic.tables.words import read_senses
 
 
 @pytest.fixture

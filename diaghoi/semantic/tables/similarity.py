@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
@@ -14,8 +14,7 @@ import numpy as np
 from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.language.words import plain
-from diaghoi.semantic.tables.ratings import Ratings, read_ratings
-from diaghoi.semantic.tables.table_files import write_pairs
+from diaghoi.semantic.tables.ratings import Ratings, read_ratings, write_pairs
 
 SYNSET = re.compile(r"(.+)\.[nvasr]\.[0-9]+")
 """Names of WordNet's senses: ``sit.v.01``."""
@@ -352,3 +351,134 @@ def _selected(similarity: Similarity, rows: IntArray, words: Sequence[str]) -> A
     groups = coo_array((np.ones(size), (np.arange(size), same)), (size, len(number))).tocsr()
     values = csr_array(picks @ csr_array(similarity.values) @ picks.T)
     return values.maximum(groups @ groups.T)
+
+
+NOTHING = Similarity(names=(), values=np.empty((0, 0)), name="identity")
+
+
+def exact(fitted: FittedSimilarity, words: Sequence[str]) -> FittedSimilarity:
+    """Take away what a table adds: each word is similar to itself alone.
+
+    Parameters
+    ----------
+    fitted : FittedSimilarity
+        A table fitted to a data set, perhaps with free words after those of the data set.
+    words : sequence of str
+        The words of the data set.
+
+    Returns
+    -------
+    FittedSimilarity
+        Equal words of the data set have similarity 1, others 0. Free words keep a similarity of 1:
+        that of the same word, or of a word with the annotated sense.
+    """
+    alone = fit(NOTHING, words)
+    table, size = fitted.similarity, len(words)
+    if len(table) == size:
+        return alone
+    from scipy.sparse import coo_array
+
+    held, same = table.values.tocoo(), coo_array(alone.similarity.values)
+    free = (held.col >= size) & (held.data == 1)
+    places = [
+        np.concatenate([own, others[free]])
+        for own, others in ((same.row, held.row), (same.col, held.col))
+    ]
+    values = coo_array((np.ones(len(places[0])), tuple(places)), shape=table.values.shape).tocsr()
+    # A table of free words is not symmetric, and of a class that does not check for it.
+    return replace(fitted, similarity=replace(table, values=values, name=NOTHING.name))
+
+
+# Bins of the distribution of scores.
+BINS = 5
+
+
+def table_facts(
+    ratings: Ratings,
+    vocabularies: Mapping[str, Sequence[str]],
+    senses: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Describe a table.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The table with all its raters.
+    vocabularies : mapping
+        Lists of words by name; each is compared with the table.
+    senses : mapping, optional
+        The names of words in the table.
+
+    Returns
+    -------
+    dict
+        ``words``, ``pairs`` (of two words; ``above_0`` among them), ``scale``, ``one_sided`` (pairs
+        in one order only), ``contradictions``, ``off_diagonal``, ``distribution`` (pairs by their
+        mean score), ``raters`` (``name``, ``mean``, ``rated``), ``correlation`` (Pearson, of each
+        pair of raters, None where undefined) and ``coverage`` (of each list).
+    """
+    distinct = ratings.first != ratings.second
+    mean = ratings.means()[distinct]
+    scores = ratings.scores[distinct]
+    edges = np.linspace(0, 1, BINS + 1)
+    counts, _ = np.histogram(mean, edges)
+    similarity = mean_similarity(ratings)
+    coverage = {}
+    for name, words in vocabularies.items():
+        fitted = fit(similarity, words, senses)
+        coverage[name] = {
+            "words": len(words),
+            "covered": len(words) - len(fitted.missing),
+            "missing": list(fitted.missing),
+            "ambiguous": list(fitted.ambiguous),
+        }
+    return {
+        "name": ratings.stem,
+        "words": len(ratings.names),
+        "pairs": int(distinct.sum()),
+        "above_0": int((mean > 0).sum()),
+        "scale": ratings.scale,
+        "one_sided": ratings.one_sided,
+        "contradictions": ratings.contradictions,
+        "off_diagonal": ratings.off_diagonal,
+        "mean": float(mean.mean()) if len(mean) else None,
+        "distribution": [
+            {"from": float(low), "to": float(high), "pairs": int(count)}
+            for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
+        ],
+        "raters": [
+            {
+                "name": rater,
+                "rated": int((~np.isnan(column)).sum()),
+                "mean": None if np.isnan(column).all() else float(np.nanmean(column)),
+            }
+            for rater, column in zip(ratings.raters, scores.T, strict=True)
+        ],
+        "correlation": _correlations(ratings.raters, scores),
+        "coverage": coverage,
+        "notes": list(ratings.notes),
+    }
+
+
+def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, Any]]:
+    """Pearson correlation of each pair of raters over the word pairs that both rated."""
+    found = []
+    for one in range(len(raters)):
+        for other in range(one + 1, len(raters)):
+            both = ~np.isnan(scores[:, [one, other]]).any(axis=1)
+            found.append(
+                {
+                    "raters": [raters[one], raters[other]],
+                    "pairs": int(both.sum()),
+                    "pearson": _pearson(scores[both, one], scores[both, other]),
+                }
+            )
+    return found
+
+
+def _pearson(one: FloatArray, other: FloatArray) -> float | None:
+    if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):  # squares of tiny scores underflow to 0
+        found = float(np.corrcoef(one, other)[0, 1])
+    return found if found == found else None

@@ -17,7 +17,7 @@ from diaghoi.data.arrays import FloatArray, ratios
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.agreement import closeness
-from diaghoi.semantic.tables.human_scores import HumanScores
+from diaghoi.semantic.tables.people import HumanScores
 from diaghoi.semantic.tables.ratings import Ratings
 
 MOST_RATERS = 12
