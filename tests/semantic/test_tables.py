@@ -479,7 +479,7 @@ def test_the_user_study_of_shoe_is_read(shared):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b,anna\n", "no ratings"),
+        ("a,b,anna\n", "has no rows below the header; give a header and one pair"),
         ("a,c,anna\nx,y,1\n", "the columns are a, c, anna"),
         ("a,b\nx,y\n", "no column of scores after b"),
         ("a,b,anna\nx,y,z\n", "line 2, column 'anna': 'z' is not a number"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -219,19 +220,18 @@ class Agreement:
     @cached_property
     def kappa(self) -> FloatArray:
         """(A, A) quadratic weighted kappa, 1 on the diagonal (figure 4 of the supplement)."""
-        ratings, highest = self.people.ratings, self.people.highest
-        values = np.eye(len(ratings))
-        for a, b in self.pairs:
-            values[a, b] = values[b, a] = weighted_kappa(ratings[a], ratings[b], highest)
-        return values
+        return self._of_pairs(weighted_kappa)
 
     @cached_property
     def closeness(self) -> FloatArray:
         """(A, A) agreement as SHOE reports it, 1 on the diagonal."""
-        ratings, highest = self.people.ratings, self.people.highest
+        return self._of_pairs(closeness)
+
+    def _of_pairs(self, agreement: Callable[[FloatArray, FloatArray, int], float]) -> FloatArray:
+        ratings = self.people.ratings
         values = np.eye(len(ratings))
         for a, b in self.pairs:
-            values[a, b] = values[b, a] = closeness(ratings[a], ratings[b], highest)
+            values[a, b] = values[b, a] = agreement(ratings[a], ratings[b], self.people.highest)
         return values
 
     @cached_property
@@ -380,19 +380,18 @@ class Rerating:
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values; None where undefined."""
-        found: dict[str, Any] = {
+        intervals = {
+            f"{key}{end}": _plain(value)
+            for key, values in (("share", self.share), ("size", self.size))
+            for end, value in zip(("", "_low", "_high"), values, strict=True)
+        }
+        return {
             "source": self.source,
             "annotators": list(self.people),
             "ratings": self.ratings,
             "changed": self.changed,
+            **intervals,
         }
-        for key, values in (("share", self.share), ("size", self.size)):
-            names = (key, f"{key}_low", f"{key}_high")
-            found |= {
-                name: None if value != value else value
-                for name, value in zip(names, values, strict=True)
-            }
-        return found
 
 
 def compare_ratings(

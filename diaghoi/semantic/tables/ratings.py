@@ -13,13 +13,13 @@ import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays import FloatArray, IntArray, ratios
+from diaghoi.data.arrays import FloatArray, IntArray, marked, ratios
 from diaghoi.data.files import (
     as_number,
     check_names,
@@ -86,19 +86,28 @@ class Ratings:
     square: bool = False
 
     @property
+    def nameless(self) -> bool:
+        """Whether the only rater has no name of its own."""
+        return len(self.raters) == 1 and self.raters[0] in NAMELESS
+
+    @property
     def provenance(self) -> str:
         """The raters and the file, for results."""
-        if self.raters[0] in NAMELESS and len(self.raters) == 1:
+        if self.nameless:
             return self.source
         many = f"mean of {len(self.raters)} raters: " if len(self.raters) > 1 else "rated by "
         return f"{many}{', '.join(self.raters)} ({self.source})"
 
     def means(self, raters: Sequence[int] | None = None) -> FloatArray:
         """(P,) mean score of each pair over some raters, or all; 0 where none gave a score."""
-        chosen = self.scores if raters is None else self.scores[:, list(raters)]
-        rated = ~np.isnan(chosen)
-        total = np.where(rated, chosen, 0.0).sum(axis=1)
-        return ratios(total, rated.sum(axis=1), undefined=0.0)
+        return mean_scores(self.scores if raters is None else self.scores[:, list(raters)])
+
+
+def mean_scores(scores: FloatArray) -> FloatArray:
+    """(P,) mean of (P, R) scores over the raters who gave one; 0 where none did."""
+    rated = ~np.isnan(scores)
+    total = np.where(rated, scores, 0.0).sum(axis=1)
+    return ratios(total, rated.sum(axis=1), undefined=0.0)
 
 
 def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) -> Ratings:
@@ -110,10 +119,6 @@ def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) ->
         A ``.csv`` or ``.npz`` file.
     scale : float, optional
         Highest score of the scale. By default 1 where no score is higher, else 4.
-
-    Returns
-    -------
-    Ratings
 
     Raises
     ------
@@ -144,9 +149,7 @@ class _Raw:
 
 
 def _read_csv(path: Path) -> _Raw:
-    rows = read_rows(path, "a,b,score")
-    if not rows:
-        raise InputError(f"{path}: is empty; give rows of a,b,score")
+    rows = read_rows(path, "rows of a,b,score", least=1)
     head = [original(cell) for cell in rows[0][1]]
     if len(head) < 3:
         raise InputError(
@@ -195,7 +198,8 @@ def _read_npz(path: Path) -> _Raw:
     if len(set(words)) < len(words):
         twice = Counter(words).most_common(1)[0][0]
         raise InputError(f"{path}: names: '{twice}' appears twice; give every word once")
-    if {"row", "column", "value"} <= arrays.keys():
+    listed = {"row", "column", "value"} <= arrays.keys()
+    if listed:
         first, second, scores = _listed(path, arrays, len(words))
     elif "values" in arrays:
         first, second, scores = _squared(path, arrays["values"], len(words))
@@ -216,8 +220,7 @@ def _read_npz(path: Path) -> _Raw:
                 f"{path}: {len(raters)} raters for {scores.shape[1]} tables; name each"
             )
     _check_raters(path, raters)
-    square = "values" in arrays and not {"row", "column", "value"} <= arrays.keys()
-    return _Raw(path, words, first.tolist(), second.tolist(), scores, raters, square)
+    return _Raw(path, words, first.tolist(), second.tolist(), scores, raters, not listed)
 
 
 def _listed(
@@ -276,11 +279,10 @@ def _completed(raw: _Raw, scale: float | None) -> Ratings:
     highest = _scale(raw, scale)
     scores = raw.scores / highest
     one, other = np.array(raw.first, dtype=np.int64), np.array(raw.second, dtype=np.int64)
-    size = np.int64(len(raw.words))
-    key = np.minimum(one, other) * size + np.maximum(one, other)
-    pairs, row = np.unique(key, return_inverse=True)
+    keys = _pair_keys(one, other, len(raw.words))
+    pairs, row = np.unique(keys, return_inverse=True)
     low, high, mean = _spread(scores, row.ravel(), len(pairs))
-    first, second = pairs // size, pairs % size
+    first, second = np.divmod(pairs, len(raw.words))
     contradicted = (np.nan_to_num(high - low) > ROUNDING).any(axis=1)
     itself = first == second
     with_itself = np.nan_to_num(mean[itself], nan=1.0)
@@ -395,92 +397,56 @@ def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings
     """
     if not tables:
         raise InputError("there is no table to merge; give at least one")
-    raters = [rater for table in tables for rater in _named(table)]
+    raters = [
+        rater for table in tables for rater in ((table.stem,) if table.nameless else table.raters)
+    ]
     twice = sorted({rater for rater in raters if raters.count(rater) > 1})
+    sources = ", ".join(table.source for table in tables)
     if twice:
         raise InputError(
-            f"{', '.join(table.source for table in tables)}: rater '{twice[0]}' appears in two "
-            "tables; rename a column, or a file whose column is called score"
+            f"{sources}: rater '{twice[0]}' appears in two tables; rename a column, or a file "
+            "whose column is called score"
         )
-    place: dict[str, int] = {}
-    for table in tables:
-        for word in table.names:
-            place.setdefault(word, len(place))
-    size = np.int64(len(place))
+    names = [*dict.fromkeys(word for table in tables for word in table.names)]
+    place = {word: number for number, word in enumerate(names)}
     rows = [np.array([place[word] for word in table.names], dtype=np.int64) for table in tables]
-    keys = [_keys(table, row, size) for table, row in zip(tables, rows, strict=True)]
+    keys = [
+        _pair_keys(row[table.first], row[table.second], len(names))
+        for table, row in zip(tables, rows, strict=True)
+    ]
     pairs = np.unique(np.concatenate(keys))
-    first, second = pairs // size, pairs % size
+    first, second = np.divmod(pairs, len(names))
     columns = []
     for table, row, key in zip(tables, rows, keys, strict=True):
-        listed = np.zeros(size, dtype=bool)
-        listed[row] = True
-        known = listed[first] & listed[second]
-        rated = known if _leaves_out_zeros(table) else known & (first == second)
+        listed = marked(row, len(names))
+        both_listed = listed[first] & listed[second]
+        leaves_out_zeros = int((table.first == table.second).sum()) == len(table.names)
+        rated = both_listed & (leaves_out_zeros | (first == second))
         default = np.where(rated, first == second, np.nan)
         column = np.repeat(default[:, None], len(table.raters), axis=1)
         column[np.searchsorted(pairs, key)] = table.scores
         columns.append(column)
     return Ratings(
-        names=tuple(place),
+        names=tuple(names),
         first=first,
         second=second,
         scores=np.concatenate(columns, axis=1),
         raters=tuple(raters),
         scale=1.0,
         stem=name,
-        source=", ".join(table.source for table in tables),
+        source=sources,
         notes=tuple(note for table in tables for note in table.notes),
     )
 
 
-def _leaves_out_zeros(table: Ratings) -> bool:
-    """Whether a table lists all its words with themselves, and thus only pairs above 0."""
-    return int((table.first == table.second).sum()) == len(table.names)
-
-
-def _named(table: Ratings) -> tuple[str, ...]:
-    if len(table.raters) == 1 and table.raters[0] in NAMELESS:
-        return (table.stem,)
-    return table.raters
-
-
-def _keys(table: Ratings, row: IntArray, size: np.int64) -> IntArray:
-    one, other = row[table.first], row[table.second]
-    return np.minimum(one, other) * size + np.maximum(one, other)
+def _pair_keys(one: IntArray, other: IntArray, words: int) -> IntArray:
+    """Put the two words of each pair, the first one first, into one number."""
+    return np.minimum(one, other) * np.int64(words) + np.maximum(one, other)
 
 
 def mean_of(ratings: Ratings, name: str) -> Ratings:
     """Return a table with one column, the mean over the raters."""
-    return Ratings(
-        names=ratings.names,
-        first=ratings.first,
-        second=ratings.second,
-        scores=ratings.means()[:, None],
-        raters=(name,),
-        scale=ratings.scale,
-        stem=ratings.stem,
-        source=ratings.source,
-        notes=ratings.notes,
-    )
-
-
-def write_ratings(path: str | os.PathLike[str], ratings: Ratings) -> None:
-    """Write a table with one column per rater, in [0, 1]; the file appears whole or not at all.
-
-    Parameters
-    ----------
-    path : path
-        ``.csv`` or ``.npz``, as :func:`diaghoi.semantic.tables.ratings.read_ratings` reads them.
-    ratings : Ratings
-        The table.
-
-    Raises
-    ------
-    InputError
-        For another suffix, and a file that cannot be written.
-    """
-    write_pairs(path, ratings.names, ratings.first, ratings.second, ratings.scores, ratings.raters)
+    return replace(ratings, scores=ratings.means()[:, None], raters=(name,))
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
@@ -497,6 +463,17 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
     return suffix
 
 
+def write_ratings(path: str | os.PathLike[str], ratings: Ratings) -> None:
+    """Write a ``.csv`` or ``.npz`` table with one column per rater, in [0, 1], whole or not at all.
+
+    Raises
+    ------
+    InputError
+        For another suffix, and a file that cannot be written.
+    """
+    write_pairs(path, ratings.names, ratings.first, ratings.second, ratings.scores, ratings.raters)
+
+
 def write_pairs(
     path: str | os.PathLike[str],
     names: Sequence[str],
@@ -505,26 +482,7 @@ def write_pairs(
     scores: FloatArray,
     raters: Sequence[str],
 ) -> None:
-    """Write the scores of pairs of words; the file appears whole or not at all.
-
-    Parameters
-    ----------
-    path : path
-        ``.csv`` or ``.npz``.
-    names : sequence of str
-        The words.
-    first, second : (P,) int array
-        Positions of both words of each pair.
-    scores : (P,) or (P, R) float64 array
-        NaN for none, an empty cell in CSV.
-    raters : sequence of str
-        Names of the R columns of scores.
-
-    Raises
-    ------
-    InputError
-        For another suffix, and a file that cannot be written.
-    """
+    """Write scores, (P,) or (P, R), of pairs of words as :func:`write_ratings` does."""
     if check_suffix(path) == ".npz":
         with replacing(path) as temporary:
             np.savez_compressed(

@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -104,12 +105,7 @@ class Similarity:
         return key[order], np.asarray(held.data, dtype=np.float64)[order]
 
     def at(self, first: IntArray, second: IntArray) -> FloatArray:
-        """Similarity of words by their positions, pair by pair.
-
-        Parameters
-        ----------
-        first, second : (K,) int array
-            Positions in ``names``.
+        """Look up the similarity of words by their (K,) positions in ``names``, pair by pair.
 
         Returns
         -------
@@ -295,10 +291,6 @@ def fit(
     senses : mapping, optional
         The name in the table of each word. A word without one means the sense of its lemma, if the
         table has only one.
-
-    Returns
-    -------
-    FittedSimilarity
     """
     by_lemma: dict[str, list[int]] = {}
     for number, name in enumerate(similarity.names):
@@ -359,18 +351,9 @@ NOTHING = Similarity(names=(), values=np.empty((0, 0)), name="identity")
 def exact(fitted: FittedSimilarity, words: Sequence[str]) -> FittedSimilarity:
     """Take away what a table adds: each word is similar to itself alone.
 
-    Parameters
-    ----------
-    fitted : FittedSimilarity
-        A table fitted to a data set, perhaps with free words after those of the data set.
-    words : sequence of str
-        The words of the data set.
-
-    Returns
-    -------
-    FittedSimilarity
-        Equal words of the data set have similarity 1, others 0. Free words keep a similarity of 1:
-        that of the same word, or of a word with the annotated sense.
+    Equal words of the data set have similarity 1, others 0. Free words, which come after them in
+    the fitted table, keep a similarity of 1: that of the same word, or of a word with the annotated
+    sense.
     """
     alone = fit(NOTHING, words)
     table, size = fitted.similarity, len(words)
@@ -403,7 +386,7 @@ def table_facts(
     Parameters
     ----------
     ratings : Ratings
-        The table with all its raters.
+        The table.
     vocabularies : mapping
         Lists of words by name; each is compared with the table.
     senses : mapping, optional
@@ -462,23 +445,17 @@ def table_facts(
 
 def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, Any]]:
     """Pearson correlation of each pair of raters over the word pairs that both rated."""
-    found = []
-    for one in range(len(raters)):
-        for other in range(one + 1, len(raters)):
-            both = ~np.isnan(scores[:, [one, other]]).any(axis=1)
-            found.append(
-                {
-                    "raters": [raters[one], raters[other]],
-                    "pairs": int(both.sum()),
-                    "pearson": _pearson(scores[both, one], scores[both, other]),
-                }
-            )
-    return found
+    rows = []
+    for one, other in combinations(range(len(raters)), 2):
+        both = ~np.isnan(scores[:, [one, other]]).any(axis=1)
+        row = {"raters": [raters[one], raters[other]], "pairs": int(both.sum())}
+        rows.append(row | {"pearson": _pearson(scores[both, one], scores[both, other])})
+    return rows
 
 
 def _pearson(one: FloatArray, other: FloatArray) -> float | None:
     if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
         return None
     with np.errstate(divide="ignore", invalid="ignore"):  # squares of tiny scores underflow to 0
-        found = float(np.corrcoef(one, other)[0, 1])
-    return found if found == found else None
+        pearson = float(np.corrcoef(one, other)[0, 1])
+    return pearson if pearson == pearson else None

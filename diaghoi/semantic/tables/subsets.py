@@ -13,12 +13,12 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays import FloatArray, ratios
+from diaghoi.data.arrays import FloatArray
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.agreement import closeness
 from diaghoi.semantic.tables.people import HumanScores
-from diaghoi.semantic.tables.ratings import Ratings
+from diaghoi.semantic.tables.ratings import Ratings, mean_scores
 
 MOST_RATERS = 12
 WEIGHTS = np.linspace(0, 1, 1001)
@@ -178,7 +178,14 @@ def rater_subsets(
             f"{verbs.source}: {len(raters)} raters have {2 ** len(raters) - 1:,} subsets; give at "
             f"most {MOST_RATERS}"
         )
-    judged = _judged(human, verbs, objects, Measure() if measure is None else measure)
+    columns = [*zip(*human.words, strict=True)]
+    half = len(columns) // 2
+    by_verb, missing = _looked_up(verbs, raters, columns[0], columns[half])
+    by_object = None
+    if human.of_interactions and objects is not None:
+        by_object, more = _looked_up(objects, raters, columns[1], columns[half + 1])
+        missing |= more
+    judged = _Judged(verbs=by_verb, objects=by_object, measure=measure or Measure())
     subsets = [
         subset
         for size in range(1, len(raters) + 1)
@@ -186,9 +193,9 @@ def rater_subsets(
     ]
     agreement, majority = (
         np.array([closeness(judged.sigma(subset, rule), human.mean, 1.0) for subset in subsets])
-        for rule in (_mean, _majority)
+        for rule in (mean_scores, _majority)
     )
-    same = [float(words[: len(words) // 2] == words[len(words) // 2 :]) for words in human.words]
+    same = [float(words[:half] == words[half:]) for words in human.words]
     return Ablation(
         raters=raters,
         subsets=tuple(subsets),
@@ -197,7 +204,7 @@ def rater_subsets(
         direct_match=closeness(np.array(same), human.mean, 1.0),
         categories=_categories(human, judged, raters) if human.of_interactions else (),
         pairs=len(human.mean),
-        missing=judged.missing,
+        missing=tuple(missing),
         notes=human.notes + verbs.notes + (() if objects is None else objects.notes),
     )
 
@@ -209,7 +216,6 @@ class _Judged:
     verbs: FloatArray
     objects: FloatArray | None
     measure: Measure
-    missing: tuple[str, ...]
 
     def sigma(
         self,
@@ -225,23 +231,10 @@ class _Judged:
         return measure.sigma(by_verb, rule(self.objects[:, list(raters)]))
 
 
-def _judged(
-    human: HumanScores, verbs: Ratings, objects: Ratings | None, measure: Measure
-) -> _Judged:
-    columns = list(zip(*human.words, strict=True))
-    if not human.of_interactions or objects is None:
-        scores, missing = _looked_up(verbs, verbs.raters, columns[0], columns[1])
-        return _Judged(verbs=scores, objects=None, measure=measure, missing=missing)
-    by_verb, lacking = _looked_up(verbs, verbs.raters, columns[0], columns[2])
-    by_object, more = _looked_up(objects, verbs.raters, columns[1], columns[3])
-    missing = tuple(dict.fromkeys(lacking + more))
-    return _Judged(verbs=by_verb, objects=by_object, measure=measure, missing=missing)
-
-
 def _looked_up(
     table: Ratings, raters: Sequence[str], one: Sequence[str], other: Sequence[str]
-) -> tuple[FloatArray, tuple[str, ...]]:
-    """(P, R) scores of words pair by pair, NaN for none; equal words are identical."""
+) -> tuple[FloatArray, dict[str, None]]:
+    """(P, R) scores of words pair by pair, NaN for none, and the words that the table lacks."""
     number = {word: place for place, word in enumerate(table.names)}
     pairs = zip(table.first.tolist(), table.second.tolist(), strict=True)
     row_of = {pair: row for row, pair in enumerate(pairs)}
@@ -253,15 +246,7 @@ def _looked_up(
             scores[place] = 1.0
         elif (row := row_of.get((first, second))) is not None:
             scores[place] = table.scores[row, order]
-    missing = dict.fromkeys(word for word in (*one, *other) if word not in number)
-    return scores, tuple(missing)
-
-
-def _mean(scores: FloatArray) -> FloatArray:
-    """(P,) mean over the raters who gave a score; 0 where none did."""
-    rated = ~np.isnan(scores)
-    total = np.where(rated, scores, 0.0).sum(axis=1)
-    return ratios(total, rated.sum(axis=1), undefined=0.0)
+    return scores, dict.fromkeys(word for word in (*one, *other) if word not in number)
 
 
 def _majority(scores: FloatArray) -> FloatArray:
@@ -275,14 +260,14 @@ def _categories(human: HumanScores, judged: _Judged, raters: Sequence[str]) -> t
     words = np.array(human.words)
     verb, other = words[:, 0] != words[:, 2], words[:, 1] != words[:, 3]
     everyone = range(len(raters))
-    single = {rater: judged.sigma([number], _mean) for number, rater in enumerate(raters)}
+    single = {rater: judged.sigma([number], mean_scores) for number, rater in enumerate(raters)}
     together = {
-        "mean": judged.sigma(everyone, _mean),
+        "mean": judged.sigma(everyone, mean_scores),
         "majority": judged.sigma(everyone, _majority),
     }
     # The minimum of both similarities has no weight.
     weights = () if judged.measure.combine == "minimum" else WEIGHTS
-    swept = [judged.sigma(everyone, _mean, weight) for weight in weights]
+    swept = [judged.sigma(everyone, mean_scores, weight) for weight in weights]
     found = []
     for differs, mask in (
         ("any", np.ones(len(words), dtype=bool)),
