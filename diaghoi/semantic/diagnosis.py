@@ -15,14 +15,19 @@ import numpy as np
 
 from diaghoi.cases.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similarities
 from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, first_of_run, ratio
-from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import InputError
 from diaghoi.semantic.confusions import Error, PartialOracle, costliest_confusions
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.tables.similarity import FittedSimilarity
-from diaghoi.semantic.triplets import at_both_boxes, class_names, of_the_person
+from diaghoi.semantic.triplets import (
+    at_both_boxes,
+    class_names,
+    interactions,
+    of_interactions,
+    of_the_person,
+)
 from diaghoi.statistics.attribution import shapley
 
 
@@ -103,8 +108,10 @@ class SemanticDiagnosis:
         found = self.errors["action"]
         oracle = PartialOracle(diagnosis=self.diagnosis, error="action")
         rows = []
-        for verb in np.unique(found.annotated_verb[found.annotated_verb >= 0]).tolist():
-            mine = found.annotated_verb == verb
+        verbs, _ = of_interactions(self.diagnosis.vocabulary, found.annotated)
+        verbs = np.where(found.annotated < 0, -1, verbs)
+        for verb in np.unique(verbs[verbs >= 0]).tolist():
+            mine = verbs == verb
             rows.append(
                 {
                     "verb": self._verbs[verb].replace("_", " "),
@@ -165,7 +172,7 @@ class SemanticDiagnosis:
         """Similarity of all action and object errors, by predicted triplet of the scenes."""
         evaluation, ledger = self.evaluation, self.diagnosis.ledger
         found, vocabulary = evaluation.predicted.scenes, self.diagnosis.vocabulary
-        number, verbs = len(found.triplet_pair), np.int64(len(vocabulary.verbs))
+        number = len(found.triplet_pair)
         value, kind = np.full(number, np.nan), np.full(number, -1, dtype=np.int8)
         key = np.full(number, -1, dtype=np.int64)
         for error in self.errors.values():
@@ -174,15 +181,13 @@ class SemanticDiagnosis:
             kind[triplet] = np.select(
                 list(error.kinds.values()), [list(KINDS).index(name) for name in error.kinds]
             )
-            # An object of -1 is not compared, as in V-COCO.
-            annotated = (error.annotated_object.astype(np.int64) + 1) * verbs + error.annotated_verb
-            key[triplet] = np.where(error.annotated_verb >= 0, annotated, -1)
+            key[triplet] = error.annotated
         keys = np.unique(key[key >= 0])
         return Similarities(
             value=value,
             kind=kind,
             meant=np.where(key >= 0, np.searchsorted(keys, key), -1),
-            names=class_names(vocabulary, (keys % verbs).tolist(), (keys // verbs - 1).tolist()),
+            names=class_names(vocabulary, keys),
             sigma=self._sigma,
             tables=_table_names(evaluation),
         )
@@ -256,10 +261,10 @@ class ComparedErrors:
     ----------
     rows : (E,) int array
         Rows of the ledger.
-    verb, object : (E,) int array
-        The predicted verb and object.
-    annotated_verb, annotated_object : (E,) int array
-        The annotated verb and object, -1 where nothing is annotated there.
+    predicted, annotated : (E,) int array
+        The predicted and the annotated interaction, as
+        :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`; -1 where nothing is
+        annotated there.
     sigma : (E,) float64 array
         Similarity of both, NaN where nothing is annotated there.
     compared_with : str
@@ -267,10 +272,8 @@ class ComparedErrors:
     """
 
     rows: IntArray
-    verb: IntArray
-    object: IntArray
-    annotated_verb: IntArray
-    annotated_object: IntArray
+    predicted: IntArray
+    annotated: IntArray
     sigma: FloatArray
     compared_with: str
 
@@ -316,7 +319,8 @@ def compare_errors(
     rows = np.flatnonzero(ledger.row_label == LABELS.index(error))
     triplet = ledger.row_input[rows]
     assigned = np.append(ledger.annotation_input, -1)[ledger.row_annotation[rows]]
-    verb, object_ = _labels(found, triplet, evaluation.compares_objects)
+    objects = evaluation.compares_objects
+    predicted = interactions(found, triplet, objects=objects)
 
     by_person = error == "action" and evaluation.protocol.pairing == "person"
     if by_person:
@@ -324,32 +328,22 @@ def compare_errors(
     else:
         theta, margin = evaluation.measure.theta, evaluation.protocol.margin
         owner, annotated = at_both_boxes(evaluation.annotated, found, triplet, theta, margin)
-    other_verb, other_object = _labels(truth, annotated, evaluation.compares_objects)
-    differs = (other_verb != verb[owner]) | (other_object != object_[owner])
-    owner, annotated, other_verb, other_object = (
-        column[differs] for column in (owner, annotated, other_verb, other_object)
-    )
-    sigma = evaluation.tables.sigma(other_verb, other_object, verb[owner], object_[owner])
+    meant = interactions(truth, annotated, objects=objects)
+    differs = meant != predicted[owner]
+    owner, annotated, meant = (column[differs] for column in (owner, annotated, meant))
+    sigma = evaluation.sigma(meant, predicted[owner])
     # By prediction; then the assigned triplet, the most similar one, the first in stored order.
     order = np.lexsort((annotated, -sigma, annotated != assigned[owner], owner))
     best = order[first_of_run(owner[order])]
 
-    best_verb, best_object = np.full((2, len(rows)), -1)
-    best_verb[owner[best]], best_object[owner[best]] = other_verb[best], other_object[best]
+    closest = np.full(len(rows), -1, dtype=np.int64)
+    closest[owner[best]] = meant[best]
     similarity = np.full(len(rows), np.nan)
     similarity[owner[best]] = sigma[best]
     return ComparedErrors(
         rows=rows,
-        verb=verb,
-        object=object_,
-        annotated_verb=best_verb,
-        annotated_object=best_object,
+        predicted=predicted,
+        annotated=closest,
         sigma=similarity,
         compared_with=OF_THE_PERSON if by_person else AT_BOTH_BOXES,
     )
-
-
-def _labels(scenes: Scenes, triplet: IntArray, objects: bool) -> tuple[IntArray, IntArray]:
-    """Verb and object of some triplets; objects -1 where they are not compared."""
-    label = scenes.pair_label[scenes.triplet_pair[triplet]]
-    return scenes.triplet_verb[triplet], label if objects else np.full_like(label, -1)

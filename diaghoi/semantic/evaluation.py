@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from diaghoi._version import __version__
-from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, StrArray, ratio
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratio
 from diaghoi.data.groups import counted_classes, split_classes
 from diaghoi.data.joining import Joined
 from diaghoi.data.protocol import Protocol
@@ -58,8 +58,6 @@ class SemanticEvaluation:
         Mask of the predictions that count in mF1; None for all.
     candidates : MatchCandidates
         Annotated triplets with the predictions that find their boxes.
-    matched, matched_counted : Matched
-        The match of each annotated triplet among all predictions, and among those of mF1.
     diagnosis : Diagnosis or None
         Diagnosis by exact matching; None without scores.
     """
@@ -75,8 +73,6 @@ class SemanticEvaluation:
     score: FloatArray | None
     counted: BoolArray | None
     candidates: MatchCandidates
-    matched: Matched
-    matched_counted: Matched
     diagnosis: Diagnosis | None
 
     def __repr__(self) -> str:
@@ -86,6 +82,16 @@ class SemanticEvaluation:
             f"<SemanticEvaluation{name} by {self.verbs.similarity.name} and "
             f"{self.objects.similarity.name}: soft mAP {soft}, mF1 {100 * (self.mf1 or 0):.2f} %>"
         )
+
+    @cached_property
+    def matched(self) -> Matched:
+        """The match of each annotated triplet among all predictions."""
+        return self.candidates.matched()
+
+    @cached_property
+    def matched_counted(self) -> Matched:
+        """The match of each annotated triplet among the predictions of mF1."""
+        return self.matched if self.counted is None else self.candidates.matched(self.counted)
 
     @cached_property
     def _classes(self) -> tuple[IntArray, IntArray]:
@@ -100,20 +106,18 @@ class SemanticEvaluation:
             verbs=self.verbs.similarity, objects=self.objects.similarity, measure=self.measure
         )
 
-    @property
-    def class_verb(self) -> IntArray:
-        """(K,) verb of each annotated interaction."""
-        return of_interactions(self.annotated.scenes.vocabulary, self._classes[0])[0]
-
-    @property
-    def class_object(self) -> IntArray:
-        """(K,) object of each annotated interaction, -1 where objects are not compared."""
-        return of_interactions(self.annotated.scenes.vocabulary, self._classes[0])[1]
+    def sigma(self, annotated: IntArray, predicted: IntArray) -> FloatArray:
+        """Compute the similarity of interactions by their keys, pair by pair."""
+        vocabulary = self.annotated.scenes.vocabulary
+        pairs = (of_interactions(vocabulary, keys) for keys in (annotated, predicted))
+        return self.tables.sigma(*next(pairs), *next(pairs))
 
     @cached_property
     def class_number(self) -> IntArray:
         """(K,) HOI class of each annotated interaction, -1 for none of the data set."""
-        return self.annotated.scenes.vocabulary.class_of[self.class_object, self.class_verb]
+        vocabulary = self.annotated.scenes.vocabulary
+        verb, object_ = of_interactions(vocabulary, self._classes[0])
+        return vocabulary.class_of[object_, verb]
 
     @cached_property
     def positives(self) -> IntArray:
@@ -129,7 +133,7 @@ class SemanticEvaluation:
         charged = np.flatnonzero(free & close)
         return charged, place[charged]
 
-    def _free(self, matched: Matched, counted: BoolArray | None = None) -> BoolArray:
+    def free(self, matched: Matched, counted: BoolArray | None = None) -> BoolArray:
         """(T,) mask of the predictions without a match."""
         free = np.ones(len(self.predicted), dtype=bool) if counted is None else counted.copy()
         free[matched.prediction[matched.prediction >= 0]] = False
@@ -144,7 +148,7 @@ class SemanticEvaluation:
         if self.measure.tau_before_map:
             matched, counted = self.matched_counted, self.counted
         of_class, found = self._classes[1], matched.prediction
-        extra, against = self._charged(self._free(matched, counted))
+        extra, against = self._charged(self.free(matched, counted))
         # Algorithm 1 lists a missed annotated triplet with score 0 and without credit. Among scores
         # below 0, such as logarithms, that would be the first rank instead of the last.
         missed_score = -np.inf if (self.score < 0).any() else 0.0
@@ -181,17 +185,12 @@ class SemanticEvaluation:
         candidates = match_candidates(
             self.annotated, self.predicted, self.score, other.tables, self.protocol
         )
-        return replace(
-            other,
-            candidates=candidates,
-            matched=candidates.matched(),
-            matched_counted=candidates.matched(self.counted),
-        ).class_soft_ap
+        return replace(other, candidates=candidates).class_soft_ap
 
     @cached_property
     def class_f1(self) -> SoftF1:
         """Precision, recall and F1 of each annotated interaction, all (K,)."""
-        _, against = self._charged(self._free(self.matched_counted, self.counted))
+        _, against = self._charged(self.free(self.matched_counted, self.counted))
         return soft_f1(
             self._classes[1],
             self.matched_counted.prediction >= 0,
@@ -253,7 +252,7 @@ class SemanticEvaluation:
             ("_all_predictions", self.matched, None),
         ):
             number = len(self.predicted) if counted is None else int(counted.sum())
-            free = int(self._free(matched, counted).sum())
+            free = int(self.free(matched, counted).sum())
             rates[f"gt_miss_rate{suffix}"] = float((matched.prediction < 0).mean())
             rates[f"prediction_miss_rate{suffix}"] = ratio(free, number)
         return rates
@@ -287,10 +286,9 @@ class SemanticEvaluation:
         if self.diagnosis is not None:
             standard = np.append(self.diagnosis.class_ap, np.nan)
             standard = standard[self.class_number]
-        names = class_names(vocabulary, self.class_verb.tolist(), self.class_object.tolist())
         return {
             "class": self.class_number + 1,
-            "name": np.array(names, dtype=str),
+            "name": np.array(class_names(vocabulary, self._classes[0]), dtype=str),
             "annotated": self.positives,
             "soft_ap": undefined if self.class_soft_ap is None else self.class_soft_ap,
             "soft_ap_exact": undefined if self.class_exact_ap is None else self.class_exact_ap,
@@ -301,14 +299,45 @@ class SemanticEvaluation:
         }
 
     @property
+    def _tables(self) -> dict[str, tuple[FittedSimilarity, Sequence[str]]]:
+        """The table of the verbs and that of the objects, with the words that each should cover."""
+        vocabulary = self.base_vocabulary
+        return {
+            "verbs": (self.verbs, verb_words(vocabulary)),
+            "objects": (self.objects, vocabulary.objects),
+        }
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on the numbers for their reader."""
-        tables = [("verbs", self.verbs, verb_words(self.base_vocabulary))]
-        if self.compares_objects:
-            tables.append(("objects", self.objects, self.base_vocabulary.objects))
-        return semantic_notes(
-            self.annotated, self.predicted, self.joined, tables, scored=self.score is not None
-        )
+        """State in one sentence each what tables and files imply for the numbers."""
+        notes = [*dict.fromkeys(self.annotated.scenes.notes + self.predicted.scenes.notes)]
+        for what, (fitted, words) in self._tables.items():
+            if what == "verbs" or self.compares_objects:
+                notes += [*fitted.similarity.notes, *_uncovered(what, fitted, words)]
+        joined, names = self.joined, self.annotated.scenes.names
+        for mask, what in (
+            (
+                joined.annotated & ~joined.predicted,
+                "annotated images are not in the prediction file; their triplets count as missed",
+            ),
+            (
+                joined.predicted & ~joined.annotated,
+                "predicted images are not in the annotation file; their predictions match nothing",
+            ),
+        ):
+            if mask.any():
+                notes.append(f"{int(mask.sum())} {what}: {some_of(names[mask].tolist())}")
+        notes += [
+            f"{of.left_out} {side} triplets are left out: they have no object box, or are on "
+            "people whose actions are not annotated"
+            for side, of in (("annotated", self.annotated), ("predicted", self.predicted))
+            if of.left_out
+        ]
+        if not self.compares_objects:
+            notes.append("the predictions do not name their objects: only verbs are compared")
+        if self.score is None:
+            notes.append("without scores: every prediction counts, and no mAP is defined")
+        return tuple(notes)
 
     @property
     def base_vocabulary(self) -> Vocabulary:
@@ -319,7 +348,7 @@ class SemanticEvaluation:
     @property
     def compares_objects(self) -> bool:
         """Whether the predictions name their objects."""
-        return bool((self.class_object >= 0).any())
+        return bool((self.annotated.object >= 0).any())
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers as plain Python values: the JSON of ``diaghoi semantic --json``.
@@ -354,10 +383,7 @@ class SemanticEvaluation:
                 "soft_ap": measure.soft_ap if scored else None,
                 "signature": measure.signature if scored else measure.signature_without_scores,
             },
-            "similarity": {
-                "verbs": _coverage(self.verbs, verb_words(self.base_vocabulary)),
-                "objects": _coverage(self.objects, self.base_vocabulary.objects),
-            },
+            "similarity": {what: _coverage(*table) for what, table in self._tables.items()},
             "counts": {
                 "images": len(self.joined.annotated),
                 "annotated_triplets": len(self.annotated),
@@ -390,7 +416,7 @@ def _mean(values: FloatArray | None, mask: BoolArray) -> float | None:
 
 def _coverage(fitted: FittedSimilarity, names: Sequence[str]) -> dict[str, Any]:
     """Name and source of a table, and which words of the data set it lacks."""
-    number, missing = len(set(names)), missing_words(fitted)
+    number, missing = len(set(names)), _missing(fitted)
     return {
         "name": fitted.similarity.name,
         "source": fitted.similarity.source,
@@ -400,48 +426,14 @@ def _coverage(fitted: FittedSimilarity, names: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def semantic_notes(
-    annotated: EvaluatedTriplets,
-    predicted: EvaluatedTriplets,
-    joined: Joined,
-    tables: Sequence[tuple[str, FittedSimilarity, Sequence[str]]],
-    *,
-    scored: bool,
-) -> tuple[str, ...]:
-    """State in one sentence each what tables and files imply for the numbers.
-
-    Parameters
-    ----------
-    annotated, predicted : EvaluatedTriplets
-        The evaluated triplets.
-    joined : Joined
-        Which files have each image.
-    tables : sequence of (str, FittedSimilarity, sequence of str)
-        For ``verbs`` and, where they are compared, ``objects``: the table, and the words of the
-        data set that it should cover.
-    scored : bool
-        Whether the predictions are evaluated with their scores.
-    """
-    notes = [*dict.fromkeys(annotated.scenes.notes + predicted.scenes.notes)]
-    for what, fitted, names in tables:
-        notes += [*fitted.similarity.notes, *_uncovered(what, fitted, names)]
-    notes += _about_images(joined, annotated.scenes.names)
-    notes += _about_triplets(annotated, predicted)
-    if all(what != "objects" for what, _, _ in tables):
-        notes.append("the predictions do not name their objects: only verbs are compared")
-    if not scored:
-        notes.append("without scores: every prediction counts, and no mAP is defined")
-    return tuple(notes)
-
-
-def missing_words(fitted: FittedSimilarity) -> list[str]:
+def _missing(fitted: FittedSimilarity) -> list[str]:
     """Words that a table does not cover, each once."""
     return list(dict.fromkeys(fitted.missing))
 
 
 def _uncovered(what: str, fitted: FittedSimilarity, names: Sequence[str]) -> list[str]:
     """Say which words a table does not cover."""
-    name, missing = fitted.similarity.name, missing_words(fitted)
+    name, missing = fitted.similarity.name, _missing(fitted)
     notes = []
     if missing:
         notes.append(
@@ -455,29 +447,3 @@ def _uncovered(what: str, fitted: FittedSimilarity, names: Sequence[str]) -> lis
             f"{some_of(ambiguous)}"
         )
     return notes
-
-
-def _about_images(joined: Joined, names: StrArray) -> list[str]:
-    notes = []
-    for mask, what in (
-        (
-            joined.annotated & ~joined.predicted,
-            "annotated images are not in the prediction file; their triplets count as missed",
-        ),
-        (
-            joined.predicted & ~joined.annotated,
-            "predicted images are not in the annotation file; their predictions match nothing",
-        ),
-    ):
-        if mask.any():
-            notes.append(f"{int(mask.sum())} {what}: {some_of(names[mask].tolist())}")
-    return notes
-
-
-def _about_triplets(annotated: EvaluatedTriplets, predicted: EvaluatedTriplets) -> list[str]:
-    return [
-        f"{of.left_out} {side} triplets are left out: they have no object box, or are on people "
-        "whose actions are not annotated"
-        for side, of in (("annotated", annotated), ("predicted", predicted))
-        if of.left_out
-    ]

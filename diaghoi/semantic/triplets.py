@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -57,6 +57,13 @@ class EvaluatedTriplets:
 def interaction_keys(vocabulary: Vocabulary, verb: IntArray, object_: IntArray) -> IntArray:
     """Put verbs and objects, -1 where objects are not compared, into one number each, from 0."""
     return (object_.astype(np.int64) + 1) * len(vocabulary.verbs) + verb
+
+
+def interactions(scenes: Scenes, triplet: IntArray, *, objects: bool) -> IntArray:
+    """Return the keys of some triplets, with their objects or without."""
+    label = scenes.pair_label[scenes.triplet_pair[triplet]]
+    label = label if objects else np.full_like(label, -1)
+    return interaction_keys(scenes.vocabulary, scenes.triplet_verb[triplet], label)
 
 
 def of_interactions(vocabulary: Vocabulary, key: IntArray) -> tuple[IntArray, IntArray]:
@@ -149,16 +156,14 @@ def _ignored(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Bo
     return match(annotations, predictions, protocol).candidates.ignored
 
 
-def class_names(
-    vocabulary: Vocabulary, verbs: Sequence[int], objects: Sequence[int]
-) -> tuple[str, ...]:
-    """Names of interactions for display: ``ride bicycle``; without the object where it is -1."""
-    return tuple(
-        (
-            vocabulary.verbs[v] if o < 0 else f"{vocabulary.verbs[v]} {vocabulary.objects[o]}"
-        ).replace("_", " ")
-        for v, o in zip(verbs, objects, strict=True)
-    )
+def class_names(vocabulary: Vocabulary, keys: IntArray) -> tuple[str, ...]:
+    """Name interactions for display: ``ride bicycle``; without the object where it is -1."""
+    verbs, objects = of_interactions(vocabulary, keys)
+    names = []
+    for verb, thing in zip(verbs.tolist(), objects.tolist(), strict=True):
+        words = [vocabulary.verbs[verb]] + [vocabulary.objects[thing]] * (thing >= 0)
+        names.append(" ".join(words).replace("_", " "))
+    return tuple(names)
 
 
 def overlapping(

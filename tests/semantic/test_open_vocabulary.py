@@ -500,5 +500,5 @@ def test_columns_that_are_wrong_are_named(
         read_predictions(path)
     assert problem in str(refusal.value)
     path = by_name(tmp_path / "x.json", two=COLUMNS, one=[])
-    with pytest.raises(InputError, match=r"'HICO_one\.jpg': h_boxes: is None; give a list"):
+    with pytest.raises(InputError, match=r"'HICO_one\.jpg': is \[\]; give a dict"):
         read_predictions(path)
