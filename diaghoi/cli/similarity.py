@@ -187,7 +187,7 @@ def agreement(choices: AgreementOptions) -> None:
     changes = {}
     if again is not None:
         second = read_human_ratings(again, highest=highest)
-        changes["again"] = compare_ratings(people, second, confidence=confidence).to_dict()
+        changes["again"] = compare_ratings(people, second, confidence=confidence)
     found = measure_agreement(
         people, np.random.default_rng(seed), resamples=choices.resamples, confidence=confidence
     )
@@ -299,7 +299,7 @@ def subset(choices: SubsetOptions) -> None:
         read_ratings(table, scale=scale),
         None if objects is None else read_ratings(objects, scale=scale),
         measure=choices.combination.measure(),
-    ).to_dict()
+    )
     choices.finish(result, subset_tables(result), table.stem)
 
 

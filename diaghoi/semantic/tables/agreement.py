@@ -352,52 +352,12 @@ def measure_agreement(
 FEWEST = 10  # changes of which the mean has an interval
 
 
-@dataclass(frozen=True, kw_only=True)
-class Rerating:
-    """How many ratings people changed, and by how much.
-
-    Parameters
-    ----------
-    source : str
-        The file of the second ratings.
-    people : tuple of str
-        Those who rated twice.
-    ratings, changed : int
-        Ratings given both times, and how many of them differ.
-    share, size : tuple of float
-        Share of the changed ratings, and their mean absolute change in points of the scale, each
-        with the ends of its interval, which take each rating on its own: that of the share is
-        Wilson's, that of the mean goes by the normal distribution. NaN where undefined; the mean of
-        fewer than ten changes, or of equal ones, has no interval.
-    """
-
-    source: str
-    people: tuple[str, ...]
-    ratings: int
-    changed: int
-    share: tuple[float, float, float]
-    size: tuple[float, float, float]
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values; None where undefined."""
-        intervals = {
-            f"{key}{end}": _plain(value)
-            for key, values in (("share", self.share), ("size", self.size))
-            for end, value in zip(("", "_low", "_high"), values, strict=True)
-        }
-        return {
-            "source": self.source,
-            "annotators": list(self.people),
-            "ratings": self.ratings,
-            "changed": self.changed,
-            **intervals,
-        }
-
-
 def compare_ratings(
     before: HumanRatings, after: HumanRatings, *, confidence: float = CONFIDENCE
-) -> Rerating:
-    """Compare two ratings of the same items by the same people.
+) -> dict[str, Any]:
+    """Compare two ratings of the same items by the same people, such as with their pictures.
+
+    Paper 000, section 6.2.
 
     Parameters
     ----------
@@ -407,6 +367,16 @@ def compare_ratings(
         matter.
     confidence : float
         Confidence level of the intervals.
+
+    Returns
+    -------
+    dict
+        ``source`` (the file of the second ratings), ``annotators`` (those who rated twice),
+        ``ratings`` given both times, how many of them ``changed``; their ``share``, and ``size``,
+        their mean absolute change in points of the scale, each with the ends of its interval,
+        ``..._low`` and ``..._high``, which take each rating on its own: that of the share is
+        Wilson's, that of the mean goes by the normal distribution. None where undefined; the mean
+        of fewer than ten changes, or of equal ones, has no interval.
 
     Raises
     ------
@@ -427,14 +397,22 @@ def compare_ratings(
     second = second[:, rows]
     both = ~(np.isnan(first) | np.isnan(second))
     change = np.abs(first[both] - second[both])
-    return Rerating(
-        source=after.source,
-        people=people,
-        ratings=len(change),
-        changed=int((change > 0).sum()),
-        share=_share(int((change > 0).sum()), len(change), confidence),
-        size=_mean(change[change > 0], confidence),
-    )
+    changed = int((change > 0).sum())
+    intervals = {
+        "share": _share(changed, len(change), confidence),
+        "size": _mean(change[change > 0], confidence),
+    }
+    return {
+        "source": after.source,
+        "annotators": list(people),
+        "ratings": len(change),
+        "changed": changed,
+        **{
+            f"{key}{end}": _plain(value)
+            for key, values in intervals.items()
+            for end, value in zip(("", "_low", "_high"), values, strict=True)
+        },
+    }
 
 
 def _joined(before: HumanRatings, after: HumanRatings) -> IntArray:

@@ -7,13 +7,13 @@ the figure of the one listed first), the paper by their mean; both are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays import FloatArray
+from diaghoi.data.arrays import BoolArray, FloatArray
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.agreement import closeness
@@ -24,118 +24,9 @@ MOST_RATERS = 12
 WEIGHTS = np.linspace(0, 1, 1001)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Category:
-    """Agreement on the pairs of interactions that differ in one way (supplement, table 3).
-
-    Parameters
-    ----------
-    differs : {"any", "object", "verb", "both"}
-        What differs between the two interactions of a pair; any for all pairs.
-    pairs : int
-        Their number.
-    raters : dict of str to float
-        Agreement of each rater.
-    mean, majority : float
-        Agreement of all of them, by their mean and by majority vote.
-    best_weight : float or None
-        The weight w* of the verb at which the mean agrees best, in steps of 0.001; the one closest
-        to 0.5 of several. None where no weight is used.
-    best_agreement : float or None
-        The agreement of the mean at w*.
-    """
-
-    differs: str
-    pairs: int
-    raters: dict[str, float]
-    mean: float
-    majority: float
-    best_weight: float | None
-    best_agreement: float | None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Ablation:
-    """Agreement of every subset of raters with people.
-
-    Parameters
-    ----------
-    raters : tuple of str
-        All raters.
-    subsets : tuple of tuple of int
-        Raters of each of the S subsets, by size.
-    agreement, majority : (S,) float64 array
-        Agreement with the mean of the people, by
-        :func:`diaghoi.semantic.tables.agreement.closeness`, of the mean of the raters, and of their
-        majority vote, in which the rater listed first decides between equally frequent scores.
-    direct_match : float
-        Agreement of direct match, which mAP goes by: 1 for equal pairs, 0 for all others.
-    categories : tuple of Category
-        Agreement by what differs; none where people compared words.
-    pairs : int
-        Number of compared pairs.
-    missing : tuple of str
-        Words that a table does not have; their pairs count as not similar.
-    notes : tuple of str
-        How the files were read.
-    """
-
-    raters: tuple[str, ...]
-    subsets: tuple[tuple[int, ...], ...]
-    agreement: FloatArray
-    majority: FloatArray
-    direct_match: float
-    categories: tuple[Category, ...]
-    pairs: int
-    missing: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values: ``subsets``, ``sizes`` (mean and sample deviation), ``categories``, notes.
-
-        ``agreement`` is that of the mean of the raters, ``majority`` that of their majority vote.
-        """
-        notes = list(self.notes)
-        if self.missing:
-            notes.append(
-                f"{len(self.missing)} words are not in the tables; their pairs count as not "
-                f"similar: {some_of(self.missing)}"
-            )
-        sizes = []
-        for size in range(1, len(self.raters) + 1):
-            of_size = [len(subset) == size for subset in self.subsets]
-            found = self.agreement[of_size]
-            sizes.append(
-                {
-                    "size": size,
-                    **_spread(found),
-                    "majority": _spread(self.majority[of_size]),
-                }
-            )
-        return {
-            "raters": list(self.raters),
-            "pairs": self.pairs,
-            "missing": list(self.missing),
-            "subsets": [
-                {
-                    "raters": [self.raters[n] for n in subset],
-                    "agreement": float(value),
-                    "majority": float(majority),
-                }
-                for subset, value, majority in zip(
-                    self.subsets, self.agreement, self.majority, strict=True
-                )
-            ],
-            "sizes": sizes,
-            "direct_match": self.direct_match,
-            "categories": [asdict(category) for category in self.categories],
-            "notes": notes,
-        }
-
-
-def _spread(found: FloatArray) -> dict[str, float | None]:
-    deviation = float(found.std(ddof=1)) if len(found) > 1 else None
-    return {"mean": float(found.mean()), "deviation": deviation}
+def _spread(agreement: FloatArray) -> dict[str, float | None]:
+    deviation = float(agreement.std(ddof=1)) if len(agreement) > 1 else None
+    return {"mean": float(agreement.mean()), "deviation": deviation}
 
 
 def rater_subsets(
@@ -144,7 +35,7 @@ def rater_subsets(
     objects: Ratings | None = None,
     *,
     measure: Measure | None = None,
-) -> Ablation:
+) -> dict[str, Any]:
     """Compare every subset of raters with people.
 
     Parameters
@@ -157,6 +48,22 @@ def rater_subsets(
         Table of the objects, by the same raters.
     measure : Measure, optional
         How verb and object are combined.
+
+    Returns
+    -------
+    dict
+        ``raters``, ``pairs`` (their number), ``missing`` (words that a table does not have; their
+        pairs count as not similar) and ``notes``. ``subsets``, by size: their ``raters``, and the
+        agreement with the mean of the people, by
+        :func:`diaghoi.semantic.tables.agreement.closeness`, of the mean of the raters,
+        ``agreement``, and of their ``majority`` vote, in which the rater listed first decides
+        between equally frequent scores. ``sizes``: mean and sample deviation over the subsets of a
+        size. ``direct_match``: agreement of direct match, which mAP goes by: 1 for equal pairs, 0
+        for all others. ``categories``, none where people compared words: the agreement where
+        interactions differ in one way (supplement, table 3), of each rater and of all by ``mean``
+        and ``majority``; and ``best_weight``, the weight w* of the verb at which the mean agrees
+        best, in steps of 0.001, the one closest to 0.5 of several, with its ``best_agreement``;
+        None where no weight is used.
 
     Raises
     ------
@@ -196,17 +103,37 @@ def rater_subsets(
         for rule in (mean_scores, _majority)
     )
     same = [float(words[:half] == words[half:]) for words in human.words]
-    return Ablation(
-        raters=raters,
-        subsets=tuple(subsets),
-        agreement=agreement,
-        majority=majority,
-        direct_match=closeness(np.array(same), human.mean, 1.0),
-        categories=_categories(human, judged, raters) if human.of_interactions else (),
-        pairs=len(human.mean),
-        missing=tuple(missing),
-        notes=human.notes + verbs.notes + (() if objects is None else objects.notes),
-    )
+    notes = human.notes + verbs.notes + (() if objects is None else objects.notes)
+    if missing:
+        notes += (
+            f"{len(missing)} words are not in the tables; their pairs count as not similar: "
+            f"{some_of([*missing])}",
+        )
+    sizes = np.array([len(subset) for subset in subsets])
+    return {
+        "raters": list(raters),
+        "pairs": len(human.mean),
+        "missing": list(missing),
+        "subsets": [
+            {
+                "raters": [raters[n] for n in subset],
+                "agreement": float(value),
+                "majority": float(vote),
+            }
+            for subset, value, vote in zip(subsets, agreement, majority, strict=True)
+        ],
+        "sizes": [
+            {
+                "size": size,
+                **_spread(agreement[sizes == size]),
+                "majority": _spread(majority[sizes == size]),
+            }
+            for size in range(1, len(raters) + 1)
+        ],
+        "direct_match": closeness(np.array(same), human.mean, 1.0),
+        "categories": _categories(human, judged, raters) if human.of_interactions else [],
+        "notes": list(notes),
+    }
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -256,19 +183,16 @@ def _majority(scores: FloatArray) -> FloatArray:
     return np.asarray(np.nan_to_num(scores[np.arange(len(scores)), first], nan=0.0))
 
 
-def _categories(human: HumanScores, judged: _Judged, raters: Sequence[str]) -> tuple[Category, ...]:
+def _categories(human: HumanScores, judged: _Judged, raters: Sequence[str]) -> list[dict[str, Any]]:
     words = np.array(human.words)
     verb, other = words[:, 0] != words[:, 2], words[:, 1] != words[:, 3]
     everyone = range(len(raters))
     single = {rater: judged.sigma([number], mean_scores) for number, rater in enumerate(raters)}
-    together = {
-        "mean": judged.sigma(everyone, mean_scores),
-        "majority": judged.sigma(everyone, _majority),
-    }
+    mean, majority = (judged.sigma(everyone, rule) for rule in (mean_scores, _majority))
     # The minimum of both similarities has no weight.
     weights = () if judged.measure.combine == "minimum" else WEIGHTS
     swept = [judged.sigma(everyone, mean_scores, weight) for weight in weights]
-    found = []
+    categories = []
     for differs, mask in (
         ("any", np.ones(len(words), dtype=bool)),
         ("object", other & ~verb),
@@ -277,22 +201,24 @@ def _categories(human: HumanScores, judged: _Judged, raters: Sequence[str]) -> t
     ):
         if not mask.any():
             continue
-        people = human.mean[mask]
-        by_weight = np.array([closeness(sigma[mask], people, 1.0) for sigma in swept])
+
+        def agreement(sigma: FloatArray, mask: BoolArray = mask) -> float:
+            return closeness(sigma[mask], human.mean[mask], 1.0)
+
+        by_weight = np.array([agreement(sigma) for sigma in swept])
         best = _best_weight(by_weight) if swept else None
-        found.append(
-            Category(
-                differs=differs,
-                pairs=int(mask.sum()),
-                raters={
-                    rater: closeness(sigma[mask], people, 1.0) for rater, sigma in single.items()
-                },
-                **{name: closeness(sigma[mask], people, 1.0) for name, sigma in together.items()},
-                best_weight=None if best is None else float(WEIGHTS[best]),
-                best_agreement=None if best is None else float(by_weight[best]),
-            )
+        categories.append(
+            {
+                "differs": differs,
+                "pairs": int(mask.sum()),
+                "raters": {rater: agreement(sigma) for rater, sigma in single.items()},
+                "mean": agreement(mean),
+                "majority": agreement(majority),
+                "best_weight": None if best is None else float(WEIGHTS[best]),
+                "best_agreement": None if best is None else float(by_weight[best]),
+            }
         )
-    return tuple(found)
+    return categories
 
 
 def _best_weight(agreement: FloatArray) -> int:
