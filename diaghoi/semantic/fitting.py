@@ -11,7 +11,7 @@ import numpy as np
 from diaghoi.data.arrays import FloatArray
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import some_of
-from diaghoi.language.lexicon import Lexicon, Pos
+from diaghoi.language.lexicon import Lexicon, Pos, load_lexicon
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import WordForms, plain, verb_words
 from diaghoi.semantic.tables.similarity import SYNSET, FittedSimilarity, Similarity, fit
@@ -43,29 +43,35 @@ def fit_to(
         most frequent one.
     """
     if isinstance(predicted, OpenVocabulary):
-        from diaghoi.language.lexicon import load_lexicon
-
         wordnet = load_lexicon()
         return (
             fit_open(verbs, predicted, "v", wordnet, verb_senses),
             fit_open(objects, predicted, "n", wordnet, object_senses),
         )
-    actions = verb_words(annotated)
+
+    def fit_closed(
+        similarity: Similarity, words: Sequence[str], pos: Pos, senses: Senses
+    ) -> FittedSimilarity:
+        if senses is None and _has_senses(similarity):
+            senses = _annotated_senses(similarity, words, pos, load_lexicon())
+        return fit(similarity, words, senses)
+
     return (
-        fit(verbs, actions, _senses(verbs, actions, "v", verb_senses)),
-        fit(objects, annotated.objects, _senses(objects, annotated.objects, "n", object_senses)),
+        fit_closed(verbs, verb_words(annotated), "v", verb_senses),
+        fit_closed(objects, annotated.objects, "n", object_senses),
     )
 
 
-def _senses(similarity: Similarity, words: Sequence[str], pos: Any, given: Senses) -> Senses:
-    """Choose the senses of words where a table names senses and none are given."""
-    if given is not None or not any(SYNSET.fullmatch(plain(name)) for name in similarity.names):
-        return given
-    from diaghoi.language.lexicon import load_lexicon
+def _has_senses(similarity: Similarity) -> bool:
+    return any(SYNSET.fullmatch(plain(name)) for name in similarity.names)
 
-    found = annotated_synsets(words, pos, load_lexicon())
-    # A table may mix words and senses: a word that it lists literally needs no sense.
-    return {word: sense for word, sense in found.items() if plain(word) not in similarity.index_of}
+
+def _annotated_senses(
+    similarity: Similarity, words: Sequence[str], pos: Pos, lexicon: Lexicon
+) -> dict[str, str]:
+    """Annotated synset of each word; one that the table lists literally needs none."""
+    synsets = annotated_synsets(words, pos, lexicon)
+    return {word: name for word, name in synsets.items() if plain(word) not in similarity.index_of}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -131,11 +137,7 @@ def fit_open(
     readings = vocabulary.verb_forms if pos == "v" else vocabulary.object_forms
     table = _Table(similarity, pos, lexicon)
     if senses is None:
-        senses = annotated_synsets(annotated, pos, lexicon)
-        # A word that the table lists literally needs no sense.
-        senses = {
-            word: name for word, name in senses.items() if plain(word) not in similarity.index_of
-        }
+        senses = _annotated_senses(similarity, annotated, pos, lexicon)
     closed = fit(similarity, annotated, senses)
     sense = [lexicon.find(senses.get(word, word)) for word in annotated]
     rows = [
@@ -194,7 +196,7 @@ class _Table:
     """Rows of a table by word and by synset."""
 
     def __init__(self, similarity: Similarity, pos: Pos, lexicon: Lexicon) -> None:
-        self.of_senses = any(SYNSET.fullmatch(plain(name)) for name in similarity.names)
+        self.of_senses = _has_senses(similarity)
         self.index_of = similarity.index_of
         self._of_synset: dict[int, list[int]] = {}
         chosen = hico_synsets()[pos]

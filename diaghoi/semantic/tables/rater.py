@@ -122,7 +122,7 @@ def estimate(
     store: AnswerStore,
     *,
     batch: int,
-    zeros: ZeroSample | None = None,
+    zeros: ZeroSample,
 ) -> list[RatingCost]:
     """Estimate the cost of each rater; of the later ones as if no pair were filtered out.
 
@@ -136,14 +136,11 @@ def estimate(
         Saved answers.
     batch : int
         Pairs per request.
-    zeros : ZeroSample, optional
+    zeros : ZeroSample
         Pairs that the others are asked about although the first rated them 0.
     """
-    first, found = store.answers(raters[0]), []
-    checked: set[str] = set()
-    if zeros is not None:
-        for question in questions:
-            checked.update(zeros.of(question, first))
+    first, costs = store.answers(raters[0]), []
+    checked = {key for question in questions for key in zeros.of(question, first)}
     for rater in raters:
         known, pairs, requests, letters = store.answers(rater), 0, 0, 0
         for question in questions:
@@ -159,7 +156,7 @@ def estimate(
             pairs += asked
             requests += -(-asked // batch)
             letters += -(-asked // batch) * frame
-        found.append(
+        costs.append(
             RatingCost(
                 rater=rater,
                 pairs=pairs,
@@ -168,7 +165,7 @@ def estimate(
                 tokens_out=TOKENS_PER_RATING * pairs,
             )
         )
-    return found
+    return costs
 
 
 _EMPTY: list[Pair] = [(Term(name="", gloss=""), Term(name="", gloss=""))]

@@ -190,31 +190,21 @@ def _check_raters(path: Path, raters: Sequence[str]) -> None:
 
 def _read_npz(path: Path) -> _Raw:
     arrays = members(path)
-    if "names" not in arrays:
-        raise InputError(f"{path}: has no array 'names'; it has {some_of(list(arrays))}")
-    words = [plain(name) for name in _texts(path, "names", arrays["names"])]
+    words = [plain(name) for name in _array(path, arrays, "names", "UO").flat]
     if "" in words:
         raise InputError(f"{path}: names: number {words.index('') + 1} is empty; give words")
     if len(set(words)) < len(words):
         twice = Counter(words).most_common(1)[0][0]
         raise InputError(f"{path}: names: '{twice}' appears twice; give every word once")
     listed = {"row", "column", "value"} <= arrays.keys()
-    if listed:
-        first, second, scores = _listed(path, arrays, len(words))
-    elif "values" in arrays:
-        first, second, scores = _squared(path, arrays["values"], len(words))
-    else:
-        raise InputError(
-            f"{path}: has no array 'values', nor row, column and value; it has "
-            f"{some_of(list(arrays))}"
-        )
+    first, second, scores = (_listed if listed else _squared)(path, arrays, len(words))
     infinite = np.flatnonzero(np.isinf(scores).any(axis=1))
     if len(infinite):
         pair = " and ".join(f"'{words[rows[infinite[0]]]}'" for rows in (first, second))
         raise InputError(f"{path}: the score of {pair} is infinite; give a number, or NaN for none")
     raters = _numbered(scores.shape[1])
     if "raters" in arrays:
-        raters = _texts(path, "raters", arrays["raters"])
+        raters = _array(path, arrays, "raters", "UO").ravel().tolist()
         if len(raters) != scores.shape[1]:
             raise InputError(
                 f"{path}: {len(raters)} raters for {scores.shape[1]} tables; name each"
@@ -227,12 +217,11 @@ def _listed(
     path: Path, arrays: Mapping[str, Member], words: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Read listed pairs: positions of both words, and the scores of each rater."""
-    first, second = (arrays[key].read().ravel() for key in ("row", "column"))
-    scores = _floats(path, "value", arrays["value"])
+    first, second = (_array(path, arrays, name, "iu").ravel() for name in ("row", "column"))
+    scores = _floats(path, arrays, "value")
     scores = scores[:, None] if scores.ndim == 1 else scores
-    fits = scores.ndim == 2 and scores.shape[1] > 0
-    if not fits or not all(
-        len(rows) == len(scores) and rows.dtype.kind in "iu" and _within(rows, words)
+    if not (scores.ndim == 2 and scores.shape[1]) or not all(
+        len(rows) == len(scores) and ((rows >= 0) & (rows < words)).all()
         for rows in (first, second)
     ):
         raise InputError(
@@ -242,9 +231,11 @@ def _listed(
     return first, second, scores
 
 
-def _squared(path: Path, member: Member, words: int) -> tuple[IntArray, IntArray, FloatArray]:
+def _squared(
+    path: Path, arrays: Mapping[str, Member], words: int
+) -> tuple[IntArray, IntArray, FloatArray]:
     """List the pairs of a square table, or one per rater, that any rater scores above 0."""
-    square = _floats(path, "values", member)
+    square = _floats(path, arrays, "values")
     shape = square.shape
     square = square[None] if square.ndim == 2 else square
     if square.ndim != 3 or square.shape[1:] != (words, words):
@@ -255,23 +246,22 @@ def _squared(path: Path, member: Member, words: int) -> tuple[IntArray, IntArray
     return first, second, square[:, first, second].T
 
 
-def _floats(path: Path, name: str, member: Member) -> FloatArray:
-    array = member.read()
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{path}: {name}: of type {array.dtype}; give numbers")
+_KINDS = {"UO": "strings", "iu": "whole numbers", "biuf": "numbers"}
+
+
+def _array(path: Path, arrays: Mapping[str, Member], name: str, kinds: str) -> Any:
+    if name not in arrays:
+        raise InputError(f"{path}: has no array '{name}'; it has {some_of(list(arrays))}")
+    array = arrays[name].read()
+    kind = array.dtype.kind
+    if kind not in kinds or (kind == "O" and not all(isinstance(v, str) for v in array.flat)):
+        raise InputError(f"{path}: {name}: of type {array.dtype}; give {_KINDS[kinds]}")
+    return array
+
+
+def _floats(path: Path, arrays: Mapping[str, Member], name: str) -> FloatArray:
     with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused
-        return array.astype(np.float64)
-
-
-def _texts(path: Path, name: str, member: Member) -> list[str]:
-    array = member.read()
-    if array.dtype.kind not in "UO" or not all(isinstance(each, str) for each in array.flat):
-        raise InputError(f"{path}: {name}: of type {array.dtype}; give strings")
-    return [str(each) for each in array.flat]
-
-
-def _within(rows: IntArray, stop: int) -> bool:
-    return not len(rows) or bool(rows.min() >= 0 and rows.max() < stop)
+        return np.asarray(_array(path, arrays, name, "biuf").astype(np.float64))
 
 
 def _completed(raw: _Raw, scale: float | None) -> Ratings:
