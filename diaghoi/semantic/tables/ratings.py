@@ -98,10 +98,6 @@ class Ratings:
         many = f"mean of {len(self.raters)} raters: " if len(self.raters) > 1 else "rated by "
         return f"{many}{', '.join(self.raters)} ({self.source})"
 
-    def means(self, raters: Sequence[int] | None = None) -> FloatArray:
-        """(P,) mean score of each pair over some raters, or all; 0 where none gave a score."""
-        return mean_scores(self.scores if raters is None else self.scores[:, list(raters)])
-
 
 def mean_scores(scores: FloatArray) -> FloatArray:
     """(P,) mean of (P, R) scores over the raters who gave one; 0 where none did."""
@@ -436,7 +432,7 @@ def _pair_keys(one: IntArray, other: IntArray, words: int) -> IntArray:
 
 def mean_of(ratings: Ratings, name: str) -> Ratings:
     """Return a table with one column, the mean over the raters."""
-    return replace(ratings, scores=ratings.means()[:, None], raters=(name,))
+    return replace(ratings, scores=mean_scores(ratings.scores)[:, None], raters=(name,))
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.language.words import plain
-from diaghoi.semantic.tables.ratings import Ratings, read_ratings, write_pairs
+from diaghoi.semantic.tables.ratings import Ratings, mean_scores, read_ratings, write_pairs
 
 SYNSET = re.compile(r"(.+)\.[nvasr]\.[0-9]+")
 """Names of WordNet's senses: ``sit.v.01``."""
@@ -217,12 +217,13 @@ def mean_similarity(
                 f"{ratings.source}: has no rater '{rater}'{close_matches(rater, ratings.raters)}; "
                 f"it has {', '.join(ratings.raters)}"
             )
-    chosen = None if raters is None else [ratings.raters.index(rater) for rater in raters]
-    mean, size = ratings.means(chosen), len(ratings.names)
+    scores = ratings.scores
+    if raters is not None:
+        scores = scores[:, [ratings.raters.index(rater) for rater in raters]]
+    mean, size = mean_scores(scores), len(ratings.names)
     similar = (ratings.first != ratings.second) & (mean > 0)
     one, other, value = ratings.first[similar], ratings.second[similar], mean[similar]
     # Pairs that no rater scored are as little in the table as those that are not listed.
-    scores = ratings.scores if chosen is None else ratings.scores[:, chosen]
     zero = (mean == 0) & (ratings.first != ratings.second) & ~np.isnan(scores).all(axis=1)
     zeros = ratings.first[zero] * np.int64(size) + ratings.second[zero]
     return Similarity(
@@ -401,7 +402,7 @@ def table_facts(
         pair of raters, None where undefined) and ``coverage`` (of each list).
     """
     distinct = ratings.first != ratings.second
-    mean = ratings.means()[distinct]
+    mean = mean_scores(ratings.scores)[distinct]
     scores = ratings.scores[distinct]
     edges = np.linspace(0, 1, BINS + 1)
     counts, _ = np.histogram(mean, edges)
