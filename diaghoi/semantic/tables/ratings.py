@@ -427,7 +427,7 @@ def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings
 
 def _pair_keys(one: IntArray, other: IntArray, words: int) -> IntArray:
     """Put the two words of each pair, the first one first, into one number."""
-    return np.minimum(one, other) * np.int64(words) + np.maximum(one, other)
+    return np.asarray(np.minimum(one, other) * np.int64(words) + np.maximum(one, other))
 
 
 def mean_of(ratings: Ratings, name: str) -> Ratings:

@@ -7,7 +7,7 @@ the figure of the one listed first), the paper by their mean; both are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
@@ -22,6 +22,7 @@ from diaghoi.semantic.tables.ratings import Ratings, mean_scores
 
 MOST_RATERS = 12
 WEIGHTS = np.linspace(0, 1, 1001)
+Rule = Callable[[FloatArray], FloatArray]
 
 
 def _spread(agreement: FloatArray) -> dict[str, float | None]:
@@ -92,14 +93,20 @@ def rater_subsets(
     if human.of_interactions and objects is not None:
         by_object, more = _looked_up(objects, raters, columns[1], columns[half + 1])
         missing |= more
-    judged = _Judged(verbs=by_verb, objects=by_object, measure=measure or Measure())
+
+    def sigma(subset: Sequence[int], rule: Rule, measure: Measure) -> FloatArray:
+        """(P,) similarity by some raters."""
+        verb = rule(by_verb[:, list(subset)])
+        return verb if by_object is None else measure.sigma(verb, rule(by_object[:, list(subset)]))
+
+    measure = measure or Measure()
     subsets = [
         subset
         for size in range(1, len(raters) + 1)
         for subset in combinations(range(len(raters)), size)
     ]
     agreement, majority = (
-        np.array([closeness(judged.sigma(subset, rule), human.mean, 1.0) for subset in subsets])
+        np.array([closeness(sigma(subset, rule, measure), human.mean, 1.0) for subset in subsets])
         for rule in (mean_scores, _majority)
     )
     same = [float(words[:half] == words[half:]) for words in human.words]
@@ -131,31 +138,9 @@ def rater_subsets(
             for size in range(1, len(raters) + 1)
         ],
         "direct_match": closeness(np.array(same), human.mean, 1.0),
-        "categories": _categories(human, judged, raters) if human.of_interactions else [],
+        "categories": _categories(human, sigma, raters, measure) if human.of_interactions else [],
         "notes": list(notes),
     }
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Judged:
-    """What raters say of the pairs that people judged: (P, R) scores, NaN for none."""
-
-    verbs: FloatArray
-    objects: FloatArray | None
-    measure: Measure
-
-    def sigma(
-        self,
-        raters: Sequence[int],
-        rule: Callable[[FloatArray], FloatArray],
-        weight: float | None = None,
-    ) -> FloatArray:
-        """(P,) similarity by some raters."""
-        by_verb = rule(self.verbs[:, list(raters)])
-        if self.objects is None:
-            return by_verb
-        measure = self.measure if weight is None else replace(self.measure, weight=weight)
-        return measure.sigma(by_verb, rule(self.objects[:, list(raters)]))
 
 
 def _looked_up(
@@ -183,15 +168,20 @@ def _majority(scores: FloatArray) -> FloatArray:
     return np.asarray(np.nan_to_num(scores[np.arange(len(scores)), first], nan=0.0))
 
 
-def _categories(human: HumanScores, judged: _Judged, raters: Sequence[str]) -> list[dict[str, Any]]:
+def _categories(
+    human: HumanScores,
+    sigma: Callable[[Sequence[int], Rule, Measure], FloatArray],
+    raters: Sequence[str],
+    measure: Measure,
+) -> list[dict[str, Any]]:
     words = np.array(human.words)
     verb, other = words[:, 0] != words[:, 2], words[:, 1] != words[:, 3]
     everyone = range(len(raters))
-    single = {rater: judged.sigma([number], mean_scores) for number, rater in enumerate(raters)}
-    mean, majority = (judged.sigma(everyone, rule) for rule in (mean_scores, _majority))
+    single = {rater: sigma([number], mean_scores, measure) for number, rater in enumerate(raters)}
+    mean, majority = (sigma(everyone, rule, measure) for rule in (mean_scores, _majority))
     # The minimum of both similarities has no weight.
-    weights = () if judged.measure.combine == "minimum" else WEIGHTS
-    swept = [judged.sigma(everyone, mean_scores, weight) for weight in weights]
+    weights = () if measure.combine == "minimum" else WEIGHTS
+    swept = [sigma(everyone, mean_scores, replace(measure, weight=weight)) for weight in weights]
     categories = []
     for differs, mask in (
         ("any", np.ones(len(words), dtype=bool)),
@@ -202,16 +192,16 @@ def _categories(human: HumanScores, judged: _Judged, raters: Sequence[str]) -> l
         if not mask.any():
             continue
 
-        def agreement(sigma: FloatArray, mask: BoolArray = mask) -> float:
-            return closeness(sigma[mask], human.mean[mask], 1.0)
+        def agreement(scores: FloatArray, mask: BoolArray = mask) -> float:
+            return closeness(scores[mask], human.mean[mask], 1.0)
 
-        by_weight = np.array([agreement(sigma) for sigma in swept])
+        by_weight = np.array([agreement(scores) for scores in swept])
         best = _best_weight(by_weight) if swept else None
         categories.append(
             {
                 "differs": differs,
                 "pairs": int(mask.sum()),
-                "raters": {rater: agreement(sigma) for rater, sigma in single.items()},
+                "raters": {rater: agreement(scores) for rater, scores in single.items()},
                 "mean": agreement(mean),
                 "majority": agreement(majority),
                 "best_weight": None if best is None else float(WEIGHTS[best]),
