@@ -85,21 +85,6 @@ class DirectedSimilarity(Similarity):
         """Skip what only holds for symmetric tables."""
 
 
-def _uncovered_notes(
-    name: str, unknown: Sequence[str], uncovered: Sequence[str]
-) -> tuple[str, ...]:
-    """State how many free words are similar to nothing, and which."""
-    groups = [
-        (unknown, "predicted words are unknown to WordNet and to the table"),
-        (uncovered, "predicted words have no sense in the table"),
-    ]
-    return tuple(
-        f"{len(words)} {what} '{name}' and are similar to nothing: {some_of(words)}"
-        for words, what in groups
-        if words
-    )
-
-
 def fit_open(
     similarity: Similarity,
     vocabulary: OpenVocabulary,
@@ -120,7 +105,7 @@ def fit_open(
     lexicon : Lexicon
         Gives the senses of words.
     senses : mapping, optional
-        Synset of each word of the data set; by default :func:`annotated_senses`.
+        Synset of each word of the data set; by default the annotated one.
 
     Returns
     -------
@@ -146,26 +131,34 @@ def fit_open(
     ]
     size = len(annotated)
     candidates, known = _candidates(table, readings, size, pos, lexicon)
-    values = _highest(similarity, [each[:1] for each in rows], candidates)
+    values = _highest(similarity, rows, candidates)
     for row, synset in enumerate(sense):
         if synset is not None:
             values[row, [synset in synsets for synsets in known]] = 1.0
     # Among words of the data set the closed-vocabulary table decides.
     if not table.of_senses:
         values[:, :size] = 0.0
-    values[:, :size] = np.maximum(values[:, :size], _dense(closed.similarity.values))
+    own = closed.similarity.values
+    own = own.toarray() if hasattr(own, "toarray") else own
+    values[:, :size] = np.maximum(values[:, :size], own)
     words = vocabulary.verbs if pos == "v" else vocabulary.objects
     covered = np.any(values > 0, axis=0).tolist()
     dissimilar = [n for n in range(size, len(words)) if not candidates[n] and not covered[n]]
-    unknown = tuple(words[n] for n in dissimilar if not known[n])
-    uncovered = tuple(words[n] for n in dissimilar if known[n])
+    name, notes = similarity.name, similarity.notes
+    for in_wordnet, what in (
+        (False, "predicted words are unknown to WordNet and to the table"),
+        (True, "predicted words have no sense in the table"),
+    ):
+        lost = [words[n] for n in dissimilar if bool(known[n]) == in_wordnet]
+        if lost:
+            notes += (f"{len(lost)} {what} '{name}' and are similar to nothing: {some_of(lost)}",)
     return FittedSimilarity(
         similarity=DirectedSimilarity(
             names=words,
             values=_square(values, len(words)),
-            name=similarity.name,
+            name=name,
             source=similarity.source,
-            notes=similarity.notes + _uncovered_notes(similarity.name, unknown, uncovered),
+            notes=notes,
         ),
         missing=tuple(word for word, row in zip(annotated, rows, strict=True) if not row),
     )
@@ -215,7 +208,7 @@ class _Table:
 def _highest(
     similarity: Similarity, annotated: list[list[int]], candidates: list[list[int]]
 ) -> FloatArray:
-    """Find the (A, W) highest similarity of each annotated row to the candidates of each word."""
+    """Find the (A, W) highest similarity of each first annotated row to each word's candidates."""
     values = np.zeros((len(annotated), len(candidates)))
     covered = [n for n, rows in enumerate(annotated) if rows]
     target = np.array([annotated[n][0] for n in covered], dtype=np.int64)
@@ -226,10 +219,6 @@ def _highest(
             found = similarity.at(one, other).reshape(len(target), len(senses))
             values[covered, word] = found.max(axis=1)
     return values
-
-
-def _dense(values: Any) -> FloatArray:
-    return np.asarray(values.toarray() if hasattr(values, "toarray") else values)
 
 
 def _square(values: FloatArray, size: int) -> Any:

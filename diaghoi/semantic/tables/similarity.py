@@ -266,16 +266,10 @@ def write_similarity(path: str | os.PathLike[str], similarity: Similarity) -> No
     InputError
         For another suffix, and a file that cannot be written.
     """
-    one, other, value = similar_pairs(similarity)
-    write_pairs(path, similarity.names, one, other, value, (similarity.name,))
-
-
-def similar_pairs(similarity: Similarity) -> tuple[IntArray, IntArray, FloatArray]:
-    """List the pairs ``first <= second`` with a similarity above 0, and each word with itself."""
     one, other = (part.astype(np.int64) for part in similarity.values.nonzero())
     kept = one <= other
     one, other = one[kept], other[kept]
-    return one, other, similarity.at(one, other)
+    write_pairs(path, similarity.names, one, other, similarity.at(one, other), (similarity.name,))
 
 
 def fit(
