@@ -1,6 +1,6 @@
 """Semantic similarity of wrong predictions to the annotations, triplet by triplet.
 
-:mod:`diaghoi.semantic.compared_errors` computes it; cases and pages show it.
+:mod:`diaghoi.semantic.diagnosis` computes it; cases and pages show it.
 """
 
 from __future__ import annotations

@@ -92,8 +92,8 @@ class SimilarityOptions:
         InputError
             If they cannot be read, and of :meth:`measure`.
         """
-        from diaghoi.semantic.tables.senses import read_senses
         from diaghoi.semantic.tables.similarity import read_similarity
+        from diaghoi.semantic.tables.words import read_senses
 
         words: dict[str, Any] = {"measure": self.measure(**more)}
         bar.start("reading tables of similarity")
@@ -175,9 +175,8 @@ def agreement(choices: AgreementOptions) -> None:
     import numpy as np
 
     from diaghoi.report.similarity import agreement_tables
-    from diaghoi.semantic.tables.agreement import measure_agreement
-    from diaghoi.semantic.tables.human_ratings import read_human_ratings
-    from diaghoi.semantic.tables.rerating import compare_ratings
+    from diaghoi.semantic.tables.agreement import compare_ratings, measure_agreement
+    from diaghoi.semantic.tables.people import read_human_ratings
 
     ratings, again, highest = choices.ratings, choices.again, choices.scale
     confidence, seed = choices.confidence, choices.seed
@@ -188,7 +187,7 @@ def agreement(choices: AgreementOptions) -> None:
     changes = {}
     if again is not None:
         second = read_human_ratings(again, highest=highest)
-        changes["again"] = compare_ratings(people, second, confidence=confidence).to_dict()
+        changes["again"] = compare_ratings(people, second, confidence=confidence)
     found = measure_agreement(
         people, np.random.default_rng(seed), resamples=choices.resamples, confidence=confidence
     )
@@ -221,8 +220,8 @@ def inspect(choices: InspectOptions) -> None:
     from diaghoi.language.words import verb_words
     from diaghoi.report.similarity import table_tables
     from diaghoi.semantic.tables.ratings import read_ratings
-    from diaghoi.semantic.tables.senses import read_senses
-    from diaghoi.semantic.tables.table_checks import table_facts
+    from diaghoi.semantic.tables.similarity import table_facts
+    from diaghoi.semantic.tables.words import read_senses
 
     choices.check(KINDS, [choices.table, choices.synsets], choices.table.stem)
     vocabulary = vocabulary_named(choices.dataset)
@@ -252,8 +251,7 @@ class MergeOptions:
 @with_options
 def merge(choices: MergeOptions) -> None:
     """Merge several tables into one with all their raters, scaled to [0, 1]."""
-    from diaghoi.semantic.tables.merging import mean_of, merge_ratings, write_ratings
-    from diaghoi.semantic.tables.ratings import read_ratings
+    from diaghoi.semantic.tables.ratings import mean_of, merge_ratings, read_ratings, write_ratings
 
     tables, out = choices.tables, choices.out
     outputs.check_files([out], tables)
@@ -289,7 +287,7 @@ class SubsetOptions(DescribingOptions):
 def subset(choices: SubsetOptions) -> None:
     """Compare every subset of the raters of a table with ratings by people."""
     from diaghoi.report.similarity import subset_tables
-    from diaghoi.semantic.tables.human_scores import read_human_scores
+    from diaghoi.semantic.tables.people import read_human_scores
     from diaghoi.semantic.tables.ratings import read_ratings
     from diaghoi.semantic.tables.subsets import rater_subsets
 
@@ -301,7 +299,7 @@ def subset(choices: SubsetOptions) -> None:
         read_ratings(table, scale=scale),
         None if objects is None else read_ratings(objects, scale=scale),
         measure=choices.combination.measure(),
-    ).to_dict()
+    )
     choices.finish(result, subset_tables(result), table.stem)
 
 
@@ -368,7 +366,7 @@ def build(choices: BuildOptions) -> None:
 
     Answers are stored as they arrive: an interrupted run resumes where it stopped.
     """
-    from diaghoi.semantic.tables.table_files import check_suffix
+    from diaghoi.semantic.tables.ratings import check_suffix
 
     check_suffix(choices.out)
     store = choices.store or choices.out.with_suffix(".answers.jsonl")
@@ -426,7 +424,7 @@ def build(choices: BuildOptions) -> None:
 def _questions(choices: BuildOptions) -> list[RatingTask]:
     from diaghoi.language.lexicon import load_lexicon
     from diaghoi.semantic.tables.rater import RatingTask
-    from diaghoi.semantic.tables.terms import read_terms
+    from diaghoi.semantic.tables.words import read_terms
 
     kind: Any
     questions = []
@@ -465,7 +463,7 @@ def _baseline(choices: BuildOptions, method: str, tasks: Sequence[RatingTask]) -
 
 
 def _written(choices: BuildOptions, results: Sequence[RatingResult]) -> dict[str, Any]:
-    from diaghoi.semantic.tables.merging import write_ratings
+    from diaghoi.semantic.tables.ratings import write_ratings
 
     rows: dict[str, Any] = {"tables": [], "zeros": [], "unread": [], "unanswered": []}
     for rated in results:

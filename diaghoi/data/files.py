@@ -33,13 +33,14 @@ Rows = list[tuple[int, list[str]]]
 _SHOWN = 40
 
 
-def read_rows(path: Path, give: str) -> Rows:
+def read_rows(path: Path, give: str, *, least: int = 0) -> Rows:
     """Read the rows that are not empty: the line number of each, and its stripped cells.
 
     Raises
     ------
     InputError
-        For a file that cannot be read or is not CSV; ``give`` says what it should hold.
+        For a file that cannot be read, is not CSV, or has fewer rows than ``least``; ``give`` says
+        what it should hold.
     """
     rows: Rows = []
     line = 1
@@ -55,6 +56,9 @@ def read_rows(path: Path, give: str) -> Rows:
         raise InputError(f"{path}: {error.strerror or error}; check the path") from None
     except (UnicodeDecodeError, csv.Error) as error:
         raise InputError(f"{path}: not a CSV file ({error}); give {give}") from None
+    if len(rows) < least:
+        what = "has no rows below the header" if rows else "is empty"
+        raise InputError(f"{path}: {what}; give {give}")
     return rows
 
 

@@ -2,7 +2,7 @@
 
 Words of the data set get its numbers, so that exact matching works as usual; other words get the
 numbers after them and belong to no HOI class. Their similarity is determined in
-:mod:`diaghoi.semantic.open_fitting`.
+:mod:`diaghoi.semantic.fitting`.
 """
 
 from __future__ import annotations

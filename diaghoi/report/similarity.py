@@ -17,7 +17,7 @@ def table_tables(result: Result) -> Iterator[Table]:
     Parameters
     ----------
     result : mapping
-        As from :func:`diaghoi.semantic.tables.table_checks.table_facts`.
+        As from :func:`diaghoi.semantic.tables.similarity.table_facts`.
 
     Yields
     ------
@@ -83,7 +83,7 @@ def subset_tables(result: Result) -> Iterator[Table]:
     Parameters
     ----------
     result : mapping
-        As from :func:`diaghoi.semantic.tables.subsets.rater_subsets`, as a dictionary.
+        As from :func:`diaghoi.semantic.tables.subsets.rater_subsets`.
 
     Yields
     ------

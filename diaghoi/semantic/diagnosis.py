@@ -1,27 +1,33 @@
 """How close wrong predictions come in meaning to what is annotated, and what they cost.
 
 Not in any of the papers. Each action error and each object error gets the similarity of the
-prediction to what is annotated at its place (:mod:`diaghoi.semantic.compared_errors`).
+prediction to what is annotated at its place (:mod:`diaghoi.semantic.diagnosis`).
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import combinations
 from typing import Any, Literal
 
 import numpy as np
 
 from diaghoi.cases.similarities import COMPARED, KINDS, NEAR, PLAUSIBLE, Similarities
-from diaghoi.data.arrays import BoolArray, ratio
+from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, first_of_run, ratio
 from diaghoi.diagnosis.diagnosis import Diagnosis
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import InputError
-from diaghoi.semantic.compared_errors import ComparedErrors, compare_errors
-from diaghoi.semantic.confusions import Error, costliest_confusions
+from diaghoi.semantic.confusions import Error, PartialOracle, costliest_confusions
 from diaghoi.semantic.evaluation import SemanticEvaluation
-from diaghoi.semantic.partial_oracle import PartialOracle
 from diaghoi.semantic.tables.similarity import FittedSimilarity
-from diaghoi.semantic.triplets import class_names
+from diaghoi.semantic.triplets import (
+    at_both_boxes,
+    class_names,
+    interactions,
+    of_interactions,
+    of_the_person,
+)
 from diaghoi.statistics.attribution import shapley
 
 
@@ -102,8 +108,10 @@ class SemanticDiagnosis:
         found = self.errors["action"]
         oracle = PartialOracle(diagnosis=self.diagnosis, error="action")
         rows = []
-        for verb in np.unique(found.annotated_verb[found.annotated_verb >= 0]).tolist():
-            mine = found.annotated_verb == verb
+        verbs, _ = of_interactions(self.diagnosis.vocabulary, found.annotated)
+        verbs = np.where(found.annotated < 0, -1, verbs)
+        for verb in np.unique(verbs[verbs >= 0]).tolist():
+            mine = verbs == verb
             rows.append(
                 {
                     "verb": self._verbs[verb].replace("_", " "),
@@ -164,7 +172,7 @@ class SemanticDiagnosis:
         """Similarity of all action and object errors, by predicted triplet of the scenes."""
         evaluation, ledger = self.evaluation, self.diagnosis.ledger
         found, vocabulary = evaluation.predicted.scenes, self.diagnosis.vocabulary
-        number, verbs = len(found.triplet_pair), np.int64(len(vocabulary.verbs))
+        number = len(found.triplet_pair)
         value, kind = np.full(number, np.nan), np.full(number, -1, dtype=np.int8)
         key = np.full(number, -1, dtype=np.int64)
         for error in self.errors.values():
@@ -173,15 +181,13 @@ class SemanticDiagnosis:
             kind[triplet] = np.select(
                 list(error.kinds.values()), [list(KINDS).index(name) for name in error.kinds]
             )
-            # An object of -1 is not compared, as in V-COCO.
-            annotated = (error.annotated_object.astype(np.int64) + 1) * verbs + error.annotated_verb
-            key[triplet] = np.where(error.annotated_verb >= 0, annotated, -1)
+            key[triplet] = error.annotated
         keys = np.unique(key[key >= 0])
         return Similarities(
             value=value,
             kind=kind,
             meant=np.where(key >= 0, np.searchsorted(keys, key), -1),
-            names=class_names(vocabulary, (keys % verbs).tolist(), (keys // verbs - 1).tolist()),
+            names=class_names(vocabulary, keys),
             sigma=self._sigma,
             tables=_table_names(evaluation),
         )
@@ -241,3 +247,103 @@ def _table_names(evaluation: SemanticEvaluation) -> dict[str, dict[str, str]]:
         for what, fitted in (("verbs", evaluation.verbs), ("objects", evaluation.objects))
         if what == "verbs" or evaluation.compares_objects
     }
+
+
+AT_BOTH_BOXES = "other classes that are annotated at both boxes"
+OF_THE_PERSON = "other actions of the annotated person"
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class ComparedErrors:
+    """The predictions with one error, each with the annotated triplet it is compared with.
+
+    Parameters
+    ----------
+    rows : (E,) int array
+        Rows of the ledger.
+    predicted, annotated : (E,) int array
+        The predicted and the annotated interaction, as
+        :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`; -1 where nothing is
+        annotated there.
+    sigma : (E,) float64 array
+        Similarity of both, NaN where nothing is annotated there.
+    compared_with : str
+        Which annotated triplets were compared, as text for results.
+    """
+
+    rows: IntArray
+    predicted: IntArray
+    annotated: IntArray
+    sigma: FloatArray
+    compared_with: str
+
+    @cached_property
+    def kinds(self) -> dict[str, BoolArray]:
+        """(E,) mask of each kind; every error has exactly one kind."""
+        with np.errstate(invalid="ignore"):
+            near, related = self.sigma >= NEAR, self.sigma > PLAUSIBLE
+        nothing = np.isnan(self.sigma)
+        return {
+            "near": near,
+            "plausible": related & ~near,
+            "wrong": ~related & ~nothing,
+            "nothing": nothing,
+        }
+
+
+def compare_errors(
+    evaluation: SemanticEvaluation, diagnosis: Diagnosis, error: str
+) -> ComparedErrors:
+    """Compare the predictions that have an error with what is annotated at their place.
+
+    These are the annotated triplets whose boxes are both found. Of several, the one that the
+    prediction is assigned to is taken, else the most similar one, the first on ties. Where
+    predictions are matched by the person (V-COCO), an action error has the right person and mostly
+    no object: it is compared with the other actions of that person. An annotated triplet of the
+    predicted class is never taken: missing it is not a confusion.
+
+    Parameters
+    ----------
+    evaluation : SemanticEvaluation
+        Evaluation with scores.
+    diagnosis : Diagnosis
+        Diagnosis of the same evaluation.
+    error : str
+        One of :data:`diaghoi.cases.similarities.COMPARED`.
+    """
+    ledger, truth, found = (
+        diagnosis.ledger,
+        evaluation.annotated.scenes,
+        evaluation.predicted.scenes,
+    )
+    rows = np.flatnonzero(ledger.row_label == LABELS.index(error))
+    triplet = ledger.row_input[rows]
+    assigned = np.append(ledger.annotation_input, -1)[ledger.row_annotation[rows]]
+    objects = evaluation.compares_objects
+    predicted = interactions(found, triplet, objects=objects)
+
+    by_person = error == "action" and evaluation.protocol.pairing == "person"
+    if by_person:
+        owner, annotated = of_the_person(truth, found, triplet, evaluation.protocol)
+    else:
+        theta, margin = evaluation.measure.theta, evaluation.protocol.margin
+        owner, annotated = at_both_boxes(evaluation.annotated, found, triplet, theta, margin)
+    meant = interactions(truth, annotated, objects=objects)
+    differs = meant != predicted[owner]
+    owner, annotated, meant = (column[differs] for column in (owner, annotated, meant))
+    sigma = evaluation.sigma(meant, predicted[owner])
+    # By prediction; then the assigned triplet, the most similar one, the first in stored order.
+    order = np.lexsort((annotated, -sigma, annotated != assigned[owner], owner))
+    best = order[first_of_run(owner[order])]
+
+    closest = np.full(len(rows), -1, dtype=np.int64)
+    closest[owner[best]] = meant[best]
+    similarity = np.full(len(rows), np.nan)
+    similarity[owner[best]] = sigma[best]
+    return ComparedErrors(
+        rows=rows,
+        predicted=predicted,
+        annotated=closest,
+        sigma=similarity,
+        compared_with=OF_THE_PERSON if by_person else AT_BOTH_BOXES,
+    )

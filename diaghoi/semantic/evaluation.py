@@ -17,6 +17,7 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Columns
+from diaghoi.exceptions import some_of
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import verb_words
 from diaghoi.semantic.matching import (
@@ -26,10 +27,8 @@ from diaghoi.semantic.matching import (
     match_candidates,
 )
 from diaghoi.semantic.measure import Measure
-from diaghoi.semantic.notes import missing_words, semantic_notes
 from diaghoi.semantic.soft_map import SoftF1, soft_average_precision, soft_f1
-from diaghoi.semantic.tables.exact import exact
-from diaghoi.semantic.tables.similarity import FittedSimilarity
+from diaghoi.semantic.tables.similarity import FittedSimilarity, exact
 from diaghoi.semantic.triplets import EvaluatedTriplets, class_names, of_interactions
 
 Split = dict[str, float | None]
@@ -59,8 +58,6 @@ class SemanticEvaluation:
         Mask of the predictions that count in mF1; None for all.
     candidates : MatchCandidates
         Annotated triplets with the predictions that find their boxes.
-    matched, matched_counted : Matched
-        The match of each annotated triplet among all predictions, and among those of mF1.
     diagnosis : Diagnosis or None
         Diagnosis by exact matching; None without scores.
     """
@@ -76,8 +73,6 @@ class SemanticEvaluation:
     score: FloatArray | None
     counted: BoolArray | None
     candidates: MatchCandidates
-    matched: Matched
-    matched_counted: Matched
     diagnosis: Diagnosis | None
 
     def __repr__(self) -> str:
@@ -87,6 +82,16 @@ class SemanticEvaluation:
             f"<SemanticEvaluation{name} by {self.verbs.similarity.name} and "
             f"{self.objects.similarity.name}: soft mAP {soft}, mF1 {100 * (self.mf1 or 0):.2f} %>"
         )
+
+    @cached_property
+    def matched(self) -> Matched:
+        """The match of each annotated triplet among all predictions."""
+        return self.candidates.matched()
+
+    @cached_property
+    def matched_counted(self) -> Matched:
+        """The match of each annotated triplet among the predictions of mF1."""
+        return self.matched if self.counted is None else self.candidates.matched(self.counted)
 
     @cached_property
     def _classes(self) -> tuple[IntArray, IntArray]:
@@ -101,20 +106,18 @@ class SemanticEvaluation:
             verbs=self.verbs.similarity, objects=self.objects.similarity, measure=self.measure
         )
 
-    @property
-    def class_verb(self) -> IntArray:
-        """(K,) verb of each annotated interaction."""
-        return of_interactions(self.annotated.scenes.vocabulary, self._classes[0])[0]
-
-    @property
-    def class_object(self) -> IntArray:
-        """(K,) object of each annotated interaction, -1 where objects are not compared."""
-        return of_interactions(self.annotated.scenes.vocabulary, self._classes[0])[1]
+    def sigma(self, annotated: IntArray, predicted: IntArray) -> FloatArray:
+        """Compute the similarity of interactions by their keys, pair by pair."""
+        vocabulary = self.annotated.scenes.vocabulary
+        pairs = (of_interactions(vocabulary, keys) for keys in (annotated, predicted))
+        return self.tables.sigma(*next(pairs), *next(pairs))
 
     @cached_property
     def class_number(self) -> IntArray:
         """(K,) HOI class of each annotated interaction, -1 for none of the data set."""
-        return self.annotated.scenes.vocabulary.class_of[self.class_object, self.class_verb]
+        vocabulary = self.annotated.scenes.vocabulary
+        verb, object_ = of_interactions(vocabulary, self._classes[0])
+        return vocabulary.class_of[object_, verb]
 
     @cached_property
     def positives(self) -> IntArray:
@@ -130,7 +133,7 @@ class SemanticEvaluation:
         charged = np.flatnonzero(free & close)
         return charged, place[charged]
 
-    def _free(self, matched: Matched, counted: BoolArray | None = None) -> BoolArray:
+    def free(self, matched: Matched, counted: BoolArray | None = None) -> BoolArray:
         """(T,) mask of the predictions without a match."""
         free = np.ones(len(self.predicted), dtype=bool) if counted is None else counted.copy()
         free[matched.prediction[matched.prediction >= 0]] = False
@@ -145,7 +148,7 @@ class SemanticEvaluation:
         if self.measure.tau_before_map:
             matched, counted = self.matched_counted, self.counted
         of_class, found = self._classes[1], matched.prediction
-        extra, against = self._charged(self._free(matched, counted))
+        extra, against = self._charged(self.free(matched, counted))
         # Algorithm 1 lists a missed annotated triplet with score 0 and without credit. Among scores
         # below 0, such as logarithms, that would be the first rank instead of the last.
         missed_score = -np.inf if (self.score < 0).any() else 0.0
@@ -182,17 +185,12 @@ class SemanticEvaluation:
         candidates = match_candidates(
             self.annotated, self.predicted, self.score, other.tables, self.protocol
         )
-        return replace(
-            other,
-            candidates=candidates,
-            matched=candidates.matched(),
-            matched_counted=candidates.matched(self.counted),
-        ).class_soft_ap
+        return replace(other, candidates=candidates).class_soft_ap
 
     @cached_property
     def class_f1(self) -> SoftF1:
         """Precision, recall and F1 of each annotated interaction, all (K,)."""
-        _, against = self._charged(self._free(self.matched_counted, self.counted))
+        _, against = self._charged(self.free(self.matched_counted, self.counted))
         return soft_f1(
             self._classes[1],
             self.matched_counted.prediction >= 0,
@@ -254,7 +252,7 @@ class SemanticEvaluation:
             ("_all_predictions", self.matched, None),
         ):
             number = len(self.predicted) if counted is None else int(counted.sum())
-            free = int(self._free(matched, counted).sum())
+            free = int(self.free(matched, counted).sum())
             rates[f"gt_miss_rate{suffix}"] = float((matched.prediction < 0).mean())
             rates[f"prediction_miss_rate{suffix}"] = ratio(free, number)
         return rates
@@ -288,10 +286,9 @@ class SemanticEvaluation:
         if self.diagnosis is not None:
             standard = np.append(self.diagnosis.class_ap, np.nan)
             standard = standard[self.class_number]
-        names = class_names(vocabulary, self.class_verb.tolist(), self.class_object.tolist())
         return {
             "class": self.class_number + 1,
-            "name": np.array(names, dtype=str),
+            "name": np.array(class_names(vocabulary, self._classes[0]), dtype=str),
             "annotated": self.positives,
             "soft_ap": undefined if self.class_soft_ap is None else self.class_soft_ap,
             "soft_ap_exact": undefined if self.class_exact_ap is None else self.class_exact_ap,
@@ -302,14 +299,45 @@ class SemanticEvaluation:
         }
 
     @property
+    def _tables(self) -> dict[str, tuple[FittedSimilarity, Sequence[str]]]:
+        """The table of the verbs and that of the objects, with the words that each should cover."""
+        vocabulary = self.base_vocabulary
+        return {
+            "verbs": (self.verbs, verb_words(vocabulary)),
+            "objects": (self.objects, vocabulary.objects),
+        }
+
+    @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks on the numbers for their reader."""
-        tables = [("verbs", self.verbs, verb_words(self.base_vocabulary))]
-        if self.compares_objects:
-            tables.append(("objects", self.objects, self.base_vocabulary.objects))
-        return semantic_notes(
-            self.annotated, self.predicted, self.joined, tables, scored=self.score is not None
-        )
+        """State in one sentence each what tables and files imply for the numbers."""
+        notes = [*dict.fromkeys(self.annotated.scenes.notes + self.predicted.scenes.notes)]
+        for what, (fitted, words) in self._tables.items():
+            if what == "verbs" or self.compares_objects:
+                notes += [*fitted.similarity.notes, *_uncovered(what, fitted, words)]
+        joined, names = self.joined, self.annotated.scenes.names
+        for mask, what in (
+            (
+                joined.annotated & ~joined.predicted,
+                "annotated images are not in the prediction file; their triplets count as missed",
+            ),
+            (
+                joined.predicted & ~joined.annotated,
+                "predicted images are not in the annotation file; their predictions match nothing",
+            ),
+        ):
+            if mask.any():
+                notes.append(f"{int(mask.sum())} {what}: {some_of(names[mask].tolist())}")
+        notes += [
+            f"{of.left_out} {side} triplets are left out: they have no object box, or are on "
+            "people whose actions are not annotated"
+            for side, of in (("annotated", self.annotated), ("predicted", self.predicted))
+            if of.left_out
+        ]
+        if not self.compares_objects:
+            notes.append("the predictions do not name their objects: only verbs are compared")
+        if self.score is None:
+            notes.append("without scores: every prediction counts, and no mAP is defined")
+        return tuple(notes)
 
     @property
     def base_vocabulary(self) -> Vocabulary:
@@ -320,7 +348,7 @@ class SemanticEvaluation:
     @property
     def compares_objects(self) -> bool:
         """Whether the predictions name their objects."""
-        return bool((self.class_object >= 0).any())
+        return bool((self.annotated.object >= 0).any())
 
     def to_dict(self) -> dict[str, Any]:
         """All numbers as plain Python values: the JSON of ``diaghoi semantic --json``.
@@ -355,10 +383,7 @@ class SemanticEvaluation:
                 "soft_ap": measure.soft_ap if scored else None,
                 "signature": measure.signature if scored else measure.signature_without_scores,
             },
-            "similarity": {
-                "verbs": _coverage(self.verbs, verb_words(self.base_vocabulary)),
-                "objects": _coverage(self.objects, self.base_vocabulary.objects),
-            },
+            "similarity": {what: _coverage(*table) for what, table in self._tables.items()},
             "counts": {
                 "images": len(self.joined.annotated),
                 "annotated_triplets": len(self.annotated),
@@ -391,7 +416,7 @@ def _mean(values: FloatArray | None, mask: BoolArray) -> float | None:
 
 def _coverage(fitted: FittedSimilarity, names: Sequence[str]) -> dict[str, Any]:
     """Name and source of a table, and which words of the data set it lacks."""
-    number, missing = len(set(names)), missing_words(fitted)
+    number, missing = len(set(names)), _missing(fitted)
     return {
         "name": fitted.similarity.name,
         "source": fitted.similarity.source,
@@ -399,3 +424,26 @@ def _coverage(fitted: FittedSimilarity, names: Sequence[str]) -> dict[str, Any]:
         "covered": number - len(missing),
         "missing": missing,
     }
+
+
+def _missing(fitted: FittedSimilarity) -> list[str]:
+    """Words that a table does not cover, each once."""
+    return list(dict.fromkeys(fitted.missing))
+
+
+def _uncovered(what: str, fitted: FittedSimilarity, names: Sequence[str]) -> list[str]:
+    """Say which words a table does not cover."""
+    name, missing = fitted.similarity.name, _missing(fitted)
+    notes = []
+    if missing:
+        notes.append(
+            f"{len(missing)} of {len(set(names))} {what} are not in the table '{name}' and are "
+            f"similar to nothing but themselves: {some_of(missing)}"
+        )
+    ambiguous = list(dict.fromkeys(fitted.ambiguous))
+    if ambiguous:
+        notes.append(
+            f"of {len(ambiguous)} {what} the table '{name}' has several senses and none is named: "
+            f"{some_of(ambiguous)}"
+        )
+    return notes

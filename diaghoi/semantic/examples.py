@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
-from diaghoi.data.arrays import marked
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.semantic.evaluation import SemanticEvaluation
-from diaghoi.semantic.triplets import EvaluatedTriplets, class_names, of_interactions
+from diaghoi.semantic.triplets import class_names, of_interactions
 
 UNMATCHED = 3
 """Unmatched predictions shown per image: those with the highest scores."""
@@ -71,78 +71,69 @@ def examples_of(evaluation: SemanticEvaluation, *, images: int = 20) -> list[Exa
     annotated = np.bincount(truth.image, minlength=len(best))
     chosen = np.lexsort((np.arange(len(best)), -best))[:images]
     chosen = chosen[annotated[chosen] > 0]
-    found: list[Example] = []
-    for image in chosen.tolist():
-        found += _matched(evaluation, image) + _unmatched(evaluation, image)
-    return found
+    return [
+        example
+        for image in chosen.tolist()
+        for example in _matched(evaluation, image) + _unmatched(evaluation, image)
+    ]
 
 
 def _matched(evaluation: SemanticEvaluation, image: int) -> list[Example]:
     truth, matched = evaluation.annotated, evaluation.matched_counted
-    first, stop = np.searchsorted(truth.image, [image, image + 1]).tolist()
+    rows = slice(*np.searchsorted(truth.image, [image, image + 1]).tolist())
+    keys, predictions = truth.interaction[rows], matched.prediction[rows].tolist()
     return [
-        _example(
-            evaluation,
-            image,
-            int(truth.interaction[row]),
-            int(matched.prediction[row]),
-            matched=True,
-        )
-        for row in range(first, stop)
+        _example(evaluation, image, key, row, matched=row >= 0)
+        for key, row in zip(keys.tolist(), predictions, strict=True)
     ]
 
 
 def _unmatched(evaluation: SemanticEvaluation, image: int) -> list[Example]:
-    found, matched = evaluation.predicted, evaluation.matched_counted
-    rows = np.arange(*np.searchsorted(found.image, [image, image + 1]).tolist())
-    taken = marked(matched.prediction[matched.prediction >= 0], len(found))
-    free = ~taken[rows]
-    if evaluation.counted is not None:
-        free &= evaluation.counted[rows]
-    rows = rows[free]
+    free = evaluation.free(evaluation.matched_counted, evaluation.counted)
+    first, stop = np.searchsorted(evaluation.predicted.image, [image, image + 1]).tolist()
+    rows = first + np.flatnonzero(free[first:stop])
     if evaluation.score is not None:
         rows = rows[np.argsort(-evaluation.score[rows], kind="stable")]
     nearest = evaluation.candidates.nearest
-    shown = [
-        _example(evaluation, image, int(nearest[row]), row, matched=False)
+    return [
+        _example(evaluation, image, int(nearest[row]), row, matched=False, unmatched=len(rows))
         for row in rows[:UNMATCHED].tolist()
     ]
-    return [replace(each, unmatched=len(rows)) for each in shown]
 
 
 def _example(
-    evaluation: SemanticEvaluation, image: int, key: int, predicted: int, *, matched: bool
+    evaluation: SemanticEvaluation,
+    image: int,
+    key: int,
+    row: int,
+    *,
+    matched: bool,
+    unmatched: int | None = None,
 ) -> Example:
     """Describe an interaction and a prediction; -1 for none."""
-    found = evaluation.predicted
-    both = key >= 0 and predicted >= 0
+    found, score = evaluation.predicted, evaluation.score
+    vocabulary = found.scenes.vocabulary
+    predicted = -1 if row < 0 else int(found.interaction[row])
     verb = object_ = total = None
-    if both:
-        one = of_interactions(found.scenes.vocabulary, np.array([key]))
-        pairs = (one[0], found.verb[[predicted]]), (one[1], found.object[[predicted]])
-        verb = float(evaluation.verbs.similarity.at(*pairs[0])[0])
-        if pairs[1][0][0] >= 0 and pairs[1][1][0] >= 0:
-            object_ = float(evaluation.objects.similarity.at(*pairs[1])[0])
-        total = float(
-            evaluation.tables.sigma(pairs[0][0], pairs[1][0], pairs[0][1], pairs[1][1])[0]
-        )
-    score = evaluation.score
+    if key >= 0 and row >= 0:
+        keys = np.array([[key], [predicted]])
+        verbs, objects = of_interactions(vocabulary, keys)
+        verb = float(evaluation.verbs.similarity.at(*verbs)[0])
+        if (objects >= 0).all():
+            object_ = float(evaluation.objects.similarity.at(*objects)[0])
+        total = float(evaluation.sigma(*keys)[0])
     return Example(
         image=str(found.scenes.names[image]),
-        annotated=_name(found, key),
-        predicted=_name(found, -1 if predicted < 0 else int(found.interaction[predicted])),
-        matched=matched and both,
-        score=None if predicted < 0 or score is None else float(score[predicted]),
+        annotated=_name(vocabulary, key),
+        predicted=_name(vocabulary, predicted),
+        matched=matched,
+        score=None if row < 0 or score is None else float(score[row]),
         verb=verb,
         object=object_,
         total=total,
+        unmatched=unmatched,
     )
 
 
-def _name(triplets: EvaluatedTriplets, key: int) -> str:
-    """Name an interaction."""
-    if key < 0:
-        return ""
-    vocabulary = triplets.scenes.vocabulary
-    verb, object_ = of_interactions(vocabulary, np.array([key]))
-    return class_names(vocabulary, verb.tolist(), object_.tolist())[0]
+def _name(vocabulary: Vocabulary, key: int) -> str:
+    return class_names(vocabulary, np.array([key]))[0] if key >= 0 else ""

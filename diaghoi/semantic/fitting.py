@@ -3,14 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
+from diaghoi.data.arrays import FloatArray
 from diaghoi.data.vocabulary import Vocabulary
+from diaghoi.exceptions import some_of
+from diaghoi.language.lexicon import Lexicon, Pos, load_lexicon
 from diaghoi.language.open_vocabulary import OpenVocabulary
-from diaghoi.language.words import plain, verb_words
-from diaghoi.semantic.open_fitting import fit_open
-from diaghoi.semantic.tables.annotated_senses import annotated_synsets
+from diaghoi.language.words import WordForms, plain, verb_words
 from diaghoi.semantic.tables.similarity import SYNSET, FittedSimilarity, Similarity, fit
+from diaghoi.semantic.tables.words import annotated_synsets, hico_synsets
 
 Senses = Mapping[str, str] | None
 
@@ -38,26 +43,190 @@ def fit_to(
         most frequent one.
     """
     if isinstance(predicted, OpenVocabulary):
-        from diaghoi.language.lexicon import load_lexicon
-
         wordnet = load_lexicon()
         return (
             fit_open(verbs, predicted, "v", wordnet, verb_senses),
             fit_open(objects, predicted, "n", wordnet, object_senses),
         )
-    actions = verb_words(annotated)
+
+    def fit_closed(
+        similarity: Similarity, words: Sequence[str], pos: Pos, senses: Senses
+    ) -> FittedSimilarity:
+        if senses is None and _has_senses(similarity):
+            senses = _annotated_senses(similarity, words, pos, load_lexicon())
+        return fit(similarity, words, senses)
+
     return (
-        fit(verbs, actions, _senses(verbs, actions, "v", verb_senses)),
-        fit(objects, annotated.objects, _senses(objects, annotated.objects, "n", object_senses)),
+        fit_closed(verbs, verb_words(annotated), "v", verb_senses),
+        fit_closed(objects, annotated.objects, "n", object_senses),
     )
 
 
-def _senses(similarity: Similarity, words: Sequence[str], pos: Any, given: Senses) -> Senses:
-    """Choose the senses of words where a table names senses and none are given."""
-    if given is not None or not any(SYNSET.fullmatch(plain(name)) for name in similarity.names):
-        return given
-    from diaghoi.language.lexicon import load_lexicon
+def _has_senses(similarity: Similarity) -> bool:
+    return any(SYNSET.fullmatch(plain(name)) for name in similarity.names)
 
-    found = annotated_synsets(words, pos, load_lexicon())
-    # A table may mix words and senses: a word that it lists literally needs no sense.
-    return {word: sense for word, sense in found.items() if plain(word) not in similarity.index_of}
+
+def _annotated_senses(
+    similarity: Similarity, words: Sequence[str], pos: Pos, lexicon: Lexicon
+) -> dict[str, str]:
+    """Annotated synset of each word; one that the table lists literally needs none."""
+    synsets = annotated_synsets(words, pos, lexicon)
+    return {word: name for word, name in synsets.items() if plain(word) not in similarity.index_of}
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class DirectedSimilarity(Similarity):
+    """Similarity of annotated words, the rows, to predicted words, the columns.
+
+    Not symmetric: an annotated word has one sense, a predicted word whichever comes closest to it.
+    """
+
+    def __post_init__(self) -> None:
+        """Skip what only holds for symmetric tables."""
+
+
+def fit_open(
+    similarity: Similarity,
+    vocabulary: OpenVocabulary,
+    pos: Pos,
+    lexicon: Lexicon,
+    senses: Mapping[str, str] | None = None,
+) -> FittedSimilarity:
+    """Fit a table to the words of a data set and the free words of predictions.
+
+    Parameters
+    ----------
+    similarity : Similarity
+        Its names are words, or senses like ``sit.v.01``.
+    vocabulary : OpenVocabulary
+        The words.
+    pos : {"v", "n"}
+        Verbs or objects.
+    lexicon : Lexicon
+        Gives the senses of words.
+    senses : mapping, optional
+        Synset of each word of the data set; by default the annotated one.
+
+    Returns
+    -------
+    FittedSimilarity
+        Its table has the indices of the vocabulary and is a :class:`DirectedSimilarity`; its notes
+        name the free words that are similar to nothing. The similarity of a predicted word to an
+        annotated one is that of the closest sense of the former to the sense of the latter; equal
+        words are identical, and so are words that share the annotated sense. In a table of words,
+        not of senses, a listed word means itself alone, so that predictions in the words of the
+        data set score the same whether written as words or as class numbers.
+    """
+    base = vocabulary.base
+    annotated = verb_words(base) if pos == "v" else base.objects
+    readings = vocabulary.verb_forms if pos == "v" else vocabulary.object_forms
+    table = _Table(similarity, pos, lexicon)
+    if senses is None:
+        senses = _annotated_senses(similarity, annotated, pos, lexicon)
+    closed = fit(similarity, annotated, senses)
+    sense = [lexicon.find(senses.get(word, word)) for word in annotated]
+    rows = [
+        table.rows((plain(word), plain(senses.get(word, ""))), () if number is None else (number,))
+        for word, number in zip(annotated, sense, strict=True)
+    ]
+    size = len(annotated)
+    candidates, known = _candidates(table, readings, size, pos, lexicon)
+    values = _highest(similarity, rows, candidates)
+    for row, synset in enumerate(sense):
+        if synset is not None:
+            values[row, [synset in synsets for synsets in known]] = 1.0
+    # Among words of the data set the closed-vocabulary table decides.
+    if not table.of_senses:
+        values[:, :size] = 0.0
+    own = closed.similarity.values
+    own = own.toarray() if hasattr(own, "toarray") else own
+    values[:, :size] = np.maximum(values[:, :size], own)
+    words = vocabulary.verbs if pos == "v" else vocabulary.objects
+    covered = np.any(values > 0, axis=0).tolist()
+    dissimilar = [n for n in range(size, len(words)) if not candidates[n] and not covered[n]]
+    name, notes = similarity.name, similarity.notes
+    for in_wordnet, what in (
+        (False, "predicted words are unknown to WordNet and to the table"),
+        (True, "predicted words have no sense in the table"),
+    ):
+        lost = [words[n] for n in dissimilar if bool(known[n]) == in_wordnet]
+        if lost:
+            notes += (f"{len(lost)} {what} '{name}' and are similar to nothing: {some_of(lost)}",)
+    return FittedSimilarity(
+        similarity=DirectedSimilarity(
+            names=words,
+            values=_square(values, len(words)),
+            name=name,
+            source=similarity.source,
+            notes=notes,
+        ),
+        missing=tuple(word for word, row in zip(annotated, rows, strict=True) if not row),
+    )
+
+
+def _candidates(
+    table: _Table, readings: Sequence[WordForms], size: int, pos: Pos, lexicon: Lexicon
+) -> tuple[list[list[int]], list[set[int]]]:
+    """Rows of the table and synsets that each word may mean; the first ``size`` are annotated."""
+    candidates: list[list[int]] = []
+    known: list[set[int]] = []
+    for number, reading in enumerate(readings):
+        forms = (*reading.names, *reading.lemmas)
+        named = table.rows(forms, ())
+        if not table.of_senses and (named or number < size):
+            # The table lists this very word; or it is a word of the data set, which gets no more
+            # meanings than its annotation.
+            candidates.append(named)
+            known.append(set())
+            continue
+        synsets = [each for lemma in reading.lemmas for each in lexicon.senses(lemma, pos)]
+        candidates.append(table.rows(forms, synsets))
+        known.append(set(synsets))
+    return candidates, known
+
+
+class _Table:
+    """Rows of a table by word and by synset."""
+
+    def __init__(self, similarity: Similarity, pos: Pos, lexicon: Lexicon) -> None:
+        self.of_senses = _has_senses(similarity)
+        self.index_of = similarity.index_of
+        self._of_synset: dict[int, list[int]] = {}
+        chosen = hico_synsets()[pos]
+        for row, name in enumerate(map(plain, similarity.names)):
+            number = lexicon.find(chosen.get(name, name))
+            if number is not None:
+                self._of_synset.setdefault(number, []).append(row)
+
+    def rows(self, names: Sequence[str], synsets: Sequence[int]) -> list[int]:
+        """Rows of names and of synsets, those of the names first."""
+        found = [self.index_of[name] for name in names if name in self.index_of]
+        found += [row for number in synsets for row in self._of_synset.get(number, ())]
+        return list(dict.fromkeys(found))
+
+
+def _highest(
+    similarity: Similarity, annotated: list[list[int]], candidates: list[list[int]]
+) -> FloatArray:
+    """Find the (A, W) highest similarity of each first annotated row to each word's candidates."""
+    values = np.zeros((len(annotated), len(candidates)))
+    covered = [n for n, rows in enumerate(annotated) if rows]
+    target = np.array([annotated[n][0] for n in covered], dtype=np.int64)
+    for word, rows in enumerate(candidates):
+        if rows and covered:
+            senses = np.array(rows, dtype=np.int64)
+            one, other = np.repeat(target, len(senses)), np.tile(senses, len(target))
+            found = similarity.at(one, other).reshape(len(target), len(senses))
+            values[covered, word] = found.max(axis=1)
+    return values
+
+
+def _square(values: FloatArray, size: int) -> Any:
+    """Extend (A, W) to a square table of all words; free words are never annotated."""
+    from scipy.sparse import coo_array
+
+    row, column = values.nonzero()
+    itself = np.arange(len(values), size)
+    data = np.concatenate([values[row, column], np.ones(len(itself))])
+    places = np.concatenate([row, itself]), np.concatenate([column, itself])
+    return coo_array((data, places), shape=(size, size)).tocsr()

@@ -19,9 +19,13 @@ from diaghoi.data.memory import threads
 from diaghoi.data.protocol import Protocol
 from diaghoi.evaluation.errors import choose_in_turn
 from diaghoi.semantic.measure import Measure
-from diaghoi.semantic.places import overlapping
 from diaghoi.semantic.tables.similarity import Similarity
-from diaghoi.semantic.triplets import EvaluatedTriplets, interactions_of, of_interactions
+from diaghoi.semantic.triplets import (
+    EvaluatedTriplets,
+    interactions_of,
+    of_interactions,
+    overlapping,
+)
 
 # Predictions per block: few enough for the arrays to stay in the processor's cache.
 BLOCK = 50_000

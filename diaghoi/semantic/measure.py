@@ -17,11 +17,6 @@ Integrator = Literal["area", "trapezoid", "11-point"]
 Thresholded = Literal["rank", "score"]
 Subset = Literal["all", "single-hoi"]
 Rule = Literal["algorithm", "figure"]
-COMBINATIONS: tuple[str, ...] = get_args(Combination)
-INTEGRATORS: tuple[str, ...] = get_args(Integrator)
-THRESHOLDED: tuple[str, ...] = get_args(Thresholded)
-SUBSETS: tuple[str, ...] = get_args(Subset)
-RULES: tuple[str, ...] = get_args(Rule)
 SAME_PAIR = 0.8
 """IoU from which two annotated boxes are the same one, where single pairs are looked for."""
 
@@ -84,13 +79,14 @@ class Measure:
     rule: Rule = "algorithm"
 
     def __post_init__(self) -> None:
-        for name, known in (
-            ("combine", COMBINATIONS),
-            ("tau_by", THRESHOLDED),
-            ("integrator", INTEGRATORS),
-            ("subset", SUBSETS),
-            ("rule", RULES),
+        for name, kind in (
+            ("combine", Combination),
+            ("tau_by", Thresholded),
+            ("integrator", Integrator),
+            ("subset", Subset),
+            ("rule", Rule),
         ):
+            known = get_args(kind)
             choice = getattr(self, name)
             if choice not in known:
                 raise InputError(

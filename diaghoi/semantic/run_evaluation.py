@@ -112,7 +112,6 @@ def evaluate(
         # By default tau is a rank, so that it means the same for any range of scores.
         by_rank = measure.tau_by == "rank"
         counted = (score_ranks(score) if by_rank else score) >= measure.tau
-    matched = candidates.matched()
     return SemanticEvaluation(
         label=label,
         measure=measure,
@@ -125,8 +124,6 @@ def evaluate(
         score=score,
         counted=counted,
         candidates=candidates,
-        matched=matched,
-        matched_counted=matched if counted is None else candidates.matched(counted),
         diagnosis=diagnosis,
     )
 

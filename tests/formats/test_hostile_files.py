@@ -22,8 +22,7 @@ from diaghoi.formats.description import vocabulary
 from diaghoi.formats.output import harmless, original
 from diaghoi.formats.zipped import members
 from diaghoi.language.lexicon import load_lexicon
-from diaghoi.semantic.tables.merging import write_ratings
-from diaghoi.semantic.tables.ratings import read_ratings
+from diaghoi.semantic.tables.ratings import read_ratings, write_ratings
 from diaghoi.semantic.tables.similarity import read_similarity, write_similarity
 
 

@@ -34,12 +34,10 @@ from diaghoi.formats.text import load_literal
 from diaghoi.language.lexicon import load_lexicon
 from diaghoi.language.words import read_phrase
 from diaghoi.robustness.study import read_robustness_study
-from diaghoi.semantic.tables.human_ratings import read_human_ratings
-from diaghoi.semantic.tables.human_scores import read_human_scores
-from diaghoi.semantic.tables.prompts import read_reply as read_rating
-from diaghoi.semantic.tables.senses import read_senses
+from diaghoi.semantic.tables.people import read_human_ratings, read_human_scores
+from diaghoi.semantic.tables.rater import read_reply as read_rating
 from diaghoi.semantic.tables.similarity import read_similarity
-from diaghoi.semantic.tables.terms import read_terms
+from diaghoi.semantic.tables.words import read_senses, read_terms
 from fuzz.code_bases import (
     AGENT_HOI,
     ANNO_LIST,

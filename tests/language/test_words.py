@@ -19,7 +19,8 @@ from diaghoi.language.lexicon import (
 )
 from diaghoi.language.words import read_object, read_phrase, read_verb
 from diaghoi.semantic.tables.baselines import baseline
-from diaghoi.semantic.tables.prompts import Term, read_reply
+from diaghoi.semantic.tables.rater import read_reply
+from diaghoi.semantic.tables.words import Term
 
 LICENCE = "  1 This software and database is being provided to you\n"
 NOUNS = """\
@@ -144,7 +145,7 @@ def test_the_lexicon_of_the_package(words: Lexicon) -> None:
 
 def test_the_synsets_of_hico_are_those_of_shoes_authors(shared: Path, words: Lexicon) -> None:
     from diaghoi.data.vocabulary import hico_det
-    from diaghoi.semantic.tables.annotated_senses import annotated_synsets
+    from diaghoi.semantic.tables.words import annotated_synsets
 
     data = hico_det()
     for names, pos, file, word, synset in (

@@ -14,7 +14,7 @@ from diaghoi.plots.figures.agreement import (
     votes_by_majority,
 )
 from diaghoi.semantic.tables.agreement import measure_agreement
-from diaghoi.semantic.tables.human_ratings import HumanRatings
+from diaghoi.semantic.tables.people import HumanRatings
 
 RATINGS = np.array([[0, 4, 2, math.nan], [0, 4, 3, 1], [1, 4, 2, 1]], dtype=float)
 

@@ -12,9 +12,8 @@ from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.plots.figure import Source
 from diaghoi.plots.figures.confusions import CONFUSIONS
 from diaghoi.semantic import evaluate
-from diaghoi.semantic.confusions import word_confusions
+from diaghoi.semantic.confusions import PartialOracle, word_confusions
 from diaghoi.semantic.diagnosis import semantic_diagnosis
-from diaghoi.semantic.partial_oracle import PartialOracle
 
 CUP, KNIFE = (20, 0, 29, 9), (60, 0, 69, 9)
 ANN = (0, 0, 9, 9)

@@ -30,10 +30,9 @@ from diaghoi.exceptions import InputError
 from diaghoi.report.examples import examples_text
 from diaghoi.report.semantic import semantic_tables
 from diaghoi.semantic import Measure, Similarity, evaluate, read_similarity
-from diaghoi.semantic.confusions import word_confusions
+from diaghoi.semantic.confusions import PartialOracle, word_confusions
 from diaghoi.semantic.diagnosis import semantic_diagnosis
 from diaghoi.semantic.examples import examples_of
-from diaghoi.semantic.partial_oracle import PartialOracle
 
 CARRY = VOCABULARY.verbs.index("carry")
 OBJECTS = identity(VOCABULARY.objects)

@@ -18,7 +18,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats import read_annotations, read_predictions, recognise
 from diaghoi.language.lexicon import Lexicon, load_lexicon
 from diaghoi.language.open_vocabulary import number_words, verb_names
-from diaghoi.semantic.open_fitting import fit_open
+from diaghoi.semantic.fitting import fit_open
 from diaghoi.semantic.run_evaluation import evaluate
 from diaghoi.semantic.tables.similarity import FittedSimilarity, Similarity
 

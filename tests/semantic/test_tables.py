@@ -13,13 +13,11 @@ from diaghoi.exceptions import InputError
 from diaghoi.language.words import plain
 from diaghoi.semantic import Measure, Similarity, read_similarity, write_similarity
 from diaghoi.semantic.tables import similarity as module
-from diaghoi.semantic.tables.human_scores import read_human_scores
-from diaghoi.semantic.tables.merging import mean_of, merge_ratings, write_ratings
-from diaghoi.semantic.tables.ratings import read_ratings
-from diaghoi.semantic.tables.senses import read_senses
-from diaghoi.semantic.tables.similarity import fit
+from diaghoi.semantic.tables.people import read_human_scores
+from diaghoi.semantic.tables.ratings import mean_of, merge_ratings, read_ratings, write_ratings
+from diaghoi.semantic.tables.similarity import fit, table_facts
 from diaghoi.semantic.tables.subsets import rater_subsets
-from diaghoi.semantic.tables.table_checks import table_facts
+from diaghoi.semantic.tables.words import read_senses
 
 
 @pytest.fixture
@@ -373,7 +371,7 @@ HUMAN = "a,b,anna,ben\nride,hold,4,2\nride,walk,0,0\n"
 
 def test_agreement_of_every_subset_of_raters(save):
     table = read_ratings(save("a,b,x,y\nride,hold,4,2\nride,walk,2,0\n"))
-    found = rater_subsets(read_human_scores(save(HUMAN, "human.csv")), table).to_dict()
+    found = rater_subsets(read_human_scores(save(HUMAN, "human.csv")), table)
     # The people say 0.75 and 0; x says 1 and 0.5, y 0.5 and 0, both 0.75 and 0.25.
     assert [(each["raters"], each["agreement"]) for each in found["subsets"]] == [
         (["x"], pytest.approx(1 - 0.75 / 2)),
@@ -390,7 +388,7 @@ def test_a_majority_vote_of_raters_is_named_beside_their_mean(save):
     """Of equally frequent scores the rater listed first decides, so two raters are the first."""
     table = read_ratings(save("a,b,x,y,z\nride,hold,4,2,2\nride,walk,3,0,\n"))
     people = read_human_scores(save("a,b,anna\nride,hold,2\nride,walk,0\n", "human.csv"))
-    found = rater_subsets(people, table).to_dict()
+    found = rater_subsets(people, table)
     shown = {"".join(each["raters"]): each["majority"] for each in found["subsets"]}
     x, y = 1 - (0.5 + 0.75) / 2, 1.0
     assert shown == {"x": x, "y": y, "z": y, "xy": x, "xz": x, "yz": y, "xyz": 1 - 0.75 / 2}
@@ -412,7 +410,7 @@ def test_agreement_is_split_by_what_differs(save):
     judged = read_human_scores(save(JUDGED, "human.csv"))
     verbs = read_ratings(save("a,b,x,y\nride,hold,2,2\n"))
     objects = read_ratings(save("a,b,y,x\ncar,bus,0,2\n", "objects.csv"))
-    found = rater_subsets(judged, verbs, objects).to_dict()
+    found = rater_subsets(judged, verbs, objects)
     parts = {each["differs"]: each for each in found["categories"]}
     assert {name: each["pairs"] for name, each in parts.items()} == {
         "any": 4,
@@ -437,20 +435,20 @@ def test_the_weight_that_agrees_best_is_searched(save, combine):
     verbs = read_ratings(save("a,b,x\nride,hold,2\n"))
     objects = read_ratings(save("a,b,x\ncar,bus,1\n", "objects.csv"), scale=4)
     found = rater_subsets(judged, verbs, objects, measure=Measure(combine=combine))
-    parts = {each.differs: each for each in found.categories}
-    assert parts["object"].best_weight == 0
-    assert parts["object"].best_agreement == 1
+    parts = {each["differs"]: each for each in found["categories"]}
+    assert parts["object"]["best_weight"] == 0
+    assert parts["object"]["best_agreement"] == 1
     if combine == "arithmetic":
-        assert parts["verb"].best_weight == 0.5
+        assert parts["verb"]["best_weight"] == 0.5
     for part in parts.values():
-        assert part.best_agreement >= part.mean
+        assert part["best_agreement"] >= part["mean"]
     least = rater_subsets(judged, verbs, objects, measure=Measure(combine="minimum"))
-    assert {each.best_weight for each in least.categories} == {None}
+    assert {each["best_weight"] for each in least["categories"]} == {None}
 
 
 def test_words_have_no_categories(save):
     table = read_ratings(save("a,b,x\nride,hold,4\n"))
-    assert rater_subsets(read_human_scores(save(HUMAN, "human.csv")), table).categories == ()
+    assert rater_subsets(read_human_scores(save(HUMAN, "human.csv")), table)["categories"] == []
 
 
 def test_interactions_need_both_tables(save):
@@ -459,9 +457,9 @@ def test_interactions_need_both_tables(save):
     verbs = read_ratings(save("a,b,x\nride,hold,4\n"))
     objects = read_ratings(save("a,b,x\ncar,bus,2\n", "objects.csv"))
     found = rater_subsets(judged, verbs, objects)
-    assert found.agreement.tolist() == [pytest.approx(1 - 0.25 / 2)]
-    assert found.missing == ("swim",)
-    assert found.direct_match == pytest.approx(1 - 0.5 / 2)
+    assert [each["agreement"] for each in found["subsets"]] == [pytest.approx(1 - 0.25 / 2)]
+    assert found["missing"] == ["swim"]
+    assert found["direct_match"] == pytest.approx(1 - 0.5 / 2)
     with pytest.raises(InputError, match="give the table of objects with `objects`"):
         rater_subsets(judged, verbs)
     other = read_ratings(save("a,b,y\ncar,bus,2\n", "objects.csv"))
@@ -481,7 +479,7 @@ def test_the_user_study_of_shoe_is_read(shared):
 @pytest.mark.parametrize(
     ("text", "words"),
     [
-        ("a,b,anna\n", "no ratings"),
+        ("a,b,anna\n", "has no rows below the header; give a header and one pair"),
         ("a,c,anna\nx,y,1\n", "the columns are a, c, anna"),
         ("a,b\nx,y\n", "no column of scores after b"),
         ("a,b,anna\nx,y,z\n", "line 2, column 'anna': 'z' is not a number"),

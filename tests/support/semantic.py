@@ -23,19 +23,13 @@ def error_table(meaning: SemanticDiagnosis) -> Columns:
     vocabulary = meaning.diagnosis.vocabulary
     parts: list[Columns] = []
     for error, found in meaning.errors.items():
-        annotated = class_names(
-            vocabulary,
-            np.maximum(found.annotated_verb, 0).tolist(),
-            found.annotated_object.tolist(),
-        )
+        annotated = class_names(vocabulary, np.maximum(found.annotated, 0))
         parts.append(
             {
                 "error": np.full(len(found.rows), error),
-                "predicted": np.array(
-                    class_names(vocabulary, found.verb.tolist(), found.object.tolist()), dtype=str
-                ),
+                "predicted": np.array(class_names(vocabulary, found.predicted), dtype=str),
                 "score": ledger.row_score[found.rows],
-                "annotated": np.where(found.annotated_verb < 0, "", np.array(annotated, dtype=str)),
+                "annotated": np.where(found.annotated < 0, "", np.array(annotated, dtype=str)),
                 "similarity": found.sigma,
                 "kind": np.select(list(found.kinds.values()), list(found.kinds), ""),
             }

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import combinations
@@ -11,8 +12,8 @@ from typing import Any, Literal
 import numpy as np
 
 from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
-from diaghoi.exceptions import InputError
-from diaghoi.semantic.tables.human_ratings import HumanRatings
+from diaghoi.exceptions import InputError, some_of
+from diaghoi.semantic.tables.people import HumanRatings
 
 RESAMPLES = 10_000
 CONFIDENCE = 0.95
@@ -219,19 +220,18 @@ class Agreement:
     @cached_property
     def kappa(self) -> FloatArray:
         """(A, A) quadratic weighted kappa, 1 on the diagonal (figure 4 of the supplement)."""
-        ratings, highest = self.people.ratings, self.people.highest
-        values = np.eye(len(ratings))
-        for a, b in self.pairs:
-            values[a, b] = values[b, a] = weighted_kappa(ratings[a], ratings[b], highest)
-        return values
+        return self._of_pairs(weighted_kappa)
 
     @cached_property
     def closeness(self) -> FloatArray:
         """(A, A) agreement as SHOE reports it, 1 on the diagonal."""
-        ratings, highest = self.people.ratings, self.people.highest
+        return self._of_pairs(closeness)
+
+    def _of_pairs(self, agreement: Callable[[FloatArray, FloatArray, int], float]) -> FloatArray:
+        ratings = self.people.ratings
         values = np.eye(len(ratings))
         for a, b in self.pairs:
-            values[a, b] = values[b, a] = closeness(ratings[a], ratings[b], highest)
+            values[a, b] = values[b, a] = agreement(ratings[a], ratings[b], self.people.highest)
         return values
 
     @cached_property
@@ -347,3 +347,113 @@ def measure_agreement(
         for name, scores in people.metrics.items()
     }
     return Agreement(people=people, correlations=correlations)
+
+
+FEWEST = 10  # changes of which the mean has an interval
+
+
+def compare_ratings(
+    before: HumanRatings, after: HumanRatings, *, confidence: float = CONFIDENCE
+) -> dict[str, Any]:
+    """Compare two ratings of the same items by the same people, such as with their pictures.
+
+    Paper 000, section 6.2.
+
+    Parameters
+    ----------
+    before, after : HumanRatings
+        Items are joined by the columns that describe them in both files, or by their order where
+        there is none. Further columns, such as one of pictures, and people of one file alone do not
+        matter.
+    confidence : float
+        Confidence level of the intervals.
+
+    Returns
+    -------
+    dict
+        ``source`` (the file of the second ratings), ``annotators`` (those who rated twice),
+        ``ratings`` given both times, how many of them ``changed``; their ``share``, and ``size``,
+        their mean absolute change in points of the scale, each with the ends of its interval,
+        ``..._low`` and ``..._high``, which take each rating on its own: that of the share is
+        Wilson's, that of the mean goes by the normal distribution. None where undefined; the mean
+        of fewer than ten changes, or of equal ones, has no interval.
+
+    Raises
+    ------
+    InputError
+        Where the items or the people are not the same.
+    """
+    people = tuple(name for name in before.annotators if name in after.annotators)
+    if not people:
+        raise InputError(
+            f"{after.source}: is rated by {some_of(after.annotators)}, {before.source} by "
+            f"{some_of(before.annotators)}; give ratings by the same people"
+        )
+    rows = _joined(before, after)
+    first, second = (
+        np.array([each.ratings[each.annotators.index(name)] for name in people])
+        for each in (before, after)
+    )
+    second = second[:, rows]
+    both = ~(np.isnan(first) | np.isnan(second))
+    change = np.abs(first[both] - second[both])
+    changed = int((change > 0).sum())
+    intervals = {
+        "share": _share(changed, len(change), confidence),
+        "size": _mean(change[change > 0], confidence),
+    }
+    return {
+        "source": after.source,
+        "annotators": list(people),
+        "ratings": len(change),
+        "changed": changed,
+        **{
+            f"{key}{end}": _plain(value)
+            for key, values in intervals.items()
+            for end, value in zip(("", "_low", "_high"), values, strict=True)
+        },
+    }
+
+
+def _joined(before: HumanRatings, after: HumanRatings) -> IntArray:
+    """(I,) item of ``after`` for each item of ``before``."""
+    shared = [name for name in before.described if name in after.described]
+    keys = [
+        [*zip(*(each.described[name] for name in shared), strict=True)] for each in (before, after)
+    ]
+    items = before.ratings.shape[1]
+    if not shared and items == after.ratings.shape[1]:
+        return np.arange(items)
+    place = {key: row for row, key in enumerate(keys[1])}
+    if not shared or len(place) < len(keys[1]) or sorted(keys[0]) != sorted(keys[1]):
+        by = f" by {', '.join(shared)}" if shared else ""
+        raise InputError(
+            f"{after.source}: its {after.ratings.shape[1]:,} items{by} are not the {items:,} of "
+            f"{before.source}; give one row for each item, described as there"
+        )
+    return np.array([place[key] for key in keys[0]], dtype=np.int64)
+
+
+def _share(changed: int, ratings: int, confidence: float) -> tuple[float, float, float]:
+    """Share of the changed ratings and its interval by Wilson, within 0 and 1."""
+    from scipy.stats import binomtest
+
+    if not ratings:
+        return math.nan, math.nan, math.nan
+    interval = binomtest(changed, ratings).proportion_ci(confidence, method="wilson")
+    return changed / ratings, float(interval.low), float(interval.high)
+
+
+def _mean(values: FloatArray, confidence: float) -> tuple[float, float, float]:
+    """Mean and interval of some changes."""
+    from scipy.stats import norm
+
+    if not len(values):
+        return math.nan, math.nan, math.nan
+    mean = float(values.mean())
+    # The deviation of a few changes, mostly of one point, says nothing.
+    if len(values) < FEWEST or not np.ptp(values):
+        return mean, math.nan, math.nan
+    error = float(values.std(ddof=1)) / math.sqrt(len(values))
+    half = float(norm.ppf(0.5 + confidence / 2)) * error
+    return mean, mean - half, mean + half

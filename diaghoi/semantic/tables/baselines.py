@@ -13,8 +13,8 @@ import numpy as np
 from diaghoi.data.arrays import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.language.lexicon import Lexicon
-from diaghoi.semantic.tables.prompts import Term
 from diaghoi.semantic.tables.similarity import Similarity
+from diaghoi.semantic.tables.words import Term
 
 TITLES = {
     "path": "WordNet path similarity (not SHOE)",

@@ -10,17 +10,18 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import nsmallest
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
-from diaghoi.language.answers import AnswerStore, ask_until_read
+from diaghoi.language.answers import AnswerStore, ask_until_read, read_numbered, strip_reasoning
 from diaghoi.language.asking import LETTERS_PER_TOKEN, Client, ask_all
-from diaghoi.semantic.tables.prompts import HIGHEST, VERSION, Kind, Pair, Term, messages, read_reply
 from diaghoi.semantic.tables.ratings import Ratings
+from diaghoi.semantic.tables.words import Term
 
 TOKENS_PER_RATING = 4
 
@@ -121,7 +122,7 @@ def estimate(
     store: AnswerStore,
     *,
     batch: int,
-    zeros: ZeroSample | None = None,
+    zeros: ZeroSample,
 ) -> list[RatingCost]:
     """Estimate the cost of each rater; of the later ones as if no pair were filtered out.
 
@@ -135,14 +136,11 @@ def estimate(
         Saved answers.
     batch : int
         Pairs per request.
-    zeros : ZeroSample, optional
+    zeros : ZeroSample
         Pairs that the others are asked about although the first rated them 0.
     """
-    first, found = store.answers(raters[0]), []
-    checked: set[str] = set()
-    if zeros is not None:
-        for question in questions:
-            checked.update(zeros.of(question, first))
+    first, costs = store.answers(raters[0]), []
+    checked = {key for question in questions for key in zeros.of(question, first)}
     for rater in raters:
         known, pairs, requests, letters = store.answers(rater), 0, 0, 0
         for question in questions:
@@ -158,7 +156,7 @@ def estimate(
             pairs += asked
             requests += -(-asked // batch)
             letters += -(-asked // batch) * frame
-        found.append(
+        costs.append(
             RatingCost(
                 rater=rater,
                 pairs=pairs,
@@ -167,7 +165,7 @@ def estimate(
                 tokens_out=TOKENS_PER_RATING * pairs,
             )
         )
-    return found
+    return costs
 
 
 _EMPTY: list[Pair] = [(Term(name="", gloss=""), Term(name="", gloss=""))]
@@ -346,3 +344,82 @@ class RatingResult:
             stem=name,
             source=name,
         )
+
+
+Kind = Literal["verb", "object"]
+
+HIGHEST = 4
+VERSION = 1
+"""To be increased with the wording, so that saved answers to another wording are not reused."""
+
+_SCALE = (
+    "0 = nothing in common, 1 = loosely related, 2 = somewhat similar, 3 = very similar, "
+    "4 = interchangeable"
+)
+_TASK = {
+    "verb": "Rate how similar two actions of a person are in meaning, each in the sense that its "
+    "definition gives.",
+    "object": "Rate how similar two things are in meaning, each in the sense that its definition "
+    "gives.",
+}
+_REPLY = {
+    "one": "Reply with the number alone, without any other word.",
+    "many": "There are several numbered pairs. Reply with one line a pair: its number, a colon and "
+    "the rating, such as 1: 3. Write nothing else.",
+}
+# "3", "3.0", "3/4" and "3 out of 4", but not "-3" or "34".
+_RATING = r"([0-4])(?:\.0+)?(?:\s*(?:/|out of)\s*4)?"
+_WORD = r"(?:the|similarity|score|rating|answer|is)"
+_ALONE = re.compile(rf"(?:[\W_]*{_WORD}){{0,4}}[\W_]*(?<!-){_RATING}[\W_]*", re.IGNORECASE)
+_LINE = re.compile(rf"\W*([0-9]{{1,4}})\s*[:.)]\s*{_RATING}\W*")
+
+
+Pair = tuple[Term, Term]
+
+
+def messages(kind: Kind, pairs: Sequence[Pair], *, again: bool = False) -> list[dict[str, str]]:
+    """Write the messages that ask about some pairs.
+
+    Parameters
+    ----------
+    kind : {"verb", "object"}
+        Kind of the terms.
+    pairs : sequence of (Term, Term)
+        One or several pairs.
+    again : bool
+        Whether to say that the last reply could not be read.
+    """
+    one = len(pairs) == 1
+    lines = [f"A = {a.shown}\nB = {b.shown}" for a, b in pairs]
+    if not one:
+        lines = [f"Pair {number}\n{line}" for number, line in enumerate(lines, 1)]
+    if again:
+        lines.append("Your last reply could not be read. " + _REPLY["one" if one else "many"])
+    system = f"{_TASK[kind]} Scale: {_SCALE}. {_REPLY['one' if one else 'many']}"
+    return [
+        {"role": "system", "content": system},
+        {"role": "user", "content": "\n\n".join(lines)},
+    ]
+
+
+def read_reply(reply: str, pairs: int) -> list[int | None]:
+    """Parse the ratings in a reply.
+
+    Parameters
+    ----------
+    reply : str
+        Text of the reply; reasoning in tags is skipped.
+    pairs : int
+        Number of pairs asked about.
+
+    Returns
+    -------
+    list of int or None
+        A whole number from 0 to 4 for each pair; None where there is none, or two differ.
+    """
+    if pairs == 1:
+        text = strip_reasoning(reply).strip()
+        alone = _ALONE.fullmatch(text) or _LINE.fullmatch(text)
+        return [int(alone.groups()[-1]) if alone else None]
+    ratings = read_numbered(reply, _LINE, pairs)
+    return [None if rating is None else int(rating) for rating in ratings]

@@ -8,17 +8,18 @@ gave no score. As ``.npz`` the arrays ``names`` (N,) and ``values`` (N, N), or (
 
 from __future__ import annotations
 
+import csv
 import math
 import os
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays import FloatArray, IntArray, ratios
+from diaghoi.data.arrays import FloatArray, IntArray, marked, ratios
 from diaghoi.data.files import (
     as_number,
     check_names,
@@ -27,7 +28,7 @@ from diaghoi.data.files import (
     read_rows,
 )
 from diaghoi.exceptions import InputError, some_of
-from diaghoi.formats.output import original
+from diaghoi.formats.output import harmless, original, replacing
 from diaghoi.formats.zipped import Member, members
 from diaghoi.language.words import plain
 
@@ -85,19 +86,24 @@ class Ratings:
     square: bool = False
 
     @property
+    def nameless(self) -> bool:
+        """Whether the only rater has no name of its own."""
+        return len(self.raters) == 1 and self.raters[0] in NAMELESS
+
+    @property
     def provenance(self) -> str:
         """The raters and the file, for results."""
-        if self.raters[0] in NAMELESS and len(self.raters) == 1:
+        if self.nameless:
             return self.source
         many = f"mean of {len(self.raters)} raters: " if len(self.raters) > 1 else "rated by "
         return f"{many}{', '.join(self.raters)} ({self.source})"
 
-    def means(self, raters: Sequence[int] | None = None) -> FloatArray:
-        """(P,) mean score of each pair over some raters, or all; 0 where none gave a score."""
-        chosen = self.scores if raters is None else self.scores[:, list(raters)]
-        rated = ~np.isnan(chosen)
-        total = np.where(rated, chosen, 0.0).sum(axis=1)
-        return ratios(total, rated.sum(axis=1), undefined=0.0)
+
+def mean_scores(scores: FloatArray) -> FloatArray:
+    """(P,) mean of (P, R) scores over the raters who gave one; 0 where none did."""
+    rated = ~np.isnan(scores)
+    total = np.where(rated, scores, 0.0).sum(axis=1)
+    return ratios(total, rated.sum(axis=1), undefined=0.0)
 
 
 def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) -> Ratings:
@@ -109,10 +115,6 @@ def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) ->
         A ``.csv`` or ``.npz`` file.
     scale : float, optional
         Highest score of the scale. By default 1 where no score is higher, else 4.
-
-    Returns
-    -------
-    Ratings
 
     Raises
     ------
@@ -143,9 +145,7 @@ class _Raw:
 
 
 def _read_csv(path: Path) -> _Raw:
-    rows = read_rows(path, "a,b,score")
-    if not rows:
-        raise InputError(f"{path}: is empty; give rows of a,b,score")
+    rows = read_rows(path, "rows of a,b,score", least=1)
     head = [original(cell) for cell in rows[0][1]]
     if len(head) < 3:
         raise InputError(
@@ -186,49 +186,38 @@ def _check_raters(path: Path, raters: Sequence[str]) -> None:
 
 def _read_npz(path: Path) -> _Raw:
     arrays = members(path)
-    if "names" not in arrays:
-        raise InputError(f"{path}: has no array 'names'; it has {some_of(list(arrays))}")
-    words = [plain(name) for name in _texts(path, "names", arrays["names"])]
+    words = [plain(name) for name in _array(path, arrays, "names", "UO").flat]
     if "" in words:
         raise InputError(f"{path}: names: number {words.index('') + 1} is empty; give words")
     if len(set(words)) < len(words):
         twice = Counter(words).most_common(1)[0][0]
         raise InputError(f"{path}: names: '{twice}' appears twice; give every word once")
-    if {"row", "column", "value"} <= arrays.keys():
-        first, second, scores = _listed(path, arrays, len(words))
-    elif "values" in arrays:
-        first, second, scores = _squared(path, arrays["values"], len(words))
-    else:
-        raise InputError(
-            f"{path}: has no array 'values', nor row, column and value; it has "
-            f"{some_of(list(arrays))}"
-        )
+    listed = {"row", "column", "value"} <= arrays.keys()
+    first, second, scores = (_listed if listed else _squared)(path, arrays, len(words))
     infinite = np.flatnonzero(np.isinf(scores).any(axis=1))
     if len(infinite):
         pair = " and ".join(f"'{words[rows[infinite[0]]]}'" for rows in (first, second))
         raise InputError(f"{path}: the score of {pair} is infinite; give a number, or NaN for none")
     raters = _numbered(scores.shape[1])
     if "raters" in arrays:
-        raters = _texts(path, "raters", arrays["raters"])
+        raters = _array(path, arrays, "raters", "UO").ravel().tolist()
         if len(raters) != scores.shape[1]:
             raise InputError(
                 f"{path}: {len(raters)} raters for {scores.shape[1]} tables; name each"
             )
     _check_raters(path, raters)
-    square = "values" in arrays and not {"row", "column", "value"} <= arrays.keys()
-    return _Raw(path, words, first.tolist(), second.tolist(), scores, raters, square)
+    return _Raw(path, words, first.tolist(), second.tolist(), scores, raters, not listed)
 
 
 def _listed(
     path: Path, arrays: Mapping[str, Member], words: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
     """Read listed pairs: positions of both words, and the scores of each rater."""
-    first, second = (arrays[key].read().ravel() for key in ("row", "column"))
-    scores = _floats(path, "value", arrays["value"])
+    first, second = (_array(path, arrays, name, "iu").ravel() for name in ("row", "column"))
+    scores = _floats(path, arrays, "value")
     scores = scores[:, None] if scores.ndim == 1 else scores
-    fits = scores.ndim == 2 and scores.shape[1] > 0
-    if not fits or not all(
-        len(rows) == len(scores) and rows.dtype.kind in "iu" and _within(rows, words)
+    if not (scores.ndim == 2 and scores.shape[1]) or not all(
+        len(rows) == len(scores) and ((rows >= 0) & (rows < words)).all()
         for rows in (first, second)
     ):
         raise InputError(
@@ -238,9 +227,11 @@ def _listed(
     return first, second, scores
 
 
-def _squared(path: Path, member: Member, words: int) -> tuple[IntArray, IntArray, FloatArray]:
+def _squared(
+    path: Path, arrays: Mapping[str, Member], words: int
+) -> tuple[IntArray, IntArray, FloatArray]:
     """List the pairs of a square table, or one per rater, that any rater scores above 0."""
-    square = _floats(path, "values", member)
+    square = _floats(path, arrays, "values")
     shape = square.shape
     square = square[None] if square.ndim == 2 else square
     if square.ndim != 3 or square.shape[1:] != (words, words):
@@ -251,23 +242,22 @@ def _squared(path: Path, member: Member, words: int) -> tuple[IntArray, IntArray
     return first, second, square[:, first, second].T
 
 
-def _floats(path: Path, name: str, member: Member) -> FloatArray:
-    array = member.read()
-    if array.dtype.kind not in "biuf":
-        raise InputError(f"{path}: {name}: of type {array.dtype}; give numbers")
+_KINDS = {"UO": "strings", "iu": "whole numbers", "biuf": "numbers"}
+
+
+def _array(path: Path, arrays: Mapping[str, Member], name: str, kinds: str) -> Any:
+    if name not in arrays:
+        raise InputError(f"{path}: has no array '{name}'; it has {some_of(list(arrays))}")
+    array = arrays[name].read()
+    kind = array.dtype.kind
+    if kind not in kinds or (kind == "O" and not all(isinstance(v, str) for v in array.flat)):
+        raise InputError(f"{path}: {name}: of type {array.dtype}; give {_KINDS[kinds]}")
+    return array
+
+
+def _floats(path: Path, arrays: Mapping[str, Member], name: str) -> FloatArray:
     with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused
-        return array.astype(np.float64)
-
-
-def _texts(path: Path, name: str, member: Member) -> list[str]:
-    array = member.read()
-    if array.dtype.kind not in "UO" or not all(isinstance(each, str) for each in array.flat):
-        raise InputError(f"{path}: {name}: of type {array.dtype}; give strings")
-    return [str(each) for each in array.flat]
-
-
-def _within(rows: IntArray, stop: int) -> bool:
-    return not len(rows) or bool(rows.min() >= 0 and rows.max() < stop)
+        return np.asarray(_array(path, arrays, name, "biuf").astype(np.float64))
 
 
 def _completed(raw: _Raw, scale: float | None) -> Ratings:
@@ -275,11 +265,10 @@ def _completed(raw: _Raw, scale: float | None) -> Ratings:
     highest = _scale(raw, scale)
     scores = raw.scores / highest
     one, other = np.array(raw.first, dtype=np.int64), np.array(raw.second, dtype=np.int64)
-    size = np.int64(len(raw.words))
-    key = np.minimum(one, other) * size + np.maximum(one, other)
-    pairs, row = np.unique(key, return_inverse=True)
+    keys = _pair_keys(one, other, len(raw.words))
+    pairs, row = np.unique(keys, return_inverse=True)
     low, high, mean = _spread(scores, row.ravel(), len(pairs))
-    first, second = pairs // size, pairs % size
+    first, second = np.divmod(pairs, len(raw.words))
     contradicted = (np.nan_to_num(high - low) > ROUNDING).any(axis=1)
     itself = first == second
     with_itself = np.nan_to_num(mean[itself], nan=1.0)
@@ -370,3 +359,135 @@ def _spread(
     np.add.at(number, row, rated)
     # A single score stays exactly as it is: dividing by 1 does not round.
     return low, high, ratios(total, number)
+
+
+def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings:
+    """Merge the raters of several tables into one.
+
+    A pair that a table does not have is not rated by its raters. Only a table that lists all its
+    words with themselves, as those that ``similarity build`` makes and square ones do, leaves out
+    no pair but those rated 0: there, a missing pair of its words is rated 0. Words that a table has
+    are identical to themselves in any case. A column called ``score`` gets the name of its file.
+
+    Parameters
+    ----------
+    tables : sequence of Ratings
+        At least one; scores are in [0, 1] whatever the scales of the files.
+    name : str
+        Name of the merged table.
+
+    Raises
+    ------
+    InputError
+        For no table, or two raters of the same name.
+    """
+    if not tables:
+        raise InputError("there is no table to merge; give at least one")
+    raters = [
+        rater for table in tables for rater in ((table.stem,) if table.nameless else table.raters)
+    ]
+    twice = sorted({rater for rater in raters if raters.count(rater) > 1})
+    sources = ", ".join(table.source for table in tables)
+    if twice:
+        raise InputError(
+            f"{sources}: rater '{twice[0]}' appears in two tables; rename a column, or a file "
+            "whose column is called score"
+        )
+    names = [*dict.fromkeys(word for table in tables for word in table.names)]
+    place = {word: number for number, word in enumerate(names)}
+    rows = [np.array([place[word] for word in table.names], dtype=np.int64) for table in tables]
+    keys = [
+        _pair_keys(row[table.first], row[table.second], len(names))
+        for table, row in zip(tables, rows, strict=True)
+    ]
+    pairs = np.unique(np.concatenate(keys))
+    first, second = np.divmod(pairs, len(names))
+    columns = []
+    for table, row, key in zip(tables, rows, keys, strict=True):
+        listed = marked(row, len(names))
+        both_listed = listed[first] & listed[second]
+        leaves_out_zeros = int((table.first == table.second).sum()) == len(table.names)
+        rated = both_listed & (leaves_out_zeros | (first == second))
+        default = np.where(rated, first == second, np.nan)
+        column = np.repeat(default[:, None], len(table.raters), axis=1)
+        column[np.searchsorted(pairs, key)] = table.scores
+        columns.append(column)
+    return Ratings(
+        names=tuple(names),
+        first=first,
+        second=second,
+        scores=np.concatenate(columns, axis=1),
+        raters=tuple(raters),
+        scale=1.0,
+        stem=name,
+        source=sources,
+        notes=tuple(note for table in tables for note in table.notes),
+    )
+
+
+def _pair_keys(one: IntArray, other: IntArray, words: int) -> IntArray:
+    """Put the two words of each pair, the first one first, into one number."""
+    return np.asarray(np.minimum(one, other) * np.int64(words) + np.maximum(one, other))
+
+
+def mean_of(ratings: Ratings, name: str) -> Ratings:
+    """Return a table with one column, the mean over the raters."""
+    return replace(ratings, scores=mean_scores(ratings.scores)[:, None], raters=(name,))
+
+
+def check_suffix(path: str | os.PathLike[str]) -> str:
+    """Return the suffix of a file that a table can be written to, in lower case.
+
+    Raises
+    ------
+    InputError
+        For suffixes other than ``.csv`` and ``.npz``.
+    """
+    suffix = Path(path).suffix.lower()
+    if suffix not in (".csv", ".npz"):
+        raise InputError(f"{path}: tables of similarity are written as .csv or .npz")
+    return suffix
+
+
+def write_ratings(path: str | os.PathLike[str], ratings: Ratings) -> None:
+    """Write a ``.csv`` or ``.npz`` table with one column per rater, in [0, 1], whole or not at all.
+
+    Raises
+    ------
+    InputError
+        For another suffix, and a file that cannot be written.
+    """
+    write_pairs(path, ratings.names, ratings.first, ratings.second, ratings.scores, ratings.raters)
+
+
+def write_pairs(
+    path: str | os.PathLike[str],
+    names: Sequence[str],
+    first: IntArray,
+    second: IntArray,
+    scores: FloatArray,
+    raters: Sequence[str],
+) -> None:
+    """Write scores, (P,) or (P, R), of pairs of words as :func:`write_ratings` does."""
+    if check_suffix(path) == ".npz":
+        with replacing(path) as temporary:
+            np.savez_compressed(
+                temporary,
+                names=np.array(names, dtype=np.str_),
+                row=first,
+                column=second,
+                value=scores,
+                raters=np.array(raters, dtype=np.str_),
+            )
+        return
+    cells = [harmless(name) for name in names]
+    columns = scores.reshape(len(first), len(raters)).tolist()
+    with (
+        replacing(path) as temporary,
+        temporary.open("w", encoding="utf-8", newline="") as stream,
+    ):
+        writer = csv.writer(stream, lineterminator="\n")
+        writer.writerow(("a", "b", *map(harmless, raters)))
+        for a, b, row in zip(first.tolist(), second.tolist(), columns, strict=True):
+            row_cells = ("" if score != score else repr(score) for score in row)
+            writer.writerow((cells[a], cells[b], *row_cells))

@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -14,8 +15,7 @@ import numpy as np
 from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.language.words import plain
-from diaghoi.semantic.tables.ratings import Ratings, read_ratings
-from diaghoi.semantic.tables.table_files import write_pairs
+from diaghoi.semantic.tables.ratings import Ratings, mean_scores, read_ratings, write_pairs
 
 SYNSET = re.compile(r"(.+)\.[nvasr]\.[0-9]+")
 """Names of WordNet's senses: ``sit.v.01``."""
@@ -105,12 +105,7 @@ class Similarity:
         return key[order], np.asarray(held.data, dtype=np.float64)[order]
 
     def at(self, first: IntArray, second: IntArray) -> FloatArray:
-        """Similarity of words by their positions, pair by pair.
-
-        Parameters
-        ----------
-        first, second : (K,) int array
-            Positions in ``names``.
+        """Look up the similarity of words by their (K,) positions in ``names``, pair by pair.
 
         Returns
         -------
@@ -222,12 +217,13 @@ def mean_similarity(
                 f"{ratings.source}: has no rater '{rater}'{close_matches(rater, ratings.raters)}; "
                 f"it has {', '.join(ratings.raters)}"
             )
-    chosen = None if raters is None else [ratings.raters.index(rater) for rater in raters]
-    mean, size = ratings.means(chosen), len(ratings.names)
+    scores = ratings.scores
+    if raters is not None:
+        scores = scores[:, [ratings.raters.index(rater) for rater in raters]]
+    mean, size = mean_scores(scores), len(ratings.names)
     similar = (ratings.first != ratings.second) & (mean > 0)
     one, other, value = ratings.first[similar], ratings.second[similar], mean[similar]
     # Pairs that no rater scored are as little in the table as those that are not listed.
-    scores = ratings.scores if chosen is None else ratings.scores[:, chosen]
     zero = (mean == 0) & (ratings.first != ratings.second) & ~np.isnan(scores).all(axis=1)
     zeros = ratings.first[zero] * np.int64(size) + ratings.second[zero]
     return Similarity(
@@ -270,16 +266,10 @@ def write_similarity(path: str | os.PathLike[str], similarity: Similarity) -> No
     InputError
         For another suffix, and a file that cannot be written.
     """
-    one, other, value = similar_pairs(similarity)
-    write_pairs(path, similarity.names, one, other, value, (similarity.name,))
-
-
-def similar_pairs(similarity: Similarity) -> tuple[IntArray, IntArray, FloatArray]:
-    """List the pairs ``first <= second`` with a similarity above 0, and each word with itself."""
     one, other = (part.astype(np.int64) for part in similarity.values.nonzero())
     kept = one <= other
     one, other = one[kept], other[kept]
-    return one, other, similarity.at(one, other)
+    write_pairs(path, similarity.names, one, other, similarity.at(one, other), (similarity.name,))
 
 
 def fit(
@@ -296,10 +286,6 @@ def fit(
     senses : mapping, optional
         The name in the table of each word. A word without one means the sense of its lemma, if the
         table has only one.
-
-    Returns
-    -------
-    FittedSimilarity
     """
     by_lemma: dict[str, list[int]] = {}
     for number, name in enumerate(similarity.names):
@@ -352,3 +338,119 @@ def _selected(similarity: Similarity, rows: IntArray, words: Sequence[str]) -> A
     groups = coo_array((np.ones(size), (np.arange(size), same)), (size, len(number))).tocsr()
     values = csr_array(picks @ csr_array(similarity.values) @ picks.T)
     return values.maximum(groups @ groups.T)
+
+
+NOTHING = Similarity(names=(), values=np.empty((0, 0)), name="identity")
+
+
+def exact(fitted: FittedSimilarity, words: Sequence[str]) -> FittedSimilarity:
+    """Take away what a table adds: each word is similar to itself alone.
+
+    Equal words of the data set have similarity 1, others 0. Free words, which come after them in
+    the fitted table, keep a similarity of 1: that of the same word, or of a word with the annotated
+    sense.
+    """
+    alone = fit(NOTHING, words)
+    table, size = fitted.similarity, len(words)
+    if len(table) == size:
+        return alone
+    from scipy.sparse import coo_array
+
+    held, same = table.values.tocoo(), coo_array(alone.similarity.values)
+    free = (held.col >= size) & (held.data == 1)
+    places = [
+        np.concatenate([own, others[free]])
+        for own, others in ((same.row, held.row), (same.col, held.col))
+    ]
+    values = coo_array((np.ones(len(places[0])), tuple(places)), shape=table.values.shape).tocsr()
+    # A table of free words is not symmetric, and of a class that does not check for it.
+    return replace(fitted, similarity=replace(table, values=values, name=NOTHING.name))
+
+
+# Bins of the distribution of scores.
+BINS = 5
+
+
+def table_facts(
+    ratings: Ratings,
+    vocabularies: Mapping[str, Sequence[str]],
+    senses: Mapping[str, str] | None = None,
+) -> dict[str, Any]:
+    """Describe a table.
+
+    Parameters
+    ----------
+    ratings : Ratings
+        The table.
+    vocabularies : mapping
+        Lists of words by name; each is compared with the table.
+    senses : mapping, optional
+        The names of words in the table.
+
+    Returns
+    -------
+    dict
+        ``words``, ``pairs`` (of two words; ``above_0`` among them), ``scale``, ``one_sided`` (pairs
+        in one order only), ``contradictions``, ``off_diagonal``, ``distribution`` (pairs by their
+        mean score), ``raters`` (``name``, ``mean``, ``rated``), ``correlation`` (Pearson, of each
+        pair of raters, None where undefined) and ``coverage`` (of each list).
+    """
+    distinct = ratings.first != ratings.second
+    mean = mean_scores(ratings.scores)[distinct]
+    scores = ratings.scores[distinct]
+    edges = np.linspace(0, 1, BINS + 1)
+    counts, _ = np.histogram(mean, edges)
+    similarity = mean_similarity(ratings)
+    coverage = {}
+    for name, words in vocabularies.items():
+        fitted = fit(similarity, words, senses)
+        coverage[name] = {
+            "words": len(words),
+            "covered": len(words) - len(fitted.missing),
+            "missing": list(fitted.missing),
+            "ambiguous": list(fitted.ambiguous),
+        }
+    return {
+        "name": ratings.stem,
+        "words": len(ratings.names),
+        "pairs": int(distinct.sum()),
+        "above_0": int((mean > 0).sum()),
+        "scale": ratings.scale,
+        "one_sided": ratings.one_sided,
+        "contradictions": ratings.contradictions,
+        "off_diagonal": ratings.off_diagonal,
+        "mean": float(mean.mean()) if len(mean) else None,
+        "distribution": [
+            {"from": float(low), "to": float(high), "pairs": int(count)}
+            for low, high, count in zip(edges[:-1], edges[1:], counts, strict=True)
+        ],
+        "raters": [
+            {
+                "name": rater,
+                "rated": int((~np.isnan(column)).sum()),
+                "mean": None if np.isnan(column).all() else float(np.nanmean(column)),
+            }
+            for rater, column in zip(ratings.raters, scores.T, strict=True)
+        ],
+        "correlation": _correlations(ratings.raters, scores),
+        "coverage": coverage,
+        "notes": list(ratings.notes),
+    }
+
+
+def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, Any]]:
+    """Pearson correlation of each pair of raters over the word pairs that both rated."""
+    rows = []
+    for one, other in combinations(range(len(raters)), 2):
+        both = ~np.isnan(scores[:, [one, other]]).any(axis=1)
+        row = {"raters": [raters[one], raters[other]], "pairs": int(both.sum())}
+        rows.append(row | {"pearson": _pearson(scores[both, one], scores[both, other])})
+    return rows
+
+
+def _pearson(one: FloatArray, other: FloatArray) -> float | None:
+    if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
+        return None
+    with np.errstate(divide="ignore", invalid="ignore"):  # squares of tiny scores underflow to 0
+        pearson = float(np.corrcoef(one, other)[0, 1])
+    return pearson if pearson == pearson else None

@@ -7,135 +7,27 @@ the figure of the one listed first), the paper by their mean; both are given.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays import FloatArray, ratios
+from diaghoi.data.arrays import BoolArray, FloatArray
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.semantic.measure import Measure
 from diaghoi.semantic.tables.agreement import closeness
-from diaghoi.semantic.tables.human_scores import HumanScores
-from diaghoi.semantic.tables.ratings import Ratings
+from diaghoi.semantic.tables.people import HumanScores
+from diaghoi.semantic.tables.ratings import Ratings, mean_scores
 
 MOST_RATERS = 12
 WEIGHTS = np.linspace(0, 1, 1001)
+Rule = Callable[[FloatArray], FloatArray]
 
 
-@dataclass(frozen=True, kw_only=True)
-class Category:
-    """Agreement on the pairs of interactions that differ in one way (supplement, table 3).
-
-    Parameters
-    ----------
-    differs : {"any", "object", "verb", "both"}
-        What differs between the two interactions of a pair; any for all pairs.
-    pairs : int
-        Their number.
-    raters : dict of str to float
-        Agreement of each rater.
-    mean, majority : float
-        Agreement of all of them, by their mean and by majority vote.
-    best_weight : float or None
-        The weight w* of the verb at which the mean agrees best, in steps of 0.001; the one closest
-        to 0.5 of several. None where no weight is used.
-    best_agreement : float or None
-        The agreement of the mean at w*.
-    """
-
-    differs: str
-    pairs: int
-    raters: dict[str, float]
-    mean: float
-    majority: float
-    best_weight: float | None
-    best_agreement: float | None
-
-
-@dataclass(frozen=True, kw_only=True, eq=False)
-class Ablation:
-    """Agreement of every subset of raters with people.
-
-    Parameters
-    ----------
-    raters : tuple of str
-        All raters.
-    subsets : tuple of tuple of int
-        Raters of each of the S subsets, by size.
-    agreement, majority : (S,) float64 array
-        Agreement with the mean of the people, by
-        :func:`diaghoi.semantic.tables.agreement.closeness`, of the mean of the raters, and of their
-        majority vote, in which the rater listed first decides between equally frequent scores.
-    direct_match : float
-        Agreement of direct match, which mAP goes by: 1 for equal pairs, 0 for all others.
-    categories : tuple of Category
-        Agreement by what differs; none where people compared words.
-    pairs : int
-        Number of compared pairs.
-    missing : tuple of str
-        Words that a table does not have; their pairs count as not similar.
-    notes : tuple of str
-        How the files were read.
-    """
-
-    raters: tuple[str, ...]
-    subsets: tuple[tuple[int, ...], ...]
-    agreement: FloatArray
-    majority: FloatArray
-    direct_match: float
-    categories: tuple[Category, ...]
-    pairs: int
-    missing: tuple[str, ...]
-    notes: tuple[str, ...] = ()
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values: ``subsets``, ``sizes`` (mean and sample deviation), ``categories``, notes.
-
-        ``agreement`` is that of the mean of the raters, ``majority`` that of their majority vote.
-        """
-        notes = list(self.notes)
-        if self.missing:
-            notes.append(
-                f"{len(self.missing)} words are not in the tables; their pairs count as not "
-                f"similar: {some_of(self.missing)}"
-            )
-        sizes = []
-        for size in range(1, len(self.raters) + 1):
-            of_size = [len(subset) == size for subset in self.subsets]
-            found = self.agreement[of_size]
-            sizes.append(
-                {
-                    "size": size,
-                    **_spread(found),
-                    "majority": _spread(self.majority[of_size]),
-                }
-            )
-        return {
-            "raters": list(self.raters),
-            "pairs": self.pairs,
-            "missing": list(self.missing),
-            "subsets": [
-                {
-                    "raters": [self.raters[n] for n in subset],
-                    "agreement": float(value),
-                    "majority": float(majority),
-                }
-                for subset, value, majority in zip(
-                    self.subsets, self.agreement, self.majority, strict=True
-                )
-            ],
-            "sizes": sizes,
-            "direct_match": self.direct_match,
-            "categories": [asdict(category) for category in self.categories],
-            "notes": notes,
-        }
-
-
-def _spread(found: FloatArray) -> dict[str, float | None]:
-    deviation = float(found.std(ddof=1)) if len(found) > 1 else None
-    return {"mean": float(found.mean()), "deviation": deviation}
+def _spread(agreement: FloatArray) -> dict[str, float | None]:
+    deviation = float(agreement.std(ddof=1)) if len(agreement) > 1 else None
+    return {"mean": float(agreement.mean()), "deviation": deviation}
 
 
 def rater_subsets(
@@ -144,7 +36,7 @@ def rater_subsets(
     objects: Ratings | None = None,
     *,
     measure: Measure | None = None,
-) -> Ablation:
+) -> dict[str, Any]:
     """Compare every subset of raters with people.
 
     Parameters
@@ -157,6 +49,22 @@ def rater_subsets(
         Table of the objects, by the same raters.
     measure : Measure, optional
         How verb and object are combined.
+
+    Returns
+    -------
+    dict
+        ``raters``, ``pairs`` (their number), ``missing`` (words that a table does not have; their
+        pairs count as not similar) and ``notes``. ``subsets``, by size: their ``raters``, and the
+        agreement with the mean of the people, by
+        :func:`diaghoi.semantic.tables.agreement.closeness`, of the mean of the raters,
+        ``agreement``, and of their ``majority`` vote, in which the rater listed first decides
+        between equally frequent scores. ``sizes``: mean and sample deviation over the subsets of a
+        size. ``direct_match``: agreement of direct match, which mAP goes by: 1 for equal pairs, 0
+        for all others. ``categories``, none where people compared words: the agreement where
+        interactions differ in one way (supplement, table 3), of each rater and of all by ``mean``
+        and ``majority``; and ``best_weight``, the weight w* of the verb at which the mean agrees
+        best, in steps of 0.001, the one closest to 0.5 of several, with its ``best_agreement``;
+        None where no weight is used.
 
     Raises
     ------
@@ -178,70 +86,67 @@ def rater_subsets(
             f"{verbs.source}: {len(raters)} raters have {2 ** len(raters) - 1:,} subsets; give at "
             f"most {MOST_RATERS}"
         )
-    judged = _judged(human, verbs, objects, Measure() if measure is None else measure)
+    columns = [*zip(*human.words, strict=True)]
+    half = len(columns) // 2
+    by_verb, missing = _looked_up(verbs, raters, columns[0], columns[half])
+    by_object = None
+    if human.of_interactions and objects is not None:
+        by_object, more = _looked_up(objects, raters, columns[1], columns[half + 1])
+        missing |= more
+
+    def sigma(subset: Sequence[int], rule: Rule, measure: Measure) -> FloatArray:
+        """(P,) similarity by some raters."""
+        verb = rule(by_verb[:, list(subset)])
+        return verb if by_object is None else measure.sigma(verb, rule(by_object[:, list(subset)]))
+
+    measure = measure or Measure()
     subsets = [
         subset
         for size in range(1, len(raters) + 1)
         for subset in combinations(range(len(raters)), size)
     ]
     agreement, majority = (
-        np.array([closeness(judged.sigma(subset, rule), human.mean, 1.0) for subset in subsets])
-        for rule in (_mean, _majority)
+        np.array([closeness(sigma(subset, rule, measure), human.mean, 1.0) for subset in subsets])
+        for rule in (mean_scores, _majority)
     )
-    same = [float(words[: len(words) // 2] == words[len(words) // 2 :]) for words in human.words]
-    return Ablation(
-        raters=raters,
-        subsets=tuple(subsets),
-        agreement=agreement,
-        majority=majority,
-        direct_match=closeness(np.array(same), human.mean, 1.0),
-        categories=_categories(human, judged, raters) if human.of_interactions else (),
-        pairs=len(human.mean),
-        missing=judged.missing,
-        notes=human.notes + verbs.notes + (() if objects is None else objects.notes),
-    )
-
-
-@dataclass(frozen=True, kw_only=True)
-class _Judged:
-    """What raters say of the pairs that people judged: (P, R) scores, NaN for none."""
-
-    verbs: FloatArray
-    objects: FloatArray | None
-    measure: Measure
-    missing: tuple[str, ...]
-
-    def sigma(
-        self,
-        raters: Sequence[int],
-        rule: Callable[[FloatArray], FloatArray],
-        weight: float | None = None,
-    ) -> FloatArray:
-        """(P,) similarity by some raters."""
-        by_verb = rule(self.verbs[:, list(raters)])
-        if self.objects is None:
-            return by_verb
-        measure = self.measure if weight is None else replace(self.measure, weight=weight)
-        return measure.sigma(by_verb, rule(self.objects[:, list(raters)]))
-
-
-def _judged(
-    human: HumanScores, verbs: Ratings, objects: Ratings | None, measure: Measure
-) -> _Judged:
-    columns = list(zip(*human.words, strict=True))
-    if not human.of_interactions or objects is None:
-        scores, missing = _looked_up(verbs, verbs.raters, columns[0], columns[1])
-        return _Judged(verbs=scores, objects=None, measure=measure, missing=missing)
-    by_verb, lacking = _looked_up(verbs, verbs.raters, columns[0], columns[2])
-    by_object, more = _looked_up(objects, verbs.raters, columns[1], columns[3])
-    missing = tuple(dict.fromkeys(lacking + more))
-    return _Judged(verbs=by_verb, objects=by_object, measure=measure, missing=missing)
+    same = [float(words[:half] == words[half:]) for words in human.words]
+    notes = human.notes + verbs.notes + (() if objects is None else objects.notes)
+    if missing:
+        notes += (
+            f"{len(missing)} words are not in the tables; their pairs count as not similar: "
+            f"{some_of([*missing])}",
+        )
+    sizes = np.array([len(subset) for subset in subsets])
+    return {
+        "raters": list(raters),
+        "pairs": len(human.mean),
+        "missing": list(missing),
+        "subsets": [
+            {
+                "raters": [raters[n] for n in subset],
+                "agreement": float(value),
+                "majority": float(vote),
+            }
+            for subset, value, vote in zip(subsets, agreement, majority, strict=True)
+        ],
+        "sizes": [
+            {
+                "size": size,
+                **_spread(agreement[sizes == size]),
+                "majority": _spread(majority[sizes == size]),
+            }
+            for size in range(1, len(raters) + 1)
+        ],
+        "direct_match": closeness(np.array(same), human.mean, 1.0),
+        "categories": _categories(human, sigma, raters, measure) if human.of_interactions else [],
+        "notes": list(notes),
+    }
 
 
 def _looked_up(
     table: Ratings, raters: Sequence[str], one: Sequence[str], other: Sequence[str]
-) -> tuple[FloatArray, tuple[str, ...]]:
-    """(P, R) scores of words pair by pair, NaN for none; equal words are identical."""
+) -> tuple[FloatArray, dict[str, None]]:
+    """(P, R) scores of words pair by pair, NaN for none, and the words that the table lacks."""
     number = {word: place for place, word in enumerate(table.names)}
     pairs = zip(table.first.tolist(), table.second.tolist(), strict=True)
     row_of = {pair: row for row, pair in enumerate(pairs)}
@@ -253,15 +158,7 @@ def _looked_up(
             scores[place] = 1.0
         elif (row := row_of.get((first, second))) is not None:
             scores[place] = table.scores[row, order]
-    missing = dict.fromkeys(word for word in (*one, *other) if word not in number)
-    return scores, tuple(missing)
-
-
-def _mean(scores: FloatArray) -> FloatArray:
-    """(P,) mean over the raters who gave a score; 0 where none did."""
-    rated = ~np.isnan(scores)
-    total = np.where(rated, scores, 0.0).sum(axis=1)
-    return ratios(total, rated.sum(axis=1), undefined=0.0)
+    return scores, dict.fromkeys(word for word in (*one, *other) if word not in number)
 
 
 def _majority(scores: FloatArray) -> FloatArray:
@@ -271,19 +168,21 @@ def _majority(scores: FloatArray) -> FloatArray:
     return np.asarray(np.nan_to_num(scores[np.arange(len(scores)), first], nan=0.0))
 
 
-def _categories(human: HumanScores, judged: _Judged, raters: Sequence[str]) -> tuple[Category, ...]:
+def _categories(
+    human: HumanScores,
+    sigma: Callable[[Sequence[int], Rule, Measure], FloatArray],
+    raters: Sequence[str],
+    measure: Measure,
+) -> list[dict[str, Any]]:
     words = np.array(human.words)
     verb, other = words[:, 0] != words[:, 2], words[:, 1] != words[:, 3]
     everyone = range(len(raters))
-    single = {rater: judged.sigma([number], _mean) for number, rater in enumerate(raters)}
-    together = {
-        "mean": judged.sigma(everyone, _mean),
-        "majority": judged.sigma(everyone, _majority),
-    }
+    single = {rater: sigma([number], mean_scores, measure) for number, rater in enumerate(raters)}
+    mean, majority = (sigma(everyone, rule, measure) for rule in (mean_scores, _majority))
     # The minimum of both similarities has no weight.
-    weights = () if judged.measure.combine == "minimum" else WEIGHTS
-    swept = [judged.sigma(everyone, _mean, weight) for weight in weights]
-    found = []
+    weights = () if measure.combine == "minimum" else WEIGHTS
+    swept = [sigma(everyone, mean_scores, replace(measure, weight=weight)) for weight in weights]
+    categories = []
     for differs, mask in (
         ("any", np.ones(len(words), dtype=bool)),
         ("object", other & ~verb),
@@ -292,22 +191,24 @@ def _categories(human: HumanScores, judged: _Judged, raters: Sequence[str]) -> t
     ):
         if not mask.any():
             continue
-        people = human.mean[mask]
-        by_weight = np.array([closeness(sigma[mask], people, 1.0) for sigma in swept])
+
+        def agreement(scores: FloatArray, mask: BoolArray = mask) -> float:
+            return closeness(scores[mask], human.mean[mask], 1.0)
+
+        by_weight = np.array([agreement(scores) for scores in swept])
         best = _best_weight(by_weight) if swept else None
-        found.append(
-            Category(
-                differs=differs,
-                pairs=int(mask.sum()),
-                raters={
-                    rater: closeness(sigma[mask], people, 1.0) for rater, sigma in single.items()
-                },
-                **{name: closeness(sigma[mask], people, 1.0) for name, sigma in together.items()},
-                best_weight=None if best is None else float(WEIGHTS[best]),
-                best_agreement=None if best is None else float(by_weight[best]),
-            )
+        categories.append(
+            {
+                "differs": differs,
+                "pairs": int(mask.sum()),
+                "raters": {rater: agreement(scores) for rater, scores in single.items()},
+                "mean": agreement(mean),
+                "majority": agreement(majority),
+                "best_weight": None if best is None else float(WEIGHTS[best]),
+                "best_agreement": None if best is None else float(by_weight[best]),
+            }
         )
-    return tuple(found)
+    return categories
 
 
 def _best_weight(agreement: FloatArray) -> int:

@@ -132,7 +132,7 @@ def test_the_figures_are_drawn(run, ratings: Path) -> None:
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        ("", "holds no ratings"),
+        ("", "is empty; give a header and one item per row"),
         ("item,ann\nx,1\n", "ratings of 1 people (ann)"),
         ("item,ann,bob\nx,1,2\ny,2,7\nz,1,1\n", "line 3, column 'bob': 7 is not a whole number"),
         ("item,ann,bob\nx,1,2\ny,2,b\nz,1,1\n", "line 3, column 'bob': 'b' is not a number"),

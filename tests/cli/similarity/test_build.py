@@ -455,7 +455,7 @@ def test_json_alone_on_stdout(run, verbs: Path) -> None:
     ("content", "message"),
     [
         ("ride\nfrobnicate\n", "has no definition of frobnicate"),
-        ("", "holds no words"),
+        ("", "is empty; give one word or synset per line"),
         ("name\n", "holds no words"),
         ("x" * 200_000, "not a CSV file (field larger than field limit"),
         ("sit.v." + "1" * 5000, "line 1: WordNet 3.0 (without named individuals) has no synset"),

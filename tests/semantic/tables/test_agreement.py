@@ -19,7 +19,7 @@ from diaghoi.semantic.tables.agreement import (
     spearman,
     weighted_kappa,
 )
-from diaghoi.semantic.tables.human_ratings import HumanRatings
+from diaghoi.semantic.tables.people import HumanRatings
 
 NAN = math.nan
 scores = st.lists(st.tuples(st.integers(0, 4), st.integers(0, 4)), min_size=2, max_size=30)

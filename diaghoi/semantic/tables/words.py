@@ -1,0 +1,206 @@
+"""Words to compare: lists of them, their senses and their definitions."""
+
+from __future__ import annotations
+
+import csv
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from importlib import resources
+from pathlib import Path
+
+from diaghoi.data.files import check_widths, read_rows
+from diaghoi.exceptions import InputError, close_matches, some_of
+from diaghoi.language.lexicon import Lexicon, Pos
+from diaghoi.language.words import plain, read_object, read_verb
+from diaghoi.semantic.tables.similarity import SYNSET
+
+# Usual headers of lists, in lower case: the word, and its sense.
+WORDS = ("word", "name", "verb", "object", "original_verb")
+SYNSETS = ("synset", "sense")
+SENSES = {"word": WORDS, "sense": (*SYNSETS, "table", "name_in_table")}
+TERMS = {"name": (*WORDS, "term"), "synset": SYNSETS, "gloss": ("definition", "gloss")}
+
+
+@dataclass(frozen=True, kw_only=True)
+class Term:
+    """A verb or object to rate.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the table.
+    gloss : str
+        Its definition.
+    synset : str
+        Its sense in WordNet, empty where none is given.
+    """
+
+    name: str
+    gloss: str
+    synset: str = ""
+
+    @property
+    def shown(self) -> str:
+        """Name and definition, as raters see them."""
+        word = self.name.split(".")[0] if self.name == self.synset else self.name
+        return f"{word.replace('_', ' ')}: {self.gloss}"
+
+
+def _columns(
+    path: Path,
+    head: Sequence[str],
+    headers: Mapping[str, Sequence[str]],
+    needed: Sequence[set[str]],
+    give: str,
+) -> dict[str, int]:
+    """Find columns by their headers; empty for a list without a header."""
+    head = [cell.lower() for cell in head]
+    columns = {
+        key: head.index(name)
+        for key, names in headers.items()
+        for name in reversed(names)
+        if name in head
+    }
+    plain_list = not columns and len(head) <= len(needed[0])
+    if not plain_list and not any(keys <= columns.keys() for keys in needed):
+        usual = [name for names in headers.values() for name in names]
+        hints = (close_matches(cell, usual) for cell in head if cell not in usual)
+        raise InputError(
+            f"{path}: the columns are {some_of(head)}{next(filter(None, hints), '')}; give {give}"
+        )
+    return columns
+
+
+def read_senses(path: str | os.PathLike[str]) -> dict[str, str]:
+    """Read a list of words and their senses.
+
+    Parameters
+    ----------
+    path : path
+        CSV with a column ``synset`` (or ``sense``) and one of the words (``word``, ``name``,
+        ``verb`` or ``object``); or two columns without a header, the word and its sense.
+
+    Returns
+    -------
+    dict
+        Sense of each word, both as :func:`diaghoi.language.words.plain` writes them.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used, and a word with two senses.
+    """
+    path = Path(path)
+    rows = read_rows(path, "rows of word,synset", least=1)
+    give = "a column of words, 'word', and one of senses, 'synset'"
+    columns = _columns(path, rows[0][1], SENSES, [{"word", "sense"}], give)
+    places = [*(columns or {"word": 0, "sense": 1}).values()]
+    senses: dict[str, str] = {}
+    for line, row in rows[1:] if columns else rows:
+        cells = [plain(row[place]) for place in places if place < len(row)]
+        if len(cells) < 2 or not all(cells):
+            raise InputError(f"{path}: line {line}: a word or its sense is missing; give both")
+        word, sense = cells
+        if senses.setdefault(word, sense) != sense:
+            raise InputError(
+                f"{path}: line {line}: '{word}' is given two senses, '{senses[word]}' and "
+                f"'{sense}'; give one"
+            )
+    return senses
+
+
+def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
+    """Read a list of verbs or objects, each name once.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        One word or synset per line; or CSV with a header that has ``name`` (or ``verb``,
+        ``object``) or ``synset`` or both, and possibly ``definition``.
+    pos : {"v", "n"}
+        Which of the two.
+    lexicon : Lexicon
+        Gives definitions that the file lacks. A word without a synset has the sense in which
+        HICO-DET uses it, else its most frequent one.
+
+    Raises
+    ------
+    InputError
+        For a file that cannot be used, an unknown synset, a name with two meanings, and words
+        without a definition.
+    """
+    rows = read_rows(path, "one word or synset per line", least=1)
+    give = "'name' or 'synset', and possibly 'definition'"
+    columns = _columns(path, rows[0][1], TERMS, [{"name"}, {"synset"}], give)
+    if not columns:
+        check_widths(path, rows)
+    terms: dict[str, Term] = {}
+    undefined: list[str] = []
+    for line, row in rows[1:] if columns else rows:
+        cells = {key: row[at] for key, at in (columns or {"name": 0}).items() if at < len(row)}
+        term = _term(f"{path}: line {line}", cells, pos, lexicon)
+        if not term.gloss:
+            undefined.append(term.name)
+        elif terms.setdefault(term.name, term) != term:
+            raise InputError(
+                f"{path}: line {line}: '{term.name}' appears twice with different meanings; "
+                "give two names"
+            )
+    if undefined:
+        raise InputError(
+            f"{path}: {lexicon.source} has no definition of {some_of(undefined)}; add a column "
+            "'definition', or leave them out"
+        )
+    if not terms:
+        raise InputError(f"{path}: holds no words; give one word or synset per line")
+    return tuple(terms.values())
+
+
+def _term(where: str, cells: Mapping[str, str], pos: Pos, lexicon: Lexicon) -> Term:
+    name, synset = cells.get("name") or cells.get("synset", ""), cells.get("synset", "")
+    if not name:
+        raise InputError(f"{where}: neither name nor synset; give one of them")
+    if not synset:
+        named = SYNSET.fullmatch(name.lower()) is not None
+        synset = name if named else annotated_synsets([name], pos, lexicon).get(name, "")
+    gloss = cells.get("gloss", "")
+    if synset and not gloss:
+        try:
+            gloss = lexicon.definition(lexicon.number(synset))
+        except InputError as error:
+            raise InputError(f"{where}: {error}; or add a column 'definition'") from None
+    return Term(name=plain(name), gloss=gloss, synset=synset)
+
+
+@cache
+def hico_synsets() -> dict[str, dict[str, str]]:
+    """Return the synset of each word of HICO-DET: of verbs under "v", of objects under "n"."""
+    synsets: dict[str, dict[str, str]] = {"v": {}, "n": {}}
+    table = resources.files("diaghoi.semantic.tables") / "hico_synsets.csv"
+    for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines()):
+        synsets["v" if row["kind"] == "verb" else "n"][row["name"]] = row["synset"]
+    return synsets
+
+
+def annotated_synsets(words: Sequence[str], pos: Pos, lexicon: Lexicon) -> dict[str, str]:
+    """Return the synset in which each word of a data set is annotated.
+
+    Words of HICO-DET have the synsets that the authors of SHOE chose, others (``pos`` "v" for
+    verbs, "n" for objects) their most frequent sense in the lexicon. Words without a sense are left
+    out, such as ``no_interaction``.
+    """
+    chosen = hico_synsets()[pos]
+    read = read_verb if pos == "v" else read_object
+    synsets = {}
+    for word in words:
+        key = plain(word)
+        if key in chosen:
+            synsets[word] = chosen[key]
+        elif key != "no_interaction":
+            lemmas = read(word, lexicon).lemmas
+            senses = [sense for lemma in lemmas for sense in lexicon.senses(lemma, pos)]
+            if senses:
+                synsets[word] = lexicon.names[senses[0]]
+    return synsets
