@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -166,41 +166,16 @@ class ExplainedDifference:
 
 
 def explained(
-    first: Diagnosis,
-    second: Diagnosis,
-    resamples: int = 0,
-    *,
-    seed: int = 0,
-    confidence: float = 0.95,
-    of_images: bool = True,
-    progress: Callable[[int], Any] | None = None,
+    first: Diagnosis, second: Diagnosis, resamples: int = 0, **settings: Any
 ) -> ExplainedDifference:
     """Explain the difference of a detector to another one.
 
-    Parameters
-    ----------
-    first, second : Diagnosis
-        Of the same annotations under the same protocol.
-    resamples, seed, confidence, of_images, progress
-        As for :func:`diaghoi.comparison.shares.shares`.
-
-    Raises
-    ------
-    InputError
-        If their protocols or their annotated triplets differ.
+    Settings and errors are those of :func:`diaghoi.comparison.shares.shares`.
     """
     return ExplainedDifference(
         ap=ap_difference(first, second),
         annotated=transitions(first, second),
-        shares=shares(
-            first,
-            second,
-            resamples,
-            seed=seed,
-            confidence=confidence,
-            of_images=of_images,
-            progress=progress,
-        ),
+        shares=shares(first, second, resamples, **settings),
         protocol=first.protocol.name,
     )
 

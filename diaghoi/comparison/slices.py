@@ -17,13 +17,11 @@ from diaghoi.data.table import data_frame
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.statistics.bootstrap import (
-    bounds_of,
+    centred_bounds,
     check_settings,
     draws,
     groups_left_out,
     resampled,
-    shift_of,
-    stretch_of,
     too_few,
 )
 from diaghoi.statistics.found_precision import FoundAt
@@ -425,18 +423,13 @@ def _result(some: Slice, runs: Sequence[_Run], confidence: float) -> SliceResult
 def _bounds(
     values: Values, drawn: Figures, left_out: Figures, few: Set[str], confidence: float
 ) -> Bounds:
-    """Centred intervals, see :mod:`diaghoi.statistics.bootstrap`."""
-    tail = (1 - confidence) / 2
-    quantiles = np.array([tail, 1 - tail])
-    bounds = {}
-    for name, each in drawn.items():
-        value = values[name]
-        bounds[name] = (
-            None
-            if value is None or name in few
-            else bounds_of(each, quantiles, shift_of(each, value), stretch_of(each, left_out[name]))
-        )
-    return bounds
+    """Centre intervals, see :mod:`diaghoi.statistics.bootstrap`."""
+    return {
+        name: None
+        if (value := values[name]) is None or name in few
+        else centred_bounds(each, value, left_out[name], confidence)
+        for name, each in drawn.items()
+    }
 
 
 def _less(value: float | None, other: float | None) -> float | None:

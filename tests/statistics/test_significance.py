@@ -285,7 +285,7 @@ def test_an_exchange_takes_each_image_from_each_model_once() -> None:
         return {"all": weights.mean(axis=0)}
 
     one = resampled_alone(alone, 5, 20)
-    sample_pair((one, one), mixed, 5, ["all"], 20)
+    sample_pair(one, one, mixed, ["all"])
     for first, second in zip(seen[::2], seen[1::2], strict=True):
         assert set(np.unique(first)) == {0, 1}
         assert (first[:5] + first[5:] == 1).all()
