@@ -17,7 +17,7 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, error_title
 from diaghoi.oracles.localised import OWN_OBJECT
-from diaghoi.statistics.significance import Difference, shown_p
+from diaghoi.statistics.significance import Difference, p_cell, shown_p
 
 NAMED = 3  # parts, verbs and so on that the sentence names
 LISTED = 5  # of each kind in the listing
@@ -288,7 +288,7 @@ def _certainty(share: Share) -> list[str]:
     if share.p is None:
         return []
     bounds = UNDEFINED if share.interval is None else " to ".join(map(_points, share.interval))
-    return [bounds, shown_p(share.p).removeprefix("p ").removeprefix("= ")]
+    return [bounds, p_cell(share.p)]
 
 
 def _words(name: str) -> str:

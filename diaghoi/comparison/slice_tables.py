@@ -8,6 +8,7 @@ from typing import Any
 
 from diaghoi.data.table import UNDEFINED, Cell, Column, Row, RowGroup, Table, Unit, shown
 from diaghoi.oracles import ERRORS, error_title
+from diaghoi.statistics.significance import p_cell
 from diaghoi.statistics.slice_figures import F1, MAP, RECALL
 
 Found = Mapping[str, Any]
@@ -177,7 +178,7 @@ def _search_table(found: Found) -> Table:
     unit: Unit = "percent" if alone else "points"
 
     def p(each: Found) -> Cell:
-        return Cell(value=each["p"], text="< 0.001" if each["p"] < 0.001 else f"{each['p']:.3f}")
+        return Cell(value=each["p"], text=p_cell(each["p"]))
 
     columns = [
         _number(Column(title="Images", unit="count"), "images"),

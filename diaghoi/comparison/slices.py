@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, less
 from diaghoi.data.attributes import FEW, Own, Slice, attribute_slices, tag_slices
 from diaghoi.data.memory import threads
 from diaghoi.data.scenes import Scenes
@@ -397,7 +397,7 @@ def _result(some: Slice, runs: Sequence[_Run], confidence: float) -> SliceResult
     differences: list[Values] = [{}]
     away: list[Bounds] = [{}]
     for run in runs[1:]:
-        values = {name: _less(run.figures[name], first.figures[name]) for name in first.figures}
+        values = {name: less(run.figures[name], first.figures[name]) for name in first.figures}
         differences.append(values)
         drawn, left_out = (
             {name: one[name] - other[name] for name in one}
@@ -430,10 +430,6 @@ def _bounds(
         else centred_bounds(each, value, left_out[name], confidence)
         for name, each in drawn.items()
     }
-
-
-def _less(value: float | None, other: float | None) -> float | None:
-    return None if value is None or other is None else value - other
 
 
 def _lists(bounds: Bounds) -> dict[str, list[float] | None]:

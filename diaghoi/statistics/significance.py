@@ -511,6 +511,11 @@ def level_of(confidence: float) -> float:
     return round(1 - confidence, 12)
 
 
+def p_cell(p: float) -> str:
+    """Show a p-value in a table: ``0.041`` or ``< 0.001``."""
+    return shown_p(p).removeprefix("p ").removeprefix("= ")
+
+
 def shown_p(p: float, *, at_most: bool = False) -> str:
     """Show a p-value, or a bound of it, with as many digits as a reader needs.
 
