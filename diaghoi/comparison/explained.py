@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -211,19 +211,17 @@ def explained_tables(
         )
         for name in parts
     ]
-    rows = [[Cell() for _ in columns]]
-    rows += [
-        [Cell(value=each.ap.means["full"][column.key]) for column in columns]
-        for each in differences
-    ]
     counts = [Column(key=key, title=title, unit="count") for key, title in FOUND.items()]
-    found = [[Cell() for _ in counts]]
-    found += [[Cell(value=each.found[column.key]) for column in counts] for each in differences]
+
+    def cells(of: Sequence[Column], values: Sequence[Mapping[str, float]]) -> list[list[Cell]]:
+        # Nothing of the first, from which the others differ.
+        return [[Cell(value=row.get(column.key)) for column in of] for row in ({}, *values)]
+
     return (
         table_of(
             models,
             columns,
-            rows,
+            cells(columns, [each.ap.means["full"] for each in differences]),
             key="difference",
             title=f"Difference in mAP to {first}",
             unit="points",
@@ -234,7 +232,7 @@ def explained_tables(
         table_of(
             models,
             counts,
-            found,
+            cells(counts, [each.found for each in differences]),
             key="annotated",
             title="Annotated triplets found",
             caption=f"The first is {first}.",

@@ -124,7 +124,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     for name in wanted:
         if not any(_places(table, name) for table in offered):
             raise _unknown_column(name, offered)
-    notes = [f"--table '{name}': this comparison has no such table" for name in lacking]
+    notes: list[str] = [f"--table '{name}': this comparison has no such table" for name in lacking]
 
     def change(part: Comparison) -> Comparison:
         listed = {table.key for table in part.listings}
