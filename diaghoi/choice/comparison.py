@@ -61,16 +61,11 @@ def compare_choices(
     one, other = first.counts, second.counts
     check_settings(one.images, resamples, confidence)
     differences = paired_differences(
-        (
-            resampled_alone(one.metrics, one.images, resamples, seed),
-            resampled_alone(other.metrics, one.images, resamples, seed, progress),
-        ),
+        resampled_alone(one.metrics, one.images, resamples, seed),
+        resampled_alone(other.metrics, one.images, resamples, seed, progress),
         one.with_images_of(other).metrics,
-        one.images,
         titles=TITLES,
         labels=(first.answers.label, second.answers.label),
-        resamples=resamples,
-        seed=seed,
         confidence=confidence,
         progress=progress,
     )

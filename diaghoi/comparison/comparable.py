@@ -71,7 +71,7 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
     found = (_difference(what, results, ask) for what, ask in asked.items())
     covered = (
         f"{words} ({', '.join(labels)})"
-        for words, labels in _owners(results, coverage_words).items()
+        for words, labels in owners(results, coverage_words).items()
         if words
     )
     return (*covered, *(caveat for caveat in found if caveat))
@@ -85,18 +85,19 @@ def number_of_images(results: Sequence[Result]) -> int | None:
 
 
 def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:
-    """Collect the notes of some results; each says whose it is, unless it is all of theirs."""
-    said = [(str(result.get("label")), dict.fromkeys(notes_of(result))) for result in results]
-    return tuple(f"{of}: {note}" if of else note for of, note in owned(said))
+    """Collect the notes of some results; each says whose it is, unless all have it."""
+    return said_by([(_label(result), dict.fromkeys(notes_of(result))) for result in results])
+
+
+def said_by(said: Sequence[tuple[str, Iterable[str]]]) -> tuple[str, ...]:
+    """List the different texts of some owners; each says whose it is, unless all have it."""
+    return tuple(f"{of}: {words}" if of else words for of, words in owned(said))
 
 
 def owned(said: Sequence[tuple[str, Iterable[str]]]) -> list[tuple[str, str]]:
     """List the different texts of some owners, each behind its owners' names; none for all."""
-    owners: dict[str, list[str]] = {}
-    for name, texts in said:
-        for each in texts:
-            owners.setdefault(each, []).append(name)
-    return [("" if len(of) == len(said) else ", ".join(of), each) for each, of in owners.items()]
+    names = _grouped(said)
+    return [("" if len(of) == len(said) else ", ".join(of), words) for words, of in names.items()]
 
 
 def shared_signature(results: Sequence[Result]) -> str:
@@ -118,10 +119,10 @@ def shared_signature(results: Sequence[Result]) -> str:
     names = dict.fromkeys(name for signature in signatures for name in choices_of(signature))
     phrases = []
     for name in names:
-        owners = _owners(results, partial(_choice, choice=name))
+        of_values = owners(results, partial(_choice, choice=name))
         values = [
-            f"{value} ({some_of(labels)})" if len(owners) > 1 else value
-            for value, labels in owners.items()
+            f"{value} ({some_of(labels)})" if len(of_values) > 1 else value
+            for value, labels in of_values.items()
         ]
         phrases.append(": ".join(filter(None, (name, "; ".join(values)))))
     return SEPARATOR.join(phrases)
@@ -160,16 +161,26 @@ def _known_object(result: Result) -> str:
 
 def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], str]) -> str:
     """Say in what some results differ; empty where they do not."""
-    answers = _owners(results, ask)
+    answers = owners(results, ask)
     if len(answers) == 1:
         return ""
     by_label = "; ".join(f"{', '.join(labels)}: {answer}" for answer, labels in answers.items())
     return f"{what} differ ({by_label})"
 
 
-def _owners(results: Sequence[Result], ask: Callable[[Result], str]) -> dict[str, list[str]]:
+def owners(results: Sequence[Result], ask: Callable[[Result], str]) -> dict[str, list[str]]:
     """List the labels of the results that give each answer."""
-    owners: dict[str, list[str]] = {}
-    for result in results:
-        owners.setdefault(ask(result), []).append(str(result.get("label")))
-    return owners
+    return _grouped((_label(result), [ask(result)]) for result in results)
+
+
+def _grouped(said: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
+    """List the names of those who say each text."""
+    names: dict[str, list[str]] = {}
+    for name, texts in said:
+        for words in texts:
+            names.setdefault(words, []).append(name)
+    return names
+
+
+def _label(result: Result) -> str:
+    return str(result.get("label"))

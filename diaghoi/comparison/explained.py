@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +17,7 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, error_title
 from diaghoi.oracles.localised import OWN_OBJECT
-from diaghoi.statistics.significance import Difference, shown_p
+from diaghoi.statistics.significance import Difference, p_cell, shown_p
 
 NAMED = 3  # parts, verbs and so on that the sentence names
 LISTED = 5  # of each kind in the listing
@@ -166,41 +166,16 @@ class ExplainedDifference:
 
 
 def explained(
-    first: Diagnosis,
-    second: Diagnosis,
-    resamples: int = 0,
-    *,
-    seed: int = 0,
-    confidence: float = 0.95,
-    of_images: bool = True,
-    progress: Callable[[int], Any] | None = None,
+    first: Diagnosis, second: Diagnosis, resamples: int = 0, **settings: Any
 ) -> ExplainedDifference:
     """Explain the difference of a detector to another one.
 
-    Parameters
-    ----------
-    first, second : Diagnosis
-        Of the same annotations under the same protocol.
-    resamples, seed, confidence, of_images, progress
-        As for :func:`diaghoi.comparison.shares.shares`.
-
-    Raises
-    ------
-    InputError
-        If their protocols or their annotated triplets differ.
+    Settings and errors are those of :func:`diaghoi.comparison.shares.shares`.
     """
     return ExplainedDifference(
         ap=ap_difference(first, second),
         annotated=transitions(first, second),
-        shares=shares(
-            first,
-            second,
-            resamples,
-            seed=seed,
-            confidence=confidence,
-            of_images=of_images,
-            progress=progress,
-        ),
+        shares=shares(first, second, resamples, **settings),
         protocol=first.protocol.name,
     )
 
@@ -236,19 +211,17 @@ def explained_tables(
         )
         for name in parts
     ]
-    rows = [[Cell() for _ in columns]]
-    rows += [
-        [Cell(value=each.ap.means["full"][column.key]) for column in columns]
-        for each in differences
-    ]
     counts = [Column(key=key, title=title, unit="count") for key, title in FOUND.items()]
-    found = [[Cell() for _ in counts]]
-    found += [[Cell(value=each.found[column.key]) for column in counts] for each in differences]
+
+    def cells(of: Sequence[Column], values: Sequence[Mapping[str, float]]) -> list[list[Cell]]:
+        # Nothing of the first, from which the others differ.
+        return [[Cell(value=row.get(column.key)) for column in of] for row in ({}, *values)]
+
     return (
         table_of(
             models,
             columns,
-            rows,
+            cells(columns, [each.ap.means["full"] for each in differences]),
             key="difference",
             title=f"Difference in mAP to {first}",
             unit="points",
@@ -259,7 +232,7 @@ def explained_tables(
         table_of(
             models,
             counts,
-            found,
+            cells(counts, [each.found for each in differences]),
             key="annotated",
             title="Annotated triplets found",
             caption=f"The first is {first}.",
@@ -313,7 +286,7 @@ def _certainty(share: Share) -> list[str]:
     if share.p is None:
         return []
     bounds = UNDEFINED if share.interval is None else " to ".join(map(_points, share.interval))
-    return [bounds, shown_p(share.p).removeprefix("p ").removeprefix("= ")]
+    return [bounds, p_cell(share.p)]
 
 
 def _words(name: str) -> str:

@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, product
 
+from diaghoi.comparison.comparable import owners
 from diaghoi.comparison.results import (
     CHANGED,
     PRECISION,
@@ -21,7 +22,6 @@ from diaghoi.comparison.results import (
     means_found_classes,
     only_interactions,
     part,
-    publishes_negatives,
     text,
 )
 from diaghoi.comparison.study import StudyModel
@@ -30,7 +30,7 @@ from diaghoi.data.arrays import ratio
 from diaghoi.data.table import Better, Cell, Column, Table, Unit
 from diaghoi.diagnosis.variants import variant_title
 from diaghoi.evaluation.means import TITLES
-from diaghoi.measures import Measure, of_table
+from diaghoi.measures import MEASURES, Measure, of_table
 from diaghoi.measures.measure import FULL, SPLIT
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.oracles.localised import LEFT_OUT, OWN_ATTEMPT, OWN_OBJECT, PUBLISHED
@@ -63,13 +63,9 @@ HEADINGS = {
     "slice_parts": "Pair recall and F1 in slices",
 }
 """How the titles of the tables begin, by how their keys begin."""
-# Of a variant of a run: the title of each column, and its place in a result.
-VARIANT_FIGURES = (
-    ("Pairs/image", "pairs", "per_image"),
-    ("Recall", "pairs", "recall"),
-    ("Precision", "pairs", "precision"),
-    ("mAP", "map", "full"),
-)
+OF_VARIANTS = ("pairs.per_image", "pairs.{}.recall", "pairs.{}.precision", "map.{}")
+"""The numbers of a variant of a run."""
+CHANGE: dict[Unit, Unit] = {"number": "change", "percent": "points"}
 # What every result has.
 PARTS = ("official", "map", "max_recall", "oracles", "errors", "pairs", "negatives", "actions")
 
@@ -109,8 +105,8 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
         _mean_ap(results, splits),
         *(_delta_map(results, split) for split in splits),
         *([_localised(results)] if all("localised" in result for result in results) else []),
-        _errors(results),
-        _error_shares(results),
+        _errors(results, shares=False),
+        _errors(results, shares=True),
         _pairs(results, pairs),
         _negatives_actions(results, pairs),
         *([_shortcuts(results)] if all("shortcuts" in result for result in results) else []),
@@ -299,37 +295,26 @@ def _oracles(results: Sequence[Result]) -> list[str]:
     return known + [name for name in names if name not in ORACLES]
 
 
-def _errors(results: Sequence[Result]) -> Contents:
-    names = (*part(results[0], "errors"), *TOTALS)
-    columns = [
-        (Column(key=name, title=error_title(name), unit="count"), partial(_count, name=name))
-        for name in names
-    ]
+def _errors(results: Sequence[Result], *, shares: bool) -> Contents:
+    def value(result: Result, name: str) -> float | None:
+        counted = error_count(result, name)
+        return None if counted is None else ratio(*counted) if shares else counted[0]
+
+    names = [*part(results[0], "errors"), *TOTALS]
     caption = "Predicted triplets; annotated ones for missed and false negative."
     caption += _published(results)
     if "ignored" in names:
         caption += "\nIgnored: of people without annotated actions, not among the predictions."
-    return columns, _texts("errors", caption) | {"unit": ""}
-
-
-def _error_shares(results: Sequence[Result]) -> Contents:
-    columns = [
-        (Column(key=name, title=error_title(name)), partial(_share, name=name))
-        for name in (*part(results[0], "errors"), *TOTALS)
-        if name != "ignored"
-    ]
-    caption = "Of the predicted triplets; of the annotated ones for missed and false negative."
-    return columns, _texts("error_shares", caption)
-
-
-def _count(result: Result, name: str) -> float | None:
-    counted = error_count(result, name)
-    return None if counted is None else counted[0]
-
-
-def _share(result: Result, name: str) -> float | None:
-    counted = error_count(result, name)
-    return None if counted is None else ratio(*counted)
+    texts = _texts("errors", caption) | {"unit": ""}
+    if shares:
+        names = [name for name in names if name != "ignored"]
+        caption = "Of the predicted triplets; of the annotated ones for missed and false negative."
+        texts = _texts("error_shares", caption)
+    unit: Unit = "percent" if shares else "count"
+    return [
+        (Column(key=name, title=error_title(name), unit=unit), partial(value, name=name))
+        for name in names
+    ], texts
 
 
 def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
@@ -344,10 +329,12 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
 def _sources(results: Sequence[Result]) -> str:
     """Say where the pairs of each model come from."""
     origins = {"pairs": "as listed by", "triplets": "those of the triplets of"}
-    named: dict[str, list[str]] = {}
-    for result in results:
+
+    def origin(result: Result) -> str:
         source = str(part(result, "pairs").get("source"))
-        named.setdefault(origins.get(source, f"{source} of"), []).append(str(result.get("label")))
+        return origins.get(source, f"{source} of")
+
+    named = owners(results, origin)
     if len(named) == 1:
         return f"Pairs: {next(iter(named))} the detectors."
     sources = "; ".join(f"{source} {', '.join(labels)}" for source, labels in named.items())
@@ -355,9 +342,9 @@ def _sources(results: Sequence[Result]) -> str:
 
 
 def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Contents:
-    published = publishes_negatives(results[0])
     own = f": {LEFT_OUT}" if by_person(results[0]) else ""
     columns = _numbers_of("negatives_actions", results, splits)
+    published = any(column.key == "negatives.ap_published" for column, _ in columns)
     caption = (
         "AP of rejecting pairs that match no annotated one"
         f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs"
@@ -385,22 +372,17 @@ def _shared_variants(results: Sequence[Result]) -> list[str]:
 
 def _variant(name: str, models: Sequence[StudyModel], results: Sequence[Result]) -> Contents:
     """Lay out a variant of the runs as the right halves of tables 5 and 6 of the paper do."""
-    columns: list[tuple[Column, Value]] = []
-    sides: tuple[tuple[str, tuple[str, ...], Unit, Unit], ...] = (
-        ("", (), "number", "percent"),
-        ("Change", ("difference",), "change", "points"),
-    )
-    for group, inside, number, share in sides:
-        for title, *keys in VARIANT_FIGURES:
-            counted = keys[-1] == "per_image"
-            column = Column(
-                key=".".join((*inside, *keys)),
-                title=title,
-                unit=number if counted else share,
-                better=None if counted or inside else "higher",
-                group=group,
-            )
-            columns.append((column, _at("variants", name, *inside, *keys)))
+    columns = []
+    for inside, measure in product(((), ("difference",)), map(MEASURES.__getitem__, OF_VARIANTS)):
+        keys = (*inside, *measure.keys())
+        column = Column(
+            key=".".join(keys),
+            title=measure.short or measure.title,
+            unit=CHANGE[measure.unit] if inside else measure.unit,
+            better=None if inside else measure.better,
+            group="Change" if inside else "",
+        )
+        columns.append((column, _at("variants", name, *keys)))
     found = [part(result, "variants", name) for result in results]
     title = variant_title(name, found)
     caption = (

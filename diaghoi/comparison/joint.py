@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any
 
 from diaghoi._version import __version__
-from diaghoi.comparison.comparable import owned
+from diaghoi.comparison.comparable import owned, said_by
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import HEADINGS
 from diaghoi.comparison.study import STAGES
@@ -91,8 +91,7 @@ class JointComparison:
         return {"diaghoi": __version__, "studies": [part.to_dict() for part in self.parts]}
 
     def _said(self, texts: Callable[[Comparison], Sequence[str]]) -> tuple[str, ...]:
-        said = list(zip(self.names, map(texts, self.parts), strict=True))
-        return tuple(_said(*each) for each in owned(said))
+        return said_by(list(zip(self.names, map(texts, self.parts), strict=True)))
 
 
 AnyComparison = Comparison | JointComparison
@@ -125,10 +124,6 @@ def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
     return names
 
 
-def _said(of: str, text: str) -> str:
-    return f"{of}: {text}" if of else text
-
-
 def _joined(named: Sequence[tuple[str, Table]]) -> Table:
     """Put tables with one key together: below each other under the names of data sets, or beside.
 
@@ -146,15 +141,16 @@ def _joined(named: Sequence[tuple[str, Table]]) -> Table:
         ]
     ):
         captions.setdefault(of, []).append(remark)
-    footnotes = owned([(name, table.footnotes) for name, table in named])
     joined = replace(
         first,
         title=max((each.title for each in tables), key=len) if alike else HEADINGS[first.key],
         heads=tuple(dict.fromkeys(head for table in tables for head in table.heads)),
         caption="\n".join(
-            _said(of, " ".join(remarks)) for of, remarks in captions.items() if remarks
+            f"{of}: {' '.join(remarks)}" if of else " ".join(remarks)
+            for of, remarks in captions.items()
+            if remarks
         ),
-        footnotes=tuple(_said(*each) for each in footnotes),
+        footnotes=said_by([(name, table.footnotes) for name, table in named]),
     )
     return _beside(named, joined) if first.beside else _below(named, joined)
 

@@ -290,14 +290,6 @@ def actions_remark(results: Sequence[Result]) -> str:
     return ""
 
 
-def publishes_negatives(result: Result) -> bool:
-    """Whether the paper's code takes the AP of negatives of the data set in its own way.
-
-    On HICO-DET it divides a sum over 101 levels by 110; its figures of V-COCO lie above 91.82.
-    """
-    return text(result, "dataset") == "hico-det"
-
-
 def by_person(result: Result) -> bool:
     """Whether predictions are matched by the person, and then the role: those of V-COCO."""
     return text(result, "dataset") == "v-coco"

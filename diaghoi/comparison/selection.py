@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from itertools import chain
 from typing import NamedTuple, TypeVar
 
 from diaghoi.comparison.comparison import TOLD, Comparison
@@ -113,27 +114,25 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     names, wanted = names_of(tables), names_of(columns)
     if not names and not wanted:
         return comparison
-    parts = [_chosen(part, names, wanted) for part in comparison.parts]
-    lacking = [name for name in names if all(name in part.lacking for part in parts)]
+    every = [_all(part) for part in comparison.parts]
+    lacking = [name for name in names if not any(_asked(name, tables) for tables in every)]
     for name in lacking:
         # That of the slices that stand out, for example, where none does.
         if not meant(name, TABLES):
-            raise unknown_table(
-                name, _titles(table for part in comparison.parts for table in _all(part))
-            )
+            raise unknown_table(name, _titles(chain(*every)))
+    offered = [table for part in comparison.parts for table in _offered(part, names, wanted)]
     for name in wanted:
-        if all(name in part.lacking_columns for part in parts):
-            raise _unknown_column(name, [table for part in parts for table in part.offered])
+        if not any(_places(table, name) for table in offered):
+            raise _unknown_column(name, offered)
     notes: list[str] = [f"--table '{name}': this comparison has no such table" for name in lacking]
-    chosen = iter(parts)
 
     def change(part: Comparison) -> Comparison:
-        found = next(chosen).tables
         listed = {table.key for table in part.listings}
+        chosen = _chosen(part, names, wanted)
         return replace(
             part,
-            tables=tuple(table for table in found if table.key not in listed),
-            listings=tuple(table for table in found if table.key in listed),
+            tables=tuple(table for table in chosen if table.key not in listed),
+            listings=tuple(table for table in chosen if table.key in listed),
             notes=(*part.notes, *notes),
         )
 
@@ -209,55 +208,51 @@ def _spelt(name: str) -> str:
     return " ".join(re.findall(r"\w+", name.lower().replace("δ", "d").replace("_", " ")))
 
 
-class _Chosen(NamedTuple):
-    """What is chosen of one comparison, what it lacks, and the tables that have the columns."""
-
-    tables: list[Table]
-    lacking: list[str]
-    lacking_columns: list[str]
-    offered: list[Table]
+def _wide(name: str) -> bool:
+    """Tell whether a name asks for data sets side by side."""
+    return _spelt(name).endswith(_spelt(BESIDE))
 
 
-def _chosen(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> _Chosen:
-    """Choose tables of a comparison by name, and columns of these; else of all, in one table."""
-    if not names and has_overview(part):
-        return _chosen_columns(part, wanted)
-    everything = _all(part)
-    lacking, alone, beside = [], set[str](), set[str]()
-    for name in names:
-        wide = _spelt(name).endswith(_spelt(BESIDE))
-        rows = (each for each in everything if not wide or each.heads[0] == "Model")
-        keys = meant(name, _titles(rows))
-        (beside if wide else alone).update(keys)
-        lacking += [] if keys else [name]
-    tables = [table for table in everything if table.key in alone] if names else [*part.tables]
-    tables += [
-        _by_data_set(part, table, whole=bool(wanted)) for table in everything if table.key in beside
+def _asked(name: str, tables: Iterable[Table]) -> list[str]:
+    """List the keys of the tables that a name asks for; only those of models fit side by side."""
+    return meant(name, _titles(t for t in tables if not _wide(name) or t.heads[0] == "Model"))
+
+
+def _offered(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> list[Table]:
+    """List the tables of a comparison by name, by default all, whose columns can be chosen."""
+    if not names:
+        view = [_view(part, _overview_columns(part))] if has_overview(part) else []
+        return [*view, *part.tables]
+    tables = _all(part)
+    alone, beside = (
+        {key for name in names if _wide(name) is side for key in _asked(name, tables)}
+        for side in (False, True)
+    )
+    return [table for table in tables if table.key in alone] + [
+        _by_data_set(part, table, whole=bool(wanted)) for table in tables if table.key in beside
     ]
-    lacking_columns = [name for name in wanted if not any(_places(t, name) for t in tables)]
-    kept = tables
-    if wanted:
-        places = [[place for name in wanted for place in _places(t, name)] for t in tables]
-        kept = [
-            _with_mark(part, table.with_columns(list(dict.fromkeys(of))))
-            for table, of in zip(tables, places, strict=True)
-        ]
-    return _Chosen(kept, lacking, lacking_columns, tables)
 
 
-def _chosen_columns(part: Comparison, wanted: Sequence[str]) -> _Chosen:
-    """Make the overview of the columns that are asked for, first of its own, then of others."""
-    own = _overview_columns(part)
-    view = _view(part, own)
-    chosen: list[_Taken] = []
-    lacking = []
-    for name in wanted:
-        taken = [own[place] for place in _places(view, name)]
-        for table in part.tables:
-            taken = taken or [_taken(table, table.columns[n]) for n in _places(table, name)]
-        chosen += [each for each in taken if each not in chosen]
-        lacking += [] if taken else [name]
-    return _Chosen([_view(part, chosen)], [], lacking, [view, *part.tables])
+def _chosen(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> list[Table]:
+    """Choose tables of a comparison by name, and columns of these; else of all, in one table."""
+    tables = _offered(part, names, wanted)
+    if not wanted:
+        return tables
+    if not names and has_overview(part):
+        own = _overview_columns(part)
+        view, *tables = tables
+        chosen: list[_Taken] = []
+        for name in wanted:
+            taken = [own[place] for place in _places(view, name)]
+            for table in tables:
+                taken = taken or [_taken(table, table.columns[n]) for n in _places(table, name)]
+            chosen += [each for each in taken if each not in chosen]
+        return [_view(part, chosen)]
+    places = ([place for name in wanted for place in _places(t, name)] for t in tables)
+    return [
+        _with_mark(part, table.with_columns(list(dict.fromkeys(of))))
+        for table, of in zip(tables, places, strict=True)
+    ]
 
 
 def _taken(table: Table, column: Column) -> _Taken:

@@ -17,7 +17,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from diaghoi.data.arrays import BoolArray, FloatArray, IntArray, ratios
-from diaghoi.data.protocol import Protocol
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.alignment import aligned_ledger, check_same_annotations
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -25,13 +24,8 @@ from diaghoi.evaluation.average_precision import Evaluated
 from diaghoi.evaluation.ledger import Ledger, counts_only_found, up_to_last_true
 from diaghoi.evaluation.means import counts_in_mean
 from diaghoi.evaluation.weighted_ap import WeightedRanking
-from diaghoi.statistics.bootstrap import check_settings, draws, groups_left_out, resampled
-from diaghoi.statistics.significance import (
-    level_of,
-    resampled_alone,
-    sample_pair,
-    step_down,
-)
+from diaghoi.statistics.bootstrap import check_settings, tails
+from diaghoi.statistics.significance import level_of, resampled_alone, sample_pair, step_down
 
 KINDS = ("verb", "object", "class")
 SPLIT = "full"
@@ -151,10 +145,7 @@ def shares(
     images = len(first.names)
     ledgers = first.ledger, aligned_ledger(second, first)
     members = _members(first.vocabulary, first.splits[SPLIT] & (first.ledger.positives > 0))
-    one, other = (
-        _ClassShares.of(each, images, first.protocol, first.splits[SPLIT], members)
-        for each in ledgers
-    )
+    one, other = (_ClassShares(each, images, first, members) for each in ledgers)
     whole = np.ones((images, 1), dtype=np.int32)
     before, after = one.figures(whole), other.figures(whole)
     found = {
@@ -168,26 +159,20 @@ def shares(
     if resamples:
         check_settings(images, resamples, confidence)
         both = Ledger.concatenate(ledgers, [images, images])
-        mixed = _ClassShares.of(both, 2 * images, first.protocol, first.splits[SPLIT], members)
+        mixed = _ClassShares(both, 2 * images, first, members)
         sampled = sample_pair(
-            (
-                resampled_alone(one.figures, images, resamples, seed),
-                resampled_alone(other.figures, images, resamples, seed, progress),
-            ),
+            resampled_alone(one.figures, images, resamples, seed),
+            resampled_alone(other.figures, images, resamples, seed, progress),
             mixed.figures,
-            images,
             members,
-            resamples,
-            seed,
             progress,
         )
         p = step_down(
             np.array([each.share for each in found.values()]),
-            np.stack([sampled.chance[key] for key in found]),
+            np.stack([sampled[key][1] for key in found]),
         )
-        tail = (1 - confidence) / 2
         for (key, share), own in zip(list(found.items()), p.tolist(), strict=True):
-            low, high = share.share + np.quantile(sampled.away[key], [tail, 1 - tail])
+            low, high = share.share + np.quantile(sampled[key][0], tails(confidence))
             enough = _images_of(first.ledger, members[key]) >= LEAST
             interval = (float(low), float(high)) if enough else None
             found[key] = replace(share, interval=interval, p=own)
@@ -256,56 +241,36 @@ def sampled_shares(
     check_settings(images, resamples, 0.95)
     members = _members(diagnosis.vocabulary, split & (diagnosis.ledger.positives > 0))
     members = {key: hois for key, hois in members.items() if key.startswith(f"{kind}:")}
-    found = _ClassShares.of(diagnosis.ledger, images, diagnosis.protocol, split, members)
+    found = _ClassShares(diagnosis.ledger, images, diagnosis, members)
     # The sort is stable: images without names keep their order.
     place = np.argsort(np.argsort(diagnosis.names, kind="stable"), kind="stable")
 
     def figures(weights: IntArray) -> dict[str, FloatArray]:
         return found.figures(weights[place])
 
-    once = figures(np.ones((images, 1), dtype=np.int32))
-    drawn = resampled(figures, draws(images, resamples, seed))
-    left_out = resampled(figures, groups_left_out(images))
+    sampled = resampled_alone(figures, images, resamples, seed)
     return SampledShares(
         tuple(key.partition(":")[2] for key in members),
         np.array([_images_of(diagnosis.ledger, hois) for hois in members.values()], dtype=int),
-        np.array([once[key][0] for key in members]),
-        *(np.array([each[key] for key in members]) for each in (drawn, left_out)),
+        np.array([sampled.whole[key][0] for key in members]),
+        np.array([sampled.drawn[key] for key in members]),
+        np.array([sampled.left_out[key] for key in members]),
     )
 
 
-@dataclass(frozen=True, kw_only=True, eq=False)
 class _ClassShares:
     """What each class adds to the mAP of a detector, under weights of the images."""
 
-    ledger: Ledger
-    images: int
-    protocol: Protocol
-    split: BoolArray
-    members: dict[str, IntArray]
-    ranking: WeightedRanking
-
-    @classmethod
-    def of(
-        cls,
-        ledger: Ledger,
-        images: int,
-        protocol: Protocol,
-        split: BoolArray,
-        members: dict[str, IntArray],
-    ) -> _ClassShares:
-        ranked = ledger.evaluated.ranked_by(protocol)
-        if counts_only_found(protocol):
+    def __init__(
+        self, ledger: Ledger, images: int, like: Diagnosis, members: dict[str, IntArray]
+    ) -> None:
+        self.ledger, self.images, self.members = ledger, images, members
+        self.protocol, self.split = like.protocol, like.splits[SPLIT]
+        ranked = ledger.evaluated.ranked_by(self.protocol)
+        if counts_only_found(self.protocol):
             # The rows behind the last true positive of their class change no precision.
             ranked = ranked.reordered(up_to_last_true(ranked.row_class, ranked.row_true))
-        return cls(
-            ledger=ledger,
-            images=images,
-            protocol=protocol,
-            split=split,
-            members=members,
-            ranking=WeightedRanking.of(ranked, ledger.classes, images),
-        )
+        self.ranking = WeightedRanking.of(ranked, ledger.classes, images)
 
     def figures(self, weights: IntArray) -> dict[str, FloatArray]:
         """Return what each verb, object and class adds to mAP under each of B weightings."""

@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
 from itertools import groupby
 from typing import Any
 
 from diaghoi.data.table import UNDEFINED, Cell, Column, Row, RowGroup, Table, Unit, shown
 from diaghoi.oracles import ERRORS, error_title
+from diaghoi.statistics.significance import p_cell
 from diaghoi.statistics.slice_figures import F1, MAP, RECALL
 
 Found = Mapping[str, Any]
-Of = Callable[[Found], Cell]
-SUPPORT = (("images", "Images"), ("annotated", "Triplets"), ("classes", "Classes"))
+Shown = tuple[Column, Callable[[Found], Cell]]  # a column, and how its cell is made of a slice
 TITLES = {MAP: "mAP", RECALL: "Pair recall", F1: "F1"}
 MORE = 3  # detectors from which on a finding says of which it is
 WHERE = (
@@ -38,34 +37,46 @@ def slice_tables(found: Found) -> Iterator[Table]:
         Of one detector: its figures, and its ΔmAP per error. Of several: mAP side by side, the
         differences to the first, pair recall and F1.
     """
-    labels = found["labels"]
+    labels, sampled = found["labels"], found["bootstrap"] is not None
     if found["search"] is not None and found["search"]["findings"]:
         yield _search_table(found)
+    support = [
+        _number(Column(title=title, unit="count"), key)
+        for key, title in (("images", "Images"), ("annotated", "Triplets"), ("classes", "Classes"))
+    ]
     if len(labels) == 1:
+        figures = [_of_model(0, title, name) for name, title in TITLES.items()]
+        if sampled:
+            figures.insert(1, _interval(found, "models", 0, "intervals", MAP))
         said = (where_text(found), _thresholds(found), _resamples(found))
         caption = "\n".join(filter(None, said))
-        yield _table(found, "slices", "Slices", "%", list(_of_one(found)), caption)
+        yield _table(found, "slices", "Slices", "%", [*support, *figures], caption)
         deltas = [
-            (
+            _number(
                 Column(title=error_title(name), unit="points"),
-                _cell(0, "figures", f"delta_map.{name}"),
+                *("models", 0, "figures", f"delta_map.{name}"),
             )
             for name in ERRORS
         ]
         yield _table(found, "slice_deltas", "ΔmAP per error in slices", "", deltas)
         return
-    first = labels[0]
-    of_models = [*_support(), *_of_models(found, MAP)]
-    yield _table(found, "slices", "mAP in slices", "%", of_models, where_text(found))
+
+    def of_models(name: str, group: str = "") -> Iterator[Shown]:
+        return (_of_model(place, label, name, group) for place, label in enumerate(labels))
+
     yield _table(
-        found,
-        "slice_differences",
-        f"Difference in mAP in slices to {first}",
-        "points",
-        list(_differences(found)),
-        _resamples(found),
+        found, "slices", "mAP in slices", "%", [*support, *of_models(MAP)], where_text(found)
     )
-    parts = [*_of_models(found, RECALL), *_of_models(found, F1)]
+    differences = []
+    for place, label in enumerate(labels[1:], 1):
+        column = Column(title=label, unit="points")
+        differences.append(_number(column, "models", place, "difference", MAP))
+        if sampled:
+            path = ("models", place, "difference_intervals", MAP)
+            differences.append(_interval(found, *path, signed=True))
+    title = f"Difference in mAP in slices to {labels[0]}"
+    yield _table(found, "slice_differences", title, "points", differences, _resamples(found))
+    parts = [each for name in (RECALL, F1) for each in of_models(name, TITLES[name])]
     yield _table(
         found, "slice_parts", "Pair recall and F1 in slices", "%", parts, _thresholds(found)
     )
@@ -87,12 +98,6 @@ def rare_text(attributes: Iterable[str], below: int | None) -> str:
     )
 
 
-def _of_models(found: Found, name: str) -> Iterator[tuple[Column, Of]]:
-    group = "" if name == MAP else TITLES[name]
-    for place, label in enumerate(found["labels"]):
-        yield Column(title=label, unit="percent", group=group), _cell(place, "figures", name)
-
-
 def _thresholds(found: Found) -> str:
     """Say which predictions F1 counts."""
     scores = [each for each in found["thresholds"] if each is not None]
@@ -109,72 +114,44 @@ def _resamples(found: Found) -> str:
     return f"Intervals: {drawn}; none for slices of very few."
 
 
-def _support() -> Iterator[tuple[Column, Of]]:
-    for key, title in SUPPORT:
-        yield Column(title=title, unit="count"), partial(_count, key)
+def _at(each: Found, path: Sequence[str | int]) -> Any:
+    """Look a number or an interval up; None where it is undefined, or not there."""
+    found: Any = each
+    for key in path:
+        found = found[key] if isinstance(key, int) else found.get(key)
+    return found
 
 
-def _count(key: str, each: Found) -> Cell:
-    return Cell(value=each[key], text=shown(each[key], "count"))
-
-
-def _of_one(found: Found) -> Iterator[tuple[Column, Of]]:
-    yield from _support()
-    for name, title in TITLES.items():
-        yield Column(title=title, unit="percent"), _cell(0, "figures", name)
-        if name == MAP and found["bootstrap"] is not None:
-            yield Column(title=_interval_title(found)), _interval(0, "intervals", name)
-
-
-def _differences(found: Found) -> Iterator[tuple[Column, Of]]:
-    for place, label in enumerate(found["labels"][1:], 1):
-        yield Column(title=label, unit="points"), _cell(place, "difference", MAP, "points")
-        if found["bootstrap"] is not None:
-            yield (
-                Column(title=_interval_title(found)),
-                _interval(place, "difference_intervals", MAP, signed=True),
-            )
-
-
-def _interval_title(found: Found) -> str:
-    return f"{100 * found['bootstrap']['confidence']:g} %"
-
-
-def _cell(place: int, kind: str, name: str, unit: Unit | None = None) -> Of:
-    unit = unit or ("points" if name.startswith("delta_map.") else "percent")
-
+def _number(column: Column, *path: str | int) -> Shown:
     def cell(each: Found) -> Cell:
-        value = each["models"][place][kind][name]
-        return Cell(value=value, text=shown(value, unit))
+        value = _at(each, path)
+        return Cell(value=value, text=shown(value, column.unit))
 
-    return cell
+    return column, cell
 
 
-def _interval(place: int, kind: str, name: str, *, signed: bool = False) -> Of:
+def _of_model(place: int, title: str, name: str, group: str = "") -> Shown:
+    return _number(Column(title=title, group=group), "models", place, "figures", name)
+
+
+def _interval(found: Found, *path: str | int, signed: bool = False) -> Shown:
     def cell(each: Found) -> Cell:
-        bounds: Sequence[float] | None = each["models"][place][kind].get(name)
+        bounds: Sequence[float] | None = _at(each, path)
         if bounds is None:
             return Cell(text=UNDEFINED)
         low, high = (shown(bound, "percent", signed=signed) for bound in bounds)
         return Cell(text=f"{low} to {high}")
 
-    return cell
+    return Column(title=f"{100 * found['bootstrap']['confidence']:g} %"), cell
+
+
+def _row(name: str, each: Found, columns: Sequence[Shown]) -> Row:
+    return Row(titles=(name,), cells=tuple(of(each) for _, of in columns))
 
 
 def _table(
-    found: Found,
-    key: str,
-    title: str,
-    unit: str,
-    columns: Sequence[tuple[Column, Of]],
-    caption: str = "",
+    found: Found, key: str, title: str, unit: str, columns: Sequence[Shown], caption: str = ""
 ) -> Table:
-    def row(each: Found, name: str) -> Row:
-        return Row(titles=(name,), cells=tuple(of(each) for _, of in columns))
-
-    def rows(some: Iterable[Found]) -> tuple[Row, ...]:
-        return tuple(row(each, each["name"]) for each in some)
-
     groups = groupby(found["slices"], key=lambda each: (each["attribute"], each["title"]))
     return Table(
         key=key,
@@ -183,8 +160,11 @@ def _table(
         heads=("Slice",),
         columns=tuple(column for column, _ in columns),
         row_groups=(
-            RowGroup(rows=(row(found["everything"], "All"),)),
-            *(RowGroup(title=name, rows=rows(some)) for (_, name), some in groups),
+            RowGroup(rows=(_row("All", found["everything"], columns),)),
+            *(
+                RowGroup(title=name, rows=tuple(_row(each["name"], each, columns) for each in some))
+                for (_, name), some in groups
+            ),
         ),
         grouping="Attribute",
         caption=caption,
@@ -192,35 +172,31 @@ def _table(
 
 
 def _search_table(found: Found) -> Table:
-    """Show the slices that stand out, or that none does."""
-    findings, labels = found["search"]["findings"], found["labels"]
+    """Show the slices that stand out."""
+    labels = found["labels"]
     alone = len(labels) == 1
-    counts = [Column(title=title, unit="count") for title in ("Images", "Triplets")]
     unit: Unit = "percent" if alone else "points"
+
+    def p(each: Found) -> Cell:
+        return Cell(value=each["p"], text=p_cell(each["p"]))
+
     columns = [
-        *counts,
-        Column(title="Here", unit=unit),
-        Column(title="Elsewhere", unit=unit),
-        Column(title="Difference", unit="points"),
-        Column(title=_interval_title(found)),
-        Column(title="p"),
+        _number(Column(title="Images", unit="count"), "images"),
+        _number(Column(title="Triplets", unit="count"), "annotated"),
+        _number(Column(title="Here", unit=unit), "values", 1),
+        _number(Column(title="Elsewhere", unit=unit), "values", 0),
+        _number(Column(title="Difference", unit="points"), "difference"),
+        _interval(found, "interval", signed=True),
+        (Column(title="p"), p),
     ]
-    rows = []
-    for each in findings:
-        low, high = (shown(bound, "percent", signed=True) for bound in each["interval"])
-        elsewhere, here = each["values"]
-        name = each["title"] if len(labels) < MORE else f"{each['labels'][-1]}: {each['title']}"
-        cells = (
-            *(
-                Cell(value=each[key], text=shown(each[key], "count"))
-                for key in ("images", "annotated")
-            ),
-            *(Cell(value=value, text=shown(value, unit)) for value in (here, elsewhere)),
-            Cell(value=each["difference"], text=shown(each["difference"], "points")),
-            Cell(text=f"{low} to {high}"),
-            Cell(value=each["p"], text="< 0.001" if each["p"] < 0.001 else f"{each['p']:.3f}"),
+    rows = [
+        _row(
+            each["title"] if len(labels) < MORE else f"{each['labels'][-1]}: {each['title']}",
+            each,
+            columns,
         )
-        rows.append(Row(titles=(name,), cells=cells))
+        for each in found["search"]["findings"]
+    ]
     less = "" if alone else f", minus that of {labels[0]}"
     caption = (
         f"{found['search']['tried']:,} slices of one or two attributes were tried; p and interval "
@@ -234,7 +210,7 @@ def _search_table(found: Found) -> Table:
         key="slice_search",
         title=f"Slices that are {title}" if alone else f"Slices with {title}",
         heads=("Slice",),
-        columns=tuple(columns),
+        columns=tuple(column for column, _ in columns),
         row_groups=(RowGroup(rows=tuple(rows)),),
         caption=caption,
     )

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi.data.arrays import BoolArray, IntArray
+from diaghoi.data.arrays import BoolArray, IntArray, less
 from diaghoi.data.attributes import FEW, Own, Slice, attribute_slices, tag_slices
 from diaghoi.data.memory import threads
 from diaghoi.data.scenes import Scenes
@@ -17,13 +17,11 @@ from diaghoi.data.table import data_frame
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.statistics.bootstrap import (
-    bounds_of,
+    centred_bounds,
     check_settings,
     draws,
     groups_left_out,
     resampled,
-    shift_of,
-    stretch_of,
     too_few,
 )
 from diaghoi.statistics.found_precision import FoundAt
@@ -40,6 +38,37 @@ GROUPS = 50
 images, as there are many slices."""
 LEAST = 10
 """Images of the smallest slice that has intervals."""
+DESCRIBED = ("attribute", "title", "name", "by", "images", "annotated", "classes")
+"""What tables and JSON say of a slice itself."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class ModelInSlice:
+    """A detector in a slice.
+
+    Parameters
+    ----------
+    figures : mapping
+        By name (:data:`diaghoi.statistics.slice_figures.FIGURES`), None where undefined.
+    intervals : mapping
+        Their bounds; empty without intervals, and for slices of fewer than :data:`LEAST` images.
+        None for a cost that too little of the slice carries
+        (:data:`diaghoi.statistics.bootstrap.FEW`).
+    difference, difference_intervals : mapping
+        The same of the detector less the first one; empty for the first.
+    """
+
+    figures: Values
+    intervals: Bounds
+    difference: Values
+    difference_intervals: Bounds
+
+    def to_dict(self) -> dict[str, Any]:
+        """All values as plain Python."""
+        return {
+            kind: {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
+            for kind, values in vars(self).items()
+        }
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -55,15 +84,8 @@ class SliceResult:
         of it.
     images, annotated, classes : int
         Numbers of these images, of its annotated triplets, and of their HOI classes.
-    figures : tuple of mapping
-        For each detector the figures by name (:data:`diaghoi.statistics.slice_figures.FIGURES`),
-        None where undefined.
-    intervals : tuple of mapping
-        For each detector the bounds of figures; empty without intervals, and for slices of fewer
-        than :data:`LEAST` images. None for a cost that too little of the slice carries
-        (:data:`diaghoi.statistics.bootstrap.FEW`).
-    differences, difference_intervals : tuple of mapping
-        The same of each detector less the first one; nothing for the first.
+    models : tuple of ModelInSlice
+        The detectors.
     """
 
     attribute: str
@@ -74,31 +96,13 @@ class SliceResult:
     images: int
     annotated: int
     classes: int
-    figures: tuple[Values, ...]
-    intervals: tuple[Bounds, ...]
-    differences: tuple[Values, ...]
-    difference_intervals: tuple[Bounds, ...]
+    models: tuple[ModelInSlice, ...]
 
     def to_dict(self, labels: Sequence[str]) -> dict[str, Any]:
         """All values as plain Python."""
-        return {
-            "attribute": self.attribute,
-            "title": self.title,
-            "name": self.name,
-            "by": self.by,
-            "images": self.images,
-            "annotated": self.annotated,
-            "classes": self.classes,
-            "models": [
-                {
-                    "label": label,
-                    "figures": dict(self.figures[place]),
-                    "intervals": _lists(self.intervals[place]),
-                    "difference": dict(self.differences[place]),
-                    "difference_intervals": _lists(self.difference_intervals[place]),
-                }
-                for place, label in enumerate(labels)
-            ],
+        models = zip(labels, self.models, strict=True)
+        return {key: getattr(self, key) for key in DESCRIBED} | {
+            "models": [{"label": label, **model.to_dict()} for label, model in models]
         }
 
 
@@ -187,8 +191,8 @@ class Slices:
         for each in (self.everything, *self.slices):
             found = each.to_dict(self.labels)
             for model in found.pop("models"):
-                row = {key: value for key, value in found.items() if key != "models"}
-                row |= {"model": model["label"]} | _columns(model, "figures", "intervals", "")
+                row = found | {"model": model["label"]}
+                row |= _columns(model, "figures", "intervals", "")
                 row |= _columns(model, "difference", "difference_intervals", "difference_")
                 rows.append(row)
         return data_frame(rows)
@@ -396,16 +400,6 @@ def _run(
 
 def _result(some: Slice, runs: Sequence[_Run], confidence: float) -> SliceResult:
     first = runs[0]
-    differences: list[Values] = [{}]
-    away: list[Bounds] = [{}]
-    for run in runs[1:]:
-        values = {name: _less(run.figures[name], first.figures[name]) for name in first.figures}
-        differences.append(values)
-        drawn, left_out = (
-            {name: one[name] - other[name] for name in one}
-            for one, other in ((run.drawn, first.drawn), (run.left_out, first.left_out))
-        )
-        away.append(_bounds(values, drawn, left_out, run.few | first.few, confidence))
     return SliceResult(
         attribute=some.attribute,
         title=some.title,
@@ -413,38 +407,38 @@ def _result(some: Slice, runs: Sequence[_Run], confidence: float) -> SliceResult
         by=some.by,
         members=first.images,
         **first.support,
-        figures=tuple(run.figures for run in runs),
-        intervals=tuple(
-            _bounds(run.figures, run.drawn, run.left_out, run.few, confidence) for run in runs
-        ),
-        differences=tuple(differences),
-        difference_intervals=tuple(away),
+        models=tuple(_model(run, None if run is first else first, confidence) for run in runs),
+    )
+
+
+def _model(run: _Run, first: _Run | None, confidence: float) -> ModelInSlice:
+    difference: Values = {}
+    away: Bounds = {}
+    if first is not None:
+        difference = {name: less(run.figures[name], first.figures[name]) for name in first.figures}
+        drawn, left_out = (
+            {name: one[name] - other[name] for name in one}
+            for one, other in ((run.drawn, first.drawn), (run.left_out, first.left_out))
+        )
+        away = _bounds(difference, drawn, left_out, run.few | first.few, confidence)
+    return ModelInSlice(
+        figures=run.figures,
+        intervals=_bounds(run.figures, run.drawn, run.left_out, run.few, confidence),
+        difference=difference,
+        difference_intervals=away,
     )
 
 
 def _bounds(
     values: Values, drawn: Figures, left_out: Figures, few: Set[str], confidence: float
 ) -> Bounds:
-    """Centred intervals, see :mod:`diaghoi.statistics.bootstrap`."""
-    tail = (1 - confidence) / 2
-    quantiles = np.array([tail, 1 - tail])
-    bounds = {}
-    for name, each in drawn.items():
-        value = values[name]
-        bounds[name] = (
-            None
-            if value is None or name in few
-            else bounds_of(each, quantiles, shift_of(each, value), stretch_of(each, left_out[name]))
-        )
-    return bounds
-
-
-def _less(value: float | None, other: float | None) -> float | None:
-    return None if value is None or other is None else value - other
-
-
-def _lists(bounds: Bounds) -> dict[str, list[float] | None]:
-    return {name: None if each is None else list(each) for name, each in bounds.items()}
+    """Centre intervals, see :mod:`diaghoi.statistics.bootstrap`."""
+    return {
+        name: None
+        if (value := values[name]) is None or name in few
+        else centred_bounds(each, value, left_out[name], confidence)
+        for name, each in drawn.items()
+    }
 
 
 def _columns(model: Mapping[str, Any], values: str, bounds: str, start: str) -> dict[str, Any]:

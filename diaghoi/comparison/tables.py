@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Literal, TypeVar
 
 from diaghoi.comparison.study import DESCRIPTIONS, STAGES, StudyModel
+from diaghoi.data.arrays import less
 from diaghoi.data.table import SHOWN, Cell, Column, Row, RowGroup, Table, shown
 
 Values = tuple[float | None, ...]
@@ -184,10 +185,7 @@ def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str
         if rows:
             means[stage] = tuple(map(_mean, zip(*rows, strict=True)))
     if len(means) == len(STAGES):
-        pairs = zip(means["one"], means["two"], strict=True)
-        means["difference"] = tuple(
-            None if one is None or two is None else two - one for one, two in pairs
-        )
+        means["difference"] = tuple(map(less, means["two"], means["one"]))
     return means
 
 

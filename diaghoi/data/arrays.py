@@ -128,6 +128,11 @@ def ratios(part: npt.ArrayLike, whole: npt.ArrayLike, *, undefined: float = np.n
     return quotient
 
 
+def less(value: float | None, other: float | None) -> float | None:
+    """Subtract a number from another; None where either is undefined."""
+    return None if value is None or other is None else value - other
+
+
 def ratio(part: float | None, whole: float | None) -> float | None:
     """Return ``part / whole``; None where either is undefined or there is nothing to divide by."""
     return None if part is None or not whole else part / whole

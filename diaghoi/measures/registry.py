@@ -170,6 +170,7 @@ _REGISTERED = (
         quoted=True,
     ),
     Measure(
+        # A sum over 101 levels divided by 110; figures that are published of V-COCO are higher.
         path="negatives.ap_published",
         title="as published (at most 91.82)",
         doc="The same as the published code computes it.",

@@ -105,51 +105,15 @@ class Bootstrap:
         }
 
 
-def bootstrap(
-    diagnosis: Diagnosis,
-    resamples: int = 1000,
-    *,
-    seed: int = 0,
-    confidence: float = 0.95,
-    method: Method = "centred",
-    progress: Callable[[int], Any] | None = None,
-) -> Bootstrap:
-    """Compute intervals of all figures of a diagnosis.
+def bootstrap(diagnosis: Diagnosis, resamples: int = 1000, **settings: Any) -> Bootstrap:
+    """Compute intervals of all figures of a diagnosis of at least two images.
 
-    Parameters
-    ----------
-    diagnosis : Diagnosis
-        Of at least two images.
-    resamples : int
-        How many times the images are drawn.
-    seed : int
-        The same seed gives the same digits, whatever the number of processors.
-    confidence : float
-        Share of the resamples between the bounds, in (0, 1).
-    method : {"centred", "percentile", "bca"}
-        Quantiles of the resamples moved by their mean difference from the figure, and stretched;
-        plain quantiles; or quantiles shifted for bias and skewness. Stretch and acceleration come
-        from a jackknife that leaves out groups of images.
-    progress : callable, optional
-        Called with the number of resamples done since the last call.
-
-    Raises
-    ------
-    InputError
-        For fewer than two images or resamples, a confidence outside (0, 1), or an unknown method.
+    Settings and errors are those of :func:`bootstrap_of`.
     """
     images = len(diagnosis.names)
-    check_settings(images, resamples, confidence)
+    check_settings(images, resamples, settings.get("confidence", 0.95))
     prepared = Resampler.of(diagnosis)
-    found = bootstrap_of(
-        prepared.figures,
-        images,
-        resamples,
-        seed=seed,
-        confidence=confidence,
-        method=method,
-        progress=progress,
-    )
+    found = bootstrap_of(prepared.figures, images, resamples, **settings)
     defined = {path for path, bounds in found.intervals.items() if bounds is not None}
     few = {path: n for path, n in too_few(prepared.means.carriers).items() if path in defined}
     return replace(found, intervals=found.intervals | dict.fromkeys(few), few=few)
@@ -185,35 +149,41 @@ def bootstrap_of(
         From (images, B) weights to (B,) values by name, NaN where a figure is undefined.
     images : int
         How many images there are.
-    resamples, seed, confidence, method, progress
-        As of :func:`bootstrap`.
+    resamples : int
+        How many times the images are drawn.
+    seed : int
+        The same seed gives the same digits, whatever the number of processors.
+    confidence : float
+        Share of the resamples between the bounds, in (0, 1).
+    method : {"centred", "percentile", "bca"}
+        Quantiles of the resamples moved by their mean difference from the figure, and stretched;
+        plain quantiles; or quantiles shifted for bias and skewness. Stretch and acceleration come
+        from a jackknife that leaves out groups of images.
+    progress : callable, optional
+        Called with the number of resamples done since the last call.
 
     Raises
     ------
     InputError
-        As of :func:`bootstrap`.
+        For fewer than two images or resamples, a confidence outside (0, 1), or an unknown method.
     """
     check_settings(images, resamples, confidence)
     if method not in get_args(Method):
         raise InputError(f"intervals '{method}': give one of {', '.join(get_args(Method))}")
     drawn = resampled(figures, draws(images, resamples, seed), progress)
-    tail = (1 - confidence) / 2
-    quantiles = dict.fromkeys(drawn, np.array([tail, 1 - tail]))
-    shift, stretch = dict.fromkeys(drawn, 0.0), dict.fromkeys(drawn, 1.0)
-    if method != "percentile":
+    if method == "percentile":
+        plain = tails(confidence)
+        intervals = {path: _bounds(values, plain) for path, values in drawn.items()}
+    else:
         point = figures(np.ones((images, 1), dtype=np.int32))
         left_out = resampled(figures, groups_left_out(images))
-    for path, values in drawn.items():
-        if method == "centred":
-            shift[path] = shift_of(values, float(point[path][0]))
-            stretch[path] = stretch_of(values, left_out[path])
-        elif method == "bca":
-            quantiles[path] = _bca(values, float(point[path][0]), left_out[path], tail)
-    return Bootstrap(
-        intervals={
-            path: bounds_of(values, quantiles[path], shift[path], stretch[path])
+        bounds = centred_bounds if method == "centred" else _bca_bounds
+        intervals = {
+            path: bounds(values, float(point[path][0]), left_out[path], confidence)
             for path, values in drawn.items()
-        },
+        }
+    return Bootstrap(
+        intervals=intervals,
         resamples=resamples,
         seed=seed,
         confidence=confidence,
@@ -322,28 +292,55 @@ def groups_left_out(images: int, groups: int = GROUPS) -> Iterator[IntArray]:
         yield (group[:, None] != out).astype(np.int32)
 
 
-def _bca(values: FloatArray, point: float, left_out: FloatArray, tail: float) -> FloatArray:
-    """Quantiles of bias-corrected and accelerated bounds (Efron and Tibshirani, section 14.3)."""
+def tails(confidence: float) -> FloatArray:
+    """Return the two quantiles that so large a share of the values lies between."""
+    tail = (1 - confidence) / 2
+    return np.array([tail, 1 - tail])
+
+
+def _bca_bounds(
+    values: FloatArray, point: float, left_out: FloatArray, confidence: float
+) -> tuple[float, float] | None:
+    """Correct bounds for bias and skewness (Efron and Tibshirani, section 14.3)."""
     from scipy.stats import norm
 
-    plain = np.array([tail, 1 - tail])
+    drawn, plain = values, tails(confidence)
     values, left_out = values[~np.isnan(values)], left_out[~np.isnan(left_out)]
     # Equal values count by half, as figures of few images take few values.
     below = (values < point).mean() + (values == point).mean() / 2 if len(values) else 0.0
     if not 0 < below < 1 or len(left_out) < 2:
-        return plain
+        return _bounds(drawn, plain)
     bias = norm.ppf(below)
     away = left_out.mean() - left_out
     spread = (away**2).sum() ** 1.5
     acceleration = (away**3).sum() / (6 * spread) if spread else 0.0
     shifted = bias + norm.ppf(plain)
-    return np.asarray(norm.cdf(bias + shifted / (1 - acceleration * shifted)))
+    return _bounds(drawn, norm.cdf(bias + shifted / (1 - acceleration * shifted)))
 
 
-def shift_of(values: FloatArray, point: float) -> float:
-    """Return what must be added to resampled values so that their mean is that of the figure."""
+def centred_bounds(
+    values: FloatArray, point: float, left_out: FloatArray, confidence: float
+) -> tuple[float, float] | None:
+    """Bound a figure by quantiles of resamples, moved to have its mean, and stretched.
+
+    Parameters
+    ----------
+    values, left_out : (B,) and (G,) float64 array
+        As of :func:`stretch_of`.
+    point : float
+        The figure; NaN where it is undefined.
+    confidence : float
+        Share of the resamples between the bounds.
+
+    Returns
+    -------
+    tuple of float or None
+        None where no resample defines the figure. Bounds of what lies in [0, 1] in all resamples
+        stay there.
+    """
     defined = values[~np.isnan(values)]
-    return point - float(defined.mean()) if len(defined) and not np.isnan(point) else 0.0
+    shift = point - float(defined.mean()) if len(defined) and not np.isnan(point) else 0.0
+    return _bounds(values, tails(confidence), shift, stretch_of(values, left_out))
 
 
 def stretch_of(values: FloatArray, left_out: FloatArray) -> float:
@@ -374,23 +371,10 @@ def away_from_mean(values: FloatArray, left_out: FloatArray) -> FloatArray:
     return np.asarray(stretch_of(values, left_out) * (defined - defined.mean()))
 
 
-def bounds_of(
+def _bounds(
     values: FloatArray, quantiles: FloatArray, shift: float = 0.0, stretch: float = 1.0
 ) -> tuple[float, float] | None:
-    """Return two quantiles of the values that are defined; None where none is.
-
-    Parameters
-    ----------
-    values : (B,) float64 array
-        The figure in the resamples.
-    quantiles : (2,) float64 array
-        Which quantiles.
-    shift : float
-        What is added to both, see :func:`shift_of`.
-    stretch : float
-        How far they are moved away from the mean, see :func:`stretch_of`. Bounds of figures that
-        lie in [0, 1] in all resamples stay there.
-    """
+    """Take two quantiles of the values that are defined, away from the mean, and then shifted."""
     defined = values[~np.isnan(values)]
     if not len(defined):
         return None

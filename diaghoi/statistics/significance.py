@@ -32,6 +32,7 @@ from diaghoi.statistics.bootstrap import (
     draws,
     groups_left_out,
     resampled,
+    tails,
     too_few,
 )
 from diaghoi.statistics.weighted_figures import MeanPrecisions, Ratios
@@ -104,56 +105,13 @@ class Difference:
 
 
 def compare_pair(
-    first: Diagnosis,
-    second: Diagnosis,
-    resamples: int = 1000,
-    *,
-    seed: int = 0,
-    confidence: float = 0.95,
-    split: str = "full",
-    oracles: Iterable[str] = tuple(ORACLES),
-    progress: Progress | None = None,
+    first: Diagnosis, second: Diagnosis, resamples: int = 1000, **settings: Any
 ) -> list[Difference]:
     """Compare mAP and the ΔmAP of each error of two detectors on the same images.
 
-    Parameters
-    ----------
-    first, second : Diagnosis
-        Under one protocol, of the same data set.
-    resamples : int
-        Resamples of the bootstrap, and exchanges.
-    seed : int
-        The same seed gives the same digits.
-    confidence : float
-        Share of the resamples between the bounds of an interval.
-    split : str
-        Which mean over classes.
-    oracles : iterable of str
-        Which ΔmAP to compare beside mAP; p-values are corrected for their number.
-    progress : callable, optional
-        Called with the number of weightings done since the last call; there are twice
-        ``resamples``.
-
-    Returns
-    -------
-    list of Difference
-        mAP first; figures that are undefined for either detector are left out.
-
-    Raises
-    ------
-    InputError
-        Where the protocols or data sets differ, or the images are not annotated alike.
+    Settings, results and errors are those of :func:`compare_each`.
     """
-    (found,) = compare_each(
-        first,
-        [second],
-        resamples,
-        seed=seed,
-        confidence=confidence,
-        split=split,
-        oracles=oracles,
-        progress=progress,
-    )
+    (found,) = compare_each(first, [second], resamples, **settings)
     return found
 
 
@@ -176,18 +134,31 @@ def compare_each(
         The detector to which the others are compared.
     others : sequence of Diagnosis
         Under its protocol, of the same data set.
-    resamples, seed, confidence, split, oracles, progress
-        As of :func:`compare_pair`.
+    resamples : int
+        Resamples of the bootstrap, and exchanges.
+    seed : int
+        The same seed gives the same digits.
+    confidence : float
+        Share of the resamples between the bounds of an interval.
+    split : str
+        Which mean over classes.
+    oracles : iterable of str
+        Which ΔmAP to compare beside mAP; p-values are corrected for their number.
+    progress : callable, optional
+        Called with the number of weightings done since the last call; there are twice
+        ``resamples``.
 
     Yields
     ------
     list of Difference
-        As of :func:`compare_pair`, of each other detector.
+        Of each other detector, mAP first; figures that are undefined for either detector are left
+        out.
 
     Raises
     ------
     InputError
-        As :func:`compare_pair`.
+        Where the protocols or data sets differ, the images are not annotated alike, or no interval
+        can be made.
     """
     images, oracles = len(first.names), tuple(oracles)
     for second in others:
@@ -220,13 +191,11 @@ def compare_each(
         }
         titles |= {measure.at(split): measure.title for measure in tested}
         yield paired_differences(
-            (one, other),
+            one,
+            other,
             mixed,
-            images,
             titles=titles,
             labels=(first.label or "the first", second.label or "the second"),
-            resamples=resamples,
-            seed=seed,
             confidence=confidence,
             few=few.keys() | also_few.keys(),
             progress=progress,
@@ -244,14 +213,12 @@ def _mean_title(pair: Sequence[Diagnosis], split: str) -> str:
 
 
 def paired_differences(
-    alone: tuple[ResampledAlone, ResampledAlone],
+    one: ResampledAlone,
+    other: ResampledAlone,
     mixed: Figured,
-    images: int,
     *,
     titles: Mapping[str, str],
     labels: tuple[str, str],
-    resamples: int = 1000,
-    seed: int = 0,
     confidence: float = 0.95,
     few: Set[str] = frozenset(),
     progress: Progress | None = None,
@@ -260,42 +227,50 @@ def paired_differences(
 
     Parameters
     ----------
-    alone : tuple of ResampledAlone
-        The first model and the second.
-    mixed : callable
-        The figures of both together, from (2 * images, B) weights of the images as the first model
-        sees them, and then as the second does, to (B,) values by name.
-    images : int
-        How many images there are.
+    one, other, mixed, progress
+        As of :func:`sample_pair`.
     titles : mapping of str
         The figures to compare, in words, by their names.
     labels : tuple of str
         The two models.
+    confidence : float
+        Share of the resamples between the bounds of an interval.
     few : set of str
         The costs that too little carries to have an interval.
-    resamples, seed, confidence, progress
-        As of :func:`compare_pair`.
 
     Returns
     -------
     list of Difference
         In the order of ``titles``; figures that are undefined for either model are left out.
     """
-    sampled = sample_pair(alone, mixed, images, titles, resamples, seed, progress)
-    found = [
-        _difference(
-            (path, title),
-            labels,
-            (float(sampled.first[path]), float(sampled.second[path])),
-            sampled.away[path],
-            sampled.chance[path],
-            confidence,
-            path not in few,
+    differences = []
+    sampled = sample_pair(one, other, mixed, titles, progress)
+    for path, title in titles.items():
+        first, second = (float(each.whole[path][0]) for each in (one, other))
+        difference, (away, chance) = second - first, sampled[path]
+        if np.isnan(difference):
+            continue
+        low, high = difference + np.quantile(away, tails(confidence))
+        # Differences in the last digits are rounding, not chance.
+        least = abs(difference) * (1 - 1e-9)
+        chance = chance[~np.isnan(chance)]
+        differences.append(
+            Difference(
+                path=path,
+                title=title,
+                labels=labels,
+                first=first,
+                second=second,
+                difference=difference,
+                interval=None if path in few else (float(low), float(high)),
+                p=float((1 + (np.abs(chance) >= least).sum()) / (1 + len(chance))),
+                p_least=1 / (1 + len(chance)),
+                p_bootstrap=float((1 + (np.abs(away) >= least).sum()) / (1 + len(away))),
+                p_holm=1.0,
+                sentence="",
+            )
         )
-        for path, title in titles.items()
-        if not np.isnan(sampled.first[path] + sampled.second[path])
-    ]
-    return corrected(found, confidence)
+    return corrected(differences, confidence)
 
 
 class ResampledAlone(NamedTuple):
@@ -303,6 +278,8 @@ class ResampledAlone(NamedTuple):
 
     Parameters
     ----------
+    images, resamples, seed : int
+        How many images there are, and how they were drawn.
     whole : dict of (1,) float64 array
         Of all images.
     drawn : dict of (B,) float64 array
@@ -311,6 +288,9 @@ class ResampledAlone(NamedTuple):
         Without each of G groups of images.
     """
 
+    images: int
+    resamples: int
+    seed: int
     whole: Mapping[str, FloatArray]
     drawn: Mapping[str, FloatArray]
     left_out: Mapping[str, FloatArray]
@@ -328,54 +308,46 @@ def resampled_alone(
     images : int
         How many images there are.
     resamples, seed, progress
-        As of :func:`compare_pair`.
+        As of :func:`compare_each`.
     """
     return ResampledAlone(
+        images,
+        resamples,
+        seed,
         whole=figures(np.ones((images, 1), dtype=np.int32)),
         drawn=resampled(figures, draws(images, resamples, seed), progress),
         left_out=resampled(figures, groups_left_out(images)),
     )
 
 
-@dataclass(frozen=True, kw_only=True)
-class PairedSamples:
-    """Figures of two models, and how their differences vary.
-
-    Parameters
-    ----------
-    first, second : dict of float
-        The figures of both, by name.
-    away : dict of (at most B,) float64 array
-        How far the differences of B resamples lie from their mean.
-    chance : dict of (B,) float64 array
-        The differences of models that are exchanged on each image with probability one half.
-    """
-
-    first: dict[str, float]
-    second: dict[str, float]
-    away: dict[str, FloatArray]
-    chance: dict[str, FloatArray]
-
-
 def sample_pair(
-    alone: tuple[ResampledAlone, ResampledAlone],
+    one: ResampledAlone,
+    other: ResampledAlone,
     mixed: Figured,
-    images: int,
     names: Iterable[str],
-    resamples: int,
-    seed: int = 0,
     progress: Progress | None = None,
-) -> PairedSamples:
+) -> dict[str, tuple[FloatArray, FloatArray]]:
     """Exchange two models, and compare their resamples.
 
     Parameters
     ----------
-    alone, mixed, images, resamples, seed, progress
-        As of :func:`paired_differences`.
+    one, other : ResampledAlone
+        The models, resampled alike.
+    mixed : callable
+        The figures of both together, from (2 * images, B) weights of the images as the first model
+        sees them, and then as the second does, to (B,) values by name.
     names : iterable of str
         The figures that are looked at.
+    progress : callable, optional
+        As of :func:`compare_each`.
+
+    Returns
+    -------
+    dict of tuple
+        By name, (at most B,) float64 array of how far the differences of B resamples lie from their
+        mean, and (B,) float64 array of the differences of models that are exchanged on each image
+        with probability one half.
     """
-    one, other = alone
     names = tuple(names)
 
     def exchanged(swap: IntArray) -> dict[str, FloatArray]:
@@ -385,17 +357,16 @@ def sample_pair(
         others = mixed(np.concatenate([swap, 1 - swap]))
         return {name: others[name] - values[name] for name in names}
 
-    return PairedSamples(
-        first={name: float(one.whole[name][0]) for name in names},
-        second={name: float(other.whole[name][0]) for name in names},
-        away={
-            name: away_from_mean(
+    chance = resampled(exchanged, _swaps(one.images, one.resamples, one.seed), progress)
+    return {
+        name: (
+            away_from_mean(
                 other.drawn[name] - one.drawn[name], other.left_out[name] - one.left_out[name]
-            )
-            for name in names
-        },
-        chance=resampled(exchanged, _swaps(images, resamples, seed), progress),
-    )
+            ),
+            chance[name],
+        )
+        for name in names
+    }
 
 
 def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> list[Difference]:
@@ -488,37 +459,6 @@ def _swaps(images: int, resamples: int, seed: int) -> Iterator[IntArray]:
         yield np.random.default_rng(own).integers(0, 2, (images, size), dtype=np.int32)
 
 
-def _difference(
-    named: tuple[str, str],
-    labels: tuple[str, str],
-    values: tuple[float, float],
-    away: FloatArray,
-    chance: FloatArray,
-    confidence: float,
-    bounded: bool,
-) -> Difference:
-    difference = values[1] - values[0]
-    tail = (1 - confidence) / 2
-    low, high = difference + np.quantile(away, [tail, 1 - tail])
-    # Differences in the last digits are rounding, not chance.
-    least = abs(difference) * (1 - 1e-9)
-    chance = chance[~np.isnan(chance)]
-    return Difference(
-        path=named[0],
-        title=named[1],
-        labels=labels,
-        first=values[0],
-        second=values[1],
-        difference=difference,
-        interval=(float(low), float(high)) if bounded else None,
-        p=float((1 + (np.abs(chance) >= least).sum()) / (1 + len(chance))),
-        p_least=1 / (1 + len(chance)),
-        p_bootstrap=float((1 + (np.abs(away) >= least).sum()) / (1 + len(away))),
-        p_holm=1.0,
-        sentence="",
-    )
-
-
 def _sentence(found: Difference, confidence: float) -> str:
     labels = found.labels
     points = 100 * found.difference
@@ -569,6 +509,11 @@ def _decimals(points: float) -> int:
 def level_of(confidence: float) -> float:
     """Return the level below which models differ: 0.05 for a confidence of 0.95."""
     return round(1 - confidence, 12)
+
+
+def p_cell(p: float) -> str:
+    """Show a p-value in a table: ``0.041`` or ``< 0.001``."""
+    return shown_p(p).removeprefix("p ").removeprefix("= ")
 
 
 def shown_p(p: float, *, at_most: bool = False) -> str:

@@ -21,7 +21,7 @@ from itertools import chain
 
 import numpy as np
 
-from diaghoi.data.arrays import BoolArray, IntArray, expand, marked, ratio, ratios
+from diaghoi.data.arrays import BoolArray, IntArray, expand, less, marked, ratio, ratios
 from diaghoi.data.attributes import Slice
 from diaghoi.data.groups import counted_classes
 from diaghoi.data.protocol import Protocol
@@ -224,7 +224,7 @@ class Sliced:
             means[name] = split_means(scores, self._protocol, full)[0]["full"]
         found = {MAP: means[""]}
         found |= {
-            key: _less(means[name], means[""]) for key, name in DELTAS.items() if key in wanted
+            key: less(means[name], means[""]) for key, name in DELTAS.items() if key in wanted
         }
         if RECALL in wanted:
             annotated, localised = map(len, self._pairs(members))
@@ -352,7 +352,3 @@ class Sliced:
 def _rankings(wanted: Sequence[str]) -> list[str]:
     """Name what is ranked for some figures."""
     return ["", *(name for key, name in DELTAS.items() if key in wanted)]
-
-
-def _less(value: float | None, other: float | None) -> float | None:
-    return None if value is None or other is None else value - other

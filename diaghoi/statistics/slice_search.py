@@ -36,6 +36,7 @@ from diaghoi.data.attributes import Slice
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.table import shown
 from diaghoi.statistics.found_precision import FoundAt
+from diaghoi.statistics.significance import shown_p
 
 TOGETHER = 256  # slices that are looked at together, which bounds the memory
 LEAST_IMAGES, LEAST_TRIPLETS = 30, 50
@@ -76,11 +77,6 @@ class Finding:
     difference: float
     interval: tuple[float, float]
     p: float
-
-    @property
-    def shown_p(self) -> str:
-        """The corrected p-value for a sentence."""
-        return "p < 0.001" if self.p < 0.001 else f"p = {self.p:.3f}"
 
     @property
     def title(self) -> str:
@@ -146,7 +142,7 @@ class Search:
         number = len(self.findings)
         return (
             f"{number} of {tried} {'stands' if number == 1 else 'stand'} out, most clearly "
-            f"{first.title}; {what} ({first.shown_p}, corrected)"
+            f"{first.title}; {what} ({shown_p(first.p)}, corrected)"
         )
 
     def to_dict(self) -> dict[str, Any]:

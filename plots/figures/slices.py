@@ -125,12 +125,12 @@ def clearest(models: Models) -> list[list[int]]:
 
 
 def _bounds(each: SliceResult, number: int) -> tuple[float, float] | None:
-    return each.intervals[number].get("map")
+    return each.models[number].intervals.get("map")
 
 
 def _apart(one: SliceResult, other: SliceResult, number: int) -> float:
     """Return by how many of their half widths two slices differ."""
-    values = [each.figures[number]["map"] or 0.0 for each in (one, other)]
+    values = [each.models[number].figures["map"] or 0.0 for each in (one, other)]
     widths = [np.diff(_bounds(each, number) or (0, 0))[0] / 2 for each in (one, other)]
     return float(abs(values[0] - values[1]) / max(np.hypot(*widths), 1e-3))
 
@@ -170,7 +170,7 @@ def _dots(ax: Axes, models: Models, groups: Sequence[Sequence[int]]) -> None:
         low, high = 100 * np.array([_bounds(each, column) or (np.nan, np.nan) for each in own]).T
         style = model_style(number) | {"linestyle": "", "markersize": 3.0}
         ax.hlines(rows, low, high, color=style["color"], linewidth=0.8)
-        ax.plot([100 * (each.figures[column]["map"] or 0.0) for each in own], rows, **style)
+        ax.plot([100 * (each.models[column].figures["map"] or 0.0) for each in own], rows, **style)
     ax.set_yticks(at, names, fontsize=NAME_SIZE)
     labels = ax.get_yticklabels()
     for head in heads:

@@ -34,6 +34,23 @@ def of(*changes: dict[str, Any]) -> Comparison:
     return compare(*(copy.deepcopy(example()) | each for each in changes), models=models)
 
 
+def differing(path: str, first: float, second: float) -> Difference:
+    """Test a number of models a and b, which differ."""
+    return Difference(
+        path=path,
+        title=path,
+        labels=("a", "b"),
+        first=first,
+        second=second,
+        difference=second - first,
+        interval=(second - first - 0.05, second - first + 0.05),
+        p=0.001,
+        p_bootstrap=0.001,
+        p_holm=0.001,
+        sentence="They differ.",
+    )
+
+
 @pytest.mark.parametrize(
     ("names", "keys"),
     [
@@ -179,19 +196,7 @@ def test_an_oracle_of_the_user_has_a_column(monkeypatch: pytest.MonkeyPatch) -> 
 
 def test_marks_of_differences_are_kept_and_explained() -> None:
     found = of({}, {})
-    difference = Difference(
-        path="oracles.action.delta_map.full",
-        title="ΔmAP of Action",
-        labels=("a", "b"),
-        first=0.1,
-        second=0.2,
-        difference=0.1,
-        interval=(0.05, 0.15),
-        p=0.001,
-        p_bootstrap=0.001,
-        p_holm=0.001,
-        sentence="They differ.",
-    )
+    difference = differing("oracles.action.delta_map.full", 0.1, 0.2)
     (table,) = selected(found.with_differences([difference]), ["compact"]).tables
     marks = [[cell.mark for cell in row.cells] for row in table.rows]
     assert [row.count("†") for row in marks] == [0, 1]
@@ -204,19 +209,7 @@ def test_the_official_map_is_marked_where_it_is_the_tested_one(
     official: tuple[float, float], marked: bool
 ) -> None:
     found = of(*({"official": {"default": {"full": value}}} for value in official))
-    difference = Difference(
-        path="map.full",
-        title="mAP",
-        labels=("a", "b"),
-        first=0.3 + 1e-15,
-        second=0.2,
-        difference=-0.1,
-        interval=(-0.15, -0.05),
-        p=0.001,
-        p_bootstrap=0.001,
-        p_holm=0.001,
-        sentence="They differ.",
-    )
+    difference = differing("map.full", 0.3 + 1e-15, 0.2)
     tested = found.with_differences([difference])
     marks = {
         table.key: [row.cells[0].mark for row in table.rows if row.kind == "entry"]

@@ -41,7 +41,7 @@ def test_slices_of_images_are_diagnoses_of_these_images(truth, pair) -> None:
     for place, each in enumerate(pair):
         (given,) = each.scenes
         alone = diagnose(given[0].take(images), given[1].take(images), each.protocol)
-        figures = mine.figures[place]
+        figures = mine.models[place].figures
         assert figures["map"] == pytest.approx(alone.mean_ap["full"])
         assert figures["pair_recall"] == pytest.approx(alone.pairs["recall"])
         for name, outcome in alone.oracles.items():
@@ -51,7 +51,7 @@ def test_slices_of_images_are_diagnoses_of_these_images(truth, pair) -> None:
         threshold = found.thresholds[place]
         assert figures["f1"] == alone.detections(threshold)["full"]["f1"]
     assert (mine.images, mine.annotated) == (30, alone.counts["annotated_triplets"])
-    assert found.everything.figures[1]["map"] == pair[1].mean_ap["full"]
+    assert found.everything.models[1].figures["map"] == pair[1].mean_ap["full"]
 
 
 @pytest.mark.parametrize("labels", ["A", "AB"])
@@ -78,8 +78,8 @@ def test_all_images_have_the_intervals_of_the_bootstrap(truth) -> None:
         diagnosis, annotations=truth, attributes=False, own={"odd": odd}, resamples=40, search=False
     ).everything
     drawn = diagnosis.bootstrap(40).intervals
-    assert everything.intervals[0]["map"] == pytest.approx(drawn["map.full"])
-    assert everything.intervals[0]["pair_recall"] == pytest.approx(drawn["pairs.recall"])
+    assert everything.models[0].intervals["map"] == pytest.approx(drawn["map.full"])
+    assert everything.models[0].intervals["pair_recall"] == pytest.approx(drawn["pairs.recall"])
 
 
 def test_slices_of_classes_have_the_intervals_of_the_splits() -> None:
@@ -87,7 +87,7 @@ def test_slices_of_classes_have_the_intervals_of_the_splits() -> None:
     diagnosis = detected(truth, "one")
     found = slices(diagnosis, annotations=truth, resamples=40, search=False).slices
     drawn = diagnosis.bootstrap(40).intervals
-    both = {each.name: each.intervals[0] for each in found if each.title == "Class"}
+    both = {each.name: each.models[0].intervals for each in found if each.title == "Class"}
     assert both.keys() == {"rare", "non-rare"}
     for name, intervals in both.items():
         split = name.replace("-", "_")
@@ -98,19 +98,20 @@ def test_slices_of_classes_have_the_intervals_of_the_splits() -> None:
 def test_differences_are_paired(pair) -> None:
     found = slices(*pair, own={"odd": odd}, attributes=False, resamples=40, deltas=True)
     (mine,) = found.slices
-    first, second = mine.figures
+    first, second = (each.figures for each in mine.models)
     for name in FIGURES:
-        assert mine.differences[1][name] == second[name] - first[name]
-        bounds = mine.difference_intervals[1][name]
+        assert mine.models[1].difference[name] == second[name] - first[name]
+        bounds = mine.models[1].difference_intervals[name]
         if bounds is None:  # a cost that few carry
-            assert None in (each[name] for each in mine.intervals)
+            assert None in (each.intervals[name] for each in mine.models)
             continue
-        assert bounds[0] <= mine.differences[1][name] <= bounds[1]
+        assert bounds[0] <= mine.models[1].difference[name] <= bounds[1]
     # A detector differs from itself by nothing in any resample.
     twin = replace(pair[0], label="twin")
     (same,) = slices(pair[0], twin, own={"odd": odd}, attributes=False, resamples=40).slices
-    assert same.difference_intervals[1]["map"] == (0, 0)
-    assert same.intervals[0]["map"][0] < same.figures[0]["map"] < same.intervals[0]["map"][1]
+    assert same.models[1].difference_intervals["map"] == (0, 0)
+    low, high = same.models[0].intervals["map"]
+    assert low < same.models[0].figures["map"] < high
 
 
 @pytest.mark.slow
@@ -136,18 +137,18 @@ def test_small_slices_have_no_intervals(pair) -> None:
     found = slices(pair[0], own=own, attributes=False, resamples=10)
     few = found.slices[0]
     assert few.images == 6
-    assert few.intervals == ({},)
-    assert found.everything.intervals[0]["map"] is not None
+    assert few.models[0].intervals == {}
+    assert found.everything.models[0].intervals["map"] is not None
 
 
 def test_map_alone_is_that_of_all_figures(pair) -> None:
     settings = {"own": {"odd": odd}, "attributes": False, "resamples": 10, "search": False}
     every, alone = (slices(*pair, **settings, **more).slices[0] for more in ({}, {"figures": ()}))
-    for kind in ("figures", "intervals", "differences", "difference_intervals"):
-        for one, other in zip(getattr(alone, kind), getattr(every, kind), strict=True):
-            assert one == {name: other[name] for name in one}
-            assert set(one) <= {"map"}
-    assert alone.intervals[0]["map"] is not None
+    for one, other in zip(alone.models, every.models, strict=True):
+        for kind, values in vars(one).items():
+            assert values == {name: getattr(other, kind)[name] for name in values}
+            assert set(values) <= {"map"}
+    assert alone.models[0].intervals["map"] is not None
 
 
 def test_v_coco_with_pairs_of_one_box() -> None:
@@ -158,7 +159,7 @@ def test_v_coco_with_pairs_of_one_box() -> None:
     keys = {each.attribute for each in sliced.slices}
     assert {"object_box", "people"} <= keys
     assert "time_sensitive" not in keys
-    assert sliced.everything.figures[0]["map"] == diagnosis.mean_ap["full"]
+    assert sliced.everything.models[0].figures["map"] == diagnosis.mean_ap["full"]
 
 
 def test_frame_and_tables(pair, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -166,8 +167,8 @@ def test_frame_and_tables(pair, monkeypatch: pytest.MonkeyPatch) -> None:
     frame = found.to_frame()
     assert frame["model"].tolist() == ["A", "B", "A", "B"]
     assert frame["name"].tolist() == ["All", "All", "odd", "odd"]
-    assert frame["difference_map"].iloc[3] == found.slices[0].differences[1]["map"]
-    assert frame["map_low"].iloc[2] == found.slices[0].intervals[0]["map"][0]
+    assert frame["difference_map"].iloc[3] == found.slices[0].models[1].difference["map"]
+    assert frame["map_low"].iloc[2] == found.slices[0].models[0].intervals["map"][0]
     tables = list(slice_tables(found.to_dict()))
     assert [table.heading for table in tables] == [
         "mAP in slices, %",
@@ -205,11 +206,11 @@ def test_costs_that_few_of_a_slice_carry_have_no_interval(pair) -> None:
     found = slices(*pair, own={"odd": odd}, attributes=False, resamples=40, deltas=True)
     whole = [each.bootstrap(2).few for each in pair]
     for place, few in enumerate(whole):
-        for name, bounds in found.everything.intervals[place].items():
+        for name, bounds in found.everything.models[place].intervals.items():
             assert (bounds is None) == (
                 f"oracles.{name.replace('delta_map.', '')}.delta_map.full" in few
             )
     (mine,) = found.slices
-    for name, bounds in mine.intervals[0].items():
+    for name, bounds in mine.models[0].intervals.items():
         # A slice of the images has no more that carries a cost than all of them.
-        assert bounds is None or found.everything.intervals[0][name] is not None
+        assert bounds is None or found.everything.models[0].intervals[name] is not None

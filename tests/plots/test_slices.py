@@ -41,9 +41,9 @@ def test_dots_and_intervals_are_those_of_the_slices(found: Slices) -> None:
     for place, (line, bars) in enumerate(
         zip((line for line in ax.lines if line.get_marker() != "None"), ax.collections, strict=True)
     ):
-        expected = [100 * each.figures[place]["map"] for each in found.slices]
+        expected = [100 * each.models[place].figures["map"] for each in found.slices]
         np.testing.assert_allclose(line.get_xdata(), expected)
-        bounds = [100 * np.array(each.intervals[place]["map"]) for each in found.slices]
+        bounds = [100 * np.array(each.models[place].intervals["map"]) for each in found.slices]
         ends = [segment[:, 0] for segment in bars.get_segments()]
         np.testing.assert_allclose(ends, bounds)
 
@@ -68,8 +68,13 @@ def test_no_attribute_that_is_left_out_differs_more_clearly(found: Slices) -> No
                 attribute=title,
                 title=title,
                 name=f"{title} {n}",
-                figures=({"map": value},),
-                intervals=({"map": (value - 0.02, value + 0.02)},),
+                models=(
+                    replace(
+                        found.slices[0].models[0],
+                        figures={"map": value},
+                        intervals={"map": (value - 0.02, value + 0.02)},
+                    ),
+                ),
             )
             for n, value in enumerate(np.linspace(0.5, 0.5 + gap, number).tolist())
         ]

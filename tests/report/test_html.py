@@ -494,7 +494,7 @@ def test_slices_have_figures_and_images(tmp_path: Path) -> None:
     columns = {each["title"]: each["values"] for each in held["columns"]}
     assert columns["Slice"][0] == f"weather: {EVIL}"
     assert columns["Images"][0] == 1
-    assert columns["mAP"][0] == round(1e4 * (found.slices[0].figures[0]["map"] or 0))
+    assert columns["mAP"][0] == round(1e4 * (found.slices[0].models[0].figures["map"] or 0))
     assert held["images"][0] == "1" + "0" * (len(diagnosis.names) - 1)
     assert "slices" in page.values("id")
     assert EVIL not in page.text

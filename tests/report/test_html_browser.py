@@ -362,9 +362,9 @@ def test_a_slice_filters_what_is_below(
     page: webdriver.Chrome, sliced: Slices, diagnosis: Diagnosis
 ) -> None:
     assert column(page, "slice", "name") == ["weather: rain", "weather: sun"]
-    wanted = [percent(each.figures[1]["map"]) for each in sliced.slices]
+    wanted = [percent(each.models[1].figures["map"]) for each in sliced.slices]
     assert column(page, "slice", f"slices_{OTHER}") == wanted
-    wanted = [shown(each.differences[1]["map"], "points") for each in sliced.slices]
+    wanted = [shown(each.models[1].difference["map"], "points") for each in sliced.slices]
     assert column(page, "slice", f"slice_differences_{OTHER}") == wanted
     click(page, '#slice-sheet tr[data-row="0"] button')
     assert hash_of(page) == "#slice=0"

@@ -14,10 +14,9 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
 from diaghoi.statistics.bootstrap import (
     bootstrap,
-    bounds_of,
+    centred_bounds,
     draws,
     resampled,
-    shift_of,
     stretch_of,
 )
 from diaghoi.statistics.weighted_figures import MeanPrecisions, Resampler
@@ -176,12 +175,7 @@ def test_intervals_cover_the_expected_figure() -> None:
         points.append([point[path][0] for path in paths])
         intervals.append(
             [
-                bounds_of(
-                    values[path],
-                    np.array([0.025, 0.975]),
-                    shift_of(values[path], float(point[path][0])),
-                    stretch_of(values[path], left_out[path]),
-                )
+                centred_bounds(values[path], float(point[path][0]), left_out[path], 0.95)
                 for path in paths
             ]
         )
@@ -252,9 +246,9 @@ def test_the_spread_is_stretched_to_that_between_bootstrap_and_jackknife() -> No
 
 def test_bounds_of_shares_stay_shares() -> None:
     values = np.linspace(0.9, 1, 11)
-    ends = np.array([0.0, 1.0])
-    assert bounds_of(values, ends, 0.02, 2.0) == pytest.approx((0.87, 1.0))
-    assert bounds_of(values + 1, ends, 0.0, 2.0) == pytest.approx((1.85, 2.05))
+    left_out = 4 * values.std() * np.array([-1, 1])  # stretches by 2
+    assert centred_bounds(values, 0.97, left_out, 1.0) == pytest.approx((0.87, 1.0))
+    assert centred_bounds(values + 1, 1.95, left_out, 1.0) == pytest.approx((1.85, 2.05))
 
 
 PAIR = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]

@@ -121,15 +121,21 @@ def test_a_plain_sentence(pair: list[Diagnosis]) -> None:
 
 
 @pytest.mark.parametrize(
-    ("difference", "interval", "words"),
+    ("difference", "interval", "p", "words"),
     [
-        (0.02, (-0.001, 0.05), "is higher than that of A by 2.0, 95 % −0.1 to 5.0 uncorrected (p"),
-        (-0.02, (-0.05, 0.001), "is lower than that of A by 2.0, 95 % −0.1 to 5.0 uncorrected (p"),
-        (-0.02, (-0.05, -0.01), "is lower than that of A by 2.0, 95 % 1.0 to 5.0 uncorrected (p"),
+        # A bound beyond zero keeps its sign.
+        (0.02, (-0.001, 0.05), 0.01, "is higher than that of A by 2.0, 95 % −0.1 to 5.0 uncorr"),
+        (-0.02, (-0.05, 0.001), 0.01, "is lower than that of A by 2.0, 95 % −0.1 to 5.0 uncorr"),
+        (-0.02, (-0.05, -0.01), 0.01, "is lower than that of A by 2.0, 95 % 1.0 to 5.0 uncorr"),
+        (0.02, (-0.001, 0.05), 0.2, "no significant difference"),
+        (-0.02, (-0.05, 0.001), 0.2, "no significant difference"),
+        # One near zero shows on which side of it it lies.
+        (0.0, (-0.0003, 0.00002), 0.5, "B minus A +0.0, 95 % −0.03 to +0.002 uncorrected"),
+        (0.0001, (-0.0003, 0.00002), 0.001, "higher than that of A by 0.01, 95 % −0.03 to 0.002 "),
     ],
 )
-def test_a_bound_beyond_zero_keeps_its_sign(
-    difference: float, interval: tuple[float, float], words: str
+def test_bounds_of_a_difference_in_words(
+    difference: float, interval: tuple[float, float], p: float, words: str
 ) -> None:
     found = Difference(
         path="map.full",
@@ -139,33 +145,12 @@ def test_a_bound_beyond_zero_keeps_its_sign(
         second=0.5 + difference,
         difference=difference,
         interval=interval,
-        p=0.01,
+        p=p,
         p_bootstrap=0.06,
         p_holm=1.0,
         sentence="",
     )
     assert words in corrected([found])[0].sentence
-    assert "no significant difference" in corrected([replace(found, p=0.2)])[0].sentence
-
-
-def test_a_bound_near_zero_shows_on_which_side_it_lies() -> None:
-    one = Difference(
-        path="map.full",
-        title="mAP",
-        labels=("A", "B"),
-        first=0.5,
-        second=0.5,
-        difference=0.0,
-        interval=(-0.0003, 0.00002),
-        p=0.01,
-        p_bootstrap=0.06,
-        p_holm=1.0,
-        sentence="",
-    )
-    (found,) = corrected([replace(one, p=0.5)])
-    assert "B minus A +0.0, 95 % −0.03 to +0.002 uncorrected" in found.sentence
-    (found,) = corrected([replace(one, difference=0.0001, p=0.001)])
-    assert "higher than that of A by 0.01, 95 % −0.03 to 0.002 uncorrected" in found.sentence
 
 
 def test_the_mean_of_a_protocol_is_named_beside_another_official_one() -> None:
@@ -285,7 +270,7 @@ def test_an_exchange_takes_each_image_from_each_model_once() -> None:
         return {"all": weights.mean(axis=0)}
 
     one = resampled_alone(alone, 5, 20)
-    sample_pair((one, one), mixed, 5, ["all"], 20)
+    sample_pair(one, one, mixed, ["all"])
     for first, second in zip(seen[::2], seen[1::2], strict=True):
         assert set(np.unique(first)) == {0, 1}
         assert (first[:5] + first[5:] == 1).all()
