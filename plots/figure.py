@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal
 
+from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -24,7 +25,8 @@ from diaghoi.exceptions import InputError
 from diaghoi.oracles.localised import PUBLISHED
 from diaghoi.plots.captions import add_note, protocol_of
 from diaghoi.plots.labels import model_names
-from diaghoi.plots.style import paper
+from diaghoi.plots.panels import prepared
+from diaghoi.plots.style import SINGLE_COLUMN, paper
 
 Model = Diagnosis | Mapping[str, Any]
 """A detector to draw: its diagnosis, or its result as from :meth:`diaghoi.Diagnosis.to_dict`."""
@@ -114,9 +116,10 @@ class FigureKind:
         :class:`NotApplicable` if the figure cannot show this model.
     draw : callable
         Draws all models in order into an empty figure of the width of the column, with
-        "constrained" layout; it may call ``figure.set_figheight`` if the panels of many models need
-        more room. It is called within :func:`diaghoi.plots.paper` and raises
-        :class:`NotApplicable` if these models cannot be drawn.
+        "constrained" layout, which it may make higher; where it has a function of its own, with
+        the settings of this also into given axes (see :func:`drawn`). It is called within
+        :func:`diaghoi.plots.paper` and raises :class:`NotApplicable` if these models cannot be
+        drawn.
     height : float
         Height of the figure in inches.
     parts : callable, optional
@@ -131,7 +134,7 @@ class FigureKind:
     title: str
     needs: Literal["results", "diagnoses"]
     data: Callable[[Source], Any]
-    draw: Callable[[Figure, Sequence[ModelData]], None]
+    draw: Callable[..., None]
     height: float = 2.4
     parts: Callable[[Sequence[ModelData]], str] | None = None
     datasets: bool = False
@@ -207,25 +210,40 @@ def models_for(kind: FigureKind, given: Models) -> list[ModelData]:
     return found
 
 
-def tables_for(kind: FigureKind, given: Any) -> Mapping[str, Any]:
-    """Return the data of one or more detectors for a figure by name.
+def drawn(kind: FigureKind, given: Any, ax: Axes | None, **settings: Any) -> Axes:
+    """Draw a figure into one axes; a new figure has the width of one column.
 
     Parameters
     ----------
     kind : FigureKind
         The figure.
     given : Diagnosis, mapping, or sequence of these
-        The detectors; or the data of each by its label, which is returned as it is.
+        The detectors; or the data of each by its label.
+    ax : matplotlib.axes.Axes or None
+        Where to draw.
+    **settings
+        Of ``kind.draw``.
 
     Raises
     ------
+    InputError
+        If there is no model.
     NotApplicable
         If the figure cannot show one of them.
     """
     if isinstance(given, Mapping) and not is_model(given):
-        return given
-    models = models_for(kind, given)
-    return tables_of(models) if models else {}
+        models = [ModelData(label=label, data=data) for label, data in given.items()]
+    else:
+        models = models_for(kind, given)
+    if not models:
+        raise InputError("models: there is nothing to draw; give at least one")
+    with paper():
+        if ax is not None:
+            kind.draw(prepared(ax), models, **settings)
+            return ax
+        figure = Figure(figsize=(SINGLE_COLUMN, kind.height), layout="constrained")
+        kind.draw(figure, models, **settings)
+    return figure.axes[0]
 
 
 def shown_names(models: Sequence[ModelData]) -> list[str]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from math import ceil
-from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diaghoi.exceptions import InputError
 from diaghoi.plots.labels import fitted, text_width
 from diaghoi.plots.style import SINGLE_COLUMN
 
@@ -19,18 +17,6 @@ MOST_COLUMNS = 4
 TITLE_SIZE, SMALL_TITLE_SIZE = 7.0, 6.0  # points
 LABEL_SIZE = 8.0
 SCALE, GAP = 0.45, 0.12  # inches: left of the first panel, and between panels
-
-
-def check_models(models: Mapping[str, Any]) -> None:
-    """Check that there is a model to draw.
-
-    Raises
-    ------
-    InputError
-        If there is none.
-    """
-    if not models:
-        raise InputError("models: there is nothing to draw; give at least one")
 
 
 def set_title(ax: Axes, title: str, inches: float, size: float = TITLE_SIZE) -> None:
@@ -62,6 +48,15 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
     return figure.add_subplot(), figure
 
 
+def panel_of(target: Axes | Figure, height: float = 0.0) -> Axes:
+    """Return given axes, or those of an empty figure, which gets a height unless it is 0."""
+    if isinstance(target, Axes):
+        return target
+    if height:
+        target.set_figheight(height)
+    return target.add_subplot()
+
+
 def prepared(ax: Axes) -> Axes:
     """Prepare axes that the caller made, perhaps outside of the style of these figures.
 
@@ -78,7 +73,7 @@ def prepared(ax: Axes) -> Axes:
 
 
 def panel_grid(
-    figure: Figure,
+    target: Axes | Figure,
     titles: Sequence[str],
     labels: tuple[str, str],
     row_height: float,
@@ -90,8 +85,9 @@ def panel_grid(
 
     Parameters
     ----------
-    figure : matplotlib.figure.Figure
-        An empty figure of its final width, and of the height of one row.
+    target : Axes or Figure
+        An empty figure of its final width, and of the height of one row; or axes to draw into,
+        which get labels and no title.
     titles : sequence of str
         One per panel, empty for none; long ones are shortened.
     labels : tuple of str
@@ -110,6 +106,10 @@ def panel_grid(
         In reading order, with shared scales and tick labels only at the left and at the bottom;
         where x-axes are not shared, below each panel.
     """
+    if isinstance(target, Axes):
+        target.set(xlabel=labels[0], ylabel=labels[1])
+        return [target]
+    figure = target
     columns = min(len(titles), MOST_COLUMNS, max(1, int(figure.get_figwidth() / narrowest)))
     rows = ceil(len(titles) / columns)
     columns = ceil(len(titles) / rows)  # as even as possible: five panels are 3 + 2, not 4 + 1

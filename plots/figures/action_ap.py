@@ -19,12 +19,12 @@ from diaghoi.plots.figure import (
     Models,
     NotApplicable,
     diagnosis_of,
-    shown_names,
-    tables_for,
+    drawn,
+    tables_of,
 )
 from diaghoi.plots.legend import legend_above, model_lines
-from diaghoi.plots.panels import check_models, one_panel
-from diaghoi.plots.style import model_style, paper
+from diaghoi.plots.panels import panel_of
+from diaghoi.plots.style import model_style
 
 VERBS = 25
 NOTE = "In brackets: annotated triplets of the verb."
@@ -103,17 +103,9 @@ def action_ap(diagnoses: Models, ax: Axes | None = None, verbs: int = VERBS) -> 
     InputError
         If there is no model, or ``verbs`` is below 1.
     """
-    models = tables_for(ACTION_AP, diagnoses)
-    check_models(models)
     if verbs < 1:
         raise InputError(f"verbs: {verbs} cannot be shown; give 1 or more")
-    shown = shown_verbs(list(models.values()), verbs)
-    with paper():
-        ax, target = one_panel(ax, _height(shown))
-        _dots(ax, list(models.values()), shown)
-        legend_above(target, model_lines(list(models), linestyle=""), mark=1.0)
-        add_note(target, _note(list(models.values())))
-    return ax
+    return drawn(ACTION_AP, diagnoses, ax, verbs=verbs)
 
 
 def shown_verbs(tables: Sequence[Sequence[ActionAP]], verbs: int = VERBS) -> list[str]:
@@ -159,10 +151,6 @@ def _apart(tables: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:
     return heights
 
 
-def _height(shown: Sequence[str]) -> float:
-    return max(FRAME + ROW * len(shown), LEAST)
-
-
 def _dots(ax: Axes, tables: Sequence[Sequence[ActionAP]], shown: Sequence[str]) -> None:
     place = {verb: number for number, verb in enumerate(shown)}
     found: dict[int, list[float]] = {}
@@ -201,13 +189,13 @@ def _dots(ax: Axes, tables: Sequence[Sequence[ActionAP]], shown: Sequence[str]) 
     ax.grid(True, color="0.92", linewidth=0.5)
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    tables = [model.data for model in models]
-    shown = shown_verbs(tables)
-    figure.set_figheight(_height(shown))
-    _dots(figure.add_subplot(), tables, shown)
-    legend_above(figure, model_lines(shown_names(models), linestyle=""), mark=1.0)
-    add_note(figure, _note(tables))
+def _draw(target: Axes | Figure, models: Sequence[ModelData], verbs: int = VERBS) -> None:
+    tables = tables_of(models)
+    shown = shown_verbs(list(tables.values()), verbs)
+    ax = panel_of(target, max(FRAME + ROW * len(shown), LEAST))
+    _dots(ax, list(tables.values()), shown)
+    legend_above(target, model_lines(list(tables), linestyle=""), mark=1.0)
+    add_note(target, _note(list(tables.values())))
 
 
 ACTION_AP = FigureKind(

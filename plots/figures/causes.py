@@ -20,12 +20,11 @@ from diaghoi.plots.figure import (
     Models,
     NotApplicable,
     Source,
-    shown_names,
-    tables_for,
+    drawn,
+    tables_of,
 )
 from diaghoi.plots.labels import points
-from diaghoi.plots.panels import check_models, one_panel
-from diaghoi.plots.style import lighter, paper
+from diaghoi.plots.style import lighter
 
 # Inches:
 BAR, BETWEEN = 0.105, 0.09  # height of a bar, and gap between causes
@@ -124,17 +123,9 @@ def annotation_causes(diagnoses: Models, ax: Axes | None = None, of: str = "shar
     InputError
         If there is no model, or bars cannot show this.
     """
-    models = tables_for(ANNOTATION_CAUSES, diagnoses)
-    check_models(models)
     if of not in PANELS:
         raise InputError(f"of: '{of}' is not known; give one of {', '.join(PANELS)}")
-    tables = list(models.values())
-    with paper():
-        ax, target = one_panel(ax, FRAME + _height(tables))
-        _bars(ax, tables, of)
-        bar_legend(target, list(models), numbered=NUMBERED)
-        add_note(target, NOTE)
-    return ax
+    return drawn(ANNOTATION_CAUSES, diagnoses, ax, shown=(of,))
 
 
 def _shown(tables: Sequence[Sequence[CauseShare]]) -> list[str]:
@@ -199,14 +190,18 @@ def _data(source: Source) -> list[CauseShare]:
     return causes_table({"annotation_causes": found.to_dict()})
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    tables = [model.data for model in models]
-    figure.set_figheight(FRAME + _height(tables))
-    left, right = figure.subplots(1, 2, sharey=True)
-    for ax, of in ((left, "share"), (right, "delta")):
-        _bars(ax, tables, of)
-    bar_legend(figure, shown_names(models), numbered=NUMBERED)
-    add_note(figure, NOTE)
+def _draw(
+    target: Axes | Figure, models: Sequence[ModelData], shown: Sequence[str] = tuple(PANELS)
+) -> None:
+    tables = tables_of(models)
+    panels = [target]
+    if isinstance(target, Figure):
+        target.set_figheight(FRAME + _height(list(tables.values())))
+        panels = target.subplots(1, len(shown), sharey=True, squeeze=False).ravel().tolist()
+    for ax, of in zip(panels, shown, strict=True):
+        _bars(ax, list(tables.values()), of)
+    bar_legend(target, list(tables), numbered=NUMBERED)
+    add_note(target, NOTE)
 
 
 ANNOTATION_CAUSES = FigureKind(

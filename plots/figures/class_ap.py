@@ -23,12 +23,12 @@ from diaghoi.plots.figure import (
     Source,
     data_of,
     diagnosis_of,
+    drawn,
     shown_names,
 )
 from diaghoi.plots.labels import split_title
 from diaghoi.plots.legend import legend_above
-from diaghoi.plots.panels import one_panel, panel_grid
-from diaghoi.plots.style import paper
+from diaghoi.plots.panels import panel_grid
 
 HEIGHT = 2.1  # inches
 FURTHER_ROW = 1.3  # inches: each row of panels after the first
@@ -132,15 +132,7 @@ def class_ap(diagnosis: Model | Sequence[ClassAP], ax: Axes | None = None) -> Ax
     table = data_of(CLASS_AP, diagnosis)
     if not table:
         raise InputError("diagnosis: there is nothing to draw; give at least one class")
-    with paper():
-        ax, target = one_panel(ax, HEIGHT)
-        styles = _styles([table])
-        _dots(ax, table, styles)
-        ax.plot(*running_median(table), **MEDIAN)
-        ax.set_xlabel(LABELS[0])
-        ax.set_ylabel(LABELS[1])
-        legend_above(target, _handles(styles, 1), mark=1.6)
-    return ax
+    return drawn(CLASS_AP, {"": table}, ax)
 
 
 def _styles(tables: Sequence[Sequence[ClassAP]]) -> dict[str, dict[str, Any]]:
@@ -184,17 +176,17 @@ def _handles(styles: Mapping[str, dict[str, Any]], models: int) -> list[Line2D]:
     return lines
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+def _draw(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     tables = [model.data for model in models]
     styles, medians = _styles(tables), [running_median(table) for table in tables]
-    panels = panel_grid(figure, shown_names(models), LABELS, FURTHER_ROW)
+    panels = panel_grid(target, shown_names(models), LABELS, FURTHER_ROW)
     for number, ax in enumerate(panels):
         for other, median in enumerate(medians):
             if other != number:
                 ax.plot(*median, **OTHER_MEDIAN)
         _dots(ax, tables[number], styles)
         ax.plot(*medians[number], **MEDIAN)
-    legend_above(figure, _handles(styles, len(models)), mark=1.6)
+    legend_above(target, _handles(styles, len(models)), mark=1.6)
 
 
 def _data(source: Source) -> list[ClassAP]:

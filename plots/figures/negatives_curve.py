@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -18,13 +18,13 @@ from diaghoi.plots.figure import (
     Models,
     NotApplicable,
     diagnosis_of,
-    tables_for,
+    drawn,
     tables_of,
 )
 from diaghoi.plots.labels import fitted, inches_of, text_width
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import check_models, one_panel
-from diaghoi.plots.style import model_style, paper
+from diaghoi.plots.panels import panel_of
+from diaghoi.plots.style import model_style
 
 HEIGHT = 2.1  # inches
 
@@ -90,13 +90,7 @@ def negatives_curve(diagnoses: Models, ax: Axes | None = None) -> Axes:
     InputError
         If there is no model.
     """
-    models = tables_for(NEGATIVES_CURVE, diagnoses)
-    check_models(models)
-    with paper():
-        ax, target = one_panel(ax, HEIGHT)
-        _lines(ax, list(models.values()))
-        _legend(target, models)
-    return ax
+    return drawn(NEGATIVES_CURVE, diagnoses, ax)
 
 
 def _lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
@@ -128,17 +122,13 @@ def _lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
     ax.grid(True, color="0.9", linewidth=0.5)
 
 
-def _legend(target: Axes | Figure, models: Mapping[str, NegativesCurve]) -> None:
-    figures = [f" {100 * table.ap:.2f} / {100 * table.chance:.2f}" for table in models.values()]
-    room = inches_of(target) - 0.5 - text_width(max(figures, key=len), 7.0)
-    labels = [fitted(label, room, 7.0) + each for label, each in zip(models, figures, strict=True)]
-    legend_above(target, model_lines(labels), "AP / share of such pairs (%)", mark=MARK)
-
-
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+def _draw(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     tables = tables_of(models)
-    _lines(figure.add_subplot(), list(tables.values()))
-    _legend(figure, tables)
+    _lines(panel_of(target), list(tables.values()))
+    scores = [f" {100 * table.ap:.2f} / {100 * table.chance:.2f}" for table in tables.values()]
+    room = inches_of(target) - 0.5 - text_width(max(scores, key=len), 7.0)
+    labels = [fitted(label, room, 7.0) + own for label, own in zip(tables, scores, strict=True)]
+    legend_above(target, model_lines(labels), "AP / share of such pairs (%)", mark=MARK)
 
 
 NEGATIVES_CURVE = FigureKind(

@@ -22,6 +22,7 @@ from diaghoi.plots.figure import (
     NotApplicable,
     Source,
     data_of,
+    drawn,
     tables_of,
 )
 from diaghoi.plots.labels import text_width
@@ -35,7 +36,7 @@ from diaghoi.plots.panels import (
     prepared,
     set_title,
 )
-from diaghoi.plots.style import MODEL_COLOURS, SINGLE_COLUMN, colour, paper
+from diaghoi.plots.style import MODEL_COLOURS, colour
 from diaghoi.statistics.operating_points import operating_points as measured
 
 HEIGHT = 3.0  # inches: of one row of models
@@ -142,23 +143,25 @@ def operating_points(
         That of precision, recall and F1. Nothing is shown or saved; see
         :func:`diaghoi.plots.save`.
     """
-    table: Thresholds = data_of(OPERATING_POINTS, diagnosis)
-    with paper():
-        if ax is None:
-            figure = Figure(figsize=(SINGLE_COLUMN, HEIGHT), layout="constrained")
-            _figure(figure, {"": table})
-            return figure.axes[0]
-        _shares(prepared(ax), table)
-        ax.set_ylabel(LABELS[1])
-        if errors is not None:
-            _errors(prepared(errors), table, _most([table]))
-            errors.set_ylabel(LABELS[2])
-        (errors or ax).set_xlabel(LABELS[0])
-        handles = _handles([table] if errors is not None else [])
-        if errors is None:
-            handles[-1].set_label(_best(table))
-        legend_above(ax, handles, mark=MARK)
-    return ax
+    tables = {"": data_of(OPERATING_POINTS, diagnosis)}
+    return drawn(OPERATING_POINTS, tables, ax, errors=errors)
+
+
+def _draw(target: Axes | Figure, models: Sequence[ModelData], errors: Axes | None = None) -> None:
+    if isinstance(target, Figure):
+        _figure(target, tables_of(models))
+        return
+    table: Thresholds = models[0].data
+    _shares(target, table)
+    target.set_ylabel(LABELS[1])
+    if errors is not None:
+        _errors(prepared(errors), table, _most([table]))
+        errors.set_ylabel(LABELS[2])
+    (errors or target).set_xlabel(LABELS[0])
+    handles = _handles([table] if errors is not None else [])
+    if errors is None:
+        handles[-1].set_label(_best(table))
+    legend_above(target, handles, mark=MARK)
 
 
 def _figure(figure: Figure, tables: Mapping[str, Thresholds]) -> None:
@@ -264,10 +267,6 @@ def _data(source: Source) -> Thresholds:
     if source.diagnosis.answers is not None:
         raise NotApplicable("there are no scores")
     return operating_points_table({"operating_points": measured(source.diagnosis).to_dict()})
-
-
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    _figure(figure, tables_of(models))
 
 
 OPERATING_POINTS = FigureKind(

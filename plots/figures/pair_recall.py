@@ -23,12 +23,12 @@ from diaghoi.plots.figure import (
     NotApplicable,
     Source,
     diagnosis_of,
+    drawn,
     shown_names,
-    tables_for,
 )
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import check_models, one_panel, panel_grid
-from diaghoi.plots.style import model_style, paper
+from diaghoi.plots.panels import panel_grid
+from diaghoi.plots.style import model_style
 
 HEIGHT = 2.0  # inches
 NARROWEST = 1.0  # inches: least width of a panel
@@ -131,26 +131,12 @@ def pair_recall(diagnoses: Models, ax: Axes | None = None, sweep: str = "best") 
     InputError
         If there is no model or the sweep is not known.
     """
-    models = tables_for(PAIR_RECALL, diagnoses)
-    check_models(models)
     if sweep not in SWEEPS:
         raise InputError(
             f"sweep: '{sweep}' is not known{close_matches(sweep, SWEEPS)}; "
             f"give one of {', '.join(SWEEPS)}"
         )
-    with paper():
-        ax, target = one_panel(ax, HEIGHT)
-        _lines(ax, list(models.values()), sweep)
-        ax.set_xlabel(LABELS[0])
-        ax.set_ylabel(LABELS[1])
-        legend_above(target, _handles(list(models)), LONG_TITLES[sweep], mark=MARK)
-    return ax
-
-
-def _handles(labels: Sequence[str]) -> list[Line2D]:
-    everything = Line2D([], [], color="0.5", marker="o", markersize=4.5, linestyle="")
-    everything.set_label("large marks: all pairs")
-    return [*model_lines(labels), everything]
+    return drawn(PAIR_RECALL, diagnoses, ax, sweep=sweep)
 
 
 def _lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -> None:
@@ -192,18 +178,23 @@ def _ticks(low: float, high: float) -> list[float]:
     return list(map(float, MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high)))
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    tables = [model.data for model in models]
-    sweeps = _sweeps(models)
-    wide = figure.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
-    titles = [(LONG_TITLES if wide else SWEEPS)[sweep] for sweep in sweeps]
+def _draw(target: Axes | Figure, models: Sequence[ModelData], sweep: str = "") -> None:
+    tables, names = [model.data for model in models], shown_names(models)
+    sweeps = [sweep] if sweep else _sweeps(models)
+    titles = [""]
+    if isinstance(target, Figure) and not sweep:
+        wide = target.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
+        titles = [(LONG_TITLES if wide else SWEEPS)[name] for name in sweeps]
     # Thresholds and suppression never leave as few pairs as the best ones do: on one scale, their
     # lines would lie in a corner.
-    panels = panel_grid(figure, titles, LABELS, 0.0, narrowest=NARROWEST, share_x=False)
-    for ax, sweep in zip(panels, sweeps, strict=True):
-        _lines(ax, tables, sweep)
-    legend_above(figure, _handles(shown_names(models)), mark=MARK)
-    add_note(figure, _lacking(models))
+    panels = panel_grid(target, titles, LABELS, 0.0, narrowest=NARROWEST, share_x=False)
+    for ax, name in zip(panels, sweeps, strict=True):
+        _lines(ax, tables, name)
+    everything = Line2D([], [], color="0.5", marker="o", markersize=4.5, linestyle="")
+    everything.set_label("large marks: all pairs")
+    marks = [*model_lines(names), everything]
+    legend_above(target, marks, LONG_TITLES[sweep] if sweep else "", mark=MARK)
+    add_note(target, "" if sweep else _lacking(models))
 
 
 def _sweeps(models: Sequence[ModelData]) -> list[str]:

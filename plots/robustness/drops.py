@@ -5,18 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.ticker import MaxNLocator
 
+from diaghoi.exceptions import InputError
 from diaghoi.plots.captions import add_note
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
-from diaghoi.plots.panels import check_models
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, drawn, tables_of
+from diaghoi.plots.legend import legend_above, model_lines
 from diaghoi.plots.robustness.notes import marked, noted
-from diaghoi.plots.robustness.polar import HEIGHT, polar_axes, radar, radar_legend
-from diaghoi.plots.style import paper
+from diaghoi.plots.style import model_style
 
 FEWEST = 3  # directions of a radar chart
 TITLE = "Score under corruption, % of clean"
+CIRCLE = 100.0  # the clean score
+NAME_SIZE, SCALE_SIZE = 6.5, 5.5  # points
+HEIGHT = 3.1  # inches
+# Broad and pale, without dashes and marks, which models have.
+REFERENCE: dict[str, Any] = {"color": "0.55", "linewidth": 1.5, "zorder": 1.9}
 
 
 class RemainingScore(NamedTuple):
@@ -92,32 +100,53 @@ def robustness_drops(
     Raises
     ------
     InputError
-        If there is no model.
+        If there is no model, or axes are not polar.
     """
-    check_models(models)
-    with paper():
-        ax, target = polar_axes(ax)
-        partial = _radar(ax, target, models)
-        if isinstance(target, Figure):
-            add_note(target, noted("", partial))
-    return ax
+    if ax is not None and ax.name != "polar":
+        raise InputError("ax: is not polar; make it with add_subplot(projection='polar')")
+    return drawn(ROBUSTNESS_DROPS, models, ax)
 
 
-def _radar(
-    ax: Any, target: Axes | Figure, models: Mapping[str, Sequence[RemainingScore]]
-) -> list[bool]:
-    """Draw lines and legend; return which models are incomplete."""
-    directions = [row.name for row in next(iter(models.values()))]
-    values = {label: [row.remaining for row in table] for label, table in models.items()}
-    radar(ax, directions, values, reference=100.0)
-    partial = [any(row.partial for row in table) for table in models.values()]
-    radar_legend(target, marked(list(models), partial), TITLE, "clean")
-    return partial
+def _radar(ax: Any, names: Sequence[str], rows: Sequence[Sequence[float | None]]) -> None:
+    """Draw a closed line for each model, which breaks at None, and a circle of the clean score.
+
+    The area between the circle and the line of a single model is shaded.
+    """
+    angles = np.linspace(0, 2 * np.pi, len(names), endpoint=False)
+    ax.set_theta_zero_location("N")
+    ax.set_theta_direction(-1)
+    ax.set_xticks(angles, names, fontsize=NAME_SIZE)
+    ax.tick_params(axis="x", pad=2)
+    ax.tick_params(axis="y", labelsize=SCALE_SIZE, labelcolor="0.35")
+    ax.grid(color="0.85", linewidth=0.5)
+    ax.spines["polar"].set_color("0.7")
+    around = np.append(angles, 2 * np.pi)
+    for number, row in enumerate(rows):
+        radii = np.array([np.nan if value is None else value for value in row])
+        closed = np.append(radii, radii[0])
+        style = model_style(number)
+        ax.plot(around, closed, **style, linewidth=1.0, markersize=2.2)
+        if len(rows) == 1:
+            ax.fill_between(around, closed, CIRCLE, color=style["color"], alpha=0.15, lw=0)
+    circle = np.linspace(0, 2 * np.pi, 181)
+    ax.plot(circle, np.full_like(circle, CIRCLE), **REFERENCE)
+    top = 1.05 * max([CIRCLE, *(value for row in rows for value in row if value is not None)])
+    ax.set_ylim(0, top)
+    # A number near the outer ring would be cut by it, or by the reference.
+    ax.set_yticks([tick for tick in MaxNLocator(5).tick_values(0, top) if 0 < tick < 0.85 * top])
+    ax.set_rlabel_position(180 / max(len(names), 1))
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    partial = _radar(figure.add_subplot(projection="polar"), figure, tables_of(models))
-    add_note(figure, noted(models[0].note, partial))
+def _draw(target: Axes | Figure, models: Sequence[ModelData]) -> None:
+    tables = tables_of(models)
+    ax = target if isinstance(target, Axes) else target.add_subplot(projection="polar")
+    directions = [row.name for row in next(iter(tables.values()))]
+    _radar(ax, directions, [[row.remaining for row in table] for table in tables.values()])
+    partial = [any(row.partial for row in table) for table in tables.values()]
+    marks = model_lines(marked(list(tables), partial), linewidth=1.0, markersize=2.5)
+    marks.append(Line2D([], [], **REFERENCE, label="clean"))
+    legend_above(target, marks, TITLE, mark=2.0)
+    add_note(target, noted(models[0].note, partial))
 
 
 ROBUSTNESS_DROPS = FigureKind(

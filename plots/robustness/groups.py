@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -10,11 +10,11 @@ from matplotlib.figure import Figure
 
 from diaghoi.plots.bar_legend import EDGE, GREY, bar_legend, hatch, paleness
 from diaghoi.plots.captions import add_note
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, drawn, tables_of
 from diaghoi.plots.labels import inches_of, text_width, wrapped
-from diaghoi.plots.panels import check_models, one_panel
+from diaghoi.plots.panels import panel_of
 from diaghoi.plots.robustness.notes import MARK, noted
-from diaghoi.plots.style import lighter, paper
+from diaghoi.plots.style import lighter
 
 HEIGHT = 2.2  # inches
 GROUP = 0.84  # width of the bars of one group, as a share of the distance between groups
@@ -84,17 +84,7 @@ def robustness_groups(models: Mapping[str, Sequence[GroupScore]], ax: Axes | Non
     InputError
         If there is no model.
     """
-    check_models(models)
-    with paper():
-        ax, target = one_panel(ax, HEIGHT)
-        _bars(ax, list(models.values()))
-        bar_legend(target, list(models))
-        add_note(target, noted("", _partial(models.values())))
-    return ax
-
-
-def _partial(tables: Iterable[Sequence[GroupScore]]) -> list[bool]:
-    return [row.partial for table in tables for row in table]
+    return drawn(ROBUSTNESS_GROUPS, models, ax)
 
 
 def _percent(value: float | None) -> float | None:
@@ -133,11 +123,12 @@ def _label_groups(ax: Axes, names: Sequence[str], room: float) -> None:
     ax.set_xticks(range(len(names)), lines, fontsize=NAME_SIZE, rotation=turn)
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    ax = figure.add_subplot()
-    _bars(ax, [model.data for model in models])
-    bar_legend(figure, shown_names(models))
-    add_note(figure, noted(models[0].note, _partial(model.data for model in models)))
+def _draw(target: Axes | Figure, models: Sequence[ModelData]) -> None:
+    tables = tables_of(models)
+    _bars(panel_of(target), list(tables.values()))
+    bar_legend(target, list(tables))
+    partial = [row.partial for table in tables.values() for row in table]
+    add_note(target, noted(models[0].note, partial))
 
 
 ROBUSTNESS_GROUPS = FigureKind(

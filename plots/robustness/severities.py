@@ -15,12 +15,12 @@ from matplotlib.figure import Figure
 from matplotlib.ticker import MaxNLocator
 
 from diaghoi.plots.captions import add_note
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, tables_of
+from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, drawn, tables_of
 from diaghoi.plots.labels import inches_of, text_width
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import check_models, one_panel
+from diaghoi.plots.panels import panel_of
 from diaghoi.plots.robustness.notes import explained, marked, noted
-from diaghoi.plots.style import model_style, paper
+from diaghoi.plots.style import model_style
 
 HEIGHT = 2.2  # inches
 SHOWN = 3  # corruptions
@@ -119,13 +119,7 @@ def robustness_severities(
     InputError
         If there is no model.
     """
-    check_models(models)
-    with paper():
-        ax, target = one_panel(ax, HEIGHT)
-        partial, names = _lines(ax, list(models.values()))
-        legend_above(target, model_lines(marked(list(models), partial)), mark=MARK)
-        add_note(target, noted(names, partial))
-    return ax
+    return drawn(ROBUSTNESS_SEVERITIES, models, ax)
 
 
 def _lines(ax: Axes, tables: Sequence[Sequence[SeverityScore]]) -> tuple[list[bool], str]:
@@ -196,11 +190,11 @@ def _most_costly(tables: Sequence[Sequence[SeverityScore]]) -> set[str]:
     return set(order[:SHOWN])
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+def _draw(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     tables = tables_of(models)
-    partial, names = _lines(figure.add_subplot(), list(tables.values()))
-    legend_above(figure, model_lines(marked(list(tables), partial)), mark=MARK)
-    add_note(figure, noted(" ".join(filter(None, (names, models[0].note))), partial))
+    partial, names = _lines(panel_of(target), list(tables.values()))
+    legend_above(target, model_lines(marked(list(tables), partial)), mark=MARK)
+    add_note(target, noted(" ".join(filter(None, (names, models[0].note))), partial))
 
 
 ROBUSTNESS_SEVERITIES = FigureKind(
