@@ -12,7 +12,6 @@ from diaghoi.cases import causes as cases
 from diaghoi.cases.causes import CAUSES
 from diaghoi.diagnosis.saved import as_one, scenes_of
 from diaghoi.exceptions import InputError
-from diaghoi.plots.bar_legend import EDGE, GREY, bar_legend, hatch, paleness
 from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
@@ -24,6 +23,7 @@ from diaghoi.plots.figure import (
     tables_of,
 )
 from diaghoi.plots.labels import points
+from diaghoi.plots.legend import EDGE, GREY, bar_legend, hatch, paleness
 from diaghoi.plots.style import lighter
 
 # Inches:

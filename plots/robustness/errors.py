@@ -13,11 +13,10 @@ from matplotlib.image import AxesImage
 from diaghoi.data.arrays import FloatArray
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import error_title
-from diaghoi.plots.captions import add_note
+from diaghoi.plots.captions import add_note, marked, noted
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
 from diaghoi.plots.labels import MINUS, inches_of
 from diaghoi.plots.panels import one_panel, set_title
-from diaghoi.plots.robustness.notes import marked, noted
 from diaghoi.plots.style import ink_on, paper
 
 # Inches:
@@ -56,7 +55,7 @@ def robustness_errors_table(model: Mapping[str, Any]) -> ErrorGrowth:
     Parameters
     ----------
     model : mapping
-        As for :func:`diaghoi.plots.robustness.drops.robustness_drops_table`.
+        As for :func:`diaghoi.plots.robustness.scores.robustness_drops_table`.
 
     Raises
     ------
