@@ -8,7 +8,8 @@ into one axes, and a :class:`FigureKind` that describes the figure of a whole st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal
@@ -38,6 +39,26 @@ class NotApplicable(InputError):  # noqa: N818 - in a study it is an answer, not
 
     In a study, raised by ``data`` it leaves out one model, raised by ``draw`` the whole figure.
     """
+
+
+@contextmanager
+def reading(result: Mapping[str, Any], part: str, writer: str) -> Iterator[None]:
+    """Read a part of a result, which may be malformed.
+
+    Raises
+    ------
+    InputError
+        If it is.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{result.get('label') or 'result'}: '{part}' cannot be drawn "
+            f"({type(error).__name__}: {error}); give what {writer} writes"
+        ) from error
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import ceil
+from typing import Any
 
+import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
+from matplotlib.cm import ScalarMappable
 from matplotlib.figure import Figure
 
 from diaghoi.plots.labels import fitted, text_width
-from diaghoi.plots.style import SINGLE_COLUMN
+from diaghoi.plots.style import SINGLE_COLUMN, ink_on
 
 NARROWEST = 1.5  # inches: least width of a panel, with its share of the scale
 MOST_COLUMNS = 4
@@ -46,6 +50,58 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
         return prepared(ax), ax
     figure = Figure(figsize=(SINGLE_COLUMN, height), layout="constrained")
     return figure.add_subplot(), figure
+
+
+def write_cells(
+    ax: Axes,
+    cells: ScalarMappable,
+    values: npt.NDArray[Any],
+    text: Callable[[Any], str],
+    size: float,
+    corner: float = 0.0,
+) -> None:
+    """Write into the cells of a heat map, in black or white.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where it is drawn.
+    cells : matplotlib.cm.ScalarMappable
+        Its colours.
+    values : (R, C) array
+        Numbers of the cells; those of NaN are white.
+    text : callable
+        Formats a number; nothing is written for an empty text.
+    size : float
+        Font size in points.
+    corner : float
+        Distance from the place of a cell to its middle.
+    """
+    shades = cells.to_rgba(values)
+    for (row, column), value in np.ndenumerate(values):
+        if written := text(value):
+            ax.text(
+                column + corner,
+                row + corner,
+                written,
+                ha="center",
+                va="center",
+                fontsize=size,
+                color="black" if np.isnan(value) else ink_on(shades[row, column]),
+            ).set_in_layout(False)  # hundreds of numbers inside the axes would slow the layout
+
+
+def shape_of(panels: int, width: float, narrowest: float = NARROWEST) -> tuple[int, int]:
+    """Return rows and columns of some panels in a width in inches, as even as possible."""
+    columns = min(panels, MOST_COLUMNS, max(1, int(width / narrowest)))
+    rows = ceil(panels / columns)
+    return rows, ceil(panels / rows)  # five panels are 3 + 2, not 4 + 1
+
+
+def set_fitting_title(ax: Axes, title: str, inches: float) -> None:
+    """Write a title as :func:`set_title`, in smaller letters before it is shortened."""
+    size = TITLE_SIZE if text_width(title, TITLE_SIZE) <= inches else SMALL_TITLE_SIZE
+    set_title(ax, title, inches, size)
 
 
 def panel_of(target: Axes | Figure, height: float = 0.0) -> Axes:
@@ -110,9 +166,7 @@ def panel_grid(
         target.set(xlabel=labels[0], ylabel=labels[1])
         return [target]
     figure = target
-    columns = min(len(titles), MOST_COLUMNS, max(1, int(figure.get_figwidth() / narrowest)))
-    rows = ceil(len(titles) / columns)
-    columns = ceil(len(titles) / rows)  # as even as possible: five panels are 3 + 2, not 4 + 1
+    rows, columns = shape_of(len(titles), figure.get_figwidth(), narrowest)
     figure.set_figheight(figure.get_figheight() + row_height * (rows - 1))
     grid = figure.subplots(rows, columns, sharex=share_x, sharey=True, squeeze=False)
     width = (figure.get_figwidth() - SCALE) / columns - GAP
@@ -122,8 +176,7 @@ def panel_grid(
     wide = text_width(labels[0], LABEL_SIZE) > width
     for number, title in enumerate(titles):
         ax = panels[number]
-        size = TITLE_SIZE if text_width(title, TITLE_SIZE) <= width else SMALL_TITLE_SIZE
-        set_title(ax, title, width, size)
+        set_fitting_title(ax, title, width)
         if number + columns >= len(titles):  # also where the row below ends before this panel
             ax.tick_params(labelbottom=True)
             ax.set_xlabel("" if wide and number % columns != columns // 2 else labels[0])

@@ -19,13 +19,13 @@ from diaghoi.plots.figures.causes import ANNOTATION_CAUSES, annotation_causes
 from diaghoi.plots.figures.confusions import CONFUSIONS, confusions
 from diaghoi.plots.figures.delta_bars import delta_map
 from diaghoi.plots.figures.delta_panels import DELTA_MAP, DELTA_MAP_BACKBONE, DELTA_MAP_SPLITS
-from diaghoi.plots.figures.difference import DIFFERENCE
 from diaghoi.plots.figures.error_profile import (
     ERROR_PROFILE_OBJECT,
     ERROR_PROFILE_VERB,
     error_profile,
 )
 from diaghoi.plots.figures.error_shares import ERROR_SHARES, error_shares
+from diaghoi.plots.figures.intervals import DIFFERENCE, SLICES, slices
 from diaghoi.plots.figures.operating_points import OPERATING_POINTS, operating_points
 from diaghoi.plots.figures.oracle_curve import (
     MEAN_ORACLE_CURVE,
@@ -34,7 +34,6 @@ from diaghoi.plots.figures.oracle_curve import (
     oracle_curve,
 )
 from diaghoi.plots.figures.pairs import NEGATIVES_CURVE, PAIR_RECALL, negatives_curve, pair_recall
-from diaghoi.plots.figures.slices import SLICES, slices
 from diaghoi.plots.figures.transitions import TRANSITIONS
 from diaghoi.plots.figures.waterfall import WATERFALL, waterfall
 from diaghoi.plots.style import DOUBLE_COLUMN, SINGLE_COLUMN, check_suffix, save

@@ -13,7 +13,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 
 from diaghoi.data.arrays import FloatArray
-from diaghoi.exceptions import InputError
 from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
@@ -22,6 +21,7 @@ from diaghoi.plots.figure import (
     NotApplicable,
     Source,
     drawn,
+    reading,
     tables_of,
 )
 from diaghoi.plots.legend import MARK, legend_above, model_lines
@@ -83,7 +83,7 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
     found = result.get("calibration")
     if found is None:
         raise NotApplicable("the saved result has no calibration; give the predictions")
-    try:
+    with reading(result, "calibration", "diaghoi.statistics.calibration"):
         if found["ece"] is None:
             raise NotApplicable(str(found["note"]).removeprefix("calibration: "))
         bins = found["bins"]
@@ -95,13 +95,6 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
             precisions=np.array([each["precision"] for each in bins], dtype=np.float64),
             ece=float(found["ece"]),
         )
-    except NotApplicable:
-        raise
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{result.get('label') or 'result'}: 'calibration' cannot be drawn "
-            f"({type(error).__name__}: {error}); give what diaghoi.statistics.calibration writes"
-        ) from error
 
 
 def calibration(diagnoses: Models, ax: Axes | None = None, histogram: Axes | None = None) -> Axes:

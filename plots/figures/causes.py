@@ -20,6 +20,7 @@ from diaghoi.plots.figure import (
     NotApplicable,
     Source,
     drawn,
+    reading,
     tables_of,
 )
 from diaghoi.plots.labels import points
@@ -80,7 +81,7 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
     found = result.get("annotation_causes")
     if found is None:
         raise NotApplicable("the saved result has no causes; give the predictions")
-    try:
+    with reading(result, "annotation_causes", "diaghoi.cases.causes"):
         rows = [
             CauseShare(
                 name,
@@ -90,11 +91,6 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
             for name in CAUSES
             if name in found and name != "model"
         ]
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{result.get('label') or 'result'}: 'annotation_causes' cannot be drawn "
-            f"({type(error).__name__}: {error}); give what diaghoi.cases.causes writes"
-        ) from error
     if not any(row.share for row in rows):
         raise NotApplicable("no false positive has a cause in the annotations")
     return rows

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from diaghoi.data.arrays import FloatArray
-from diaghoi.exceptions import InputError
 from diaghoi.oracles import ORACLES, error_title
 from diaghoi.plots.figure import (
     FigureKind,
@@ -23,26 +21,17 @@ from diaghoi.plots.figure import (
     Source,
     data_of,
     drawn,
+    reading,
     tables_of,
 )
-from diaghoi.plots.labels import text_width
 from diaghoi.plots.legend import MARK, legend_above
-from diaghoi.plots.panels import (
-    GAP,
-    NARROWEST,
-    SCALE,
-    SMALL_TITLE_SIZE,
-    TITLE_SIZE,
-    prepared,
-    set_title,
-)
+from diaghoi.plots.panels import GAP, SCALE, prepared, set_fitting_title, shape_of
 from diaghoi.plots.style import MODEL_COLOURS, colour
 from diaghoi.statistics.operating_points import operating_points as measured
 
 HEIGHT = 3.0  # inches: of one row of models
 FURTHER_ROW = 2.3
 RATIOS = (3.0, 2.2)  # heights of the shares and of the errors
-MOST_COLUMNS = 4
 LABELS = ("Score threshold", "%", "Errors/image")
 BEST_SIZE = 6.5  # points
 LEAST = 0.01  # errors per image at the foot of their scale
@@ -95,7 +84,7 @@ def operating_points_table(result: Mapping[str, Any]) -> Thresholds:
     found = result.get("operating_points")
     if found is None:
         raise NotApplicable("the saved result has no operating points; give the predictions")
-    try:
+    with reading(result, "operating_points", "diaghoi.statistics.operating_points"):
         curve, best, images = found["curve"], found["best"], found["images"]
         if not curve["threshold"]:
             raise NotApplicable("nothing is predicted")
@@ -112,14 +101,6 @@ def operating_points_table(result: Mapping[str, Any]) -> Thresholds:
             errors=errors,
             best=None if best is None else (float(best["threshold"]), float(best["f1"])),
         )
-    except NotApplicable:
-        raise
-    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-        raise InputError(
-            f"{result.get('label') or 'result'}: 'operating_points' cannot be drawn "
-            f"({type(error).__name__}: {error}); give what diaghoi.statistics.operating_points "
-            "writes"
-        ) from error
 
 
 def operating_points(
@@ -167,9 +148,7 @@ def _draw(target: Axes | Figure, models: Sequence[ModelData], errors: Axes | Non
 def _figure(figure: Figure, tables: Mapping[str, Thresholds]) -> None:
     """Draw each model in two panels, one above the other."""
     shown, width = list(tables.values()), figure.get_figwidth()
-    columns = min(len(shown), MOST_COLUMNS, max(1, int(width / NARROWEST)))
-    rows = ceil(len(shown) / columns)
-    columns = ceil(len(shown) / rows)
+    rows, columns = shape_of(len(shown), width)
     figure.set_figheight(figure.get_figheight() + FURTHER_ROW * (rows - 1))
     grid = figure.subplots(
         2 * rows, columns, sharex=True, sharey="row", squeeze=False, height_ratios=RATIOS * rows
@@ -180,8 +159,7 @@ def _figure(figure: Figure, tables: Mapping[str, Thresholds]) -> None:
     for number, (name, table) in enumerate(tables.items()):
         row, column = divmod(number, columns)
         ax, errors = grid[2 * row : 2 * row + 2, column]
-        size = TITLE_SIZE if text_width(name, TITLE_SIZE) <= inches else SMALL_TITLE_SIZE
-        set_title(ax, name, inches, size)
+        set_fitting_title(ax, name, inches)
         _shares(ax, table)
         _errors(errors, table, _most(shown))
         if number + columns >= len(shown):  # also where the row below ends before this panel

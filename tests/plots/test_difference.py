@@ -11,7 +11,7 @@ from support.figures import faint
 from diaghoi import Diagnosis, InputError, diagnose, plots, simulate
 from diaghoi.comparison.shares import LEAST, sampled_shares, shares
 from diaghoi.comparison.transitions import transitions
-from diaghoi.plots.figures.difference import NOTE, SHOWN, Difference, difference_table
+from diaghoi.plots.figures.intervals import NOTE, SHOWN, Difference, difference_table
 
 
 @pytest.fixture(scope="module")
