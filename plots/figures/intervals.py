@@ -36,7 +36,7 @@ from diaghoi.plots.panels import one_panel
 from diaghoi.plots.style import model_style, paper
 from diaghoi.statistics.bootstrap import away_from_mean
 
-SLICE_ROWS = 26  # rows, headings included, of one or two models
+SLICE_ROWS = 26  # headings included, of one or two models
 ROW, FURTHER = 0.115, 0.055  # inches: height of a name, and what each further model adds
 HIGHEST = 4.4  # inches of rows
 AROUND = 0.45  # inches above and below the rows
