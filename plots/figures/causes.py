@@ -190,8 +190,9 @@ def _draw(
     target: Axes | Figure, models: Sequence[ModelData], shown: Sequence[str] = tuple(PANELS)
 ) -> None:
     tables = tables_of(models)
-    panels = [target]
-    if isinstance(target, Figure):
+    if isinstance(target, Axes):
+        panels = [target]
+    else:
         target.set_figheight(FRAME + _height(list(tables.values())))
         panels = target.subplots(1, len(shown), sharey=True, squeeze=False).ravel().tolist()
     for ax, of in zip(panels, shown, strict=True):

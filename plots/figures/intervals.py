@@ -10,6 +10,7 @@ from itertools import combinations
 from typing import Any, NamedTuple
 
 import numpy as np
+import numpy.typing as npt
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
@@ -194,7 +195,7 @@ def _beside(number: int, models: int) -> float:
 
 def _interval_dots(
     ax: Axes,
-    rows: FloatArray,
+    rows: npt.NDArray[Any],
     values: FloatArray,
     bounds: Sequence[FloatArray] | FloatArray,
     style: Mapping[str, Any],
@@ -205,7 +206,8 @@ def _interval_dots(
     # A dot without an interval must not look like one whose interval is as narrow as a dot.
     certain = ~np.isnan(bounds[0])
     ax.plot(values[certain], rows[certain], **style)
-    ax.plot(values[~certain], rows[~certain], **style, markerfacecolor="white")
+    if not certain.all():
+        ax.plot(values[~certain], rows[~certain], **style, markerfacecolor="white")
     ax.tick_params(axis="y", length=0)
     ax.xaxis.grid(True, color="0.9", linewidth=0.5)
     ax.set_axisbelow(True)
