@@ -10,21 +10,18 @@ and :func:`figure_of` draws one of them.
 from diaghoi.plots.captions import caption, notes_of
 from diaghoi.plots.collection import Collection, collect, joined
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, figure_of
-from diaghoi.plots.figures.action_ap import action_ap
+from diaghoi.plots.figures.average_precision import action_ap, class_ap
 from diaghoi.plots.figures.calibration import calibration
 from diaghoi.plots.figures.causes import annotation_causes
-from diaghoi.plots.figures.class_ap import class_ap
 from diaghoi.plots.figures.confusions import confusions
 from diaghoi.plots.figures.delta_bars import delta_map, delta_map_table
-from diaghoi.plots.figures.difference import difference
 from diaghoi.plots.figures.error_profile import error_profile
 from diaghoi.plots.figures.error_shares import error_shares
-from diaghoi.plots.figures.negatives_curve import negatives_curve
+from diaghoi.plots.figures.intervals import difference, slices
 from diaghoi.plots.figures.operating_points import operating_points
 from diaghoi.plots.figures.oracle_curve import mean_oracle_curve, oracle_curve
-from diaghoi.plots.figures.pair_recall import pair_recall
+from diaghoi.plots.figures.pairs import negatives_curve, pair_recall
 from diaghoi.plots.figures.picture import card, picture
-from diaghoi.plots.figures.slices import slices
 from diaghoi.plots.figures.transitions import transitions
 from diaghoi.plots.figures.waterfall import waterfall
 from diaghoi.plots.registry import FIGURES, USUAL

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 from weakref import WeakKeyDictionary
 
@@ -69,3 +69,25 @@ def caption(results: Sequence[Mapping[str, Any]]) -> str:
         label = str(result.get("label") or f"model {number}")
         sentences.setdefault(f"{where}{choices}", []).append(label)
     return " ".join(f"{', '.join(labels)}{rest}." for rest, labels in sentences.items())
+
+
+INCOMPLETE = "‡"
+INCOMPLETE_NOTE = f"{INCOMPLETE}: over the conditions that there are."
+
+
+def marked(names: Sequence[str], partial: Iterable[bool]) -> list[str]:
+    """Return names, with the mark where the data behind a name are incomplete."""
+    return [
+        f"{name}{INCOMPLETE}" if each else name for name, each in zip(names, partial, strict=True)
+    ]
+
+
+def noted(note: str, partial: Iterable[bool]) -> str:
+    """Go on with what the mark means, if there is any."""
+    return " ".join(filter(None, (note, INCOMPLETE_NOTE if any(partial) else "")))
+
+
+def explained(names: Mapping[str, str]) -> str:
+    """Say in full what abbreviations mean; names that are not abbreviated are left out."""
+    short = [f"{name}: {full}" for name, full in names.items() if name != full]
+    return f"{'; '.join(short)}." if short else ""

@@ -8,11 +8,13 @@ into one axes, and a :class:`FigureKind` that describes the figure of a whole st
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
 from typing import Any, Literal
 
+from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
 from matplotlib.figure import Figure
 from matplotlib.layout_engine import ConstrainedLayoutEngine
@@ -24,7 +26,8 @@ from diaghoi.exceptions import InputError
 from diaghoi.oracles.localised import PUBLISHED
 from diaghoi.plots.captions import add_note, protocol_of
 from diaghoi.plots.labels import model_names
-from diaghoi.plots.style import paper
+from diaghoi.plots.panels import prepared
+from diaghoi.plots.style import SINGLE_COLUMN, paper
 
 Model = Diagnosis | Mapping[str, Any]
 """A detector to draw: its diagnosis, or its result as from :meth:`diaghoi.Diagnosis.to_dict`."""
@@ -36,6 +39,26 @@ class NotApplicable(InputError):  # noqa: N818 - in a study it is an answer, not
 
     In a study, raised by ``data`` it leaves out one model, raised by ``draw`` the whole figure.
     """
+
+
+@contextmanager
+def reading(result: Mapping[str, Any], part: str, writer: str) -> Iterator[None]:
+    """Read a part of a result, which may be malformed.
+
+    Raises
+    ------
+    InputError
+        If it is.
+    """
+    try:
+        yield
+    except InputError:
+        raise
+    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{result.get('label') or 'result'}: '{part}' cannot be drawn "
+            f"({type(error).__name__}: {error}); give what {writer} writes"
+        ) from error
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -114,9 +137,10 @@ class FigureKind:
         :class:`NotApplicable` if the figure cannot show this model.
     draw : callable
         Draws all models in order into an empty figure of the width of the column, with
-        "constrained" layout; it may call ``figure.set_figheight`` if the panels of many models need
-        more room. It is called within :func:`diaghoi.plots.paper` and raises
-        :class:`NotApplicable` if these models cannot be drawn.
+        "constrained" layout, which it may make higher; where it has a function of its own, with
+        the settings of this also into given axes (see :func:`drawn`). It is called within
+        :func:`diaghoi.plots.paper` and raises :class:`NotApplicable` if these models cannot be
+        drawn.
     height : float
         Height of the figure in inches.
     parts : callable, optional
@@ -131,7 +155,7 @@ class FigureKind:
     title: str
     needs: Literal["results", "diagnoses"]
     data: Callable[[Source], Any]
-    draw: Callable[[Figure, Sequence[ModelData]], None]
+    draw: Callable[..., None]
     height: float = 2.4
     parts: Callable[[Sequence[ModelData]], str] | None = None
     datasets: bool = False
@@ -207,25 +231,40 @@ def models_for(kind: FigureKind, given: Models) -> list[ModelData]:
     return found
 
 
-def tables_for(kind: FigureKind, given: Any) -> Mapping[str, Any]:
-    """Return the data of one or more detectors for a figure by name.
+def drawn(kind: FigureKind, given: Any, ax: Axes | None, **settings: Any) -> Axes:
+    """Draw a figure into one axes; a new figure has the width of one column.
 
     Parameters
     ----------
     kind : FigureKind
         The figure.
     given : Diagnosis, mapping, or sequence of these
-        The detectors; or the data of each by its label, which is returned as it is.
+        The detectors; or the data of each by its label.
+    ax : matplotlib.axes.Axes or None
+        Where to draw.
+    **settings
+        Of ``kind.draw``.
 
     Raises
     ------
+    InputError
+        If there is no model.
     NotApplicable
         If the figure cannot show one of them.
     """
     if isinstance(given, Mapping) and not is_model(given):
-        return given
-    models = models_for(kind, given)
-    return tables_of(models) if models else {}
+        models = [ModelData(label=label, data=data) for label, data in given.items()]
+    else:
+        models = models_for(kind, given)
+    if not models:
+        raise InputError("models: there is nothing to draw; give at least one")
+    with paper():
+        if ax is not None:
+            kind.draw(prepared(ax), models, **settings)
+            return ax
+        figure = Figure(figsize=(SINGLE_COLUMN, kind.height), layout="constrained")
+        kind.draw(figure, models, **settings)
+    return figure.axes[0]
 
 
 def shown_names(models: Sequence[ModelData]) -> list[str]:

@@ -11,10 +11,9 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
+from diaghoi.plots.boxes import CASING, DASHES, HINTED, LINE, Colour, PairLines, in_a_line
 from diaghoi.plots.labels import fitted, text_width, wrapped
-from diaghoi.plots.pair_lines import CASING, DASHES, LINE, PairLines
 from diaghoi.plots.style import paper
-from diaghoi.plots.tags import HINTED, Colour, in_a_line
 
 # Points:
 CAPTION, HEAD = 6.0, 7.0  # fonts

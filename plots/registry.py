@@ -13,21 +13,19 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.plots.captions import caption
 from diaghoi.plots.figure import FigureKind, figure_of
-from diaghoi.plots.figures.action_ap import ACTION_AP, action_ap
+from diaghoi.plots.figures.average_precision import ACTION_AP, CLASS_AP, action_ap, class_ap
 from diaghoi.plots.figures.calibration import CALIBRATION, calibration
 from diaghoi.plots.figures.causes import ANNOTATION_CAUSES, annotation_causes
-from diaghoi.plots.figures.class_ap import CLASS_AP, class_ap
 from diaghoi.plots.figures.confusions import CONFUSIONS, confusions
 from diaghoi.plots.figures.delta_bars import delta_map
 from diaghoi.plots.figures.delta_panels import DELTA_MAP, DELTA_MAP_BACKBONE, DELTA_MAP_SPLITS
-from diaghoi.plots.figures.difference import DIFFERENCE
 from diaghoi.plots.figures.error_profile import (
     ERROR_PROFILE_OBJECT,
     ERROR_PROFILE_VERB,
     error_profile,
 )
 from diaghoi.plots.figures.error_shares import ERROR_SHARES, error_shares
-from diaghoi.plots.figures.negatives_curve import NEGATIVES_CURVE, negatives_curve
+from diaghoi.plots.figures.intervals import DIFFERENCE, SLICES, slices
 from diaghoi.plots.figures.operating_points import OPERATING_POINTS, operating_points
 from diaghoi.plots.figures.oracle_curve import (
     MEAN_ORACLE_CURVE,
@@ -35,8 +33,7 @@ from diaghoi.plots.figures.oracle_curve import (
     mean_oracle_curve,
     oracle_curve,
 )
-from diaghoi.plots.figures.pair_recall import PAIR_RECALL, pair_recall
-from diaghoi.plots.figures.slices import SLICES, slices
+from diaghoi.plots.figures.pairs import NEGATIVES_CURVE, PAIR_RECALL, negatives_curve, pair_recall
 from diaghoi.plots.figures.transitions import TRANSITIONS
 from diaghoi.plots.figures.waterfall import WATERFALL, waterfall
 from diaghoi.plots.style import DOUBLE_COLUMN, SINGLE_COLUMN, check_suffix, save

@@ -14,9 +14,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.pictures import Pictures, read_picture
 from diaghoi.plots.captions import caption
-from diaghoi.plots.figures.corruption_panel import corruption_panel
-from diaghoi.plots.figures.error_panel import error_panel
-from diaghoi.plots.figures.outcome_panel import outcome_panel
+from diaghoi.plots.figures.picture_panels import corruption_panel, error_panel, outcome_panel
 from diaghoi.plots.labels import model_names
 from diaghoi.plots.style import SINGLE_COLUMN, paper, save
 from diaghoi.report.case_pictures import FoundPictures
@@ -53,7 +51,7 @@ def write_typical(
     images : sequence of str
         Only cases on these images; by default on those that have a picture.
     repairs, width, columns
-        As for :func:`diaghoi.plots.figures.error_panel.error_panel`.
+        As for :func:`diaghoi.plots.figures.picture_panels.error_panel`.
 
     Returns
     -------
@@ -103,7 +101,7 @@ def write_outcomes(
     top, threshold
         As for :func:`diaghoi.cases.outcomes.shared_outcomes`.
     width, columns
-        As for :func:`diaghoi.plots.figures.outcome_panel.outcome_panel`.
+        As for :func:`diaghoi.plots.figures.picture_panels.outcome_panel`.
 
     Returns
     -------
@@ -153,7 +151,7 @@ def write_corrupted(
     corruptions, severities, seed
         As for :func:`diaghoi.robustness.corrupt.corrupt_folder`.
     width, columns
-        As for :func:`diaghoi.plots.figures.corruption_panel.corruption_panel`.
+        As for :func:`diaghoi.plots.figures.picture_panels.corruption_panel`.
     progress : callable, optional
         Called with the number of corruptions done since the last call.
 

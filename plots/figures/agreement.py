@@ -12,8 +12,8 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 
-from diaghoi.plots.panels import one_panel
-from diaghoi.plots.style import DOUBLE_COLUMN, ink_on, model_style, paper
+from diaghoi.plots.panels import one_panel, write_cells
+from diaghoi.plots.style import DOUBLE_COLUMN, model_style, paper
 
 HEIGHT = 2.0  # inches
 WIDTH = 0.8  # of all bars of one score; neighbouring scores are 1 apart
@@ -83,10 +83,7 @@ def kappa_matrix(result: Result, *, ax: Axes | None = None) -> Axes:
     with paper():
         ax, _ = one_panel(ax, HEIGHT)
         cells = ax.imshow(values, cmap="Blues", vmin=0, vmax=1)
-        for (row, column), value in np.ndenumerate(values):
-            text = "–" if np.isnan(value) else f"{value:.2f}"
-            ink = "black" if np.isnan(value) else ink_on(cells.to_rgba(value))
-            ax.text(column, row, text, ha="center", va="center", color=ink, fontsize=6)
+        write_cells(ax, cells, values, lambda k: "–" if np.isnan(k) else f"{k:.2f}", 6)
         ax.set_xticks(range(len(names)), names)
         ax.set_yticks(range(len(names)), names)
         ax.set_title("Quadratic weighted kappa")

@@ -13,7 +13,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import EngFormatter, LogLocator, NullLocator
 
 from diaghoi.data.arrays import FloatArray
-from diaghoi.exceptions import InputError
 from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
@@ -21,12 +20,13 @@ from diaghoi.plots.figure import (
     Models,
     NotApplicable,
     Source,
-    tables_for,
+    drawn,
+    reading,
     tables_of,
 )
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import check_models, prepared
-from diaghoi.plots.style import SINGLE_COLUMN, model_style, paper
+from diaghoi.plots.panels import prepared
+from diaghoi.plots.style import model_style
 from diaghoi.statistics.calibration import measure_calibration
 
 HEIGHT = 2.9  # inches
@@ -83,7 +83,7 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
     found = result.get("calibration")
     if found is None:
         raise NotApplicable("the saved result has no calibration; give the predictions")
-    try:
+    with reading(result, "calibration", "diaghoi.statistics.calibration"):
         if found["ece"] is None:
             raise NotApplicable(str(found["note"]).removeprefix("calibration: "))
         bins = found["bins"]
@@ -95,13 +95,6 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
             precisions=np.array([each["precision"] for each in bins], dtype=np.float64),
             ece=float(found["ece"]),
         )
-    except NotApplicable:
-        raise
-    except (KeyError, IndexError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{result.get('label') or 'result'}: 'calibration' cannot be drawn "
-            f"({type(error).__name__}: {error}); give what diaghoi.statistics.calibration writes"
-        ) from error
 
 
 def calibration(diagnoses: Models, ax: Axes | None = None, histogram: Axes | None = None) -> Axes:
@@ -132,47 +125,12 @@ def calibration(diagnoses: Models, ax: Axes | None = None, histogram: Axes | Non
     InputError
         If there is no model.
     """
-    models = tables_for(CALIBRATION, diagnoses)
-    check_models(models)
-    tables = list(models.values())
-    with paper():
-        if ax is None:
-            figure = Figure(figsize=(SINGLE_COLUMN, HEIGHT), layout="constrained")
-            ax, histogram = _panels(figure)
-            _figure(figure, ax, histogram, models)
-            return ax
-        _diagram(prepared(ax), histogram and prepared(histogram), tables)
-        legend_above(ax, _handles(models), mark=MARK)
-        add_note(histogram or ax, _note(tables))
-    return ax
-
-
-def _figure(
-    figure: Figure, ax: Axes, histogram: Axes | None, models: Mapping[str, Reliability]
-) -> None:
-    tables = list(models.values())
-    _diagram(ax, histogram, tables)
-    legend_above(figure, _handles(models), mark=MARK)
-    add_note(figure, _note(tables))
+    return drawn(CALIBRATION, diagnoses, ax, histogram=histogram)
 
 
 def _note(tables: Sequence[Reliability]) -> str:
     counts = np.concatenate([table.counts for table in tables])
     return f"{LEFT_OUT}." if ((counts > 0) & (counts < LEAST)).any() else ""
-
-
-def _panels(figure: Figure) -> tuple[Axes, Axes]:
-    diagram, histogram = figure.subplots(2, 1, sharex=True, height_ratios=RATIOS)
-    return diagram, histogram
-
-
-def _diagram(ax: Axes, histogram: Axes | None, tables: Sequence[Reliability]) -> None:
-    _lines(ax, tables)
-    ax.set_ylabel(LABELS[1])
-    if histogram is not None:
-        _steps(histogram, tables)
-        histogram.set_ylabel(LABELS[2])
-    (histogram or ax).set_xlabel(LABELS[0])
 
 
 def _lines(ax: Axes, tables: Sequence[Reliability]) -> None:
@@ -241,8 +199,23 @@ def _data(source: Source) -> Reliability:
     return calibration_table({"calibration": measure_calibration(source.diagnosis).to_dict()})
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    _figure(figure, *_panels(figure), tables_of(models))
+def _draw(
+    target: Axes | Figure, models: Sequence[ModelData], histogram: Axes | None = None
+) -> None:
+    by_name = tables_of(models)
+    tables = list(by_name.values())
+    if isinstance(target, Figure):
+        ax, histogram = target.subplots(2, 1, sharex=True, height_ratios=RATIOS)
+    else:
+        ax, histogram = target, histogram and prepared(histogram)
+    _lines(ax, tables)
+    ax.set_ylabel(LABELS[1])
+    if histogram is not None:
+        _steps(histogram, tables)
+        histogram.set_ylabel(LABELS[2])
+    (histogram or ax).set_xlabel(LABELS[0])
+    legend_above(target, _handles(by_name), mark=MARK)
+    add_note(histogram or ax, _note(tables))
 
 
 CALIBRATION = FigureKind(

@@ -12,7 +12,6 @@ from diaghoi.cases import causes as cases
 from diaghoi.cases.causes import CAUSES
 from diaghoi.diagnosis.saved import as_one, scenes_of
 from diaghoi.exceptions import InputError
-from diaghoi.plots.bar_legend import EDGE, GREY, bar_legend, hatch, paleness
 from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
     FigureKind,
@@ -20,12 +19,13 @@ from diaghoi.plots.figure import (
     Models,
     NotApplicable,
     Source,
-    shown_names,
-    tables_for,
+    drawn,
+    reading,
+    tables_of,
 )
 from diaghoi.plots.labels import points
-from diaghoi.plots.panels import check_models, one_panel
-from diaghoi.plots.style import lighter, paper
+from diaghoi.plots.legend import EDGE, GREY, bar_legend, hatch, paleness
+from diaghoi.plots.style import lighter
 
 # Inches:
 BAR, BETWEEN = 0.105, 0.09  # height of a bar, and gap between causes
@@ -81,7 +81,7 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
     found = result.get("annotation_causes")
     if found is None:
         raise NotApplicable("the saved result has no causes; give the predictions")
-    try:
+    with reading(result, "annotation_causes", "diaghoi.cases.causes"):
         rows = [
             CauseShare(
                 name,
@@ -91,11 +91,6 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
             for name in CAUSES
             if name in found and name != "model"
         ]
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"{result.get('label') or 'result'}: 'annotation_causes' cannot be drawn "
-            f"({type(error).__name__}: {error}); give what diaghoi.cases.causes writes"
-        ) from error
     if not any(row.share for row in rows):
         raise NotApplicable("no false positive has a cause in the annotations")
     return rows
@@ -124,17 +119,9 @@ def annotation_causes(diagnoses: Models, ax: Axes | None = None, of: str = "shar
     InputError
         If there is no model, or bars cannot show this.
     """
-    models = tables_for(ANNOTATION_CAUSES, diagnoses)
-    check_models(models)
     if of not in PANELS:
         raise InputError(f"of: '{of}' is not known; give one of {', '.join(PANELS)}")
-    tables = list(models.values())
-    with paper():
-        ax, target = one_panel(ax, FRAME + _height(tables))
-        _bars(ax, tables, of)
-        bar_legend(target, list(models), numbered=NUMBERED)
-        add_note(target, NOTE)
-    return ax
+    return drawn(ANNOTATION_CAUSES, diagnoses, ax, shown=(of,))
 
 
 def _shown(tables: Sequence[Sequence[CauseShare]]) -> list[str]:
@@ -199,14 +186,19 @@ def _data(source: Source) -> list[CauseShare]:
     return causes_table({"annotation_causes": found.to_dict()})
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    tables = [model.data for model in models]
-    figure.set_figheight(FRAME + _height(tables))
-    left, right = figure.subplots(1, 2, sharey=True)
-    for ax, of in ((left, "share"), (right, "delta")):
-        _bars(ax, tables, of)
-    bar_legend(figure, shown_names(models), numbered=NUMBERED)
-    add_note(figure, NOTE)
+def _draw(
+    target: Axes | Figure, models: Sequence[ModelData], shown: Sequence[str] = tuple(PANELS)
+) -> None:
+    tables = tables_of(models)
+    if isinstance(target, Axes):
+        panels = [target]
+    else:
+        target.set_figheight(FRAME + _height(list(tables.values())))
+        panels = target.subplots(1, len(shown), sharey=True, squeeze=False).ravel().tolist()
+    for ax, of in zip(panels, shown, strict=True):
+        _bars(ax, list(tables.values()), of)
+    bar_legend(target, list(tables), numbered=NUMBERED)
+    add_note(target, NOTE)
 
 
 ANNOTATION_CAUSES = FigureKind(

@@ -24,6 +24,7 @@ from diaghoi.plots.figure import (
     Source,
     data_of,
     diagnosis_of,
+    reading,
     shown_names,
 )
 from diaghoi.plots.labels import MINUS, fitted_pair
@@ -88,7 +89,7 @@ def confusions_table(found: Sequence[Mapping[str, Any]]) -> list[ConfusionCost]:
     InputError
         If the result is malformed.
     """
-    try:
+    with reading({}, "confusions", "diaghoi semantic --also diagnose --json"):
         return [
             ConfusionCost(
                 str(each["predicted"]),
@@ -99,11 +100,6 @@ def confusions_table(found: Sequence[Mapping[str, Any]]) -> list[ConfusionCost]:
             for each in found
             if each["delta_map"] is not None
         ][:SHOWN]
-    except (KeyError, TypeError, ValueError) as error:
-        raise InputError(
-            f"confusions cannot be drawn ({type(error).__name__}: {error}); give those of a "
-            "semantic diagnosis"
-        ) from error
 
 
 def confusions(diagnosis: Model | Sequence[ConfusionCost], ax: Axes | None = None) -> Axes:

@@ -13,7 +13,6 @@ from matplotlib.ticker import MaxNLocator
 from diaghoi.data.table import has_width
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ORACLES, TOTALS, error_title
-from diaghoi.plots.bar_legend import EDGE, HATCHES, bar_legend, bar_styles, both_stages
 from diaghoi.plots.captions import add_note, protocol_of
 from diaghoi.plots.figure import Models, sources_of
 from diaghoi.plots.labels import (
@@ -25,7 +24,15 @@ from diaghoi.plots.labels import (
     split_title,
     text_width,
 )
-from diaghoi.plots.legend import legend_above, model_lines
+from diaghoi.plots.legend import (
+    EDGE,
+    HATCHES,
+    bar_legend,
+    bar_styles,
+    both_stages,
+    legend_above,
+    model_lines,
+)
 from diaghoi.plots.panels import prepared
 from diaghoi.plots.style import DOUBLE_COLUMN, colour, lighter, model_style, paper
 from diaghoi.statistics.bootstrap import TOO_FEW

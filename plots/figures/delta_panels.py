@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -303,30 +304,19 @@ def _family(model: ModelData) -> str:
     )
 
 
-DELTA_MAP = FigureKind(
+_KIND = partial(FigureKind, needs="results", data=_result, datasets=True, published=True)
+DELTA_MAP = _KIND(
     name="delta_map",
     title="What each error costs: mAP gained where an oracle repairs it",
-    needs="results",
-    data=_result,
     draw=_draw_full,
-    datasets=True,
-    published=True,
 )
-DELTA_MAP_SPLITS = FigureKind(
+DELTA_MAP_SPLITS = _KIND(
     name="delta_map_rare",
     title="What each error costs among rare and other groups of classes",
-    needs="results",
-    data=_result,
     draw=_draw_splits,
-    datasets=True,
-    published=True,
 )
-DELTA_MAP_BACKBONE = FigureKind(
+DELTA_MAP_BACKBONE = _KIND(
     name="delta_map_backbone",
     title="What each error costs with different backbones",
-    needs="results",
-    data=_result,
     draw=_draw_backbones,
-    datasets=True,
-    published=True,
 )

@@ -27,8 +27,8 @@ from diaghoi.plots.figure import (
     source_of,
 )
 from diaghoi.plots.labels import MINUS, fitted, text_width
-from diaghoi.plots.panels import one_panel, set_title
-from diaghoi.plots.style import colour, ink_on, paper
+from diaghoi.plots.panels import one_panel, set_title, write_cells
+from diaghoi.plots.style import colour, paper
 
 MOST = 25  # rows, by default
 OTHERS = "all others"
@@ -158,9 +158,6 @@ def error_profile(
             cmap="rocket_r" if minus is None else "vlag",
             cbar=False,
             linewidths=0.3,
-            annot=np.vectorize(_percent)(shares) if written else None,
-            fmt="",
-            annot_kws={"fontsize": NUMBER_SIZE},
             yticklabels=[fitted(name.replace("_", " "), WIDEST_NAME, NAME_SIZE) for name in names],
             xticklabels=[error_title(name) for name in LABELS],
         )
@@ -168,11 +165,8 @@ def error_profile(
         ax.tick_params(axis="y", rotation=0)
         ax.tick_params(axis="x", rotation=90, pad=4)
         _swatches(ax, len(names))
-        cells = ax.collections[0].to_rgba(shares)
-        for text in ax.texts:
-            text.set_in_layout(False)  # hundreds of numbers inside the axes would slow the layout
-            column, row = (int(place) for place in text.get_position())
-            text.set_color(ink_on(cells[row, column]))
+        if written:
+            write_cells(ax, ax.collections[0], shares, _percent, NUMBER_SIZE, 0.5)
     return ax
 
 

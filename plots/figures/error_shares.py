@@ -25,12 +25,13 @@ from diaghoi.plots.figure import (
     NotApplicable,
     data_of,
     diagnosis_of,
+    drawn,
     shown_names,
 )
 from diaghoi.plots.labels import inches_of
 from diaghoi.plots.legend import legend_above
-from diaghoi.plots.panels import one_panel, panel_grid
-from diaghoi.plots.style import HATCHES, colour, paper
+from diaghoi.plots.panels import panel_grid
+from diaghoi.plots.style import HATCHES, colour
 
 BINS = 6  # per decade of ranks
 BEST = 100  # predictions of the first bin; fewer if there are fewer than 1,000
@@ -112,15 +113,7 @@ def error_shares(diagnosis: Model | ErrorShares, ax: Axes | None = None) -> Axes
         True positives are at the bottom, the errors above them in the order of the oracles. A
         dashed line marks the number of annotated triplets. Nothing is shown or saved.
     """
-    table = data_of(ERROR_SHARES, diagnosis)
-    with paper():
-        ax, target = one_panel(ax, HEIGHT)
-        _fill(ax, table)
-        _label_ranks(ax)
-        ax.set_xlabel(AXES[0])
-        ax.set_ylabel(AXES[1])
-        _legend(target)
-    return ax
+    return drawn(ERROR_SHARES, {"": data_of(ERROR_SHARES, diagnosis)}, ax)
 
 
 def _fill(ax: Axes, table: ErrorShares) -> None:
@@ -177,19 +170,14 @@ def _steps(values: FloatArray) -> FloatArray:
     return np.append(values, values[-1])
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    panels = panel_grid(figure, shown_names(models), AXES, PANEL)
+def _draw(target: Axes | Figure, models: Sequence[ModelData]) -> None:
+    panels = panel_grid(target, shown_names(models), AXES, PANEL)
     for ax, model in zip(panels, models, strict=True):
         _fill(ax, model.data)
     edges = [_ranks(model.data.edges) for model in models]
     panels[0].set_xlim(min(ranks[0] for ranks in edges), max(ranks[-1] for ranks in edges))
     for ax in panels:
         _label_ranks(ax)
-    _legend(figure)
-
-
-def _legend(target: Axes | Figure) -> None:
-    """Add the legend of colours and of the dashed line."""
     marks = [
         *(
             Patch(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -13,7 +12,6 @@ from matplotlib.lines import Line2D
 from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
 
 from diaghoi.data.arrays import FloatArray
-from diaghoi.exceptions import InputError
 from diaghoi.oracles import ORACLES, error_title
 from diaghoi.plots.figure import (
     FigureKind,
@@ -22,26 +20,18 @@ from diaghoi.plots.figure import (
     NotApplicable,
     Source,
     data_of,
+    drawn,
+    reading,
     tables_of,
 )
-from diaghoi.plots.labels import text_width
 from diaghoi.plots.legend import MARK, legend_above
-from diaghoi.plots.panels import (
-    GAP,
-    NARROWEST,
-    SCALE,
-    SMALL_TITLE_SIZE,
-    TITLE_SIZE,
-    prepared,
-    set_title,
-)
-from diaghoi.plots.style import MODEL_COLOURS, SINGLE_COLUMN, colour, paper
+from diaghoi.plots.panels import GAP, SCALE, prepared, set_fitting_title, shape_of
+from diaghoi.plots.style import MODEL_COLOURS, colour
 from diaghoi.statistics.operating_points import operating_points as measured
 
 HEIGHT = 3.0  # inches: of one row of models
 FURTHER_ROW = 2.3
 RATIOS = (3.0, 2.2)  # heights of the shares and of the errors
-MOST_COLUMNS = 4
 LABELS = ("Score threshold", "%", "Errors/image")
 BEST_SIZE = 6.5  # points
 LEAST = 0.01  # errors per image at the foot of their scale
@@ -94,7 +84,7 @@ def operating_points_table(result: Mapping[str, Any]) -> Thresholds:
     found = result.get("operating_points")
     if found is None:
         raise NotApplicable("the saved result has no operating points; give the predictions")
-    try:
+    with reading(result, "operating_points", "diaghoi.statistics.operating_points"):
         curve, best, images = found["curve"], found["best"], found["images"]
         if not curve["threshold"]:
             raise NotApplicable("nothing is predicted")
@@ -111,14 +101,6 @@ def operating_points_table(result: Mapping[str, Any]) -> Thresholds:
             errors=errors,
             best=None if best is None else (float(best["threshold"]), float(best["f1"])),
         )
-    except NotApplicable:
-        raise
-    except (AttributeError, KeyError, TypeError, ValueError, ZeroDivisionError) as error:
-        raise InputError(
-            f"{result.get('label') or 'result'}: 'operating_points' cannot be drawn "
-            f"({type(error).__name__}: {error}); give what diaghoi.statistics.operating_points "
-            "writes"
-        ) from error
 
 
 def operating_points(
@@ -142,31 +124,31 @@ def operating_points(
         That of precision, recall and F1. Nothing is shown or saved; see
         :func:`diaghoi.plots.save`.
     """
-    table: Thresholds = data_of(OPERATING_POINTS, diagnosis)
-    with paper():
-        if ax is None:
-            figure = Figure(figsize=(SINGLE_COLUMN, HEIGHT), layout="constrained")
-            _figure(figure, {"": table})
-            return figure.axes[0]
-        _shares(prepared(ax), table)
-        ax.set_ylabel(LABELS[1])
-        if errors is not None:
-            _errors(prepared(errors), table, _most([table]))
-            errors.set_ylabel(LABELS[2])
-        (errors or ax).set_xlabel(LABELS[0])
-        handles = _handles([table] if errors is not None else [])
-        if errors is None:
-            handles[-1].set_label(_best(table))
-        legend_above(ax, handles, mark=MARK)
-    return ax
+    tables = {"": data_of(OPERATING_POINTS, diagnosis)}
+    return drawn(OPERATING_POINTS, tables, ax, errors=errors)
+
+
+def _draw(target: Axes | Figure, models: Sequence[ModelData], errors: Axes | None = None) -> None:
+    if isinstance(target, Figure):
+        _figure(target, tables_of(models))
+        return
+    table: Thresholds = models[0].data
+    _shares(target, table)
+    target.set_ylabel(LABELS[1])
+    if errors is not None:
+        _errors(prepared(errors), table, _most([table]))
+        errors.set_ylabel(LABELS[2])
+    (errors or target).set_xlabel(LABELS[0])
+    handles = _handles([table] if errors is not None else [])
+    if errors is None:
+        handles[-1].set_label(_best(table))
+    legend_above(target, handles, mark=MARK)
 
 
 def _figure(figure: Figure, tables: Mapping[str, Thresholds]) -> None:
     """Draw each model in two panels, one above the other."""
     shown, width = list(tables.values()), figure.get_figwidth()
-    columns = min(len(shown), MOST_COLUMNS, max(1, int(width / NARROWEST)))
-    rows = ceil(len(shown) / columns)
-    columns = ceil(len(shown) / rows)
+    rows, columns = shape_of(len(shown), width)
     figure.set_figheight(figure.get_figheight() + FURTHER_ROW * (rows - 1))
     grid = figure.subplots(
         2 * rows, columns, sharex=True, sharey="row", squeeze=False, height_ratios=RATIOS * rows
@@ -177,8 +159,7 @@ def _figure(figure: Figure, tables: Mapping[str, Thresholds]) -> None:
     for number, (name, table) in enumerate(tables.items()):
         row, column = divmod(number, columns)
         ax, errors = grid[2 * row : 2 * row + 2, column]
-        size = TITLE_SIZE if text_width(name, TITLE_SIZE) <= inches else SMALL_TITLE_SIZE
-        set_title(ax, name, inches, size)
+        set_fitting_title(ax, name, inches)
         _shares(ax, table)
         _errors(errors, table, _most(shown))
         if number + columns >= len(shown):  # also where the row below ends before this panel
@@ -264,10 +245,6 @@ def _data(source: Source) -> Thresholds:
     if source.diagnosis.answers is not None:
         raise NotApplicable("there are no scores")
     return operating_points_table({"operating_points": measured(source.diagnosis).to_dict()})
-
-
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    _figure(figure, tables_of(models))
 
 
 OPERATING_POINTS = FigureKind(

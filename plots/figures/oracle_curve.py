@@ -26,13 +26,14 @@ from diaghoi.plots.figure import (
     Source,
     data_of,
     diagnosis_of,
+    drawn,
     shown_names,
     source_of,
 )
 from diaghoi.plots.labels import MINUS
 from diaghoi.plots.legend import MARK, legend_above
-from diaghoi.plots.panels import one_panel, panel_grid
-from diaghoi.plots.style import colour, paper
+from diaghoi.plots.panels import panel_grid
+from diaghoi.plots.style import colour
 
 HEIGHT = 2.1  # inches
 FURTHER_ROW = 1.3  # inches: each row of panels after the first
@@ -208,14 +209,7 @@ def oracle_curve(
         Nothing is shown or saved; see :func:`diaghoi.plots.save`.
     """
     table = diagnosis if isinstance(diagnosis, ClassCurves) else _class_of(diagnosis, hoi)
-    with paper():
-        ax, target = one_panel(ax, HEIGHT)
-        _lines(ax, table)
-        ax.set_xlabel(LABELS[0])
-        ax.set_ylabel(LABELS[1])
-        legend_above(target, _handles(table), _head(table), mark=MARK)
-        add_note(target, _fewer([table]))
-    return ax
+    return drawn(MEAN_ORACLE_CURVE, {"": table}, ax)
 
 
 def mean_oracle_curve(diagnosis: Model | ClassCurves, ax: Axes | None = None) -> Axes:
@@ -306,10 +300,10 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
         add_note(figure, _why(shown))
 
 
-def _draw_mean(figure: Figure, models: Sequence[ModelData]) -> None:
+def _draw_mean(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     shown = [model.data for model in models]
-    _panels(figure, models, shown)
-    add_note(figure, _fewer(shown))
+    _panels(target, models, shown)
+    add_note(target, _fewer(shown))
 
 
 def _fewer(shown: Sequence[ClassCurves]) -> str:
@@ -325,11 +319,13 @@ def _fewer(shown: Sequence[ClassCurves]) -> str:
     return f"Classes that a repair leaves without annotated triplets leave the mean: {gone}."
 
 
-def _panels(figure: Figure, models: Sequence[ModelData], shown: Sequence[ClassCurves]) -> None:
-    panels = panel_grid(figure, shown_names(models), LABELS, FURTHER_ROW)
+def _panels(
+    target: Axes | Figure, models: Sequence[ModelData], shown: Sequence[ClassCurves]
+) -> None:
+    panels = panel_grid(target, shown_names(models), LABELS, FURTHER_ROW)
     for ax, one in zip(panels, shown, strict=True):
         _lines(ax, one)
-    legend_above(figure, _handles(shown[0], gains=len(models) == 1), _head(shown[0]), mark=MARK)
+    legend_above(target, _handles(shown[0], gains=len(models) == 1), _head(shown[0]), mark=MARK)
 
 
 def _mean_data(source: Source) -> ClassCurves:

@@ -11,11 +11,21 @@ from matplotlib.figure import Figure
 from diaghoi.cases.cases import Case
 from diaghoi.cases.sentences import shown_score
 from diaghoi.oracles import error_title
+from diaghoi.plots.boxes import (
+    DARK,
+    GROUND,
+    HINTED,
+    WHITE,
+    BoxTags,
+    PairLines,
+    draw_pair,
+    in_a_line,
+    short,
+    show,
+)
 from diaghoi.plots.frame import ENLARGED, Image, PictureFrame, enlargement, frame_of, whole_of
 from diaghoi.plots.labels import fitted, text_width, wrapped
-from diaghoi.plots.pair_lines import GROUND, PairLines, draw_pair, show
 from diaghoi.plots.style import SINGLE_COLUMN, colour, ink_on, paper
-from diaghoi.plots.tags import DARK, HINTED, WHITE, BoxTags, in_a_line, short
 
 TALLEST = 1.25  # greatest height of a picture over the column width; taller ones become narrower
 LEADING = 1.3  # distance of text lines, in font sizes

@@ -27,8 +27,8 @@ from diaghoi.plots.figure import (
     shown_names,
 )
 from diaghoi.plots.labels import fitted
-from diaghoi.plots.panels import one_panel
-from diaghoi.plots.style import ink_on, paper
+from diaghoi.plots.panels import one_panel, write_cells
+from diaghoi.plots.style import paper
 
 CELL = 0.27  # inches: height of a cell
 AROUND = 0.95  # inches: names of the columns, and the title of the axis
@@ -83,18 +83,7 @@ def _matrix(ax: Axes, found: Transitions, width: float) -> None:
     # Most triplets are found by both: a scale of square roots keeps the others apart.
     norm = PowerNorm(0.5, vmin=0, vmax=max(1, int(counts.max())))
     cells = ax.pcolormesh(counts, cmap="Blues", norm=norm, edgecolor="white", linewidth=0.5)
-    shades = cells.to_rgba(counts)
-    for row, column in np.ndindex(counts.shape):
-        number = int(counts[row, column])
-        ax.text(
-            column + 0.5,
-            row + 0.5,
-            f"{number:,}" if number else "·",
-            ha="center",
-            va="center",
-            fontsize=SIZE,
-            color=ink_on(shades[row, column]),
-        ).set_in_layout(False)
+    write_cells(ax, cells, counts, lambda n: f"{int(n):,}" if n else "·", SIZE, 0.5)
     for place in range(kinds):
         ax.add_patch(
             Rectangle(

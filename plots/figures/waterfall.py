@@ -19,11 +19,12 @@ from diaghoi.plots.figure import (
     Source,
     data_of,
     diagnosis_of,
+    drawn,
     shown_names,
 )
 from diaghoi.plots.labels import points
-from diaghoi.plots.panels import one_panel, panel_grid
-from diaghoi.plots.style import colour, paper
+from diaghoi.plots.panels import panel_grid
+from diaghoi.plots.style import colour
 from diaghoi.statistics.attribution import attribute
 
 HEIGHT = 2.2  # inches of a panel
@@ -95,13 +96,7 @@ def waterfall(diagnosis: Model, ax: Axes | None = None) -> Axes:
     matplotlib.axes.Axes
         Nothing is shown or saved; see :func:`diaghoi.plots.save`.
     """
-    with paper():
-        ax, target = one_panel(ax, HEIGHT)
-        attribution = data_of(WATERFALL, diagnosis)
-        _bars(ax, waterfall_table(attribution))
-        ax.set_xlabel(SCALE)
-        add_note(target, _note([attribution]))
-    return ax
+    return drawn(WATERFALL, {"": data_of(WATERFALL, diagnosis)}, ax)
 
 
 def _bars(ax: Axes, steps: Sequence[WaterfallBar]) -> None:
@@ -137,12 +132,12 @@ def _bars(ax: Axes, steps: Sequence[WaterfallBar]) -> None:
     ax.xaxis.grid(True, color="0.88", linewidth=0.5)
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+def _draw(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     names = shown_names(models)
-    panels = panel_grid(figure, names, (SCALE, ""), HEIGHT, NARROWEST)
+    panels = panel_grid(target, names, (SCALE, ""), HEIGHT, NARROWEST)
     for panel, model in zip(panels, models, strict=True):
         _bars(panel, waterfall_table(model.data))
-    add_note(figure, _note([model.data for model in models]))
+    add_note(target, _note([model.data for model in models]))
 
 
 def _note(attributions: Sequence[Mapping[str, Any]]) -> str:

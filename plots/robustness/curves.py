@@ -20,13 +20,11 @@ from matplotlib.patches import Patch
 from diaghoi.data.arrays import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS, error_title
-from diaghoi.plots.captions import add_note
+from diaghoi.plots.captions import INCOMPLETE, add_note, explained, marked, noted
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
 from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.legend import MARK, legend_above, model_lines
 from diaghoi.plots.panels import one_panel
-from diaghoi.plots.robustness.notes import MARK as PARTIAL
-from diaghoi.plots.robustness.notes import explained, marked, noted
 from diaghoi.plots.style import MODEL_MARKERS, colour, model_style, paper
 from diaghoi.statistics.bootstrap import FEW
 
@@ -108,7 +106,7 @@ def robustness_curves_table(
     Parameters
     ----------
     model : mapping
-        As for :func:`diaghoi.plots.robustness.drops.robustness_drops_table`, also with the
+        As for :func:`diaghoi.plots.robustness.scores.robustness_drops_table`, also with the
         ``severities`` of the study.
     quantity : {"delta_map", "shares"}
         Cost of the errors, or their frequency.
@@ -297,7 +295,7 @@ def _draw_few(figure: Figure, names: Sequence[str], tables: Sequence[ErrorCurves
             ax.remove()
         for number, (ax, title) in enumerate(zip(panels, titles, strict=False)):
             _errors(ax, table, number)
-            title = f"{title}{PARTIAL}" if table.partial[number] else title
+            title = f"{title}{INCOMPLETE}" if table.partial[number] else title
             above = f"{fitted(name, width, NAME_SIZE)}\n" if number == 0 and len(tables) > 1 else ""
             ax.set_title(above + title, loc="left", fontsize=NAME_SIZE, parse_math=False)
         for ax in panels[len(titles) - columns : len(titles)]:

@@ -13,12 +13,11 @@ from matplotlib.image import AxesImage
 from diaghoi.data.arrays import FloatArray
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import error_title
-from diaghoi.plots.captions import add_note
+from diaghoi.plots.captions import add_note, marked, noted
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, shown_names
 from diaghoi.plots.labels import MINUS, inches_of
-from diaghoi.plots.panels import one_panel, set_title
-from diaghoi.plots.robustness.notes import marked, noted
-from diaghoi.plots.style import ink_on, paper
+from diaghoi.plots.panels import one_panel, set_title, write_cells
+from diaghoi.plots.style import paper
 
 # Inches:
 ROW, FRAME = 0.14, 0.45  # height of a row, and of title and labels of a panel
@@ -56,7 +55,7 @@ def robustness_errors_table(model: Mapping[str, Any]) -> ErrorGrowth:
     Parameters
     ----------
     model : mapping
-        As for :func:`diaghoi.plots.robustness.drops.robustness_drops_table`.
+        As for :func:`diaghoi.plots.robustness.scores.robustness_drops_table`.
 
     Raises
     ------
@@ -128,24 +127,14 @@ def _fill(ax: Axes, table: ErrorGrowth, largest: float, cell: float) -> AxesImag
     for spine in ax.spines.values():
         spine.set_visible(False)
     if cell >= CELL:
-        _write(ax, table, image)
+        write_cells(ax, image, table.growth, _points, NUMBER_SIZE)
     return image
 
 
-def _write(ax: Axes, table: ErrorGrowth, cells: AxesImage) -> None:
-    """Write the numbers into the cells."""
-    for (row, column), value in np.ndenumerate(table.growth):
-        if not np.isnan(value):
-            ax.text(
-                column,
-                row,
-                # -0.4 rounds to -0, which should read 0.
-                f"{value:.0f}".replace("-0", "0").replace("-", MINUS),
-                ha="center",
-                va="center",
-                fontsize=NUMBER_SIZE,
-                color=ink_on(cells.to_rgba(value)),
-            )
+def _points(growth: float) -> str:
+    # -0.4 rounds to -0, which should read 0.
+    text = f"{growth:.0f}".replace("-0", "0").replace("-", MINUS)
+    return "" if np.isnan(growth) else text
 
 
 def _scale(image: AxesImage, panels: Sequence[Axes]) -> None:

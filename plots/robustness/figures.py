@@ -6,13 +6,15 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 from diaghoi.comparison.semantic import measured_by
+from diaghoi.plots.captions import explained
 from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source
 from diaghoi.plots.robustness.curves import ROBUSTNESS_COSTS, ROBUSTNESS_SHARES
-from diaghoi.plots.robustness.drops import ROBUSTNESS_DROPS
 from diaghoi.plots.robustness.errors import ROBUSTNESS_ERRORS
-from diaghoi.plots.robustness.groups import ROBUSTNESS_GROUPS
-from diaghoi.plots.robustness.notes import explained
-from diaghoi.plots.robustness.severities import ROBUSTNESS_SEVERITIES
+from diaghoi.plots.robustness.scores import (
+    ROBUSTNESS_DROPS,
+    ROBUSTNESS_GROUPS,
+    ROBUSTNESS_SEVERITIES,
+)
 
 ROBUSTNESS_FIGURES: dict[str, FigureKind] = {
     kind.name: kind

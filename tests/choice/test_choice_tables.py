@@ -15,8 +15,12 @@ from diaghoi.choice import ChoiceEvaluation, evaluate_answers
 from diaghoi.choice.analyses import position_bias
 from diaghoi.choice.comparison import compare_choices, compare_choices_table
 from diaghoi.choice.evaluation import choice_bootstrap
-from diaghoi.plots.figures.choice_positions import choice_positions, choice_positions_table
-from diaghoi.plots.figures.choice_scores import choice_scores, choice_scores_table
+from diaghoi.plots.figures.choice import (
+    choice_positions,
+    choice_positions_table,
+    choice_scores,
+    choice_scores_table,
+)
 from diaghoi.report.comparison import to_text
 from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown

@@ -13,7 +13,7 @@ from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, WASH, image, scenes
 
 from diaghoi import InputError, diagnose, plots, simulate
 from diaghoi.plots.captions import notes_of
-from diaghoi.plots.figures.action_ap import (
+from diaghoi.plots.figures.average_precision import (
     ACTION_AP,
     ActionAP,
     action_ap,

@@ -14,7 +14,7 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots, protocol
 from diaghoi.data.protocol import Group
-from diaghoi.plots.figures.class_ap import (
+from diaghoi.plots.figures.average_precision import (
     CLASS_AP,
     ClassAP,
     class_ap,

@@ -120,7 +120,7 @@ def test_nothing_to_draw():
         CONFUSIONS.data(Source(result={"diagnosis": {"confusions": []}}))
     with pytest.raises(InputError, match="there is no confusion to draw"):
         confusions([])
-    with pytest.raises(InputError, match="confusions cannot be drawn"):
+    with pytest.raises(InputError, match="'confusions' cannot be drawn"):
         confusions_table([{"predicted": "ride"}])
 
 

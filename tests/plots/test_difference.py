@@ -11,7 +11,7 @@ from support.figures import faint
 from diaghoi import Diagnosis, InputError, diagnose, plots, simulate
 from diaghoi.comparison.shares import LEAST, sampled_shares, shares
 from diaghoi.comparison.transitions import transitions
-from diaghoi.plots.figures.difference import NOTE, SHOWN, Difference, difference_table
+from diaghoi.plots.figures.intervals import SHARE_NOTE, SHOWN_VERBS, Difference, difference_table
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def test_the_matrix_holds_every_count(models: list[Diagnosis]) -> None:
 def test_verbs_are_those_of_the_comparison(models: list[Diagnosis]) -> None:
     table = plots.difference(models[:2])
     names = [label.get_text() for label in table.get_yticklabels()]
-    largest = shares(*models[:2]).of["verb"][:SHOWN]
+    largest = shares(*models[:2]).of["verb"][:SHOWN_VERBS]
     assert set(names) == {each.name for each in largest}
     dots = [line for line in table.lines if line.get_linestyle() == "None"]
     drawn = {names[round(at)]: x for each in dots for x, at in each.get_xydata()}
@@ -61,7 +61,9 @@ def test_verbs_without_an_interval_are_hollow() -> None:
         for at in each.get_ydata()
     }
     assert filled == {"ride": True, "hold": False, "wash": True}
-    assert f"Hollow: no interval, as the verb is annotated in fewer than {LEAST} images" in NOTE
+    assert (
+        f"Hollow: no interval, as the verb is annotated in fewer than {LEAST} images" in SHARE_NOTE
+    )
 
 
 def test_each_other_model_is_drawn_against_the_first(models: list[Diagnosis]) -> None:

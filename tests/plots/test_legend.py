@@ -5,8 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from diaghoi.plots import SINGLE_COLUMN
-from diaghoi.plots.bar_legend import bar_legend
-from diaghoi.plots.legend import legend_above
+from diaghoi.plots.legend import bar_legend, legend_above
 
 
 @pytest.fixture

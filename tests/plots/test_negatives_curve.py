@@ -13,7 +13,7 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
 from diaghoi.diagnosis.curves import Curve
-from diaghoi.plots.figures.negatives_curve import (
+from diaghoi.plots.figures.pairs import (
     NEGATIVES_CURVE,
     NegativesCurve,
     negatives_curve,

@@ -13,23 +13,26 @@ from support.figures import complaints
 from support.robustness_results import model_of, study
 
 from diaghoi import plots
-from diaghoi.plots.figures.action_ap import action_ap
+from diaghoi.plots.figures.average_precision import action_ap, class_ap
 from diaghoi.plots.figures.calibration import calibration
 from diaghoi.plots.figures.causes import annotation_causes
-from diaghoi.plots.figures.class_ap import class_ap
 from diaghoi.plots.figures.confusions import confusions
 from diaghoi.plots.figures.error_profile import error_profile
 from diaghoi.plots.figures.error_shares import error_shares
-from diaghoi.plots.figures.negatives_curve import negatives_curve
 from diaghoi.plots.figures.operating_points import operating_points
 from diaghoi.plots.figures.oracle_curve import mean_oracle_curve, most_costly, oracle_curve
-from diaghoi.plots.figures.pair_recall import pair_recall
+from diaghoi.plots.figures.pairs import negatives_curve, pair_recall
 from diaghoi.plots.figures.waterfall import waterfall
 from diaghoi.plots.robustness.curves import robustness_curves, robustness_curves_table
-from diaghoi.plots.robustness.drops import robustness_drops, robustness_drops_table
 from diaghoi.plots.robustness.errors import robustness_errors, robustness_errors_table
-from diaghoi.plots.robustness.groups import robustness_groups, robustness_groups_table
-from diaghoi.plots.robustness.severities import robustness_severities, robustness_severities_table
+from diaghoi.plots.robustness.scores import (
+    robustness_drops,
+    robustness_drops_table,
+    robustness_groups,
+    robustness_groups_table,
+    robustness_severities,
+    robustness_severities_table,
+)
 
 # How each figure is drawn from the data of two models, by their labels.
 Draw = Callable[[dict[str, Any], Axes], Any]

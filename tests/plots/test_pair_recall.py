@@ -15,7 +15,7 @@ from diaghoi import InputError, diagnose, plots, protocol
 from diaghoi.diagnosis.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS
 from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figure import source_of
-from diaghoi.plots.figures.pair_recall import PAIR_RECALL, KeptPairs, pair_recall, pair_recall_table
+from diaghoi.plots.figures.pairs import PAIR_RECALL, KeptPairs, pair_recall, pair_recall_table
 
 ROWS = [
     KeptPairs("best", None, 60.0, 80.0),

@@ -10,9 +10,7 @@ from support.figures import complaints
 
 from diaghoi.cases.cases import Case
 from diaghoi.cases.outcomes import ImageOutcomes, PairOutcome
-from diaghoi.plots.figures.corruption_panel import corruption_panel
-from diaghoi.plots.figures.error_panel import error_panel
-from diaghoi.plots.figures.outcome_panel import outcome_panel
+from diaghoi.plots.figures.picture_panels import corruption_panel, error_panel, outcome_panel
 from diaghoi.plots.frame import PictureFrame, crop
 from diaghoi.plots.montage import balanced
 from diaghoi.plots.style import COLOURS

@@ -15,11 +15,10 @@ from matplotlib.figure import Figure
 
 from diaghoi.cases.cases import ERRORS, Case
 from diaghoi.plots import SINGLE_COLUMN
+from diaghoi.plots.boxes import DASHES, BoxTags
 from diaghoi.plots.figures.picture import card, case_title, picture
 from diaghoi.plots.frame import PictureFrame, enlargement, frame_of
-from diaghoi.plots.pair_lines import DASHES
 from diaghoi.plots.style import colour, ink_on
-from diaghoi.plots.tags import BoxTags
 
 CASE = Case(
     error="association",

@@ -14,11 +14,16 @@ from diaghoi.oracles import ERRORS
 from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, figure_of
 from diaghoi.plots.captions import notes_of
 from diaghoi.plots.robustness.curves import robustness_curves, robustness_curves_table
-from diaghoi.plots.robustness.drops import robustness_drops, robustness_drops_table
 from diaghoi.plots.robustness.errors import robustness_errors, robustness_errors_table
 from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
-from diaghoi.plots.robustness.groups import robustness_groups, robustness_groups_table
-from diaghoi.plots.robustness.severities import robustness_severities, robustness_severities_table
+from diaghoi.plots.robustness.scores import (
+    robustness_drops,
+    robustness_drops_table,
+    robustness_groups,
+    robustness_groups_table,
+    robustness_severities,
+    robustness_severities_table,
+)
 from diaghoi.robustness.corruptions import GROUPS
 
 BAND = "band: 95 % interval"

@@ -1,10 +1,11 @@
-"""Pair recall against the number of pairs per image: tables 5 and 6 of the paper as curves."""
+"""Pairs without their actions: recall with fewer of them, and how well false ones are rejected."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -12,7 +13,9 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, MaxNLocator, NullLoca
 
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
-from diaghoi.diagnosis.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS, pair_sweeps
+from diaghoi.diagnosis.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS, Curve, pair_sweeps
+from diaghoi.diagnosis.curves import negatives_curve as curve_of
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.plots.captions import add_note
@@ -23,14 +26,16 @@ from diaghoi.plots.figure import (
     NotApplicable,
     Source,
     diagnosis_of,
+    drawn,
     shown_names,
-    tables_for,
+    tables_of,
 )
+from diaghoi.plots.labels import fitted, inches_of, text_width
 from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import check_models, one_panel, panel_grid
-from diaghoi.plots.style import model_style, paper
+from diaghoi.plots.panels import panel_grid, panel_of
+from diaghoi.plots.style import model_style
 
-HEIGHT = 2.0  # inches
+RECALL_HEIGHT = 2.0  # inches
 NARROWEST = 1.0  # inches: least width of a panel
 INCHES_FOR_LONG_TITLES = 1.8  # width of a panel
 LABELS = ("Pairs per image", "Pair recall (%)")
@@ -131,29 +136,15 @@ def pair_recall(diagnoses: Models, ax: Axes | None = None, sweep: str = "best") 
     InputError
         If there is no model or the sweep is not known.
     """
-    models = tables_for(PAIR_RECALL, diagnoses)
-    check_models(models)
     if sweep not in SWEEPS:
         raise InputError(
             f"sweep: '{sweep}' is not known{close_matches(sweep, SWEEPS)}; "
             f"give one of {', '.join(SWEEPS)}"
         )
-    with paper():
-        ax, target = one_panel(ax, HEIGHT)
-        _lines(ax, list(models.values()), sweep)
-        ax.set_xlabel(LABELS[0])
-        ax.set_ylabel(LABELS[1])
-        legend_above(target, _handles(list(models)), LONG_TITLES[sweep], mark=MARK)
-    return ax
+    return drawn(PAIR_RECALL, diagnoses, ax, sweep=sweep)
 
 
-def _handles(labels: Sequence[str]) -> list[Line2D]:
-    everything = Line2D([], [], color="0.5", marker="o", markersize=4.5, linestyle="")
-    everything.set_label("large marks: all pairs")
-    return [*model_lines(labels), everything]
-
-
-def _lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -> None:
+def _recall_lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -> None:
     """Draw the lines of one sweep, each from a large marker for all pairs to fewer pairs."""
     for number, table in enumerate(tables):
         rows = [row for row in table if row.sweep == sweep]
@@ -192,18 +183,23 @@ def _ticks(low: float, high: float) -> list[float]:
     return list(map(float, MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high)))
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    tables = [model.data for model in models]
-    sweeps = _sweeps(models)
-    wide = figure.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
-    titles = [(LONG_TITLES if wide else SWEEPS)[sweep] for sweep in sweeps]
+def _draw_recall(target: Axes | Figure, models: Sequence[ModelData], sweep: str = "") -> None:
+    tables, names = [model.data for model in models], shown_names(models)
+    sweeps = [sweep] if sweep else _sweeps(models)
+    titles = [""]
+    if isinstance(target, Figure) and not sweep:
+        wide = target.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
+        titles = [(LONG_TITLES if wide else SWEEPS)[name] for name in sweeps]
     # Thresholds and suppression never leave as few pairs as the best ones do: on one scale, their
     # lines would lie in a corner.
-    panels = panel_grid(figure, titles, LABELS, 0.0, narrowest=NARROWEST, share_x=False)
-    for ax, sweep in zip(panels, sweeps, strict=True):
-        _lines(ax, tables, sweep)
-    legend_above(figure, _handles(shown_names(models)), mark=MARK)
-    add_note(figure, _lacking(models))
+    panels = panel_grid(target, titles, LABELS, 0.0, narrowest=NARROWEST, share_x=False)
+    for ax, name in zip(panels, sweeps, strict=True):
+        _recall_lines(ax, tables, name)
+    everything = Line2D([], [], color="0.5", marker="o", markersize=4.5, linestyle="")
+    everything.set_label("large marks: all pairs")
+    marks = [*model_lines(names), everything]
+    legend_above(target, marks, LONG_TITLES[sweep] if sweep else "", mark=MARK)
+    add_note(target, "" if sweep else _lacking(models))
 
 
 def _sweeps(models: Sequence[ModelData]) -> list[str]:
@@ -244,7 +240,122 @@ PAIR_RECALL = FigureKind(
     title="Pair recall with fewer pairs",
     needs="diagnoses",
     data=_data,
-    draw=_draw,
-    height=HEIGHT,
+    draw=_draw_recall,
+    height=RECALL_HEIGHT,
     parts=_parts,
+)
+
+
+NEGATIVES_HEIGHT = 2.1  # inches
+
+
+class NegativesCurve(NamedTuple):
+    """The curve of one model.
+
+    Parameters
+    ----------
+    curve : Curve
+        Envelope of precision against recall of the pairs that localise no annotated pair.
+    ap : float
+        Average precision, a fraction.
+    chance : float
+        Share of these pairs among all pairs, the precision of random guessing.
+    """
+
+    curve: Curve
+    ap: float
+    chance: float
+
+
+def negatives_curve_table(diagnosis: Diagnosis) -> NegativesCurve:
+    """Compute the data of :func:`negatives_curve` for one model.
+
+    Raises
+    ------
+    NotApplicable
+        If no predicted pair is negative, or pairs have no score.
+    """
+    scores = diagnosis.negatives
+    if scores["ap"] is None:
+        missing = "pair is negative" if not scores["negatives"] else "score of pairs is there"
+        raise NotApplicable(f"no {missing}, so that none can be rejected")
+    return NegativesCurve(
+        curve=curve_of(diagnosis.negative_pairs).thinned(),
+        ap=scores["ap"],
+        chance=scores["negatives"] / scores["pairs"],
+    )
+
+
+def negatives_curve(diagnoses: Models, ax: Axes | None = None) -> Axes:
+    """Draw precision against recall of rejecting pairs that match no annotated one.
+
+    There is one line per model. The legend gives average precision and the share of such pairs.
+    That share is the precision of guessing, and high, as most pairs match none. Markers at the ends
+    of the lines distinguish models in grey print.
+
+    Parameters
+    ----------
+    diagnoses : Diagnosis or sequence of Diagnosis
+        One or more detectors; or the :func:`negatives_curve_table` of each by its label.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure of the width of one column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+
+    Raises
+    ------
+    InputError
+        If there is no model.
+    """
+    return drawn(NEGATIVES_CURVE, diagnoses, ax)
+
+
+def _negatives_lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
+    for number, table in enumerate(tables):
+        curve, style = table.curve, model_style(number)
+        ax.plot(
+            100 * np.append(0, curve.recall),
+            100 * np.append(curve.precision[:1], curve.precision),
+            drawstyle="steps-pre",
+            **(style | {"marker": ""}),
+            linewidth=1.1,
+        )
+        ax.plot(
+            100 * curve.recall[-1:],
+            100 * curve.precision[-1:],
+            **(style | {"linestyle": ""}),
+            markersize=3.5,
+            clip_on=False,
+            zorder=3,
+        )
+    lowest = min(float(table.curve.precision.min()) for table in tables)
+    # The scale starts below the lowest line, but spans at least one point: noise should not look
+    # like a slope.
+    bottom = min(100 - 1.12 * 100 * (1 - lowest), 99.0)
+    ax.set_ylim(max(bottom, 0), 100 + 0.02 * (100 - max(bottom, 0)))
+    ax.set_xlim(0, 100)
+    ax.set_xlabel("Recall of pairs that match no annotated one (%)")
+    ax.set_ylabel("Precision (%)")
+    ax.grid(True, color="0.9", linewidth=0.5)
+
+
+def _draw_negatives(target: Axes | Figure, models: Sequence[ModelData]) -> None:
+    tables = tables_of(models)
+    _negatives_lines(panel_of(target), list(tables.values()))
+    scores = [f" {100 * table.ap:.2f} / {100 * table.chance:.2f}" for table in tables.values()]
+    room = inches_of(target) - 0.5 - text_width(max(scores, key=len), 7.0)
+    labels = [fitted(label, room, 7.0) + own for label, own in zip(tables, scores, strict=True)]
+    legend_above(target, model_lines(labels), "AP / share of such pairs (%)", mark=MARK)
+
+
+NEGATIVES_CURVE = FigureKind(
+    name="negatives_curve",
+    title="How well pairs that match no annotated one are rejected",
+    needs="diagnoses",
+    data=lambda source: negatives_curve_table(diagnosis_of(source)),
+    draw=_draw_negatives,
+    height=NEGATIVES_HEIGHT,
 )

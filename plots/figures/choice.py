@@ -1,4 +1,4 @@
-"""The four multiple-choice metrics of models that answer questions and of detectors."""
+"""Answers to multiple-choice questions: the four metrics, and the bias of a model to positions."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from diaghoi.exceptions import InputError
 from diaghoi.plots.labels import model_names
 from diaghoi.plots.legend import legend_above, model_lines
 from diaghoi.plots.panels import one_panel
-from diaghoi.plots.style import model_style, paper
+from diaghoi.plots.style import MODEL_COLOURS, model_style, paper
 
-HEIGHT = 2.2  # inches
+SCORES_HEIGHT = 2.2  # inches
 FIGURES = {
     "instance_f1": "Instance-F1",
     "macro_f1": "Macro-F1",
@@ -91,7 +91,7 @@ def choice_scores(results: Sequence[Mapping[str, Any]], ax: Axes | None = None) 
         raise InputError("results: there is nothing to draw; give at least one")
     table = choice_scores_table(results)
     with paper():
-        ax, target = one_panel(ax, HEIGHT)
+        ax, target = one_panel(ax, SCORES_HEIGHT)
         for number, model in enumerate(table):
             shift = SPREAD * ((number + 0.5) / len(table) - 0.5)
             style = model_style(number) | {"linestyle": ""}
@@ -108,4 +108,90 @@ def choice_scores(results: Sequence[Mapping[str, Any]], ax: Axes | None = None) 
         ax.grid(True, axis="y", color="0.92", linewidth=0.5)
         ax.tick_params(axis="x", length=0)
         legend_above(target, model_lines([model.label for model in table], linestyle=""), mark=1.6)
+    return ax
+
+
+POSITIONS_HEIGHT = 1.9  # inches
+LEVEL = 0.05  # of significance
+CERTAIN, UNCERTAIN = MODEL_COLOURS[0], "0.75"
+
+
+class PositionBar(NamedTuple):
+    """One bar.
+
+    Parameters
+    ----------
+    letter : str
+        Letter of the position.
+    excess : float
+        Picks minus expected picks, in percent of how often the position was shown.
+    certain : bool
+        Whether the corrected p-value is below 0.05.
+    """
+
+    letter: str
+    excess: float
+    certain: bool
+
+
+def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
+    """Extract the data of :func:`choice_positions` from a result.
+
+    Parameters
+    ----------
+    result : mapping
+        With the key ``positions``: see :func:`diaghoi.choice.analyses.position_bias`.
+
+    Raises
+    ------
+    InputError
+        If the answers do not contain the order of their options.
+    """
+    found = result.get("positions")
+    if not found:
+        raise InputError(
+            f"{result.get('label') or 'the model'}: the answers do not tell in which order their "
+            "options were shown; give answers with options and reply"
+        )
+    return [
+        PositionBar(
+            letter=row["position"],
+            excess=100 * float(row["excess"]),
+            certain=row["p_holm"] is not None and row["p_holm"] < LEVEL,
+        )
+        for row in found["positions"]
+    ]
+
+
+def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
+    """Draw how much more or less often than by chance the option at each position is picked.
+
+    Parameters
+    ----------
+    result : mapping
+        As for :func:`choice_positions_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure of the width of one column.
+
+    Returns
+    -------
+    matplotlib.axes.Axes
+        Dark bars differ from chance (corrected p-value below 0.05), light ones do not. Nothing is
+        shown or saved; see :func:`diaghoi.plots.save`.
+    """
+    bars = choice_positions_table(result)
+    with paper():
+        ax, _ = one_panel(ax, POSITIONS_HEIGHT)
+        ax.bar(
+            [bar.letter for bar in bars],
+            [bar.excess for bar in bars],
+            width=0.6,
+            color=[CERTAIN if bar.certain else UNCERTAIN for bar in bars],
+        )
+        ax.axhline(0, color="black", linewidth=0.6)
+        most = max(1.0, *(abs(bar.excess) for bar in bars))
+        ax.set_ylim(-1.15 * most, 1.15 * most)
+        ax.set_xlabel("Position of the option (dark: p < 0.05)")
+        ax.set_ylabel("Picked minus expected\n(% of shown)")
+        ax.grid(True, axis="y", color="0.92", linewidth=0.5)
     return ax
