@@ -58,7 +58,7 @@ def error_panel(
     columns = columns or balanced(len(cases), 4 if width > SINGLE_COLUMN else 3)
     cells: list[Cell] = []
     for case, image in zip(cases, images, strict=True):
-        cells.append(_before(case, image))
+        cells.append(case_cell(case, image))
         if repairs:
             cells.append(_after(case, image))
     legend = [Caption("prediction, coloured by its error", key=PREDICTION)]
@@ -70,7 +70,8 @@ def error_panel(
     return montage(in_rows(cells, columns), width, legend=legend)
 
 
-def _before(case: Case, image: Image | None) -> Cell:
+def case_cell(case: Case, image: Image | None) -> Cell:
+    """Draw a case on the part of the image with its boxes, with captions."""
     captions = [Caption(error_title(case.error), bold=True)]
     if case.name is not None:
         captions.append(Caption(case_title(case), key=key_of(predicted_lines(case))))
