@@ -34,6 +34,7 @@ PIXELS = (
     "robustness_costs",
     "robustness_errors",
     "robustness_shares",
+    "sheet",
 )
 SCREENSHOT, WINDOW = "page", (1300, 820)
 """The top of a report as a page, in pixels; it takes chromium."""

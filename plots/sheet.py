@@ -56,6 +56,7 @@ CASES = 4  # in a row
 LEAST = 5  # annotated triplets of a class that is shown
 NAMES, NUMBER = 1.5, 0.4  # inches: for the names of a table's rows, and for a number
 CLASS_ROOM = 1.25  # inches: for the name of a class
+LIST_ROOM = ROOM / 2 - CLASS_ROOM - 2 * GAP  # inches: beside names
 PER_IMAGE = "pairs.per_image"
 NUMBERS = {
     "pairs.recall": "Pair recall",
@@ -192,12 +193,10 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
         (LINE * (lines + 3), tables),
     ]
     wide = BESIDE if ranked else 1.0
+    narrow = (1 - wide) / max(len(ranked), 1)
     shares = [
         _bars("Predictions by error", "Predictions (%)", counted, stages, wide),
-        *(
-            _Part((1 - wide) / len(ranked), partial(_shares, name, table))
-            for name, table in ranked.items()
-        ),
+        *(_Part(narrow, partial(_shares, name, table, narrow)) for name, table in ranked.items()),
     ]
     charts: list[tuple[float, list[_Part]]] = [
         (COSTS, [_bars("Each error repaired alone", "ΔmAP (points)", costs, stages, 1.0)]),
@@ -341,18 +340,24 @@ def _bars(
     return _Part(width, draw)
 
 
-def _shares(name: str, table: ErrorShares, ax: Axes) -> None:
+def _shares(name: str, table: ErrorShares, width: float, ax: Axes) -> None:
     error_shares(table, ax)
     # The bars beside it name the colours.
     ax.get_legend().remove()
     ax.set_ylabel("")
-    set_title(ax, f"By rank, {name}", ROOM / 4 - GAP)
+    _title(ax, "By rank", name, ROOM * width - SCALE)
     add_note(ax, SHARES_NOTE)
+
+
+def _title(ax: Axes, what: str, name: str, inches: float) -> None:
+    """Write what a panel shows, and of which detector, which alone is shortened."""
+    room = inches - text_width(f"{what}, ", SIZE)
+    set_title(ax, f"{what}, {fitted(name, room, SIZE)}", inches)
 
 
 def _confusions(name: str, costs: Sequence[ConfusionCost], ax: Axes) -> None:
     confusions(costs, ax)
-    set_title(ax, f"Wrong verb (annotated verb), {name}", ROOM / 2 - GAP)
+    _title(ax, "Wrong verbs", name, LIST_ROOM)
 
 
 def _classes(name: str, classes: Sequence[WeakClass], ax: Axes) -> None:
@@ -373,7 +378,7 @@ def _classes(name: str, classes: Sequence[WeakClass], ax: Axes) -> None:
     ax.tick_params(axis="y", length=0)
     ax.spines.bottom.set_bounds(0, 100)
     ax.set_xlabel("AP (%)", x=1 / 3)
-    set_title(ax, f"Classes of lowest AP, {name}", ROOM / 2 - GAP)
+    _title(ax, "Classes of lowest AP", name, LIST_ROOM)
     add_note(ax, CLASSES_NOTE)
 
 
