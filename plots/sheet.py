@@ -216,13 +216,13 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
         rect = (MARGIN / WIDE, 1 - MARGIN / TALL - used, ROOM / WIDE, used)
         layout.set(rect=rect, w_pad=GAP / 2, h_pad=GAP / 4, wspace=0, hspace=0)
     grid = figure.add_gridspec(len(rows), 1, height_ratios=heights)
-    for place, (_, parts) in zip(grid, rows, strict=True):
+    for row, (_, parts) in enumerate(rows):
         widths = [part.width for part in parts]
         if sum(widths) < 0.99:
             widths.append(1 - sum(widths))
-        within = place.subgridspec(1, len(widths), width_ratios=widths)
-        for part, spec in zip(parts, within, strict=False):
-            part.draw(figure.add_subplot(spec))
+        within = grid[row].subgridspec(1, len(widths), width_ratios=widths)
+        for number, part in enumerate(parts):
+            part.draw(figure.add_subplot(within[number]))
     if pictures is not None:
         draw_row(figure, pictures, column, MARGIN + GAP / 2, TALL - MARGIN - pictures.height)
         add_note(figure, CASES_NOTE)
@@ -343,7 +343,8 @@ def _bars(
 def _shares(name: str, table: ErrorShares, width: float, ax: Axes) -> None:
     error_shares(table, ax)
     # The bars beside it name the colours.
-    ax.get_legend().remove()
+    if (legend := ax.get_legend()) is not None:
+        legend.remove()
     ax.set_ylabel("")
     _title(ax, "By rank", name, ROOM * width - SCALE)
     add_note(ax, SHARES_NOTE)
