@@ -34,10 +34,12 @@ PIXELS = (
     "robustness_costs",
     "robustness_errors",
     "robustness_shares",
+    "sheet",
 )
 SCREENSHOT, WINDOW = "page", (1300, 820)
 """The top of a report as a page, in pixels; it takes chromium."""
 DPI, NARROWEST = 125, 600  # what PNGs are reduced to, and the least width of one in pixels
+SCALES = {SCREENSHOT: 1.0, "sheet": 0.25}
 ENLARGED = 1.4
 """Screens are read from further away than paper."""
 
@@ -52,7 +54,7 @@ def draw(folder: Path) -> None:
     if (browser := shutil.which("chromium")) is not None:
         _photograph(folder / f"{SCREENSHOT}.png", browser)
     for path in folder.glob("*.png"):
-        _shrink(path, 1.0 if path.stem == SCREENSHOT else DPI / PAPER["savefig.dpi"])
+        _shrink(path, SCALES.get(path.stem, DPI / PAPER["savefig.dpi"]))
     for path in folder.glob("*.svg"):
         path.write_text(compact(path.read_text(encoding="utf-8")), encoding="utf-8")
 

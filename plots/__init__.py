@@ -25,12 +25,14 @@ from diaghoi.plots.figures.picture import card, picture
 from diaghoi.plots.figures.transitions import transitions
 from diaghoi.plots.figures.waterfall import waterfall
 from diaghoi.plots.registry import FIGURES, USUAL
+from diaghoi.plots.sheet import SHEET_MODELS
 from diaghoi.plots.style import COLOURS, DOUBLE_COLUMN, SINGLE_COLUMN, paper, save
 
 __all__ = [
     "COLOURS",
     "DOUBLE_COLUMN",
     "FIGURES",
+    "SHEET_MODELS",
     "SINGLE_COLUMN",
     "USUAL",
     "Collection",

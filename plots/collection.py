@@ -15,6 +15,7 @@ from diaghoi.data.groups import find_class
 from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
+from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.inputs import is_saved
 from diaghoi.diagnosis.saved import load
 from diaghoi.engines.engine import Engine, Failure, Task
@@ -297,14 +298,18 @@ class _Reader:
     def source(self, model: Model) -> Source:
         if is_saved(model.file):
             diagnosis = replace(load(model.file, self.study.vocabulary), label=model.label)
-            return source_of(diagnosis, self._hoi(diagnosis.vocabulary))
+            return self._source(diagnosis)
         saved = read_result(model.file) or read_semantic(model.file)
         if saved is not None:
             return Source(result=saved | {"label": model.label})
         predictions = self.study.open_predictions(model).load()
         annotations = self._annotations(predictions.vocabulary)
         diagnosis = diagnose(annotations, predictions, self.study.protocol, label=model.label)
-        return source_of(diagnosis, self._hoi(diagnosis.vocabulary))
+        return self._source(diagnosis)
+
+    def _source(self, diagnosis: Diagnosis) -> Source:
+        source = source_of(diagnosis, self._hoi(diagnosis.vocabulary))
+        return replace(source, images=self.study.images)
 
     def _annotations(self, vocabulary: Vocabulary) -> Scenes:
         if self.annotations is None:

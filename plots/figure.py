@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from os import PathLike
+from pathlib import Path
 from typing import Any, Literal
 
 from matplotlib.axes import Axes
@@ -73,11 +74,14 @@ class Source:
         None for a saved result.
     hoi : int or None
         HOI class to show, counted from zero; None leaves the choice to the figure.
+    images : pathlib.Path or None
+        Folder with the pictures, for figures that show cases.
     """
 
     result: Mapping[str, Any]
     diagnosis: Diagnosis | None = None
     hoi: int | None = None
+    images: Path | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -143,6 +147,8 @@ class FigureKind:
         drawn.
     height : float
         Height of the figure in inches.
+    width : float, optional
+        Width in inches of a figure that is not for a column.
     parts : callable, optional
         Names the parts of the title that these models allow, where not all figures have all.
     datasets : bool
@@ -157,6 +163,7 @@ class FigureKind:
     data: Callable[[Source], Any]
     draw: Callable[..., None]
     height: float = 2.4
+    width: float | None = None
     parts: Callable[[Sequence[ModelData]], str] | None = None
     datasets: bool = False
     published: bool = False
@@ -305,7 +312,7 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
     ready = [model for model in models if isinstance(model, ModelData)]
     shown = ready or models_for(kind, [m for m in models if not isinstance(m, ModelData)])
     with paper():
-        figure = _LaidOut(figsize=(width, kind.height), layout="constrained")
+        figure = _LaidOut(figsize=(kind.width or width, kind.height), layout="constrained")
         kind.draw(figure, shown)
         for model in shown:
             add_note(figure, _behind(model, kind))

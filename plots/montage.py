@@ -90,7 +90,7 @@ class _Line(NamedTuple):
     inset: bool
 
 
-class _Row(NamedTuple):
+class Row(NamedTuple):
     """The cells of a row with the lines of their captions, and heights in inches."""
 
     cells: Sequence[Cell]
@@ -138,7 +138,7 @@ def montage(
     left = (HEAD * LEADING + 1) / 72 if any(sides) else 0.0
     columns = max(map(len, rows))
     wide = (width - left - (columns - 1) * GAP / 72) / columns
-    laid = [_laid(row, wide) for row in rows]
+    laid = [laid_out(row, wide) for row in rows]
     above = (HEAD * LEADING + 1) / 72 if any(heads) else 0.0
     foot = list(_legend_lines(legend, width))
     line = CAPTION * LEADING / 72
@@ -155,18 +155,7 @@ def montage(
                 text = fitted(in_a_line(sides[number]), row.tall, HEAD)
                 middle = down + row.tall / 2
                 _write(figure, text, 0.0, middle, HEAD, rotation=90, va="center")
-            for column, (cell, lines) in enumerate(zip(row.cells, row.lines, strict=True)):
-                start = left + column * (wide + GAP / 72)
-                # Tall pictures are narrower than their column, wide ones lower than their row.
-                tall = wide * cell.ratio
-                place = (
-                    start / width,
-                    1 - (down + (row.tall + tall) / 2) / whole,
-                    wide / width,
-                    tall / whole,
-                )
-                cell.draw(figure.add_axes(place))
-                _write_lines(figure, lines, start, down + row.tall + 1 / 72)
+            draw_row(figure, row, wide, left, down)
             down += row.height
         for captions in foot:
             x = left
@@ -177,11 +166,29 @@ def montage(
     return figure
 
 
-def _laid(row: Sequence[Cell], wide: float) -> _Row:
+def draw_row(figure: Figure, row: Row, wide: float, left: float, down: float) -> None:
+    """Draw pictures side by side, from some inches from the upper left corner of a figure."""
+    width, whole = figure.get_size_inches()
+    for column, (cell, lines) in enumerate(zip(row.cells, row.lines, strict=True)):
+        start = left + column * (wide + GAP / 72)
+        # Tall pictures are narrower than their column, wide ones lower than their row.
+        tall = wide * cell.ratio
+        place = (
+            start / width,
+            1 - (down + (row.tall + tall) / 2) / whole,
+            wide / width,
+            tall / whole,
+        )
+        cell.draw(figure.add_axes(place))
+        _write_lines(figure, lines, start, down + row.tall + 1 / 72)
+
+
+def laid_out(row: Sequence[Cell], wide: float) -> Row:
+    """Lay out the captions of pictures of some width in inches."""
     lines = [[line for caption in cell.captions for line in _broken(caption, wide)] for cell in row]
     tall = wide * max(cell.ratio for cell in row)
     below = max(map(len, lines)) * CAPTION * LEADING + BELOW
-    return _Row(row, lines, tall, tall + below / 72)
+    return Row(row, lines, tall, tall + below / 72)
 
 
 def _broken(caption: Caption, inches: float) -> Iterator[_Line]:

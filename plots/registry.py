@@ -36,6 +36,7 @@ from diaghoi.plots.figures.oracle_curve import (
 from diaghoi.plots.figures.pairs import NEGATIVES_CURVE, PAIR_RECALL, negatives_curve, pair_recall
 from diaghoi.plots.figures.transitions import TRANSITIONS
 from diaghoi.plots.figures.waterfall import WATERFALL, waterfall
+from diaghoi.plots.sheet import SHEET
 from diaghoi.plots.style import DOUBLE_COLUMN, SINGLE_COLUMN, check_suffix, save
 
 FIGURES: dict[str, FigureKind] = {
@@ -61,11 +62,12 @@ FIGURES: dict[str, FigureKind] = {
         DIFFERENCE,
         TRANSITIONS,
         SLICES,
+        SHEET,
     )
 }
 """In the order in which they are drawn."""
 
-USUAL = ("delta_map", "error_shares", "pair_recall", "difference", "transitions")
+USUAL = ("delta_map", "error_shares", "pair_recall", "difference", "transitions", "sheet")
 """Those that a study draws unless others are asked for."""
 
 FUNCTIONS: dict[str, Callable[..., Axes]] = {

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,6 +21,7 @@ from diaghoi.data.groups import find_class
 from diaghoi.data.memory import cores, rarely_collected
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, some_of
+from diaghoi.formats.pictures import Pictures
 
 if TYPE_CHECKING:
     from diaghoi import plots
@@ -40,7 +42,10 @@ class FigureOptions:
     only: str | None = option(
         None, metavar="NAME,...", help="Only these figures, separated by commas."
     )
-    every: bool = option(False, "--all", help="Draw all figures, not only the usual five.")
+    every: bool = option(False, "--all", help="Draw all figures, not only the usual ones.")
+    images: Path | None = option(
+        None, help="Folder with the pictures, for typical cases on the sheet."
+    )
     hoi: str | None = option(
         None, "--class", help='The class for figures of a single class, like "ride bicycle".'
     )
@@ -62,7 +67,13 @@ def figures(choices: FigureOptions) -> None:
     if choices.only is not None:
         chosen = named("--only", choices.only, plots.FIGURES)
     formats = named("--format", choices.format, FORMATS)
-    studies = read_studies(study)
+    studies = [replace(each, images=choices.images) for each in read_studies(study)]
+    if choices.only is None and max(len(each.models) for each in studies) > plots.SHEET_MODELS:
+        chosen.remove("sheet")
+    if choices.images is not None:
+        if "sheet" not in chosen:
+            raise InputError("--images: only the sheet has pictures, and it is not drawn")
+        Pictures(choices.images)
     for each in studies:
         ProtocolOptions(protocol=each.protocol).check(each.vocabulary)
     notes: list[str] = []
@@ -120,11 +131,19 @@ def _write_captions(folder: Path, captions: Mapping[str, str], column: str) -> N
     outputs.write_text(markdown, "".join(f"**{n}.** {text}\n\n" for n, text in captions.items()))
     kind = "figure*" if column == "double" else "figure"
     floats = (
-        f"\\begin{{{kind}}}\n  \\centering\n  \\includegraphics{{{name}}}\n"
+        f"\\begin{{{kind}}}\n  \\centering\n  \\includegraphics{_fitted(name)}{{{name}}}\n"
         f"  \\caption{{{escaped(text)}}}\n  \\label{{fig:{name}}}\n\\end{{{kind}}}\n"
         for name, text in captions.items()
     )
     outputs.write_text(latex, "\n".join(floats))
+
+
+def _fitted(name: str) -> str:
+    """Scale what has a page of its own, so that its caption fits on the page; nothing else."""
+    from diaghoi import plots
+
+    whole = plots.FIGURES[name].width is not None
+    return r"[width=\linewidth,height=0.8\textheight,keepaspectratio]" if whole else ""
 
 
 def class_of(name: str, vocabulary: Vocabulary) -> int:

@@ -143,11 +143,14 @@ class Study(StudyData):
         The tables of similarity by their keys, where meaning counts; else empty.
     reading : Reading
         How predictions are read, where their content does not show it.
+    images : pathlib.Path or None
+        Folder with the pictures, for figures that show cases.
     """
 
     models: tuple[Model, ...]
     tables: Mapping[str, Path] = field(default_factory=dict)
     reading: Reading = field(default_factory=Reading)
+    images: Path | None = None
 
     @property
     def vocabulary(self) -> Vocabulary | None:

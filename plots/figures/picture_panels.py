@@ -59,7 +59,7 @@ def error_panel(
     columns = columns or balanced(len(cases), 4 if width > SINGLE_COLUMN else 3)
     cells: list[Cell] = []
     for case, image in zip(cases, images, strict=True):
-        cells.append(_before(case, image))
+        cells.append(case_cell(case, image))
         if repairs:
             cells.append(_after(case, image))
     legend = [Caption("prediction, coloured by its error", key=PREDICTION)]
@@ -71,13 +71,14 @@ def error_panel(
     return montage(in_rows(cells, columns), width, legend=legend)
 
 
-def _before(case: Case, image: Image | None) -> Cell:
+def case_cell(case: Case, image: Image | None) -> Cell:
+    """Draw a case on the part of the image with its boxes, with captions."""
     captions = [Caption(error_title(case.error), bold=True)]
     if case.name is not None:
         captions.append(Caption(case_title(case), key=key_of(predicted_lines(case))))
     if case.annotated is not None and case.annotated != case.name:
         captions.append(Caption(case.annotated, key=key_of(annotated_lines(case))))
-    return _case_cell(case, image, (predicted_lines(case), annotated_lines(case)), captions)
+    return _cell_of(case, image, (predicted_lines(case), annotated_lines(case)), captions)
 
 
 def _after(case: Case, image: Image | None) -> Cell:
@@ -88,13 +89,13 @@ def _after(case: Case, image: Image | None) -> Cell:
         meant = own if case.error == "action" else (case.annotated_human, case.annotated_object)
         lines = PairLines.of_outcome(RIGHT, *meant)
         text = Caption(case.repaired, key=key_of(lines))
-        return _case_cell(case, image, (lines,), [Caption("Repaired", bold=True), text])
+        return _cell_of(case, image, (lines,), [Caption("Repaired", bold=True), text])
     if case.name is None:
-        return _case_cell(case, image, (), [Caption("Not counted", bold=True)])
-    return _case_cell(case, image, (annotated_lines(case),), [Caption("Removed", bold=True)])
+        return _cell_of(case, image, (), [Caption("Not counted", bold=True)])
+    return _cell_of(case, image, (annotated_lines(case),), [Caption("Removed", bold=True)])
 
 
-def _case_cell(
+def _cell_of(
     case: Case, image: Image | None, pairs: Sequence[PairLines], captions: Sequence[Caption]
 ) -> Cell:
     """Draw pairs on the part of the image that shows all boxes of a case."""

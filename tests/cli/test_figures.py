@@ -87,6 +87,26 @@ def test_formats_and_column(run, study, alone) -> None:
     assert len(list((alone / "x").iterdir())) == len(FORMATS) + len(CAPTIONS)
 
 
+@pytest.mark.parametrize("column", ["single", "double"])
+def test_the_sheet_has_a_page_of_its_own(run, refuse, study, alone, column) -> None:
+    words = ("figures", study("two.json"), "--out", "x", "--only", "sheet", "--format", "svg")
+    assert run(*words, "--column", column).code == 0
+    svg = (alone / "x" / "sheet.svg").read_text()
+    assert f'width="{8.27 * 72:g}pt" height="{11.69 * 72:g}pt"' in svg
+    assert "height=0.8\\textheight" in (alone / "x" / "captions.tex").read_text()
+    assert "nowhere: no such folder" in refuse(*words, "--images", "nowhere")
+
+
+@pytest.mark.slow
+def test_many_models_have_no_sheet(run, refuse, study, alone) -> None:
+    three = study("two.json", "two.json", "two.json")
+    done = run("figures", three, "--out", "x")
+    assert done.code == 0
+    assert "sheet" not in done.out + done.err
+    message = refuse("figures", three, "--out", "x", "--images", ".")
+    assert "--images: only the sheet has pictures, and it is not drawn" in message
+
+
 @pytest.mark.slow
 def test_saved_results_serve_the_figures_that_they_can(run, study, alone) -> None:
     done = run("figures", study("one.npz", "two.json"), "--out", "x", "--only", QUICK)
