@@ -124,11 +124,6 @@ def class_ap(diagnosis: Model | Sequence[ClassAP], ax: Axes | None = None) -> Ax
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
-
     Raises
     ------
     InputError
@@ -277,11 +272,6 @@ def action_ap(diagnoses: Models, ax: Axes | None = None, verbs: int = VERBS) -> 
         Where to draw; by default a new figure of the width of one column.
     verbs : int
         Maximum number of verbs.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
 
     Raises
     ------

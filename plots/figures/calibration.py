@@ -118,7 +118,7 @@ def calibration(diagnoses: Models, ax: Axes | None = None, histogram: Axes | Non
     Returns
     -------
     matplotlib.axes.Axes
-        That of the diagram. Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+        That of the diagram.
 
     Raises
     ------

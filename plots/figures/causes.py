@@ -109,11 +109,6 @@ def annotation_causes(diagnoses: Models, ax: Axes | None = None, of: str = "shar
     of : {"share", "delta"}
         What the bars show.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
-
     Raises
     ------
     InputError

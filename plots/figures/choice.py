@@ -77,11 +77,6 @@ def choice_scores(results: Sequence[Mapping[str, Any]], ax: Axes | None = None) 
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
-
     Raises
     ------
     InputError
@@ -176,8 +171,7 @@ def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     Returns
     -------
     matplotlib.axes.Axes
-        Dark bars differ from chance (corrected p-value below 0.05), light ones do not. Nothing is
-        shown or saved; see :func:`diaghoi.plots.save`.
+        Dark bars differ from chance (corrected p-value below 0.05), light ones do not.
     """
     bars = choice_positions_table(result)
     with paper():

@@ -116,7 +116,7 @@ def confusions(diagnosis: Model | Sequence[ConfusionCost], ax: Axes | None = Non
     -------
     matplotlib.axes.Axes
         The number at the end of a bar is its length, the shade of a bar the similarity of the
-        verbs. Nothing is shown or saved; see :func:`diaghoi.plots.save`.
+        verbs.
 
     Raises
     ------

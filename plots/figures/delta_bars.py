@@ -130,11 +130,6 @@ def delta_map(
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of two columns.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
-
     Raises
     ------
     InputError

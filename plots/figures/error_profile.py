@@ -133,11 +133,6 @@ def error_profile(
         Whether the shares are written into the cells.
     most : float, optional
         Share in percent of the darkest colour; by default the highest share shown.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved.
     """
     import seaborn
 

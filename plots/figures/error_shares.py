@@ -111,7 +111,7 @@ def error_shares(diagnosis: Model | ErrorShares, ax: Axes | None = None) -> Axes
     -------
     matplotlib.axes.Axes
         True positives are at the bottom, the errors above them in the order of the oracles. A
-        dashed line marks the number of annotated triplets. Nothing is shown or saved.
+        dashed line marks the number of annotated triplets.
     """
     return drawn(ERROR_SHARES, {"": data_of(ERROR_SHARES, diagnosis)}, ax)
 

@@ -61,11 +61,6 @@ def slices(found: Slices | Diagnosis | Sequence[Diagnosis], ax: Axes | None = No
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
-
     Raises
     ------
     InputError
@@ -309,11 +304,6 @@ def difference(found: Difference | Sequence[Diagnosis], ax: Axes | None = None) 
         The shares of the verbs; or the models. The difference is the second minus the first.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
 
     Raises
     ------

@@ -121,8 +121,7 @@ def operating_points(
     Returns
     -------
     matplotlib.axes.Axes
-        That of precision, recall and F1. Nothing is shown or saved; see
-        :func:`diaghoi.plots.save`.
+        That of precision, recall and F1.
     """
     tables = {"": data_of(OPERATING_POINTS, diagnosis)}
     return drawn(OPERATING_POINTS, tables, ax, errors=errors)

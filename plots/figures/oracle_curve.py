@@ -202,11 +202,6 @@ def oracle_curve(
     hoi : str or int, optional
         The class by its name (``ride bicycle``) or number, from 1; by default, of the classes with
         at least 20 annotated triplets, the one with the largest sum of the ΔAP of its errors.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
     """
     table = diagnosis if isinstance(diagnosis, ClassCurves) else _class_of(diagnosis, hoi)
     return drawn(MEAN_ORACLE_CURVE, {"": table}, ax)
@@ -221,11 +216,6 @@ def mean_oracle_curve(diagnosis: Model | ClassCurves, ax: Axes | None = None) ->
         The detector; or its :func:`mean_oracle_curve_table`.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
     """
     return oracle_curve(data_of(MEAN_ORACLE_CURVE, diagnosis), ax)
 

@@ -126,11 +126,6 @@ def pair_recall(diagnoses: Models, ax: Axes | None = None, sweep: str = "best") 
     sweep : {"best", "detection", "nms"}
         How pairs are dropped.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
-
     Raises
     ------
     InputError
@@ -299,11 +294,6 @@ def negatives_curve(diagnoses: Models, ax: Axes | None = None) -> Axes:
         One or more detectors; or the :func:`negatives_curve_table` of each by its label.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
 
     Raises
     ------

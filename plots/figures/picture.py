@@ -57,11 +57,6 @@ def picture(
         Where to draw; by default a new figure of the width of one column.
     missing : str
         Text in an empty frame.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
     """
     frame = frame_of(case, image)
     whole = whole_of(case, image) or frame

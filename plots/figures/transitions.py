@@ -60,8 +60,7 @@ def transitions(found: Transitions | Sequence[Diagnosis], ax: Axes | None = None
     Returns
     -------
     matplotlib.axes.Axes
-        A row for each fate under the first model, a column for each under the second. Nothing is
-        shown or saved; see :func:`diaghoi.plots.save`.
+        A row for each fate under the first model, a column for each under the second.
 
     Raises
     ------

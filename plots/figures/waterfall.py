@@ -90,11 +90,6 @@ def waterfall(diagnosis: Model, ax: Axes | None = None) -> Axes:
         The detector, a result with its ``attribution``, or what :func:`waterfall_table` takes.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
     """
     return drawn(WATERFALL, {"": data_of(WATERFALL, diagnosis)}, ax)
 

@@ -176,8 +176,7 @@ def robustness_curves(table: ErrorCurves, group: str, ax: Axes | None = None) ->
     Returns
     -------
     matplotlib.axes.Axes
-        Bands show the intervals of a group with a single corruption, if there are any. Nothing is
-        shown or saved; see :func:`diaghoi.plots.save`.
+        Bands show the intervals of a group with a single corruption, if there are any.
 
     Raises
     ------

@@ -89,11 +89,6 @@ def robustness_errors(table: ErrorGrowth, ax: Axes | None = None) -> Axes:
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
-
     Raises
     ------
     InputError

@@ -107,11 +107,6 @@ def robustness_drops(
     ax : matplotlib.axes.Axes, optional
         Polar axes; by default in a new figure of the width of one column.
 
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
-
     Raises
     ------
     InputError
@@ -231,11 +226,6 @@ def robustness_groups(models: Mapping[str, Sequence[GroupScore]], ax: Axes | Non
         The :func:`robustness_groups_table` of each model, by its label.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        Nothing is shown or saved; see :func:`diaghoi.plots.save`.
 
     Raises
     ------
