@@ -101,7 +101,7 @@ class ModelAnalyses:
 
     also: list[str] | None = options.also(EXPLAIN)
 
-    keys: ClassVar = EXPLAIN
+    keys: ClassVar[dict[str, Key]] = EXPLAIN
 
     @cached_property
     def values(self) -> dict[str, Any]:
@@ -364,7 +364,7 @@ class Analyses(ModelAnalyses):
     also: list[str] | None = options.also(ALSO)
     sure: IntervalOptions
 
-    keys: ClassVar = ALSO
+    keys: ClassVar[dict[str, Key]] = ALSO
 
     @property
     def of_boxes(self) -> list[str]:
