@@ -605,5 +605,5 @@ def _check_groups(groups: tuple[Group, ...]) -> None:
         key = group.name.lower().replace("_", "-")
         if not key.strip() or key in taken:
             problem = "that is taken" if key.strip() else "give it a name"
-            raise InputError(f"protocol.groups: one cannot be called '{group.name}': {problem}")
+            raise InputError(f"protocol.groups: a group cannot be called '{group.name}': {problem}")
         taken.add(key)
