@@ -100,7 +100,7 @@ def test_no_words_overlap_or_leave_the_paper(name, width, models, suffix, models
 )
 def test_fonts_are_real(name, models_of, tmp_path):
     kind = FIGURES[name]
-    figure = figure_of(kind, models_of(kind, 4), SINGLE_COLUMN)
+    figure = figure_of(kind, models_of(kind, 2 if name == "sheet" else 4), SINGLE_COLUMN)
     path = tmp_path / "figure.pdf"
     save(figure, path)
     content = path.read_bytes()
