@@ -15,6 +15,7 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 
 from diaghoi.cases.cases import Case
 from diaghoi.cases.typical import typical_cases
+from diaghoi.comparison.results import figure as figure_at
 from diaghoi.data.table import has_width, percent
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -264,13 +265,6 @@ def _short(split: str) -> str:
     return split_title(split).removesuffix(" classes").lower()
 
 
-def _value(result: Mapping[str, Any], path: str) -> float | None:
-    found: Any = result
-    for key in path.split("."):
-        found = (found or {}).get(key)
-    return None if found is None else float(found)
-
-
 def _interval(result: Mapping[str, Any], path: str) -> tuple[float, float] | None:
     bounds = (result["intervals"] or {}).get(path)
     return (bounds[0], bounds[1]) if bounds is not None and has_width(bounds) else None
@@ -310,7 +304,7 @@ def _table(
     for row, (path, name) in enumerate(rows.items()):
         ax.text(0, row, fitted(name, NAMES, SIZE), fontsize=SIZE, va="center", parse_math=False)
         for column, result in enumerate(results.values()):
-            value, place = _value(result, path), NAMES + column * step
+            value, place = figure_at(result, *path.split(".")), NAMES + column * step
             # Numbers end where their intervals begin.
             text = f"{value:.1f}" if path == PER_IMAGE and value is not None else percent(value)
             ax.text(place + NUMBER, row, text, fontsize=SIZE, va="center", ha="right")

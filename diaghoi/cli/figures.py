@@ -63,13 +63,18 @@ def figures(choices: FigureOptions) -> None:
     from diaghoi.engines.engine import LocalEngine
 
     study, out, hoi = choices.study, choices.out, choices.hoi
+    formats = named("--format", choices.format, FORMATS)
+    studies = [replace(each, images=choices.images) for each in read_studies(study)]
+    models = [model for each in studies for model in each.models]
     chosen = list(plots.FIGURES if choices.every else plots.USUAL)
     if choices.only is not None:
         chosen = named("--only", choices.only, plots.FIGURES)
-    formats = named("--format", choices.format, FORMATS)
-    studies = [replace(each, images=choices.images) for each in read_studies(study)]
-    if choices.only is None and max(len(each.models) for each in studies) > plots.SHEET_MODELS:
+    elif max(len(each.models) for each in studies) > plots.SHEET_MODELS:
         chosen.remove("sheet")
+    # Of results by meaning alone there is but one figure.
+    usual = choices.only is None and not choices.every
+    if usual and all(read_semantic(model.file) is not None for model in models):
+        chosen = ["confusions"]
     if choices.images is not None:
         if "sheet" not in chosen:
             raise InputError("--images: only the sheet has pictures, and it is not drawn")
@@ -88,7 +93,6 @@ def figures(choices: FigureOptions) -> None:
             raise InputError(f"{study}: {some_of(single)}: {ONE}")
         notes += [f"{', '.join(single)}: not drawn: {ONE}"] if single else []
     files = {name: [out / f"{name}.{kind}" for kind in formats] for name in chosen}
-    models = [model for each in studies for model in each.models]
     predictions = {path for model in models for path in (model.file, model.pairs) if path}
     beside = [path for each in studies for path in (each.annotations, each.instances, each.ids)]
     if out.suffix.lower() in outputs.FIGURES:

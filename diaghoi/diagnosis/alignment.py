@@ -113,7 +113,7 @@ def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
         ),
         scenes=(),
         counted={
-            path: (of[order], among[order]) for path, (of, among) in diagnosis.counted.items()
+            path: (of[order], among[order]) for path, (of, among) in diagnosis.all_counts().items()
         },
     )
 

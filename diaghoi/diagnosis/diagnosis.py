@@ -133,8 +133,8 @@ class Diagnosis(DiagnosisMethods):
         The annotations and predictions that were diagnosed, one pair for each part of a sum: what
         is saved, and what some figures need. Empty where they were not kept.
     counted : dict of two (N,) int arrays
-        By the path of a registered ratio, what each image adds to its numerator and denominator:
-        of a sum, and where the scenes were not kept.
+        By the path of a ratio that users registered, what each image adds to its numerator and
+        denominator: of a sum, and where the scenes were not kept.
     """
 
     vocabulary: Vocabulary
@@ -235,7 +235,7 @@ class Diagnosis(DiagnosisMethods):
         return replace(self, scenes=(), counted=self.all_counts())
 
     def all_counts(self) -> dict[str, tuple[IntArray, IntArray]]:
-        """Count all registered ratios by path: :meth:`counts_of`."""
+        """Count by path what the functions of registered ratios count: :meth:`counts_of`."""
         return {
             measure.at(split): self.counts_of(measure, split)
             for measure in MEASURES.values()
@@ -244,7 +244,10 @@ class Diagnosis(DiagnosisMethods):
         }
 
     def counts_of(self, measure: Measure, split: str) -> tuple[IntArray, IntArray]:
-        """Return what each image adds to numerator and denominator of a registered number."""
+        """Return what each image adds to numerator and denominator of a registered ratio."""
+        if measure.pairs:
+            counted, whole = (self.image_pairs[split].columns[name] for name in measure.pairs)
+            return counted, whole
         assert measure.counts is not None
         return self.counted.get(measure.at(split)) or measure.counts(self, split)
 

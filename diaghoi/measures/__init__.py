@@ -1,8 +1,8 @@
 """Measures: the numbers of a result, each in one row of one registry.
 
 A row says where the number stands in a result, what it is called and what it means, which values
-are better, and, for a ratio of counts, how it is computed. Tables, JSON, intervals, tests and the
-reference of the manual follow the registry. To add a number, register a row: docs/new_measure.md.
+are better, and, for a ratio of counts, how it is computed. Tables, JSON, intervals and tests follow
+the registry. To add a number, register a row: docs/new_measure.md.
 """
 
 from diaghoi.measures.measure import Measure

@@ -54,6 +54,9 @@ class Measure:
         For a ratio that intervals and tests can be made of: takes a diagnosis and a group of
         classes, and returns how much each of its N images adds to numerator and denominator, two
         (N,) int arrays that are not negative.
+    pairs : tuple of str
+        The same for a ratio of two counts of :class:`diaghoi.evaluation.pairs.PairCounts`, which a
+        diagnosis has for each image: their names.
     """
 
     path: str
@@ -70,6 +73,12 @@ class Measure:
     quoted: bool = False
     tested: bool = False
     counts: Callable[[Any, str], tuple[IntArray, IntArray]] | None = None
+    pairs: tuple[str, str] | tuple[()] = ()
+
+    @property
+    def is_ratio(self) -> bool:
+        """Whether it is a ratio of counts of images."""
+        return self.counts is not None or bool(self.pairs)
 
     @property
     def by_split(self) -> bool:
@@ -122,9 +131,7 @@ class Measure:
 
     def add(self, result: dict[str, Any], diagnosis: Any, splits: Iterable[str]) -> None:
         """Compute a ratio of a diagnosis, and put it into its result unless it is there."""
-        if self.counts is None:
-            return
-        for split in self.splits(splits):
+        for split in self.splits(splits) if self.is_ratio else ():
             *parts, key = self.keys(split)
             place = result
             for part in parts:

@@ -2,25 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from typing import Any
+from collections.abc import Iterator
 
-from diaghoi.data.arrays import IntArray
 from diaghoi.measures.measure import Measure
 from diaghoi.oracles import ORACLES, error_title
-
-Counts = Callable[[Any, str], tuple[IntArray, IntArray]]
-
-
-def _pairs(counted: str, whole: str) -> Counts:
-    """Count pairs of each image, by the names of :class:`diaghoi.evaluation.pairs.PairCounts`."""
-
-    def counts(diagnosis: Any, split: str) -> tuple[IntArray, IntArray]:
-        columns = diagnosis.image_pairs[split].columns
-        return columns[counted], columns[whole]
-
-    return counts
-
 
 _REGISTERED = (
     Measure(
@@ -53,9 +38,7 @@ _REGISTERED = (
     *(
         Measure(
             path=f"official.scenario_{number}.{key}",
-            title=f"Official, scenario {number} ({roles})"
-            if key == "ap"
-            else f"without point ({roles})",
+            title=f"{name} ({roles})",
             doc=f"Role AP of V-COCO, scenario {number}: {missing}{without}.",
             report="map",
             table="official",
@@ -105,7 +88,7 @@ _REGISTERED = (
         table="pairs",
         unit="number",
         better=None,
-        counts=_pairs("predicted", "images"),
+        pairs=("predicted", "images"),
     ),
     Measure(
         path="pairs.{}.recall",
@@ -116,7 +99,7 @@ _REGISTERED = (
         short="Recall",
         group="{}",
         quoted=True,
-        counts=_pairs("localised", "annotated"),
+        pairs=("localised", "annotated"),
     ),
     Measure(
         path="pairs.{}.precision",
@@ -127,7 +110,7 @@ _REGISTERED = (
         short="Precision",
         group="{}",
         quoted=True,
-        counts=_pairs("credited", "predicted"),
+        pairs=("credited", "predicted"),
     ),
     Measure(
         path="pairs.human_recall",
@@ -138,7 +121,7 @@ _REGISTERED = (
         short="Humans",
         group="Recall of boxes",
         indented=True,
-        counts=_pairs("humans_found", "humans"),
+        pairs=("humans_found", "humans"),
     ),
     Measure(
         path="pairs.object_recall",
@@ -149,7 +132,7 @@ _REGISTERED = (
         short="Objects",
         group="Recall of boxes",
         indented=True,
-        counts=_pairs("objects_found", "objects"),
+        pairs=("objects_found", "objects"),
     ),
     Measure(
         path="pairs.mean_object_recall",

@@ -189,7 +189,7 @@ class Ratios:
         Parameters
         ----------
         measures : iterable of Measure
-            Those with counts are taken.
+            Those that are ratios are taken.
         splits : iterable of str
             The groups of classes.
         *diagnoses : Diagnosis
@@ -199,7 +199,7 @@ class Ratios:
         """
         from scipy.sparse import csr_array
 
-        counted = [measure for measure in measures if measure.counts is not None]
+        counted = [measure for measure in measures if measure.is_ratio]
         wanted = [(each, split) for split in splits for each in counted if each.has(split)]
         orders = [np.argsort(image_numbers(each, like or diagnoses[0])) for each in diagnoses]
         rows = [

@@ -10,6 +10,7 @@ import pytest
 import diaghoi
 from diaghoi import Diagnosis, Measure, simulate
 from diaghoi.comparison.comparison import compare
+from diaghoi.diagnosis.alignment import arranged
 from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.measures import MEASURES, cost
 from diaghoi.report.text import report_tables
@@ -123,6 +124,14 @@ def test_parts_add_up(detectors: list[Diagnosis]) -> None:
     assert whole.to_dict()["pairs"]["left"] == one.to_dict()["pairs"]["left"]
     freed = Diagnosis.sum(half.without_scenes() for half in halves)
     assert freed.to_dict()["pairs"] == one.to_dict()["pairs"]
+
+
+def test_images_in_another_order_keep_their_counts(detectors: list[Diagnosis]) -> None:
+    one = detectors[0]
+    turned = arranged(one, one.names[::-1])
+    for mine, other in zip(one.counts_of(OWN, "full"), turned.counts_of(OWN, "full"), strict=True):
+        np.testing.assert_array_equal(mine[::-1], other)
+    assert turned.to_dict()["pairs"] == one.to_dict()["pairs"]
 
 
 def test_numbers_of_another_data_set_are_left_out() -> None:
