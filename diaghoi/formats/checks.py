@@ -316,7 +316,8 @@ def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None =
     InputError
         For fractions, NaN and infinity, numbers that float64 does not hold, and smaller ones.
     """
-    with np.errstate(invalid="ignore"):
+    # Numbers of 16 bits overflow at the bound that they are compared with.
+    with np.errstate(invalid="ignore", over="ignore"):
         whole = values.astype(np.int64)
         large = np.abs(values) > EXACT
     wrong = (values != whole) | large | (whole < (whole if least is None else least))

@@ -39,6 +39,17 @@ def test_pickle(saved, dense, protocol):
     assert recognise(path).format == "dense-arrays"
 
 
+@pytest.mark.parametrize("dtype", [np.float16, np.float32, np.uint8])
+def test_numbers_of_any_type(dtype, saved, dense):
+    """Also those of fewer bits than the largest whole number that is allowed."""
+    for image in dense:
+        image |= {
+            key: np.asarray(image[key]).astype(dtype)
+            for key in ("boxes", "labels", "sub_ids", "obj_ids")
+        }
+    check(read_predictions(saved(dense)))
+
+
 def test_lists_instead_of_arrays(tmp_path, saved, dense):
     path = tmp_path / "x.json"
     path.write_text(json.dumps(dense, default=np.ndarray.tolist))
