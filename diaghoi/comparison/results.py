@@ -221,7 +221,8 @@ def classes_in(result: Result, mean: str) -> str:
 
 def means_found_classes(result: Result) -> bool:
     """Whether means leave out the classes without a true positive, as the published code does."""
-    return choices_of(text(result, "protocol", "signature")).get(WITHOUT) == "left out"
+    signature = text(result, "protocol", "signature")
+    return choices_of(signature).get(WITHOUT) == "left out"
 
 
 def leaving(

@@ -207,6 +207,67 @@ def footnotes_of(tables: Sequence[Table], mark: str) -> list[str]:
     return list(dict.fromkeys((*said, *(f"{mark}: {t.best}." for t in tables if t.marked))))
 
 
+@dataclass(frozen=True)
+class Line:
+    """A row of a :class:`TextTable`.
+
+    Parameters
+    ----------
+    title : str
+        What the row is about.
+    values : sequence of (float, str or None)
+        One for each column: a number, a dash for None, or a text that is shown as it is.
+    unit : str or None
+        That of its numbers; by default each has the unit of its column.
+    key, indented
+        As of :class:`Row`.
+    """
+
+    title: str
+    values: Sequence[float | str | None]
+    unit: Unit | None = None
+    key: str = ""
+    indented: bool = False
+
+
+@dataclass(frozen=True)
+class TextTable:
+    """A table that only people read, by the values of its rows.
+
+    Parameters
+    ----------
+    head : str
+        The title of the first column, which names the table.
+    columns : sequence of (str or Column)
+        The others; a title alone is that of a column of percent.
+    groups : sequence of sequence of Line
+        The rows; a rule separates groups.
+    caption : str
+        As of :class:`Table`.
+    """
+
+    head: str
+    columns: Sequence[str | Column]
+    groups: Sequence[Sequence[Line]]
+    caption: str = ""
+
+    @property
+    def table(self) -> Table:
+        """The table with its numbers as they are shown."""
+        columns = tuple(Column(title=c) if isinstance(c, str) else c for c in self.columns)
+
+        def row(line: Line) -> Row:
+            texts = (
+                value if isinstance(value, str) else shown(value, line.unit or column.unit)
+                for value, column in zip(line.values, columns, strict=True)
+            )
+            cells = tuple(Cell(text=text) for text in texts)
+            return Row(titles=(line.title,), cells=cells, key=line.key, indented=line.indented)
+
+        groups = tuple(RowGroup(rows=tuple(map(row, lines))) for lines in self.groups if lines)
+        return Table(heads=(self.head,), columns=columns, row_groups=groups, caption=self.caption)
+
+
 def text_row(title: str, *texts: str, key: str = "", indented: bool = False) -> Row:
     """Make a row of a table that only people read: its title, and a text for each column."""
     cells = tuple(Cell(text=text) for text in texts)

@@ -109,8 +109,9 @@ def _structs(value: Any) -> list[dict[str, Any]]:
     return [row for row in value if isinstance(row, dict)] if is_list(value) else []
 
 
-def _name(image: dict[str, Any]) -> str:
-    return str(next(iter(np.ravel(image.get("filename", ""))), ""))
+def _name(image: dict[str, Any]) -> Any:
+    name = image.get("filename", "")
+    return next(iter(name), "") if isinstance(name, list) else name
 
 
 class HicoDetections(Format):

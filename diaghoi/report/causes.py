@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from diaghoi.cases.annotation_faults import NEAR_DUPLICATE_IOU
 from diaghoi.cases.causes import CAUSES
 from diaghoi.comparison.results import by_person
-from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
+from diaghoi.data.table import Column, Line, TextTable
 from diaghoi.oracles.localised import OWN_OBJECT
 
 Result = Mapping[str, Any]
@@ -25,17 +25,17 @@ VERBS_OF_V_COCO = (
 )
 
 
-def cause_tables(result: Result, titles: Mapping[str, str]) -> Iterator[Table]:
+def cause_tables(result: Result, splits: Sequence[Column]) -> Iterator[TextTable]:
     """Make the tables that ``report --also causes`` adds.
 
     Parameters
     ----------
     result : mapping
         The report, with ``annotation_causes``.
-    titles : mapping
-        Title of each split that the report shows, by its key.
+    splits : sequence of Column
+        The groups of classes that the report shows.
     """
-    yield _causes(result, titles)
+    yield _causes(result, splits)
     if any(result.get("confusions", {}).values()):
         yield _confusions(result["confusions"], by_pair=by_person(result))
 
@@ -46,16 +46,15 @@ def wrong_word(confusion: Mapping[str, Any]) -> str:
     return text.replace("_", " ")
 
 
-def _causes(result: Result, titles: Mapping[str, str]) -> Table:
-    def row(name: str, cause: Mapping[str, Any]) -> Row:
+def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
+    def line(name: str, cause: Mapping[str, Any]) -> Line:
         title = CAUSES[name].title if name in CAUSES else name
-        deltas = (shown(cause["delta_map"].get(split), "points") for split in titles)
-        share = percent(cause["share"])
-        return text_row(title, shown(cause["count"], "count"), share, *deltas)
+        deltas = (cause["delta_map"].get(split.key) for split in splits)
+        return Line(title, [cause["count"], cause["share"], *deltas])
 
     found = result["annotation_causes"]
     names = sorted(found, key=lambda name: name == "model")  # what is left comes last
-    groups = [[row(name, found[name]) for name in names]]
+    groups = [[line(name, found[name]) for name in names]]
     caption = (
         "Patterns prove no cause: what falls under one need not be a fault of the annotations, and "
         "pairs and objects that are left out of these fall under none.\n"
@@ -71,7 +70,7 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
         "missed_twins": "Not found, but its twin is",
         "paired_with_itself": "Paired with itself",
     }
-    groups.append([row(title, result[key]) for key, title in others.items() if key in result])
+    groups.append([line(title, result[key]) for key, title in others.items() if key in result])
     if "missed_twins" in result:
         caption += (
             "\nTwins: annotated triplets of one class whose boxes overlap by IoU > "
@@ -84,29 +83,28 @@ def _causes(result: Result, titles: Mapping[str, str]) -> Table:
             f"one that is drawn twice (IoU > {NEAR_DUPLICATE_IOU}). Share of the associations; "
             "ΔmAP of removing them."
         )
-    heads = ("Count", "Share, %", *(f"ΔmAP\n{title}" for title in titles.values()))
-    return text_table("False positives by pattern", heads, *filter(None, groups), caption=caption)
+    deltas = (Column(title=f"ΔmAP\n{split.title}", unit="points") for split in splits)
+    columns = (Column(title="Count", unit="count"), Column(title="Share, %"), *deltas)
+    return TextTable("False positives by pattern", columns, groups, caption)
 
 
-def _confusions(found: Mapping[str, Any], *, by_pair: bool) -> Table:
+def _confusions(found: Mapping[str, Any], *, by_pair: bool) -> TextTable:
     groups = [
         [
-            text_row(
-                wrong_word(each),
-                shown(each["count"], "count"),
-                shown(each.get("not_found"), "count"),
-                shown(each["delta_map"], "points"),
-            )
+            Line(wrong_word(each), [each["count"], each.get("not_found"), each["delta_map"]])
             for each in of_kind
         ]
         for of_kind in found.values()
-        if of_kind
     ]
     kinds = " and ".join(kind for kind, of_kind in found.items() if of_kind)
-    return text_table(
+    return TextTable(
         f"Wrong {kinds} on annotated pairs",
-        ("Count", NOT_FOUND, "ΔmAP"),
-        *groups,
+        [
+            Column(title="Count", unit="count"),
+            Column(title=NOT_FOUND, unit="count"),
+            Column(title="ΔmAP", unit="points"),
+        ],
+        groups,
         caption=f"{WHICH}{f' {VERBS_OF_V_COCO}' if by_pair else ''}\n"
         "ΔmAP of repairing these predictions alone; those that gain most.",
     )

@@ -15,7 +15,7 @@ from typing import NamedTuple
 from diaghoi._version import __version__
 from diaghoi.comparison.joint import AnyComparison
 from diaghoi.data.table import Column, Row, Table
-from diaghoi.report.layout import column_blocks, group_runs, widened
+from diaghoi.report.terminal import column_blocks, group_runs, widened
 
 # Width of one column of a paper in the class article and of both, in points. The templates of CVPR
 # and IEEE have wider ones.

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import replace
 from io import StringIO
+from itertools import groupby
 from typing import NamedTuple
 
 from rich import box
@@ -15,7 +17,6 @@ from rich.text import Text
 
 from diaghoi.data.table import Column, RowGroup, Table, footnotes_of
 from diaghoi.exceptions import printable
-from diaghoi.report.layout import column_blocks, group_runs, widened
 
 # Letters of a table without a title of its own, so that those of a report line up.
 WIDTH = 76
@@ -80,6 +81,19 @@ def print_table(console: Console, table: Table, *, footnotes: bool = True) -> No
         print_line(console, remark, width=console.width if table.title else total)
     if footnotes:
         print_footnotes(console, [table])
+
+
+def print_blocks(console: Console, blocks: Iterable[str | Table]) -> None:
+    """Print lines of prose, of which the first is bold if it comes first, and tables.
+
+    An empty line stands above each table.
+    """
+    for place, block in enumerate(blocks):
+        if isinstance(block, Table):
+            console.print()
+            print_table(console, block)
+        else:
+            print_line(console, block, style="" if place else "bold")
 
 
 def blocks_of(table: Table, width: int) -> tuple[list[int], list[list[int]]]:
@@ -158,6 +172,78 @@ def folded(text: str, width: int, most: int) -> list[str]:
         lines[-1].truncate(room - 2)
         lines[-1] = Text(f"{lines[-1].plain.rpartition(' ')[0]} …")
     return [f"{INDENT if row else ''}{line.plain.rstrip()}" for row, line in enumerate(lines)]
+
+
+def group_runs(columns: Sequence[Column]) -> Iterator[tuple[str, list[int]]]:
+    """Give the title of each group of neighbouring columns, and their places."""
+    for group, run in groupby(range(len(columns)), key=lambda place: columns[place].group):
+        yield group, list(run)
+
+
+def widened(columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[int]:
+    """Widen columns whose group has a title that is longer than they are together.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Columns of a table.
+    widths : sequence of int
+        Letters that each needs.
+    gap : int
+        Letters between two of them.
+    """
+    wide = list(widths)
+    for group, members in group_runs(columns):
+        missing = len(group) - sum(wide[place] + gap for place in members) + gap
+        for number in range(missing):
+            wide[members[number % len(members)]] += 1
+    return wide
+
+
+def column_blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
+    """Break the columns of a table into as few blocks as fit, of about the same width.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        Those of one group stay together, unless fewer blocks hold them apart.
+    widths : sequence of int
+        Their widths, with the gaps between them.
+    room : int
+        How wide a block may be. A column that is wider has a block of its own.
+
+    Returns
+    -------
+    list of list of int
+        Places of the columns of each block.
+    """
+    fewest = _filled(columns, widths, room)
+    ungrouped = [replace(column, group="") for column in columns]
+    if len(_filled(ungrouped, widths, room)) < len(fewest):
+        columns, fewest = ungrouped, _filled(ungrouped, widths, room)
+    for less in range(1, room):
+        found = _filled(columns, widths, less)
+        if len(found) == len(fewest):
+            return found
+    return fewest
+
+
+def _filled(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
+    """Fill one block after another; groups of columns are broken only where they must."""
+    runs: list[list[int]] = []
+    for group, members in group_runs(columns):
+        fits = sum(widths[place] for place in members) <= room
+        runs += [members] if group and fits else [[place] for place in members]
+    found: list[list[int]] = []
+    left = 0
+    for members in runs:
+        needed = sum(widths[place] for place in members)
+        if not found or needed > left:
+            found.append([])
+            left = room
+        found[-1] += members
+        left -= needed
+    return found
 
 
 def _aligned(table: Table) -> Widths:

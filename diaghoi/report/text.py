@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from rich.cells import cell_len
 from rich.console import Console
@@ -23,7 +24,7 @@ from diaghoi.comparison.results import (
 )
 from diaghoi.data.arrays import ratio
 from diaghoi.data.protocol import choices_of, phrases_of, short_signature, title_of
-from diaghoi.data.table import Row, Table, percent, shown, text_row, text_table
+from diaghoi.data.table import Column, Line, Table, TextTable, percent
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of
@@ -31,7 +32,7 @@ from diaghoi.measures import MEASURES
 from diaghoi.oracles import LOCALISED, ORACLES, TOTALS
 from diaghoi.oracles.localised import LEFT_OUT, OWN_ATTEMPT, OWN_OBJECT
 from diaghoi.report.extras import extra_tables
-from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
+from diaghoi.report.terminal import WIDTH, folded, print_blocks, wrapped
 from diaghoi.report.verdict import (
     headline,
     of_held_images,
@@ -40,8 +41,8 @@ from diaghoi.report.verdict import (
     verdict,
 )
 
-# Letters that counts and means take at least, so that the splits of all tables line up.
-COUNT, SPLIT = 10, 9
+# Letters of a column of counts or shares, and of a group of classes, so that tables line up.
+COUNT_WIDTH, SPLIT_WIDTH = 10, 9
 # What the first screen of a report takes, and how many remarks stand on it.
 LINES, MARKS = 24, 3
 REPAIRED, GAP = "If repaired alone", "   "
@@ -67,26 +68,21 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
     """
     console = Console(highlight=False) if console is None else console
     protocol = result["protocol"]
-    print_line(console, f"{heading(result)} ({protocol['name']})", style="bold")
-    print_line(console, headline(result))
-    print_line(console, verdict(result))
-    print_line(console, counts_line(result))
-    for table in report_tables(result):
-        console.print()
-        print_table(console, table)
-    for line in pairs_line(result).splitlines():
-        print_line(console, line)
-    for table in extra_tables(result, split_titles(result)):
-        console.print()
-        print_table(console, table)
-    console.print()
     choices = phrases_of(protocol["signature"])
-    for line in wrapped(
-        [f"Protocol {protocol['name']}: {choices[0]}", *choices[1:]], console.width
-    ):
-        print_line(console, line)
-    for note in result["notes"] if notes else []:
-        print_line(console, f"Note: {note}")
+    splits = split_columns(result)
+    blocks: tuple[str | Table, ...] = (
+        f"{heading(result)} ({protocol['name']})",
+        headline(result),
+        verdict(result),
+        counts_line(result),
+        *report_tables(result),
+        *pairs_line(result).splitlines(),
+        *extra_tables(result, splits),
+        "",
+        *wrapped([f"Protocol {protocol['name']}: {choices[0]}", *choices[1:]], console.width),
+        *(f"Note: {note}" for note in (result["notes"] if notes else [])),
+    )
+    print_blocks(console, blocks)
 
 
 def print_screen(result: Result, console: Console | None = None) -> None:
@@ -106,9 +102,7 @@ def print_screen(result: Result, console: Console | None = None) -> None:
     asked = dict(result)
     if "unscored" in asked:  # which always has these tables
         del asked["unscored"], asked["detections"]
-    for table in extra_tables(asked, split_titles(result)):
-        console.print()
-        print_table(console, table)
+    print_blocks(console, extra_tables(asked, split_columns(result)))
 
 
 def screen_lines(result: Result, width: int = 80) -> list[str]:
@@ -229,7 +223,7 @@ def _named(result: Result) -> dict[str, str]:
 
 def _of_groups(result: Result, means: Result) -> dict[str, float | None]:
     return {
-        title: means.get(split) for split, title in split_titles(result).items() if split != "full"
+        split.title: means.get(split.key) for split in split_columns(result) if split.key != "full"
     }
 
 
@@ -319,51 +313,66 @@ def counts_line(result: Result) -> str:
 
 def report_tables(result: Result) -> tuple[Table, Table, Table]:
     """Make the tables of the report: mAP, errors, and the parts of the detector alone."""
-    return _mean_ap(result), _errors(result), _parts(result)
-
-
-def split_titles(result: Result) -> dict[str, str]:
-    """Titles of the groups of classes that the result holds, by their keys."""
-    return {split: TITLES.get(split, split) for split in result["map"]}
-
-
-def _mean_ap(result: Result) -> Table:
-    splits = split_titles(result)
     known_object = result["official"].get("known_object")
-    remarks = [known_object_remark(known_object["source"])] if known_object is not None else []
-    return text_table(
-        "mAP, %",
-        list(splits.values()),
-        _rows(result, "map"),
-        caption="\n".join((*remarks, *_levels_remark(result))),
-        widths=[SPLIT] * len(splits),
+    facts = _Facts(
+        {name: error_count(result, name) for name in ("true_positive", *result["oracles"])},
+        only_interactions(result),
+        by_person(result),
+        "" if known_object is None else known_object_remark(known_object["source"]),
+        actions_remark([result]),
+        means_found_classes(result),
+        choices_of(result["protocol"]["signature"]),
     )
+    splits = split_columns(result)
+    means, parts = _mean_ap(result, facts, splits), _parts(result, facts, splits)
+    return means.table, _errors(result, facts, splits).table, parts.table
 
 
-def _rows(result: Result, report: str) -> list[Row]:
-    """Make a row of each number that a table of the report shows."""
-    splits, interactions = split_titles(result), only_interactions(result)
-    rows = []
+class _Facts(NamedTuple):
+    """What decides rows and captions: counts of errors with what they are shares of, and more."""
+
+    counted: Mapping[str, tuple[float, float] | None]
+    only_interactions: bool
+    by_person: bool
+    known_object: str
+    actions: str
+    found_classes: bool
+    choices: Mapping[str, str]
+
+
+def split_columns(result: Result) -> list[Column]:
+    """Make a column for each group of classes that the result holds."""
+    return [
+        Column(key=split, title=TITLES.get(split, split), width=SPLIT_WIDTH)
+        for split in result["map"]
+    ]
+
+
+def _mean_ap(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTable:
+    remarks = filter(None, (facts.known_object, *_levels_remark(result, facts)))
+    return TextTable("mAP, %", splits, [_lines(result, facts, splits, "map")], "\n".join(remarks))
+
+
+def _lines(result: Result, facts: _Facts, splits: Sequence[Column], report: str) -> list[Line]:
+    """Make a line of each number that a table of the report shows."""
+    lines = []
     for measure in MEASURES.values():
         if measure.report != report or not measure.is_in(result):
             continue
         title = measure.named(measure.title, result)
-        if interactions and measure.table == "official":
+        if facts.only_interactions and measure.table == "official":
             title += " (interactions)"
-        with_number = measure.splits(splits)
-        cells = (
-            shown(measure.value(result, split), measure.unit) if split in with_number else ""
-            for split in splits
-        )
-        rows.append(text_row(title, *cells, indented=measure.indented))
-    return rows
+        values = [
+            measure.value(result, split.key) if measure.has(split.key) else "" for split in splits
+        ]
+        lines.append(Line(title, values, measure.unit, indented=measure.indented))
+    return lines
 
 
-def _levels_remark(result: Result) -> Iterator[str]:
+def _levels_remark(result: Result, facts: _Facts) -> Iterator[str]:
     """Say why mAP, ranked perfectly, exceeds the highest recalls, where it does."""
     best, recalls = result.get("ranking", {}).get("map_best_order", {}), result["max_recall"]
-    kind = choices_of(result["protocol"]["signature"]).get("AP", "")
-    levels = kind.removesuffix("-point")
+    levels = facts.choices.get("AP", "").removesuffix("-point")
     if levels.isdigit() and any(
         recall is not None and (best.get(split) or 0) > recall for split, recall in recalls.items()
     ):
@@ -373,36 +382,42 @@ def _levels_remark(result: Result) -> Iterator[str]:
         )
 
 
-def _errors(result: Result) -> Table:
-    splits = split_titles(result)
+def _errors(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTable:
     blank = [""] * len(splits)
-    found = _count(result, "true_positive")
-    groups = [[text_row("True positive", *found, *blank, key="true_positive")]]
+
+    def line(title: str, name: str, *deltas: float | str | None) -> Line:
+        counted = facts.counted[name]
+        numbers = ("", "") if counted is None else (counted[0], ratio(*counted))
+        return Line(title, [*numbers, *deltas], key=name)
+
+    def deltas(outcome: Result) -> list[float | None]:
+        return [outcome["delta_map"][split.key] for split in splits]
+
+    groups = [[line("True positive", "true_positive", *blank)]]
     caption = "Share of the predictions; of the annotations for missed and false negative."
     if "localised" in result:
         caption += (
             f"\nAttempts, found pairs, lost pairs: a second reading, in which {OWN_ATTEMPT}, and "
             "an annotated triplet whose pair no prediction localises is missed, not a wrong action."
         )
-        if by_person(result):
+        if facts.by_person:
             caption += f"\nThere {OWN_OBJECT}."
     for name, outcome in result["oracles"].items():
         if name == "false_positive":
             if "ignored" in result["errors"]:
-                ignored = shown(result["errors"]["ignored"], "count")
-                groups[-1].append(text_row("Ignored", ignored, "", *blank))
+                groups[-1].append(Line("Ignored", [result["errors"]["ignored"], "", *blank]))
                 caption += (
                     "\nIgnored: of people without annotated actions; not among the predictions."
                 )
             groups.append([])
-        title = _title(name)
-        delta = (percent(outcome["delta_map"][split], signed=True) for split in splits)
-        groups[-1].append(text_row(title, *_count(result, name), *delta, key=name))
+        groups[-1].append(line(_title(name), name, *deltas(outcome)))
         if name in result.get("localised", {}):
-            other = result["localised"][name]["delta_map"]
-            delta = (percent(other[split], signed=True) for split in splits)
-            found = _lost(result) if name == "missed_gt" else ("", "")
-            groups[-1].append(text_row(LOCALISED[name].title, *found, *delta, indented=True))
+            found: list[Any] = ["", ""]
+            if name == "missed_gt":
+                lost = result["lost"]["triplets"]
+                found = [lost, ratio(lost, result["counts"]["annotated_triplets"])]
+            found += deltas(result["localised"][name])
+            groups[-1].append(Line(LOCALISED[name].title, found, indented=True))
     leave, also = (result["counts"].get(f"leave_mean{by}", {}) for by in ("", "_by_pair"))
     named = [
         f"{title} {_classes(left[name], splits)}"
@@ -418,23 +433,22 @@ def _errors(result: Result) -> Table:
             "\nClasses that a repair leaves without annotated triplets leave the mean, which is "
             f"part of the gain: {', '.join(named)}."
         )
-    if means_found_classes(result):
+    if facts.found_classes:
         caption += f"\n{CHANGED}"
-    return text_table(
-        "Errors",
-        ["Count", "Share, %", *(f"ΔmAP\n{title}" for title in splits.values())],
-        *groups,
-        caption=caption,
-        widths=[COUNT, COUNT, *[SPLIT] * len(splits)],
+    columns = (
+        Column(title="Count", unit="count", width=COUNT_WIDTH),
+        Column(title="Share, %", width=COUNT_WIDTH),
+        *(replace(split, title=f"ΔmAP\n{split.title}", unit="points") for split in splits),
     )
+    return TextTable("Errors", columns, groups, caption)
 
 
-def _classes(left: Mapping[str, int], splits: Mapping[str, str]) -> str:
+def _classes(left: Mapping[str, int], splits: Sequence[Column]) -> str:
     """Say how many classes there are, and of which splits: ``3 classes (1 rare, 2 non-rare)``."""
     parts = {
-        title.lower(): left[split]
-        for split, title in splits.items()
-        if split != "full" and left.get(split)
+        split.title.lower(): left[split.key]
+        for split in splits
+        if split.key != "full" and left.get(split.key)
     }
     if list(parts.values()) == [left["full"]]:
         return number_of(f"{next(iter(parts))} class", left["full"])
@@ -446,30 +460,15 @@ def _title(oracle: str) -> str:
     return ORACLES[oracle].title if oracle in ORACLES else oracle
 
 
-def _count(result: Result, name: str) -> tuple[str, str]:
-    """Show how many there are of an error, and their share; nothing for a user's own oracle."""
-    counted = error_count(result, name)
-    return ("", "") if counted is None else (shown(counted[0], "count"), percent(ratio(*counted)))
-
-
-def _lost(result: Result) -> tuple[str, str]:
-    """Show how many triplets the second reading calls missed, and their share."""
-    lost, annotated = result["lost"]["triplets"], result["counts"]["annotated_triplets"]
-    return shown(lost, "count"), percent(ratio(lost, annotated))
-
-
-def _parts(result: Result) -> Table:
-    splits = split_titles(result)
-    remarks = [PRECISION] if len(splits) > 1 else []
-    remarks.append(actions_remark([result]))
-    if by_person(result):
+def _parts(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTable:
+    remarks = [PRECISION if len(splits) > 1 else "", facts.actions]
+    if facts.by_person:
         remarks.append(f"Actions: {LEFT_OUT}.")
-    return text_table(
+    return TextTable(
         "Pairs, negatives, actions, %",
-        list(splits.values()),
-        _rows(result, "parts"),
-        caption="\n".join(filter(None, remarks)),
-        widths=[SPLIT] * len(splits),
+        splits,
+        [_lines(result, facts, splits, "parts")],
+        "\n".join(filter(None, remarks)),
     )
 
 

@@ -386,6 +386,10 @@ MAT = {
         lambda mat: mat[1].update(filename=[]),
         "image 1 (counted from 0): filename: '' is",
     ),
+    "several names": (
+        lambda mat: mat[1].update(filename=np.array([np.array([1.0, 2.0]), "x"], dtype=object)),
+        "image 1 (counted from 0): filename: array([[1., 2.]]) is",
+    ),
 }
 
 

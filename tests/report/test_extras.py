@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 from rich.console import Console
 
+from diaghoi.data.table import Column
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.text import print_report
 
@@ -65,7 +66,7 @@ def test_a_report_without_variants_says_nothing_of_them(result) -> None:
 
 
 def test_every_row_has_a_cell_for_each_heading(with_variants) -> None:
-    (table,) = extra_tables(with_variants, {"full": "Full"})
+    (table,) = extra_tables(with_variants, [Column(key="full", title="Full")])
     names = [row.title for row in table.rows]
     assert names == ["As given", "Pair NMS 0.7", "", "Detection threshold 0.99", ""]
     assert {len(row.cells) for row in table.rows} == {len(table.columns)}

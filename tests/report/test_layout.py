@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from diaghoi.data.table import Column
-from diaghoi.report.layout import column_blocks, widened
+from diaghoi.report.terminal import column_blocks, widened
 
 
 def columns(groups: str) -> list[Column]:

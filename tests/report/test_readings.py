@@ -24,7 +24,7 @@ from diaghoi.comparison.transitions import FATES, MISSED
 from diaghoi.data.boxes import box_iou
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.table import Table, shown
+from diaghoi.data.table import Column, Table, shown
 from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ERRORS
@@ -79,7 +79,9 @@ def test_costs_alone_are_of_the_reading_of_those_that_add_up(data_set: str) -> N
         {name: found.coalitions[frozenset([name])] - found.start for name in ERRORS}
     )
     result = diagnosis.to_dict() | {"attribution": found.to_dict()}
-    table = table_named(extra_tables(result, {"full": "Full"}), "What errors cost")
+    table = table_named(
+        extra_tables(result, [Column(key="full", title="Full")]), "What errors cost"
+    )
     printed = {row.key: row.cells[0].shown for row in table.rows if row.key in ERRORS}
     assert printed == {name: shown(value, "points") for name, value in alone.items()}
     assert LOST in table.caption
@@ -96,7 +98,7 @@ def test_causes_and_confusions_say_which_errors_are_wrong_actions(data_set: str)
     names = diagnosis.vocabulary.verbs
     taken = {"predicted": names[verb], "annotated": names[carried], "count": 1, "delta_map": 0.1}
     more = {"annotation_causes": causes.to_dict(), "confusions": {"verbs": [taken]}}
-    tables = list(extra_tables(diagnosis.to_dict() | more, {"full": "Full"}))
+    tables = list(extra_tables(diagnosis.to_dict() | more, [Column(key="full", title="Full")]))
     own = data_set == "V-COCO"
     caption = table_named(tables, "False positives by").caption
     assert ("With an object box, it is an association by the published rule" in caption) == own

@@ -39,7 +39,7 @@ from diaghoi.report.html.models import PageModel, page_model
 from diaghoi.report.html.words import TABLES, definition_of, meaning_of, order_of_cases
 from diaghoi.report.pages import check_installed, jpeg_url, template
 from diaghoi.report.semantic import semantic_tables, similarity_in_words, table_lines
-from diaghoi.report.text import counts_line, heading, pairs_line, report_tables, split_titles
+from diaghoi.report.text import counts_line, heading, pairs_line, report_tables, split_columns
 from diaghoi.report.verdict import headline, verdict
 
 MOST_CASES = 24
@@ -407,7 +407,7 @@ def _protocol(name: str, signature: str) -> tuple[str, tuple[str, ...]]:
 def _tables(result: Mapping[str, Any]) -> Iterator[tuple[Table, str]]:
     """Give the tables of a report, each with what it shows."""
     yield from zip(report_tables(result), TABLES, strict=True)
-    for table in extra_tables(result, split_titles(result)):
+    for table in extra_tables(result, split_columns(result)):
         yield table, ""
 
 
