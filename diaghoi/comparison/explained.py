@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from diaghoi.comparison.decomposition import CLASSES, PARTS, ApDifference, ap_difference
@@ -11,7 +11,7 @@ from diaghoi.comparison.shares import KINDS, LEAST, Share, Shares, shares
 from diaghoi.comparison.study import StudyModel
 from diaghoi.comparison.tables import table_of
 from diaghoi.comparison.transitions import FATES, MISSED, Transitions, transitions
-from diaghoi.data.table import UNDEFINED, Cell, Column, RowGroup, Table, shown, text_row
+from diaghoi.data.table import UNDEFINED, Cell, Column, Line, Table, TextTable, shown
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import number_of
@@ -243,38 +243,32 @@ def explained_tables(
 def shares_table(difference: ExplainedDifference) -> Table:
     """List the verbs, objects, classes and images that differ most."""
     found = difference.shares
-    groups = {
-        kind: [
-            (each.name, _points(each.share), *_certainty(each)) for each in found.of[kind][:LISTED]
-        ]
+    lines = {
+        kind: [Line(each.name, [each.share, *_certainty(each)]) for each in found.of[kind][:LISTED]]
         for kind in KINDS
     }
     dashes = [UNDEFINED] * 2 if found.confidence else []
-    groups["image"] = [(name, _points(gone), *dashes) for name, gone in found.images[:LISTED]]
-    columns = ["Points"]
+    lines["image"] = [Line(name, [gone, *dashes]) for name, gone in found.images[:LISTED]]
+    columns = [Column(title="Points", unit="points")]
     kinds = _kinds(found)
     caption = f"{kinds[0].upper()}{kinds[1:]}: what they add to the difference in mAP. "
     if found.confidence:
-        columns += [f"{100 * found.confidence:g} % interval", "p"]
+        columns += [Column(title=f"{100 * found.confidence:g} % interval"), Column(title="p")]
         caption += f"Intervals: of each alone; none below {LEAST} annotated images. "
         caption += f"p: corrected for {found.tested:,} {kinds}. "
     if found.images:
         caption += "Images: the difference minus that without the image."
     first, second = difference.labels
     titles = TITLES | {"verb": "Roles"} if found.roles else TITLES
-    return Table(
+    table = TextTable("Largest", columns, list(lines.values()), caption).table
+    named = zip(filter(lines.get, lines), table.row_groups, strict=True)
+    return replace(
+        table,
         key="shares",
         title=f"Where the difference lies: {second} minus {first}",
         unit="points",
-        heads=("Largest",),
-        columns=tuple(Column(title=title) for title in columns),
-        row_groups=tuple(
-            RowGroup(title=titles[kind], rows=tuple(text_row(*row) for row in rows))
-            for kind, rows in groups.items()
-            if rows
-        ),
+        row_groups=tuple(replace(group, title=titles[kind]) for kind, group in named),
         grouping="Of",
-        caption=caption,
     )
 
 

@@ -10,17 +10,22 @@ from rich.text import Text
 
 from diaghoi.choice.comparison import PEOPLE
 from diaghoi.choice.evaluation import METRICS
-from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
+from diaghoi.data.table import UNDEFINED, Column, Line, Table, TextTable, percent
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.exceptions import number_of
 from diaghoi.report.extras import bounds_text, flat_remark
-from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
+from diaghoi.report.terminal import WIDTH, folded, print_blocks, print_line, print_table, wrapped
 from diaghoi.report.text import LINES, heading, marked
 from diaghoi.report.verdict import without_folder
 
 Result = Mapping[str, Any]
 # Rows of each table of the diagnosis; all are in the JSON.
 SHOWN = 10
+FOOLED = (
+    Column(title="Shown", unit="count"),
+    Column(title="Picked", unit="count"),
+    Column(title="Rate, %"),
+)
 # Title of each figure, and whether it belongs to the one above.
 FIGURES = {
     "instance_f1": ("Instance-F1", False),
@@ -65,31 +70,26 @@ def print_choice(result: Result, console: Console | None = None, *, notes: bool 
         Print the notes, too.
     """
     console = Console(highlight=False) if console is None else console
-    print_line(console, f"{heading(result)}, multiple choice", style="bold")
     ways = ", ".join(f"{number:,} {WAYS[how]}" for how, number in result["answers"].items())
-    print_line(
-        console,
+    blocks: tuple[str | Table, ...] = (
+        f"{heading(result)}, multiple choice",
         f"{result['questions']:,} questions on {result['images']:,} images, "
         f"{result['macro_classes']:,} classes; answers: {ways}",
+        *choice_tables(result),
+        *_positions_line(result),
+        *(f"Note: {note}" for note in (result["notes"] if notes else ())),
     )
-    for table in choice_tables(result):
-        console.print()
-        print_table(console, table)
-    _print_positions(result, console)
-    for note in result["notes"] if notes else ():
-        print_line(console, f"Note: {note}")
+    print_blocks(console, blocks)
 
 
-def _print_positions(result: Result, console: Console) -> None:
+def _positions_line(result: Result) -> list[str]:
     """Say in a sentence whether the position of an option matters, where that is asked."""
-    if "positions" in result:
-        positions = result["positions"]
-        print_line(
-            console,
-            "The answers do not tell the order of their options."
-            if positions is None
-            else f"{positions['sentence'][:1].upper()}{positions['sentence'][1:]}.",
-        )
+    if "positions" not in result:
+        return []
+    positions = result["positions"]
+    if positions is None:
+        return ["The answers do not tell the order of their options."]
+    return [f"{positions['sentence'][:1].upper()}{positions['sentence'][1:]}."]
 
 
 def print_choice_screen(result: Result, console: Console | None = None) -> None:
@@ -116,7 +116,7 @@ def print_choice_screen(result: Result, console: Console | None = None) -> None:
         *wrapped([f"Answers: {ways[0]}", *ways[1:]], width, ", "),
         f"more: {', '.join(more)}",
     ]
-    table = _figures(result, METRICS)
+    table = _figures(result, METRICS).table
     with console.capture() as captured:
         print_table(console, table)
     head = folded(title, width, 2)
@@ -127,10 +127,9 @@ def print_choice_screen(result: Result, console: Console | None = None) -> None:
     print_table(console, table)
     for line in ("", *last):
         console.print(Text(line), soft_wrap=True)
-    for asked in _analyses(result):
-        console.print()
-        print_table(console, asked)
-    _print_positions(result, console)
+    print_blocks(console, _analyses(result))
+    for line in _positions_line(result):
+        print_line(console, line)
 
 
 def _cautions(result: Result) -> list[str]:
@@ -145,22 +144,22 @@ def _cautions(result: Result) -> list[str]:
 
 def choice_tables(result: Result) -> list[Table]:
     """Make the tables of the evaluation of a model."""
-    return [_figures(result, FIGURES), *_analyses(result)]
+    return [_figures(result, FIGURES).table, *_analyses(result)]
 
 
 def _analyses(result: Result) -> list[Table]:
     """Make the tables that were asked for beyond the metrics."""
-    tables = []
+    tables: list[TextTable] = []
     if "selection" in result:
         tables.append(_selection(result["selection"]))
     if "distractors" in result:
         tables += _distractors(result["distractors"])
     if result.get("positions") is not None:
         tables.append(_positions(result["positions"]))
-    return tables
+    return [each.table for each in tables]
 
 
-def _figures(result: Result, keys: Iterable[str]) -> Table:
+def _figures(result: Result, keys: Iterable[str]) -> TextTable:
     parts = {"Overall": result} | {
         title: result[part]
         for part, title in (("single", "Single"), ("multi", "Multi"))
@@ -177,41 +176,39 @@ def _figures(result: Result, keys: Iterable[str]) -> Table:
         caption += flat_remark(filter(None, map(result["intervals"].get, FIGURES)))
     if "Single" in parts or "Multi" in parts:
         caption = "\n".join(filter(None, (PEOPLE, caption)))
-    rows = []
+    lines = []
     for key in keys:
         title, indented = FIGURES[key]
-        texts = [percent(part[key]) for part in parts.values()]
+        values = [part[key] for part in parts.values()]
         if "intervals" in result:
-            texts.append(bounds_text(result["intervals"].get(key)))
-        rows.append(text_row(title, *texts, indented=indented))
-    return text_table("Figures, %", heads, rows, caption=caption)
+            values.append(bounds_text(result["intervals"].get(key)))
+        lines.append(Line(title, values, indented=indented))
+    return TextTable("Figures, %", heads, [lines], caption)
 
 
-def _selection(found: Result) -> Table:
+def _selection(found: Result) -> TextTable:
     named = [("All questions", found, False)] + [
         (f"{row['right_options']} right", row, True) for row in found["by_right"]
     ]
-    rows = [
-        text_row(
-            name,
-            shown(row["questions"], "count"),
-            f"{row['picked']:.2f}",
-            *(percent(row[key]) for key in ("right_picked", "wrong_picked", "under", "over")),
-            indented=indented,
-        )
+    shares = ("right_picked", "wrong_picked", "under", "over")
+    lines = [
+        Line(name, [row["questions"], row["picked"], *map(row.get, shares)], indented=indented)
         for name, row, indented in named
     ]
-    shares = ("Of the\nright, %", "Of the\nwrong, %", "Too few,\n%", "Too many,\n%")
-    return text_table(
+    return TextTable(
         "What is picked",
-        ("Number", "Picked", *shares),
-        rows,
+        (
+            Column(title="Number", unit="count"),
+            Column(title="Picked", unit="index"),
+            *("Of the\nright, %", "Of the\nwrong, %", "Too few,\n%", "Too many,\n%"),
+        ),
+        [lines],
         caption=f"Picked options a question, where {found['right']:.2f} are right on average; none "
         f"are picked in {percent(found['empty'])} %.",
     )
 
 
-def _distractors(found: Result) -> list[Table]:
+def _distractors(found: Result) -> list[TextTable]:
     """Make the tables of the wrong options that fool the model."""
     tables = []
     for key, title, name in (
@@ -219,42 +216,45 @@ def _distractors(found: Result) -> list[Table]:
         ("verbs", "Verbs of wrong options", "verb"),
         ("objects", "Objects of wrong options", "object"),
     ):
-        rows = [text_row(row[name].replace("_", " "), *_fooled(row)) for row in found[key][:SHOWN]]
-        tables.append(text_table(title, ("Shown", "Picked", "Rate, %"), rows))
+        lines = [Line(row[name].replace("_", " "), _fooled(row)) for row in found[key][:SHOWN]]
+        tables.append(TextTable(title, FOOLED, [lines]))
     for key, title in (("confused_verbs", "verbs"), ("confused_objects", "objects")):
-        rows = [
-            text_row(
+        lines = [
+            Line(
                 f"{row['picked_for']} → {row['right']}".replace("_", " "),
-                *_fooled(row),
-                shown(row["instead"], "count"),
+                [*_fooled(row), row["instead"]],
             )
             for row in found[key][:SHOWN]
             if row["picked"]
         ]
-        caption = CONFUSED[key]
-        heads = ("Shown", "Picked", "Rate, %", "Instead")
-        tables.append(text_table(f"Confusions of {title}", heads, rows, caption=caption))
-    return [table for table in tables if table.rows]
+        columns = (*FOOLED, Column(title="Instead", unit="count"))
+        tables.append(TextTable(f"Confusions of {title}", columns, [lines], CONFUSED[key]))
+    return [table for table in tables if any(table.groups)]
 
 
-def _fooled(row: Result) -> tuple[str, str, str]:
-    return shown(row["shown"], "count"), shown(row["picked"], "count"), percent(row["rate"])
+def _fooled(row: Result) -> list[float | None]:
+    return [row["shown"], row["picked"], row["rate"]]
 
 
-def _positions(found: Result) -> Table:
-    rows = [
-        text_row(
+def _positions(found: Result) -> TextTable:
+    keys = ("shown", "picked", "expected", "excess")
+    lines = [
+        Line(
             row["position"],
-            shown(row["shown"], "count"),
-            shown(row["picked"], "count"),
-            shown(row["expected"], "number"),
-            shown(row["excess"], "points"),
-            UNDEFINED if row["p_holm"] is None else f"{row['p_holm']:.3f}",
+            [
+                *(row[key] for key in keys),
+                UNDEFINED if row["p_holm"] is None else f"{row['p_holm']:.3f}",
+            ],
         )
         for row in found["positions"]
     ]
-    heads = ("Shown", "Picked", "Expected", "Excess, points", "p, corrected")
+    columns = (
+        *FOOLED[:2],
+        Column(title="Expected", unit="number"),
+        Column(title="Excess, points", unit="points"),
+        "p, corrected",
+    )
     caption = (
         "Expected: if the order did not matter. Excess: picked minus expected, in percent of shown."
     )
-    return text_table("Position", heads, rows, caption=caption)
+    return TextTable("Position", columns, [lines], caption)
