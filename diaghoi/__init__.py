@@ -19,26 +19,26 @@ if not (_Path(__file__).parent / "oracles").is_dir():
     __path__.append(str(_Path(__file__).parents[1]))
 
 from diaghoi._version import __version__
-from diaghoi.data.protocol import PROTOCOLS, Protocol, protocol
-from diaghoi.data.scenes import Scenes
-from diaghoi.diagnosis.accumulator import Accumulator
-from diaghoi.diagnosis.diagnose import diagnose
-from diaghoi.diagnosis.diagnosis import Diagnosis
-from diaghoi.exceptions import InputError
-from diaghoi.formats import (
-    open_annotations,
-    open_predictions,
-    read_annotations,
-    read_predictions,
-)
-from diaghoi.formats.hico_mat import read_image_labels
-from diaghoi.formats.writer import PredictionWriter
-from diaghoi.measures import MEASURES, Measure
-from diaghoi.oracles import ORACLES, Oracle
 
 if _TYPE_CHECKING:
     from diaghoi import plots, simulate
     from diaghoi.comparison.comparison import compare
+    from diaghoi.data.protocol import PROTOCOLS, Protocol, protocol
+    from diaghoi.data.scenes import Scenes
+    from diaghoi.diagnosis.accumulator import Accumulator
+    from diaghoi.diagnosis.diagnose import diagnose
+    from diaghoi.diagnosis.diagnosis import Diagnosis
+    from diaghoi.exceptions import InputError
+    from diaghoi.formats import (
+        open_annotations,
+        open_predictions,
+        read_annotations,
+        read_predictions,
+    )
+    from diaghoi.formats.hico_mat import read_image_labels
+    from diaghoi.formats.writer import PredictionWriter
+    from diaghoi.measures import MEASURES, Measure
+    from diaghoi.oracles import ORACLES, Oracle
 
 __all__ = [
     "MEASURES",
@@ -65,20 +65,31 @@ __all__ = [
     "simulate",
 ]
 
-# Imported when they are first used: Matplotlib alone takes longer than all the rest.
-_LATER = {
-    "compare": "diaghoi.comparison.comparison:compare",
-    "plots": "diaghoi.plots",
-    "simulate": "diaghoi.simulate",
+# Where each name is defined. It is imported when it is first used, so that commands start at once.
+_PLACES = {
+    "comparison.comparison": ("compare",),
+    "data.protocol": ("PROTOCOLS", "Protocol", "protocol"),
+    "data.scenes": ("Scenes",),
+    "diagnosis.accumulator": ("Accumulator",),
+    "diagnosis.diagnose": ("diagnose",),
+    "diagnosis.diagnosis": ("Diagnosis",),
+    "exceptions": ("InputError",),
+    "formats": ("open_annotations", "open_predictions", "read_annotations", "read_predictions"),
+    "formats.hico_mat": ("read_image_labels",),
+    "formats.writer": ("PredictionWriter",),
+    "measures": ("MEASURES", "Measure"),
+    "oracles": ("ORACLES", "Oracle"),
 }
+_MODULE_OF = {name: module for module, names in _PLACES.items() for name in names}
 
 
 def __getattr__(name: str) -> _Any:
-    if name not in _LATER:
+    if name in ("plots", "simulate"):
+        return _import_module(f"diaghoi.{name}")
+    if name not in _MODULE_OF:
         raise AttributeError(f"module 'diaghoi' has no attribute '{name}'")
-    module, _, member = _LATER[name].partition(":")
-    found = _import_module(module)
-    return getattr(found, member) if member else found
+    found = globals()[name] = getattr(_import_module(f"diaghoi.{_MODULE_OF[name]}"), name)
+    return found
 
 
 def __dir__() -> list[str]:

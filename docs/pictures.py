@@ -16,13 +16,12 @@ from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import matplotlib as mpl
 from error_pictures import draw_errors
 from example_figures import draw_answers, draw_robustness, draw_study
 from PIL import Image
 
 from diaghoi import plots
-from diaghoi.plots.style import PAPER
+from diaghoi.plots.style import SAVED
 
 # So many cells, dots or hatches that they would be large as SVG.
 PIXELS = (
@@ -47,14 +46,13 @@ ENLARGED = 1.4
 def draw(folder: Path) -> None:
     """Write all pictures into a folder."""
     folder.mkdir(parents=True, exist_ok=True)
-    mpl.rcParams["svg.hashsalt"] = "diaghoi"  # so that unchanged pictures stay as they are
     for name, figure in chain(draw_errors(), draw_study(), draw_robustness()):
         plots.save(figure, folder / f"{name}.{'png' if name in PIXELS else 'svg'}")
     draw_answers(folder)
     if (browser := shutil.which("chromium")) is not None:
         _photograph(folder / f"{SCREENSHOT}.png", browser)
     for path in folder.glob("*.png"):
-        _shrink(path, SCALES.get(path.stem, DPI / PAPER["savefig.dpi"]))
+        _shrink(path, SCALES.get(path.stem, DPI / SAVED["savefig.dpi"]))
     for path in folder.glob("*.svg"):
         path.write_text(compact(path.read_text(encoding="utf-8")), encoding="utf-8")
 

@@ -52,6 +52,7 @@ MODEL_MARKERS = "osD^vP*X<>hd"
 
 # TrueType in PDF and PostScript, as publishers demand, and text as text in SVG.
 EMBEDDED_FONTS: dict[Any, Any] = {"pdf.fonttype": 42, "ps.fonttype": 42, "svg.fonttype": "none"}
+SAVED = {"savefig.bbox": None, "savefig.dpi": 300.0, "svg.hashsalt": "diaghoi"}
 PAPER: dict[Any, Any] = {
     **EMBEDDED_FONTS,
     "font.size": 8.0,
@@ -73,7 +74,6 @@ PAPER: dict[Any, Any] = {
     "axes.spines.right": False,
     "axes.axisbelow": True,
     "figure.dpi": 150.0,
-    "savefig.dpi": 300.0,
 }
 
 
@@ -84,7 +84,10 @@ def paper() -> Iterator[None]:
     The sizes are meant for figures of :data:`SINGLE_COLUMN` or :data:`DOUBLE_COLUMN` inches,
     included without scaling.
     """
-    with mpl.rc_context(PAPER):
+    with mpl.rc_context():
+        # Whatever settings of his own a user has: some would run LaTeX.
+        mpl.rcdefaults()
+        mpl.rcParams.update(PAPER)
         yield
 
 
@@ -178,8 +181,7 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
     """
     kind = check_suffix(path)
     drawn = BytesIO()
-    settings = {"savefig.bbox": None, "savefig.dpi": PAPER["savefig.dpi"]}
-    with mpl.rc_context(EMBEDDED_FONTS | settings):
+    with mpl.rc_context(EMBEDDED_FONTS | SAVED):
         text = " ".join(filter(None, (caption, *notes_of(figure))))
         figure.savefig(drawn, format=kind, metadata=_metadata(kind, text))
     # Matplotlib's writers hide why a file cannot be written, for instance that a disk is full.

@@ -8,6 +8,7 @@ import io
 import os
 import sys
 from contextlib import suppress
+from typing import Any
 
 from diaghoi.cli.commands import app
 from diaghoi.cli.stopping import WORDS, stoppable
@@ -29,9 +30,10 @@ def main() -> None:
     an error.
     """
     codecs.register_error("diaghoi-plain", _plain)
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="diaghoi-plain")
+    _open_streams()
+    # Figures have no date, and need no window.
+    os.environ.pop("SOURCE_DATE_EPOCH", None)
+    os.environ["MPLBACKEND"] = "agg"
     keep_freed_memory()
     code, message, draft = 0, "", ""
     with speaking_of_options(), stoppable() as stopped:
@@ -69,6 +71,33 @@ def _run() -> tuple[int, str, str]:
         code = 1
         message = "" if isinstance(lost, BrokenPipeError) else f"stdout: {lost.strerror or lost}"
     return (2, f"error: {message}", draft) if message else (code, "", "")
+
+
+class _Unfailing(io.FileIO):
+    """A stream of remarks: a command that did its work does not fail for want of a reader."""
+
+    def write(self, data: Any, /) -> int:
+        with suppress(OSError):
+            return super().write(data)
+        return len(data)
+
+
+def _open_streams() -> None:
+    """Let stdout and stderr take any letter, and stderr be closed or full."""
+    for number in range(3):
+        try:
+            os.fstat(number)
+        except OSError:
+            # Or the first file that the command opens would get the number of the stream.
+            os.dup2(os.open(os.devnull, os.O_RDWR), number)
+            os.set_inheritable(number, True)
+    if sys.stderr is sys.__stderr__:
+        encoding = getattr(sys.stderr, "encoding", "utf-8")
+        buffer = io.BufferedWriter(_Unfailing(2, "w", closefd=False))
+        sys.stderr = io.TextIOWrapper(buffer, encoding, line_buffering=True)
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="diaghoi-plain")
 
 
 def _unwritten() -> OSError | None:
