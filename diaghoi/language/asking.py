@@ -25,7 +25,7 @@ from threading import Event
 from typing import TYPE_CHECKING, Any, NamedTuple
 from urllib.parse import urlsplit
 
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, number_of
 
 if TYPE_CHECKING:
     import httpx2
@@ -83,9 +83,11 @@ class Endpoint:
             raise InputError(f"{self.url}: names no model; give URL,MODEL")
         # Header libraries quote what they refuse, so such a key would end up in a message.
         if self.key_variable is not None and not re.fullmatch("[ -~]+", self.key):
+            # Somebody may have given the key itself instead of a name.
+            named = self.key_variable if self.key else "that is to hold its API key"
             raise InputError(
-                f"{self.model}: the environment variable {self.key_variable} is not set, or holds "
-                "line ends or letters that an API key cannot have; set it to the key alone"
+                f"{self.model}: the environment variable {named} is not set, or holds line ends or "
+                "letters that an API key cannot have; set it to the key alone, and give its name"
             )
 
     @property
@@ -372,8 +374,9 @@ def read_endpoint(text: str, option: str) -> Endpoint:
     url, *rest = (part.strip() for part in text.split(","))
     if not 1 <= len(rest) <= 2 or not all(rest):
         raise InputError(
-            f"{option} {text!r:.100}: give URL,MODEL such as http://localhost:8000/v1,qwen2.5-vl, "
-            "and possibly the environment variable with its API key"
+            f"{option}: has {number_of('part', 1 + len(rest))}; give URL,MODEL such as "
+            "http://localhost:8000/v1,qwen2.5-vl, and possibly the name of the environment "
+            "variable with its API key"
         )
     general = KEY if os.environ.get(KEY) else None
     return Endpoint(url=url, model=rest[0], key_variable=rest[1] if len(rest) == 2 else general)

@@ -430,3 +430,10 @@ def test_a_key_that_a_server_repeats_is_no_part_of_the_reply(monkeypatch) -> Non
             monkeypatch.setenv("SOME_KEY", key)
             asking = Client(endpoint=read_endpoint(f"{model.url},m,SOME_KEY", "--model"))
             assert asking.ask(QUESTION) == said
+
+
+@pytest.mark.parametrize("text", ["http://h/v1,m,{}", "http://h/v1,m,{},x", "{}"])
+def test_a_key_in_the_place_of_its_variable_is_not_repeated(text: str) -> None:
+    with pytest.raises(InputError, match="variable") as failed:
+        read_endpoint(text.format("sk-0123456789"), "--model")
+    assert "sk-0123" not in str(failed.value)
