@@ -80,6 +80,21 @@ def printable(text: str) -> str:
     )
 
 
+def check_label(text: str) -> str:
+    """Return the name of a model, or of what it is made of, which figures and tables show.
+
+    Raises
+    ------
+    ValueError
+        For characters that cannot be printed, and more of them than fit into a figure.
+    """
+    if not text.isprintable():
+        raise ValueError("contains characters that cannot be printed; remove them")
+    if len(text) > LONGEST_NAME:
+        raise ValueError(f"has {len(text):,} characters; give at most {LONGEST_NAME}")
+    return text
+
+
 def short(text: str, longest: int = LONGEST_NAME) -> str:
     """Cut the middle out of a text that is longer than any real one."""
     half = longest // 2

@@ -29,7 +29,7 @@ from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.plausibility import check_plausible
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, printable
 from diaghoi.formats import read_annotations
 from diaghoi.formats.description import vocabulary as vocabulary_named
 from diaghoi.statistics.significance import compare_each
@@ -283,7 +283,8 @@ def _studies(choices: CompareOptions) -> list[Study]:
             Model(
                 label=label
                 or str(
-                    (choices.saved(file, choices.reading.dataset) or {}).get("label") or file.stem
+                    (choices.saved(file, choices.reading.dataset) or {}).get("label")
+                    or printable(file.stem)
                 ),
                 file=file,
                 pairs=Path(pairs) if pairs else None,

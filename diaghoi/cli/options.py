@@ -30,7 +30,7 @@ from diaghoi.data.memory import (
     cores,
 )
 from diaghoi.data.vocabulary import VOCABULARIES
-from diaghoi.exceptions import InputError, close_matches, number_of
+from diaghoi.exceptions import InputError, check_label, close_matches, number_of, short
 
 # Beyond these a command would run for days, or a number not fit into an array.
 MOST_RESAMPLES = 1_000_000
@@ -262,7 +262,7 @@ def checked(read: Callable[[Any], Any]) -> Callable[..., Any]:
         try:
             return None if value is None else read(value)
         except ValueError as error:
-            shown = repr(value).removesuffix(".0")
+            shown = short(repr(value).removesuffix(".0"))
             raise InputError(f"{parameter.opts[0]} {shown}: {error}") from None
 
     return callback
@@ -435,13 +435,18 @@ StudyFile = Annotated[
     Path, argument(metavar="STUDY.toml", help="A .toml file that lists models and files.")
 ]
 Labels = Annotated[
-    str | None, option(help="Names of the models, separated by commas [of the files].")
+    str | None,
+    option(
+        help="Names of the models, separated by commas [of the files].",
+        callback=checked(lambda text: ",".join(map(check_label, text.split(",")))),
+    ),
 ]
 Label = Annotated[
     str | None,
     option(
         panel=FILES,
         help="Name of the model in tables, figures and files [name of the prediction file].",
+        callback=checked(check_label),
     ),
 ]
 Column = Annotated[

@@ -20,7 +20,7 @@ from diaghoi.comparison.slices import Slices
 from diaghoi.diagnosis import diagnose as diagnosing
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import CLASS_COLUMNS, IMAGE_COLUMNS
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, printable
 from diaghoi.formats.hico_mat import ImageLabels
 from diaghoi.formats.locations import is_remote, matching
 
@@ -170,7 +170,7 @@ def _of_one(choices: ReportOptions, bar: Progress) -> Diagnosed:
         read.annotations,
         read.predictions,
         detector.evaluation.made(read.vocabulary),
-        label=choices.stem,
+        label=printable(choices.stem),
         image_labels=labels,
         also=choices.analyses.families(read.vocabulary),
         progress=bar.advance,
@@ -195,7 +195,7 @@ def _of_several(choices: ReportOptions, files: list[str], bar: Progress) -> Diag
         reading=detector.of_predictions,
         protocol=detector.evaluation.made(annotations.vocabulary),
         also=choices.analyses.families(annotations.vocabulary),
-        label=choices.stem,
+        label=printable(choices.stem),
         force=detector.reading.force,
         shared_only=detector.only_predicted_images,
     )

@@ -33,7 +33,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.inputs import refuse_result
-from diaghoi.exceptions import InputError, close_matches
+from diaghoi.exceptions import InputError, check_label, close_matches, printable, short
 from diaghoi.formats import Reading, open_predictions, read_annotations
 from diaghoi.formats.description import vocabulary
 from diaghoi.formats.locations import is_remote
@@ -319,7 +319,7 @@ def read_study_file(
 def _model(_: str, folder: Path, texts: Texts) -> Model:
     file, pairs = str(texts["file"]), texts["pairs"]
     return Model(
-        label=texts["label"] or Path(file).stem,
+        label=texts["label"] or printable(Path(file).stem),
         file=folder / file,
         pairs=None if pairs is None else folder / pairs,
         **described(texts),
@@ -372,6 +372,11 @@ def check_models(models: Sequence[_Detector]) -> tuple[_Detector, ...]:
     """
     labels = [model.label for model in models]
     for model in models:
+        for key, text in {"label": model.label, **model.descriptions}.items():
+            try:
+                check_label(text)
+            except ValueError as error:
+                raise InputError(f"{key} {printable(short(text, 40))!r}: {error}") from None
         if labels.count(model.label) > 1:
             raise InputError(
                 f"label '{model.label}': used for two models; give each a label of its own"

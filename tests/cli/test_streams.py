@@ -61,3 +61,21 @@ def test_importing_the_package_imports_no_more() -> None:
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=900, check=True
     )
     assert done.stdout == "[]\n"
+
+
+@pytest.mark.parametrize(
+    ("label", "problem"),
+    [("a\x1b[2J", "contains characters that"), ("x" * 20_000, "has 20,000 characters; give at")],
+)
+def test_labels_that_no_figure_can_show_are_refused(label, problem, refuse, data) -> None:
+    words = (data.predictions, "--annotations", data.annotations)
+    for command, option in (("report", "--label"), ("compare", "--labels")):
+        assert problem in refuse(command, *words, option, label)
+
+
+def test_a_file_with_an_odd_name_is_labelled_in_plain_letters(run, data, alone) -> None:
+    odd = alone / "a\ufeffb.npz"
+    odd.write_bytes(data.columnar.read_bytes())
+    truth = ("--annotations", data.annotations)
+    assert run("report", odd, *truth, "--out", alone / "r.pdf").code == 0
+    assert r"a\ufeffb" in run("compare", odd, data.columnar, *truth).out

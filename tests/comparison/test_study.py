@@ -117,6 +117,17 @@ def test_labels_must_differ_and_stages_be_known(tmp_path: Path) -> None:
         check_models([Model(label="a", file=Path("a"), stage="ones")])
 
 
+@pytest.mark.parametrize(
+    ("text", "problem"),
+    [("a\ufeff", "contains characters that cannot be printed"), ("x" * 201, "has 201 characters")],
+)
+@pytest.mark.parametrize("key", ["label", "backbone"])
+def test_texts_that_no_figure_can_show_are_refused(key: str, text: str, problem: str) -> None:
+    model = Model(**{"label": "a", "file": Path("a"), key: text})
+    with pytest.raises(InputError, match=f"^{key} '.*': {problem}"):
+        check_models([model])
+
+
 def test_a_study_diagnoses_its_models(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     annotations = simulate.annotations(5, rng)
