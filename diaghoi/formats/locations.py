@@ -90,7 +90,8 @@ def stamp(path: str) -> str:
         with _reaching(path) as (system, inner):
             return str(system.ukey(inner))
     return "|".join(
-        f"{file.name} {status.st_size} {status.st_mtime_ns} {status.st_ino}"
+        # The time of writing can be set back, that of the change not.
+        f"{file.name} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
         for file in _files(Path(path))
         for status in [file.stat()]
     )

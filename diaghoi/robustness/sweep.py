@@ -39,7 +39,7 @@ from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.statistics.significance import Difference
 
 # Of finished work in a cache; another one makes everything anew.
-LAYOUT = 3
+LAYOUT = 4
 Place = tuple[str, Condition]
 """A detector and its pictures."""
 
@@ -152,8 +152,8 @@ class Store:
     """A folder of finished work; without one nothing is kept.
 
     Results are found by the content of what they were made from, not by names or dates. Files are
-    read for that once, until their size or their time of writing changes. The folder is made where
-    it is missing.
+    read for that once, until their size or one of their times changes. The folder is made where it
+    is missing.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -183,10 +183,14 @@ class Store:
         return self._hashes[path]
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """Return finished work; None where there is none, or it is damaged or empty."""
-        if self.folder is not None:
-            with suppress(InputError):
-                return read_object(self.folder / f"{key}.json") or None
+        """Return finished work; None where there is none, or what stands there was changed."""
+        if self.folder is None:
+            return None
+        with suppress(InputError):
+            kept = read_object(self.folder / f"{key}.json")
+            value = kept.get("value")
+            if isinstance(value, dict) and kept.get("seal") == _seal(key, value):
+                return value or None
         return None
 
     def put(self, key: str, value: dict[str, Any]) -> None:
@@ -199,7 +203,14 @@ class Store:
         """
         if self.folder is not None:
             with replacing(self.folder / f"{key}.json") as temporary:
-                temporary.write_text(json.dumps(value, allow_nan=False), encoding="ascii")
+                content = {"seal": _seal(key, value), "value": value}
+                temporary.write_text(json.dumps(content, allow_nan=False), encoding="ascii")
+
+
+def _seal(key: str, value: dict[str, Any]) -> str:
+    """Hash a value with its key, so that a file that is changed or renamed shows."""
+    content = json.dumps([key, value], sort_keys=True)
+    return hashlib.sha256(content.encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)

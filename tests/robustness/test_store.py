@@ -51,6 +51,17 @@ def test_damaged_work_and_damaged_hashes_are_made_anew(tmp_path: Path, text: str
     assert Store(tmp_path / "c").hash_of(str(file)) == digest
 
 
+def test_work_that_is_changed_or_renamed_is_made_anew(tmp_path: Path) -> None:
+    store = Store(tmp_path)
+    for key, number in (("a", 1), ("b", 2)):
+        store.put(key, {"number": number})
+    first, second = (tmp_path / "results" / f"{key}.json" for key in "ab")
+    second.write_bytes(first.read_bytes())
+    first.write_text(first.read_text().replace('"number": 1', '"number": 3'))
+    assert store.get("a") is None
+    assert store.get("b") is None
+
+
 def test_without_a_folder_nothing_is_kept_or_read(tmp_path: Path) -> None:
     store = Store(None)
     store.put("k", {})
@@ -65,8 +76,9 @@ def test_a_file_is_read_once_until_it_changes(tmp_path: Path, monkeypatch) -> No
     with monkeypatch.context() as patch:
         patch.setattr(module, "content_hash", lambda path: pytest.fail(f"{path} is read"))
         assert Store(tmp_path / "c").hash_of(str(file)) == first
+    times = file.stat()
     file.write_bytes(b"2")
-    os.utime(file, ns=(1, 1))
+    os.utime(file, ns=(times.st_atime_ns, times.st_mtime_ns))
     assert Store(tmp_path / "c").hash_of(str(file)) == content_hash(str(file)) != first
 
 
