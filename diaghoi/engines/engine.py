@@ -14,6 +14,7 @@ from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wai
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from threading import Thread
 from typing import Any, NamedTuple, Protocol
 
 from diaghoi.data.memory import keep_freed_memory, share
@@ -188,6 +189,15 @@ class LocalEngine:
 
 
 def _share(workers: int) -> None:
-    """Let a worker use its share of the cores."""
+    """Let a worker use its share of the cores, and end it with the process that started it."""
     os.environ |= share(workers)
     keep_freed_memory()
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when its parent is gone: one that was killed cannot say so."""
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+        parent.join()
+        os._exit(1)

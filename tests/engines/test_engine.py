@@ -143,3 +143,24 @@ def test_a_script_without_guard_is_told_so(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, script], capture_output=True, text=True, check=False)
     assert "InputError: the worker processes do not start; a script" in done.stderr
     assert done.stdout == ""
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGHUP])
+def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(
+        "import os, time\n"
+        "from diaghoi.engines.engine import LocalEngine, Task\n"
+        "if __name__ == '__main__':\n"
+        "    works = [Task(name, time.sleep, (600,)) for name in 'ab']\n"
+        "    with LocalEngine(2) as engine:\n"
+        "        for key, _ in engine.run([Task('first', os.getpid, ()), *works]):\n"
+        "            print(key, flush=True)\n"
+    )
+    with subprocess.Popen([sys.executable, script], stdout=subprocess.PIPE, text=True) as running:
+        assert running.stdout is not None
+        assert running.stdout.readline() == "first\n"
+        running.send_signal(number)
+        # The workers hold the other end of the pipe as long as they live.
+        assert running.communicate(timeout=60) == ("", None)
