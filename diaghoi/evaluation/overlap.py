@@ -23,9 +23,13 @@ from diaghoi.data.boxes import iou_of, reaches
 from diaghoi.data.memory import gathered
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
+from diaghoi.exceptions import InputError
 
 LEAST = 0.1
 """IoU below which boxes count as not overlapping, but where people are assigned the closest."""
+
+MOST = 10**9
+"""Comparisons of boxes within an image: 10 seconds, and thousands of times those of real data."""
 
 CROWDED = "boxes that overlap in the same images"
 """What takes memory here, for the message where it is too much."""
@@ -110,6 +114,11 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
         With the same images.
     protocol : Protocol
         Box convention, threshold, and whether categories count.
+
+    Raises
+    ------
+    InputError
+        For an image with so many boxes that nobody would wait for it.
     """
     cells, cell_of_annotated = _cells(annotations, protocol)
     _, cell_of_predicted = _cells(predictions, protocol)
@@ -119,6 +128,15 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
     in_cell = np.bincount(cell_of_annotated, minlength=cells)
     start = (np.cumsum(in_cell) - in_cell)[cell_of_predicted]
     count = in_cell[cell_of_predicted]
+    in_image = np.bincount(predictions.box_image, weights=count, minlength=1)
+    image = int(in_image.argmax())
+    if in_image[image] > MOST:
+        boxes = np.count_nonzero(predictions.box_image == image)
+        raise InputError(
+            f"image {str(predictions.names[image])!r}: to compare its {boxes:,} predicted boxes "
+            f"with the annotated ones takes {in_image[image]:,.0f} steps, more than {MOST:,}; keep "
+            "those with the highest scores, and check that these are the boxes of one image"
+        )
 
     # The closest person may overlap by hardly anything.
     least = min(LEAST, protocol.iou) if protocol.pairing == "triplet" else np.nextafter(0, 1)

@@ -523,3 +523,15 @@ def test_an_annotated_subject_that_is_no_person_is_found_by_the_same() -> None:
     assert notes[1].startswith("the subject of 3 predicted triplets is not a person (car 3)")
     both = diagnosis + replace(diagnosis, names=np.char.add(diagnosis.names, "2"))
     assert sum("6 predicted triplets" in note for note in both.notes) == 1
+
+
+def test_an_image_with_too_many_boxes_to_compare_is_refused() -> None:
+    """With its name and their number, not after hours without a word."""
+    boxes, triplets = [(PERSON, ANN), (BICYCLE, ANNS)], [(0, 1, RIDE)]
+    crowd = boxes + [(PERSON, ANN)] * 40_000
+    annotations = scenes([image("a.jpg", crowd, triplets)], scored=False)
+    predictions = scenes([image("a.jpg", crowd, [(0, 1, RIDE, 0.5)])], scored=True)
+    with pytest.raises(
+        InputError, match=r"image 'a\.jpg': .* 40,002 predicted boxes .* 1,600,080,0"
+    ):
+        diagnose(annotations, predictions)
