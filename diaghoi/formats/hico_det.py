@@ -68,7 +68,7 @@ class HicoInstances(Format):
         if "size" in lists:
             lengths = images.single("size", lists["size"])
             pairs = lengths.vectors(None, 2, "is not [width, height]")
-            sizes = check_whole(lengths.rows, pairs, "")
+            sizes = check_whole(lengths.rows, pairs, "", 0)
         known, classes = _classes(file, lists, options.vocabulary)
         table = images.columns((*_SIDES, "hoi"), "triplet")
         ids = table.integers("hoi")
@@ -199,4 +199,5 @@ def _image_sizes(images: Images) -> IntArray | None:
         listed = [[whole_number(size[1]), whole_number(size[0])] for size in sizes if size]
     except (TypeError, ValueError, OverflowError, IndexError, KeyError):
         return None
-    return np.array(listed, dtype=np.int64) if len(listed) == len(sizes) > 0 else None
+    whole = len(listed) == len(sizes) > 0 and min(map(min, listed)) >= 0
+    return np.array(listed, dtype=np.int64) if whole else None

@@ -87,7 +87,7 @@ class AnnoBbox(Format):
         return Flat(table.rows, replace(options, boxes="xyxy"), origin=1, notes=notes).scenes(
             {key: table.boxes(key) for key in _SIDES},
             hoi=hoi,
-            sizes=np.stack([sizes.integers("width"), sizes.integers("height")], axis=1),
+            sizes=np.stack([sizes.integers("width", 0), sizes.integers("height", 0)], axis=1),
         )
 
 

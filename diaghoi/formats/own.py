@@ -366,11 +366,12 @@ class StoredScenes(SceneSource):
         columns["box_xyxy"] = check_boxes(
             box, columns["box_xyxy"], "box_xyxy", origin=self.origin, least=-1.0
         )
-        if "unread" in columns:
-            images, unread = where["image"], columns["unread"]
-            wrong = ((unread < 0) | (unread > np.iinfo(np.int32).max)).any(axis=1)
-            problem = f"holds numbers that are no counts; {_AGAIN}"
-            _refuse(images, wrong[images.count > 0], "unread", problem)
+        for name in OF_IMAGES:
+            if name in columns:
+                images, counts = where["image"], columns[name]
+                wrong = ((counts < 0) | (counts > np.iinfo(np.int32).max)).any(axis=1)
+                problem = f"holds numbers that are no counts; {_AGAIN}"
+                _refuse(images, wrong[images.count > 0], name, problem)
         label, objects = columns["box_label"], columns["pair_object"]
         if words.any_object:
             label = np.where(label == -1, 0, label)

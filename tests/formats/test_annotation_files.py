@@ -138,6 +138,10 @@ INSTANCES = {
         lambda f: f["size"].__setitem__(2, 5),
         "image 'two.jpg': size[0]: 5 is not [width, height]",
     ),
+    "negative size": (
+        lambda f: f["size"].__setitem__(2, [640, -480]),
+        "image 'two.jpg': size[0]: [640.0, -480.0] are not whole numbers from 0",
+    ),
     "no images": (
         lambda f: f.update(filenames=[], annotation=[], size=[]),
         "no images; annotations are needed",
@@ -385,6 +389,10 @@ MAT = {
     "no name": (
         lambda mat: mat[1].update(filename=[]),
         "image 1 (counted from 0): filename: '' is",
+    ),
+    "negative size": (
+        lambda mat: mat[2]["size"][0].update(width=-100),
+        "image 'two.jpg': size[0].width: -100.0 is not a whole number from 0",
     ),
     "several names": (
         lambda mat: mat[1].update(filename=np.array([np.array([1.0, 2.0]), "x"], dtype=object)),

@@ -165,6 +165,10 @@ BAD = {
         column(unread=np.array([[0, 0, 0], [1, 0, 0], [0, -1, 0], [0, 0, 0]])),
         "image 'two.jpg': image[0].unread: holds numbers that are no counts; convert the original",
     ),
+    "negative size": (
+        column(sizes=np.array([[9, 9], [9, 9], [9, -9], [9, 9]])),
+        "image 'two.jpg': image[0].sizes: holds numbers that are no counts; convert the original",
+    ),
     "negative set of classes": (
         column(triplet_filled=np.array([0, 1, -1, 0])),
         "image 'one.jpg': triplet[2].triplet_filled: there is no set of classes -1; there are: 0 ",
