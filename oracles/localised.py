@@ -88,6 +88,8 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
     return {"triplets": len(lost), "both_boxes": int(meant.sum())}
 
 
+ON_FOUND_PAIRS = "on found pairs"
+"""What this reading is called wherever people read of it."""
 LOST_PAIR = "a triplet whose pair nothing localises is missed"
 OWN_ATTEMPT = "a wrong prediction stands only for a triplet of its own object"
 OWN_OBJECT = "another action with a person's own object is a wrong action"
@@ -109,24 +111,18 @@ def reading_by_pair(pairing: str) -> str:
     return "; ".join((LOST_PAIR, OWN_ATTEMPT, *own))
 
 
-def _reading(published: Oracle, title: str) -> Oracle:
+def _reading(published: Oracle) -> Oracle:
     """Let an oracle repair a ledger as this reading has it."""
     return replace(
         published,
         name=f"{published.name}_by_pair",
-        title=title,
+        title=ON_FOUND_PAIRS,
         repair=lambda ledger: published.repair(by_pair(ledger)),
     )
 
 
 LOCALISED: dict[str, Oracle] = {
-    published.name: _reading(published, title)
-    for published, title in (
-        (human_box, "attempts"),
-        (object_box, "attempts"),
-        (association, "attempts"),
-        (action, "found pairs"),
-        (missed_gt, "with lost pairs"),
-    )
+    published.name: _reading(published)
+    for published in (human_box, object_box, association, action, missed_gt)
 }
 """This reading of these errors, by the name of the error."""

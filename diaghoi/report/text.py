@@ -33,6 +33,7 @@ from diaghoi.oracles.localised import LEFT_OUT, OWN_ATTEMPT, OWN_OBJECT
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
 from diaghoi.report.verdict import (
+    by_cost,
     headline,
     of_held_images,
     ranks_errors,
@@ -238,9 +239,7 @@ def _costs(result: Result) -> list[str]:
     result = of_held_images(result) | {"whole": result["oracles"]}
     oracles = result["oracles"]
     ranked = ranks_errors(result)
-    names = [name for name in oracles if name not in TOTALS]
-    if ranked:
-        names.sort(key=lambda name: -(oracles[name]["delta_map"]["full"] or 0.0))
+    names = [name for name in by_cost(result) if name not in TOTALS]
     room = max(map(len, map(_title, names)))
     size = max(room + 4, len(REPAIRED) + 2)
     shares = {name: _share(result, name) for name in names}

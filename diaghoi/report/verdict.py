@@ -119,6 +119,18 @@ def ranks_errors(result: Mapping[str, Any]) -> bool:
     return not few or bool(coverage.get("only_predicted_images"))
 
 
+def by_cost(result: Mapping[str, Any]) -> list[str]:
+    """List the oracles of a result, the dearest error first and the totals last.
+
+    Errors stand in their own order where they are not ranked.
+    """
+    oracles = of_held_images(result)["oracles"]
+    names = [name for name in oracles if name not in TOTALS]
+    if ranks_errors(result):
+        names.sort(key=lambda name: -(oracles[name]["delta_map"]["full"] or 0.0))
+    return [*names, *(name for name in oracles if name in TOTALS)]
+
+
 def of_held_images(result: Mapping[str, Any]) -> dict[str, Any]:
     """Leave missed triplets of images that the file does not hold out of what errors cost."""
     coverage = result.get("coverage", {})

@@ -10,12 +10,11 @@ import numpy as np
 from diaghoi._version import __version__
 from diaghoi.cases.cases import ERRORS, MISSED
 from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.results import by_person, only_interactions
+from diaghoi.comparison.results import by_person
 from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.transitions import FATES
 from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.vocabulary import printed_name
-from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.means import TITLES
@@ -24,6 +23,7 @@ from diaghoi.report.html.cases import case_data
 from diaghoi.report.html.models import AlignedModel, PageModel, aligned
 from diaghoi.report.html.slices import slice_data
 from diaghoi.report.html.words import definition_of, in_unicode, meaning_of
+from diaghoi.report.verdict import by_cost
 
 STEPS = 100
 """Settings of the score threshold, at most."""
@@ -47,7 +47,7 @@ def page_data(
     models : sequence of PageModel
         The detectors, on the same annotations under one protocol.
     comparison : Comparison, optional
-        Its tests, and the parts of the differences where they were asked for.
+        With the parts of the differences where they were asked for.
     images : int, optional
         How many images have drawings, those with the most telling cases; all by default.
     slices : Slices, optional
@@ -65,10 +65,9 @@ def page_data(
         hundredths of what is shown, None for what is undefined. Positions count from zero.
 
         - ``diaghoi``, ``dataset``, ``protocol``;
-        - ``models``: ``label``, ``interactions`` (whether the official means run over these alone),
-          ``headline`` (``metric``, ``setting``, ``value``, ``interval``),
-          ``map``, ``map_intervals`` and ``classes_in_mean`` by split, ``delta`` and
-          ``delta_intervals`` by oracle and split, ``errors`` (counts), ``scored`` (whether scores
+        - ``models``: ``label``, ``map``, ``map_intervals`` and ``classes_in_mean`` by split, ``delta`` and
+          ``delta_intervals`` by oracle and split, ``found_pairs`` (ΔmAP on found pairs, of the errors
+          that have one), ``errors`` (counts), ``scored`` (whether scores
           rank its predictions), ``best_threshold``, and ``rows`` (whether its predictions are
           known, and not only its result);
         - ``splits``: ``key``, ``title`` and ``classes`` (rows of ``classes``, None for all);
@@ -86,8 +85,8 @@ def page_data(
           fates, one digit a triplet (position in ``fates``);
         - ``images``: ``name``, ``annotated``, and for each model the columns of
           :attr:`diaghoi.Diagnosis.images`;
-        - ``differences``: for each other model that is explained against the first ``labels``,
-          ``sentence``, ``means`` (by split, by part) and ``classes`` (by part); ``tests``;
+        - ``differences``: for each other model that is explained against the first ``labels`` and
+          ``classes`` (by part);
         - ``cases``: see :func:`diaghoi.report.html.cases.case_data`;
         - ``slices``: see :func:`diaghoi.report.html.slices.slice_data`; None without.
     """
@@ -104,7 +103,7 @@ def page_data(
         "fates": list(FATES),
         "labels": [*LABELS, MISSED],
         **dict.fromkeys(KNOWN),
-        **_differences(comparison, None if known is None else known.model),
+        "differences": _differences(comparison, None if known is None else known.model),
     }
     if known is None:
         return data
@@ -159,27 +158,19 @@ def _texts(values: Array) -> list[str]:
 
 def _model(model: PageModel) -> dict[str, Any]:
     result, diagnosis = model.result, model.diagnosis
-    official = result["official"]
-    paths = ["default.full"] if "default" in official else ["scenario_1.ap", "scenario_2.ap"]
     splits = list(result["map"])
     return {
         "label": in_unicode(model.label),
-        "interactions": only_interactions(result),
-        "headline": [
-            {
-                "metric": each["metric"],
-                "setting": each["setting"],
-                "value": _hundredth(each["value"]),
-                "interval": _bounds(result, f"official.{path}"),
-            }
-            for path, each in zip(paths, headlines(official), strict=False)
-        ],
         "map": {split: _hundredth(value) for split, value in result["map"].items()},
         "map_intervals": {split: _bounds(result, f"map.{split}") for split in splits},
         "classes_in_mean": result["counts"].get("classes_in_mean", {}),
         "delta": {
             name: {split: _hundredth(value) for split, value in outcome["delta_map"].items()}
             for name, outcome in result["oracles"].items()
+        },
+        "found_pairs": {
+            name: {split: _hundredth(value) for split, value in outcome["delta_map"].items()}
+            for name, outcome in result.get("localised", {}).items()
         },
         "delta_intervals": {
             name: {split: _bounds(result, f"oracles.{name}.delta_map.{split}") for split in splits}
@@ -210,7 +201,8 @@ def _errors(models: Sequence[PageModel]) -> list[dict[str, Any]]:
 
     categories = not by_person(models[0].result)
     found = []
-    for name in models[0].result["oracles"]:
+    first = models[0].result
+    for name in by_cost(first) if len(models) == 1 else first["oracles"]:
         kind = "own"
         if name in ERRORS:
             kind = "annotation" if name == MISSED else "prediction"
@@ -229,44 +221,23 @@ def _errors(models: Sequence[PageModel]) -> list[dict[str, Any]]:
     return found
 
 
-def _differences(comparison: Comparison | None, known: PageModel | None) -> dict[str, Any]:
-    if comparison is None:
-        return {"differences": [], "tests": []}
-    found = []
-    for each in comparison.explained if known is not None else ():
+def _differences(
+    comparison: Comparison | None, known: PageModel | None
+) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for each in comparison.explained if comparison is not None and known is not None else ():
         counted = known.classes["class"] - 1 if known is not None else np.zeros(0, dtype=int)
         parts = each.ap.parts[counted]
         found.append(
             {
                 "labels": [in_unicode(label) for label in each.labels],
-                "sentence": in_unicode(each.sentence),
-                "means": {
-                    split: {
-                        name: None if value != value else _hundredth(value)
-                        for name, value in means.items()
-                    }
-                    for split, means in each.ap.means.items()
-                },
                 "classes": {
                     "total": hundredths(each.ap.of_class[counted]),
                     **{label: hundredths(parts[:, column]) for column, label in enumerate(LABELS)},
                 },
             }
         )
-    tests = [
-        {
-            "path": each.path,
-            "labels": [in_unicode(label) for label in each.labels],
-            "difference": _hundredth(each.difference),
-            "interval": None
-            if each.interval is None
-            else [_hundredth(bound) for bound in each.interval],
-            "p": each.shown_p,
-            "sentence": in_unicode(each.sentence),
-        }
-        for each in comparison.differences
-    ]
-    return {"differences": found, "tests": tests}
+    return found
 
 
 def _class_places(diagnosis: Diagnosis) -> IntArray:
