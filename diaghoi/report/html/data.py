@@ -221,9 +221,7 @@ def _errors(models: Sequence[PageModel]) -> list[dict[str, Any]]:
     return found
 
 
-def _differences(
-    comparison: Comparison | None, known: PageModel | None
-) -> list[dict[str, Any]]:
+def _differences(comparison: Comparison | None, known: PageModel | None) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for each in comparison.explained if comparison is not None and known is not None else ():
         counted = known.classes["class"] - 1 if known is not None else np.zeros(0, dtype=int)

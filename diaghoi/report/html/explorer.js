@@ -109,10 +109,10 @@
   }
 
   /** Change the state, remember it in the hash, and draw what follows it. */
-  function change(changes, replace = false) {
+  function change(changes, replace = false, gradually = false) {
     Object.assign(state, changes);
     toHash(replace);
-    render();
+    render(gradually);
   }
 
   const A = () => Number(state.a);
@@ -1382,8 +1382,16 @@
   const folded = [...document.querySelectorAll("details.part")];
   const openNow = () => folded.filter((each) => each.open).map((each) => each.id).join(" ");
 
-  function render() {
+  const inView = (part) => {
+    const { top, bottom } = part.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  };
+  let latest = 0;
+
+  /** Draw what follows the state; gradually: what is out of sight later, unless another change comes first. */
+  function render(gradually = false) {
     const open = state.open.split(" ");
+    const waiting = [];
     for (const each of folded) each.open = open.includes(each.id);
     byId("open-all").textContent = folded.every((each) => each.open) ? "Fold all parts" : "Open all parts";
     for (const [draw, place, keys] of PARTS) {
@@ -1391,9 +1399,23 @@
       const part = byId(place);
       // What is folded has no width, and is drawn once it is opened.
       if (drawnFor.get(draw) === now || (folded.includes(part) && !part.open)) continue;
-      drawnFor.set(draw, now);
-      draw();
+      const run = () => {
+        drawnFor.set(draw, now);
+        draw();
+      };
+      if (gradually && part && !inView(part)) waiting.push(run);
+      else run();
     }
+    const turn = (latest += 1);
+    const next = () => {
+      if (turn !== latest) return;
+      byId("main").setAttribute("aria-busy", String(waiting.length > 0));
+      if (!waiting.length) return;
+      waiting.shift()();
+      setTimeout(next);
+    };
+    if (waiting.length) setTimeout(next);
+    byId("main").setAttribute("aria-busy", String(waiting.length > 0));
   }
 
   /** Open a part of the page beside those that are open. */
@@ -1410,7 +1432,7 @@
       else if (name === "a" || name === "b") change({ [name]: value, cell: "" });
       else if (name === "split") change({ split: value, class: "" });
     });
-    form.elements.search?.addEventListener("input", (event) => change({ search: event.target.value, class: "" }, true));
+    form.elements.search?.addEventListener("input", (event) => change({ search: event.target.value, class: "" }, true, true));
     byId("chips").addEventListener("click", (event) => {
       const key = event.target.closest("button")?.dataset.clear;
       if (key === "all") change(Object.fromEntries(FILTERS.map((each) => [each, START[each]])));

@@ -56,6 +56,8 @@ MOST_CASES = 24
 MOST_IMAGES, FEWEST_IMAGES, MOST_PICTURED = 2000, 200, 120
 """Images of a page with drawings, shared among its detectors; and with pictures, 40 kB each."""
 PIXELS, QUALITY = 480, 80
+SCRIPTED = ("cases", "curves", "scores")
+"""Parts of the page that have nothing without scripts."""
 COLOURED = 10
 """Models that have a colour of their own."""
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "explorer.js")
@@ -66,12 +68,13 @@ NO_DATA = {
 
 
 class Part(NamedTuple):
-    """A folded part of the page: its title, what it shows, what of, and whether it is open."""
+    """A folded part of the page: its title, and what it shows of what."""
 
     title: str
     about: str
     scope: str = ""
     open: bool = False
+    scripted: bool = False
 
 
 def write_html(
@@ -386,9 +389,7 @@ def _of_comparison(
         "sentences": list(filter(None, (*words, *comparison.statements[:1]))),
         "caveats": comparison.caveats,
         "counts": f"{number_of('model', len(labels))} on {comparison.subject}.",
-        "notes": [
-            note for note in _without_folders(comparison.notes, files) if note not in told
-        ],
+        "notes": [note for note in _without_folders(comparison.notes, files) if note not in told],
         "explained": told,
         "tables": [(table, "") for table in (*comparison.tables, *comparison.listings)],
         "lines": list(comparison.statements),
@@ -443,14 +444,10 @@ def _means(results: Sequence[Mapping[str, Any]]) -> Table | None:
             cells.append(Cell(value=value, text=percent(value) + between))
         label = str(result.get("label") or "Predictions")
         rows.append(Row(titles=(label,), cells=tuple(cells), key=f"model-{place % COLOURED}"))
-    return Table(
-        heads=("%",), columns=tuple(columns), row_groups=(RowGroup(rows=tuple(rows)),)
-    )
+    return Table(heads=("%",), columns=tuple(columns), row_groups=(RowGroup(rows=tuple(rows)),))
 
 
-def _costs(
-    name: str, models: Sequence[PageModel], tables: Sequence[Table]
-) -> dict[str, Any]:
+def _costs(name: str, models: Sequence[PageModel], tables: Sequence[Table]) -> dict[str, Any]:
     """Find the rows of an error in the tables of the reports: what is known of it, per model."""
     found, others = [], []
     for table in tables:
@@ -532,7 +529,7 @@ def _parts(
         ("method", True, "Method", "protocol, files and definitions", ""),
     )
     return {
-        key: Part(title, about, scope, open=not models)
+        key: Part(title, about, scope, open=not models, scripted=key in SCRIPTED)
         for key, there, title, about, scope in every
         if there
     }
