@@ -1,4 +1,4 @@
-"""A second reading of errors, by the pair: what a wrong prediction attempts to find.
+"""Errors on found pairs: what a wrong prediction attempts to find.
 
 The published rule assigns a wrong prediction to any annotated triplet of the same person or object
 that nothing found. Where a detector drops a pair, a wrong prediction of the same person with
@@ -90,13 +90,13 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
 
 ON_FOUND_PAIRS = "on found pairs"
 """What this reading is called wherever people read of it."""
-LOST_PAIR = "a triplet whose pair nothing localises is missed"
+LOST_PAIR = "a triplet whose pair no prediction finds is missed, not a wrong action"
 OWN_ATTEMPT = "a wrong prediction stands only for a triplet of its own object"
 OWN_OBJECT = "another action with a person's own object is a wrong action"
 PUBLISHED = "another action with a person's own object is an association"
 """The same by the published rule of V-COCO."""
 LEFT_OUT = "wrong actions with an object box are associations by the published rule, and left out"
-"""What the mAP of actions on localised pairs does not see on V-COCO."""
+"""What the mAP of actions on found pairs does not see on V-COCO."""
 
 
 def reading_by_pair(pairing: str) -> str:

@@ -315,12 +315,12 @@ def _attribution(result: Result) -> Table:
 
     return text_table(
         "What errors cost",
-        ("ΔmAP alone", "Shapley value"),
+        ("ΔmAP on found pairs", "Shapley value"),
         [row(ORACLES[name].title, alone[name], values[name], name) for name in ERRORS],
         [row("Sum", sum(alone.values()), values["total"])],
         caption=f"Shapley values add up: from mAP {percent(values['map'])} to "
         f"{percent(values['map_repaired'])} with all seven errors repaired.\n"
-        f"Both columns by the pair: {reading_by_pair(values['pairing'])}.",
+        f"Both columns on found pairs: {reading_by_pair(values['pairing'])}.",
     )
 
 

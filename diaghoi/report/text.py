@@ -28,8 +28,8 @@ from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of
 from diaghoi.measures import MEASURES
-from diaghoi.oracles import LOCALISED, ORACLES, TOTALS
-from diaghoi.oracles.localised import LEFT_OUT, OWN_ATTEMPT, OWN_OBJECT
+from diaghoi.oracles import ORACLES, TOTALS
+from diaghoi.oracles.localised import LEFT_OUT, ON_FOUND_PAIRS, reading_by_pair
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
 from diaghoi.report.verdict import (
@@ -235,7 +235,7 @@ def _of_groups(result: Result, means: Result) -> dict[str, float | None]:
 
 
 def _costs(result: Result) -> list[str]:
-    """Set what each error costs, the dearest first, the second reading in brackets."""
+    """Set what each error costs, the dearest first, in brackets on found pairs."""
     result = of_held_images(result) | {"whole": result["oracles"]}
     oracles = result["oracles"]
     ranked = ranks_errors(result)
@@ -246,10 +246,8 @@ def _costs(result: Result) -> list[str]:
     wide = max(map(len, shares.values()))
     others = {name: _other_cost(result, name) for name in names}
     of = f"of predictions{'' if ranked else ', not ranked'}"
-    second = any(others.values()) and result["oracles"] == result["whole"]
-    head = f"{of:<{wide}} {'(second reading)' if second else ''}".rstrip()
     return [
-        f"{REPAIRED:<{size}}{'ΔmAP':>6}   {head}",
+        f"{REPAIRED:<{size}}{'ΔmAP':>6}   {of}",
         *(
             f"{f'  {_title(name)}':<{size}}{_gain(oracles[name]):>6}   {shares[name]:<{wide}} "
             f"{others[name]}".rstrip()
@@ -270,15 +268,14 @@ def _share(result: Result, name: str) -> str:
 
 
 def _other_cost(result: Result, name: str) -> str:
-    """Set the cost by the second reading, or with all images, where it is another."""
+    """Set the cost on found pairs, or with all images, where it is another."""
     gain, whole = (_gain(result[key][name]) for key in ("oracles", "whole"))
     if whole != gain:
         return f"({whole} in all images)"
     second = _gain(result.get("localised", {}).get(name, result["oracles"][name]))
     if second == gain:
         return ""
-    how = LOCALISED[name].title
-    return f"({second} {how if how.startswith('with') else f'on {how}'})"
+    return f"({second} {ON_FOUND_PAIRS})"
 
 
 def _gain(outcome: Result) -> str:
@@ -380,11 +377,9 @@ def _errors(result: Result) -> Table:
     caption = "Share of the predictions; of the annotations for missed and false negative."
     if "localised" in result:
         caption += (
-            f"\nAttempts, found pairs, lost pairs: a second reading, in which {OWN_ATTEMPT}, and "
-            "an annotated triplet whose pair no prediction localises is missed, not a wrong action."
+            f"\n{ON_FOUND_PAIRS.capitalize()}: "
+            f"{reading_by_pair('person' if by_person(result) else 'triplet')}."
         )
-        if by_person(result):
-            caption += f"\nThere {OWN_OBJECT}."
     for name, outcome in result["oracles"].items():
         if name == "false_positive":
             if "ignored" in result["errors"]:
@@ -401,14 +396,14 @@ def _errors(result: Result) -> Table:
             other = result["localised"][name]["delta_map"]
             delta = (percent(other[split], signed=True) for split in splits)
             found = _lost(result) if name == "missed_gt" else ("", "")
-            groups[-1].append(text_row(LOCALISED[name].title, *found, *delta, indented=True))
+            groups[-1].append(text_row(ON_FOUND_PAIRS, *found, *delta, indented=True))
     leave, also = (result["counts"].get(f"leave_mean{by}", {}) for by in ("", "_by_pair"))
     named = [
         f"{title} {_classes(left[name], splits)}"
         for name in result["oracles"]
         for title, left in (
             (_title(name), leave),
-            (f"{_title(name)} {LOCALISED[name].title}" if name in also else "", also),
+            (f"{_title(name)} {ON_FOUND_PAIRS}" if name in also else "", also),
         )
         if name in left
     ]
@@ -452,7 +447,7 @@ def _count(result: Result, name: str) -> tuple[str, str]:
 
 
 def _lost(result: Result) -> tuple[str, str]:
-    """Show how many triplets the second reading calls missed, and their share."""
+    """Show how many triplets are missed on found pairs, and their share."""
     lost, annotated = result["lost"]["triplets"], result["counts"]["annotated_triplets"]
     return shown(lost, "count"), percent(ratio(lost, annotated))
 
@@ -485,6 +480,6 @@ def pairs_line(result: Result) -> str:
     predicted = result["counts"]["predicted_pairs"]
     credited = round(pairs["precision"] * predicted)
     return (
-        f"{line}\nThe other {predicted - negatives:,} localise annotated pairs. Each annotated "
+        f"{line}\nThe other {predicted - negatives:,} find annotated pairs. Each annotated "
         f"pair credits the first: {credited:,} are credited, and count in precision."
     )

@@ -65,9 +65,9 @@ def page_data(
         hundredths of what is shown, None for what is undefined. Positions count from zero.
 
         - ``diaghoi``, ``dataset``, ``protocol``;
-        - ``models``: ``label``, ``map``, ``map_intervals`` and ``classes_in_mean`` by split, ``delta`` and
-          ``delta_intervals`` by oracle and split, ``found_pairs`` (ΔmAP on found pairs, of the errors
-          that have one), ``errors`` (counts), ``scored`` (whether scores
+        - ``models``: ``label``, ``map``, ``map_intervals`` and ``classes_in_mean`` by split,
+          ``delta``, ``found_pairs`` (the same on found pairs, of the errors that have one) and
+          ``delta_intervals`` by oracle and split, ``errors`` (counts), ``scored`` (whether scores
           rank its predictions), ``best_threshold``, and ``rows`` (whether its predictions are
           known, and not only its result);
         - ``splits``: ``key``, ``title`` and ``classes`` (rows of ``classes``, None for all);

@@ -25,7 +25,7 @@ from diaghoi.comparison.results import (
     means_found_classes,
     only_interactions,
 )
-from diaghoi.comparison.selection import difference_in_words, has_overview
+from diaghoi.comparison.selection import OFFICIAL, difference_in_words, has_overview
 from diaghoi.comparison.slices import Slices
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.scenes import Scenes
@@ -420,9 +420,11 @@ def _means(results: Sequence[Mapping[str, Any]]) -> Table | None:
     if not results:
         return None
     first, titles = results[0], split_titles(results[0])
-    main, *others = (each for each in MEASURES.values() if each.quoted and each.is_in(first))
+    quoted = [each for each in MEASURES.values() if each.quoted and each.is_in(first)]
+    official = (each for each in quoted if each.at().removeprefix("official.") in OFFICIAL)
+    main = next(official, quoted[0])
     shown_of = [(main, split) for split in main.splits(titles)]
-    shown_of += [(each, FULL) for each in others if each.report]
+    shown_of += [(each, FULL) for each in quoted if each is not main and each.report]
     over = " (interactions)" if only_interactions(first) else ""
     columns = [
         Column(
@@ -430,7 +432,7 @@ def _means(results: Sequence[Mapping[str, Any]]) -> Table | None:
             title=titles[split]
             if measure is main and main.by_split
             else measure.named(measure.title, first).partition(":")[0],
-            group=main.named(main.title, first) + over if measure is main else "",
+            group=main.title + over if measure is main and main.by_split else "",
         )
         for measure, split in shown_of
     ]
