@@ -294,5 +294,5 @@ def test_lost_pairs_are_counted_with_the_missed(result) -> None:
     result["counts"]["annotated_triplets"] = 1318
     result["localised"] = {"missed_gt": {"delta_map": dict.fromkeys(result["map"], 0.0124)}}
     result["lost"] = {"triplets": 40, "both_boxes": 3}
-    (row,) = [line for line in shown(result).splitlines() if "on found pairs" in line]
+    (row,) = [line for line in shown(result).splitlines() if line.startswith("  on found pairs")]
     assert row.split()[:6] == ["on", "found", "pairs", "40", "3.03", "+1.24"]
