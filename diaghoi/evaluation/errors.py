@@ -235,8 +235,8 @@ class Errors:
         The annotated triplet that a true positive found or that a wrong prediction is assigned to;
         -1 for none.
     attempt : (T,) int array
-        The annotated triplet that a true positive found or that a wrong prediction attempts in the
-        cost on found pairs (:mod:`diaghoi.oracles.localised`); -1 for none.
+        The annotated triplet that a true positive found or that a wrong prediction attempts on
+        found pairs (:mod:`diaghoi.oracles.localised`); -1 for none.
     """
 
     label: IntArray

@@ -100,8 +100,8 @@ def test_missed_triplets_with_a_prediction_wrong_in_both_boxes(result) -> None:
     result["oracles"]["missed_gt"]["delta_map"]["full"] = 0.3
     result["lost"] = {"triplets": 1200, "both_boxes": 600}
     assert verdict(result) == (
-        "Missed triplets cost most: repaired, they would add 30.00 points. For 600 of these 1,200, a "
-        "prediction of the class has both boxes wrong."
+        "Missed triplets cost most: repaired, they would add 30.00 points. For 600 of these 1,200, "
+        "a prediction of the class has both boxes wrong."
     )
     result["lost"]["both_boxes"] = 599
     assert verdict(result) == "Missed triplets cost most: repaired, they would add 30.00 points."
