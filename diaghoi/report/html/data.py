@@ -7,7 +7,6 @@ from typing import Any
 
 import numpy as np
 
-from diaghoi._version import __version__
 from diaghoi.cases.cases import ERRORS, MISSED
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.results import by_person
@@ -15,6 +14,7 @@ from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.transitions import FATES
 from diaghoi.data.arrays import Array, FloatArray, IntArray
 from diaghoi.data.vocabulary import printed_name
+from diaghoi.diagnosis.curves import curve_corners
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.means import TITLES
@@ -64,12 +64,10 @@ def page_data(
         Plain values for JSON. Scores and counts are as they are; percents and points are integers,
         hundredths of what is shown, None for what is undefined. Positions count from zero.
 
-        - ``diaghoi``, ``dataset``, ``protocol``;
-        - ``models``: ``label``, ``map``, ``map_intervals`` and ``classes_in_mean`` by split,
-          ``delta``, ``found_pairs`` (the same on found pairs, of the errors that have one) and
-          ``delta_intervals`` by oracle and split, ``errors`` (counts), ``scored`` (whether scores
-          rank its predictions), ``best_threshold``, and ``rows`` (whether its predictions are
-          known, and not only its result);
+        - ``dataset``;
+        - ``models``: ``label``, ``map`` by split, ``delta``, ``found_pairs`` (the same on found
+          pairs, of the errors that have one) and ``delta_intervals`` by oracle and split, and
+          ``rows`` (whether its predictions are known, and not only its result);
         - ``splits``: ``key``, ``title`` and ``classes`` (rows of ``classes``, None for all);
         - ``errors``: for each oracle ``name``, ``title``, ``meaning``, ``definition``, ``colour``,
           ``kind`` ("prediction", "annotation", "total" or "own");
@@ -93,9 +91,7 @@ def page_data(
     all_models = aligned(models)
     known = next((each for each in all_models if each is not None), None)
     data: dict[str, Any] = {
-        "diaghoi": __version__,
         "dataset": in_unicode(printed_name(str(models[0].result["dataset"]))),
-        "protocol": models[0].result["protocol"]["name"],
         "models": [_model(each) for each in models],
         "splits": _splits(models),
         "errors": _errors(models),
@@ -157,13 +153,11 @@ def _texts(values: Array) -> list[str]:
 
 
 def _model(model: PageModel) -> dict[str, Any]:
-    result, diagnosis = model.result, model.diagnosis
+    result = model.result
     splits = list(result["map"])
     return {
         "label": in_unicode(model.label),
         "map": {split: _hundredth(value) for split, value in result["map"].items()},
-        "map_intervals": {split: _bounds(result, f"map.{split}") for split in splits},
-        "classes_in_mean": result["counts"].get("classes_in_mean", {}),
         "delta": {
             name: {split: _hundredth(value) for split, value in outcome["delta_map"].items()}
             for name, outcome in result["oracles"].items()
@@ -177,10 +171,7 @@ def _model(model: PageModel) -> dict[str, Any]:
             for name in result["oracles"]
             if "intervals" in result
         },
-        "errors": result["errors"],
-        "scored": diagnosis is not None and diagnosis.answers is None,
-        "best_threshold": None if diagnosis is None else diagnosis.best_threshold,
-        "rows": diagnosis is not None,
+        "rows": model.diagnosis is not None,
     }
 
 
@@ -247,7 +238,7 @@ def _class_places(diagnosis: Diagnosis) -> IntArray:
 def _class_columns(table: Mapping[str, Array]) -> dict[str, Any] | None:
     if not table:
         return None
-    percents = ("ap", "max_recall", "ap_best_order")
+    percents = ("ap", "max_recall")
     return {
         "predicted": table["predicted"].tolist(),
         **{key: hundredths(table[key]) for key in percents},
@@ -268,7 +259,9 @@ def _curves(model: PageModel, place: IntArray) -> dict[str, Any] | None:
     if model.diagnosis is None:
         return None
     found = {}
-    for name, corners in model.corners.items():
+    diagnosis = model.diagnosis
+    corners_of = curve_corners(diagnosis.ledger, diagnosis.protocol, ORACLES)
+    for name, corners in corners_of.items():
         group = place[corners.of_class]
         points = np.stack(
             [
