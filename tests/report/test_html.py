@@ -348,8 +348,8 @@ def test_intervals_are_those_of_a_bootstrap(simulated: Detector, tmp_path: Path)
     write_html(tmp_path / "r.html", diagnosis, (both[0], both[1]), result=result)
     page = read(tmp_path / "r.html")
     model = page.data()["models"][0]
-    assert "10.00 to 20.00" in page.text[:2000]
-    assert "30.00 to 40.00" in page.text[:2000]
+    assert "10.0–20.0" in page.text[:2000]
+    assert "30.0–40.0" in page.text[:2000]
     assert model["delta_intervals"]["action"]["rare"] == [-100, 200]
 
 

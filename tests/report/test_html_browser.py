@@ -290,6 +290,8 @@ def test_the_first_screen_answers(
         box = one(page, selector).rect
         assert box["height"] > 20, selector
         assert box["y"] + box["height"] <= 900, selector
+    cut = "const box = document.querySelector('#means .scroll');"
+    assert page.execute_script(f"{cut} return box.scrollWidth - box.clientWidth") <= 0
     # It uses the width of the screen.
     assert one(page, "#bars").rect["x"] > 600
     assert height(page) <= 3000

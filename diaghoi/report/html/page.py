@@ -442,7 +442,9 @@ def _means(results: Sequence[Mapping[str, Any]]) -> Table | None:
         for measure, split in shown_of:
             value = measure.value(result, split)
             bounds = result.get("intervals", {}).get(measure.at(split))
-            between = "" if bounds is None else f"\n{percent(bounds[0])} to {percent(bounds[1])}"
+            between = (
+                "" if bounds is None else "\n" + "–".join(f"{100 * bound:.1f}" for bound in bounds)
+            )
             cells.append(Cell(value=value, text=percent(value) + between))
         label = str(result.get("label") or "Predictions")
         rows.append(Row(titles=(label,), cells=tuple(cells), key=f"model-{place % COLOURED}"))
