@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,9 +10,11 @@ import numpy as np
 from diaghoi.cases.cases import ERRORS, MISSED
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.results import by_person
+from diaghoi.comparison.slice_tables import slice_tables
 from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.transitions import FATES
 from diaghoi.data.arrays import Array, FloatArray, IntArray
+from diaghoi.data.table import Cell, Table
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.diagnosis.curves import curve_corners
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -21,7 +23,6 @@ from diaghoi.evaluation.means import TITLES
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.report.html.cases import case_data
 from diaghoi.report.html.models import AlignedModel, PageModel, aligned
-from diaghoi.report.html.slices import slice_data
 from diaghoi.report.html.words import definition_of, in_unicode, meaning_of
 from diaghoi.report.verdict import by_cost
 
@@ -29,6 +30,8 @@ STEPS = 100
 """Settings of the score threshold, at most."""
 KNOWN = ("classes", "curves", "thresholds", "annotations", "images", "cases", "slices")
 """What the page holds only where single predictions are known."""
+KINDS: dict[str, str] = {"count": "count", "percent": "percent", "points": "delta"}
+"""How the page shows values of each unit."""
 FINE = 500
 """Recall and precision of curves are multiples of one part in so many."""
 
@@ -86,7 +89,8 @@ def page_data(
         - ``differences``: for each other model that is explained against the first ``labels`` and
           ``classes`` (by part);
         - ``cases``: see :func:`diaghoi.report.html.cases.case_data`;
-        - ``slices``: see :func:`diaghoi.report.html.slices.slice_data`; None without.
+        - ``slices``: ``columns`` of their sheet with their ``values``, and ``images``: for each slice
+          a digit per image of the page; None without.
     """
     all_models = aligned(models)
     known = next((each for each in all_models if each is not None), None)
@@ -128,7 +132,7 @@ def page_data(
     }
     data["cases"] = case_data(all_models, place, images)
     if slices is not None:
-        data["slices"] = slice_data(slices, known.diagnosis.names.tolist())
+        data["slices"] = _slice_data(slices, known.diagnosis.names.tolist())
     return data
 
 
@@ -333,3 +337,49 @@ def _kept(diagnosis: Diagnosis | None, scores: FloatArray) -> list[list[int]] | 
         counts += np.bincount(cell[group >= 0], minlength=len(counts))
     table = counts.reshape(len(LABELS), classes, steps)[:, :, ::-1].cumsum(axis=2)[:, :, -2::-1]
     return [each.ravel().tolist() for each in table]
+
+
+def _slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
+    """Give the columns of the sheet of slices, and a digit for each of them and image.
+
+    "1": predictions of the image can belong to the slice.
+    """
+    place = {name: at for at, name in enumerate(slices.images)}
+    # Images without names have the same positions everywhere.
+    named = len(place) == len(slices.images)
+    order = np.array([place[name] for name in images]) if named else np.arange(len(images))
+    names = [in_unicode(f"{each.title}: {each.name}") for each in slices.slices]
+    tables = {table.key: table for table in slice_tables(slices.to_dict())}
+    titles = {"slices": "{}", "slice_deltas": "ΔmAP {}"}
+    if len(slices.labels) > 1:
+        titles = {"slices": "mAP {}", "slice_differences": f"{{}} minus {slices.labels[0]}"}
+    columns = [column for key, title in titles.items() for column in _columns(tables[key], title)]
+    if len(slices.labels) > 2:
+        # Intervals of many models leave no room; the tables of the page have them.
+        columns = [column for column in columns if column["kind"] != "text"]
+    return {
+        "columns": [{"key": "name", "title": "Slice", "kind": "name", "values": names}, *columns],
+        "images": [
+            "".join(map(str, each.members[order].astype(int).tolist())) for each in slices.slices
+        ],
+    }
+
+
+def _columns(table: Table, title: str) -> Iterator[dict[str, Any]]:
+    """Give the columns of a table without its first row, which is all images."""
+    for column, (_, *cells) in zip(
+        table.columns, zip(*(row.cells for row in table.rows), strict=True), strict=True
+    ):
+        # Intervals are words.
+        figures = any(cell.value is not None for cell in cells)
+        named = figures and column.unit != "count"
+        yield {
+            "key": f"{table.key}_{column.title}",
+            "title": in_unicode(title.format(column.title) if named else column.title),
+            "kind": KINDS[column.unit] if figures else "text",
+            "values": [_value(cell, column.unit) if figures else cell.shown for cell in cells],
+        }
+
+
+def _value(cell: Cell, unit: str) -> float | None:
+    return cell.value if cell.value is None or unit == "count" else round(1e4 * cell.value)

@@ -231,9 +231,6 @@ class Page(NamedTuple):
                 dict.fromkeys(printed_name(each.dataset) for each in comparison.parts)
             )
         content = _content(data, models, comparison, files)
-        content["own_object"] = OWN_OBJECT if models and by_person(models[0].result) else ""
-        changed = models and means_found_classes(models[0].result)
-        content["changed_classes"] = CHANGED if changed else ""
         content["compared"] = "" if similarities is None else similarity_in_words(similarities)
         names = image_names(models, data["cases"]["images"]["image"]) if data.get("cases") else ()
         return Page(data, content, tuple(names))
@@ -338,7 +335,11 @@ def _content(
     results = [each.result for each in models]
     result = results[0] if results else {}
     tables = [report_tables(each)[1] for each in results]
+    person, changed = (bool(models) and test(result) for test in (by_person, means_found_classes))
     common = {
+        "own_object": OWN_OBJECT if person else "",
+        "changed_classes": CHANGED if changed else "",
+        **dict.fromkeys(("caveats", "explained", "of_models", "meaning", "meaning_lines"), ()),
         "means": _means(results),
         "colours": COLOURS if models else {},
         "oracles": [each["name"] for each in data["errors"]],
@@ -351,23 +352,19 @@ def _content(
     if comparison is not None:
         own = _of_comparison(models, comparison, files)
         return common | own | {"parts": _parts(data, explained=bool(own["explained"]))}
-    semantic = result.get("semantic")
+    if semantic := result.get("semantic"):
+        common["meaning"] = semantic_tables(semantic)
+        signature = semantic["measure"]["signature"]
+        common["meaning_lines"] = [*table_lines(semantic), f"Measure: {signature}"]
     return common | {
         "heading": heading(result),
         "sentences": [verdict(result)],
-        "caveats": [],
         "counts": f"{counts_line(result)}. Protocol {result['protocol']['name']}.",
         "notes": _without_folders(result["notes"], files),
-        "explained": [],
         "tables": list(_tables(result)),
         "lines": pairs_line(result).splitlines(),
-        "of_models": [],
-        "meaning": [] if semantic is None else semantic_tables(semantic),
-        "meaning_lines": []
-        if semantic is None
-        else [*table_lines(semantic), f"Measure: {semantic['measure']['signature']}"],
         "protocols": [_protocol(result["protocol"]["name"], result["protocol"]["signature"])],
-        "parts": _parts(data, meaning=semantic is not None),
+        "parts": _parts(data, meaning=bool(semantic)),
     }
 
 
@@ -396,8 +393,6 @@ def _of_comparison(
         "of_models": [
             (each.label, [*_tables(each.result)]) for each in models if "oracles" in each.result
         ],
-        "meaning": [],
-        "meaning_lines": [],
         "protocols": list(
             dict.fromkeys(_protocol(part.protocol, part.signature) for part in parts)
         ),
