@@ -89,8 +89,8 @@ def page_data(
         - ``differences``: for each other model that is explained against the first ``labels`` and
           ``classes`` (by part);
         - ``cases``: see :func:`diaghoi.report.html.cases.case_data`;
-        - ``slices``: ``columns`` of their sheet with their ``values``, and ``images``: for each slice
-          a digit per image of the page; None without.
+        - ``slices``: ``columns`` of their sheet with their ``values``, and ``images``: for each
+          slice a digit per image of the page; None without.
     """
     all_models = aligned(models)
     known = next((each for each in all_models if each is not None), None)
