@@ -1,4 +1,4 @@
-"""A second reading of errors, by the pair: what a wrong prediction attempts to find.
+"""Errors on found pairs: what a wrong prediction attempts to find.
 
 The published rule assigns a wrong prediction to any annotated triplet of the same person or object
 that nothing found. Where a detector drops a pair, a wrong prediction of the same person with
@@ -88,13 +88,15 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
     return {"triplets": len(lost), "both_boxes": int(meant.sum())}
 
 
-LOST_PAIR = "a triplet whose pair nothing localises is missed"
+ON_FOUND_PAIRS = "on found pairs"
+"""What this reading is called wherever people read of it."""
+LOST_PAIR = "a triplet whose pair no prediction finds is missed, not a wrong action"
 OWN_ATTEMPT = "a wrong prediction stands only for a triplet of its own object"
 OWN_OBJECT = "another action with a person's own object is a wrong action"
 PUBLISHED = "another action with a person's own object is an association"
 """The same by the published rule of V-COCO."""
 LEFT_OUT = "wrong actions with an object box are associations by the published rule, and left out"
-"""What the mAP of actions on localised pairs does not see on V-COCO."""
+"""What the mAP of actions on found pairs does not see on V-COCO."""
 
 
 def reading_by_pair(pairing: str) -> str:
@@ -109,24 +111,18 @@ def reading_by_pair(pairing: str) -> str:
     return "; ".join((LOST_PAIR, OWN_ATTEMPT, *own))
 
 
-def _reading(published: Oracle, title: str) -> Oracle:
+def _reading(published: Oracle) -> Oracle:
     """Let an oracle repair a ledger as this reading has it."""
     return replace(
         published,
         name=f"{published.name}_by_pair",
-        title=title,
+        title=ON_FOUND_PAIRS,
         repair=lambda ledger: published.repair(by_pair(ledger)),
     )
 
 
 LOCALISED: dict[str, Oracle] = {
-    published.name: _reading(published, title)
-    for published, title in (
-        (human_box, "attempts"),
-        (object_box, "attempts"),
-        (association, "attempts"),
-        (action, "found pairs"),
-        (missed_gt, "with lost pairs"),
-    )
+    published.name: _reading(published)
+    for published in (human_box, object_box, association, action, missed_gt)
 }
 """This reading of these errors, by the name of the error."""

@@ -284,8 +284,7 @@ def _write_gallery(
     bar: Progress,
 ) -> tuple[str, list[str]]:
     """Choose and write cases; return how many there are of each error, and notes."""
-    from diaghoi.report.gallery import gallery_of, write_folder
-    from diaghoi.report.gallery_page import write_page
+    from diaghoi.report.gallery import gallery_of, write_folder, write_page
 
     diagnosis, *_ = model
     similarities, notes = None, []

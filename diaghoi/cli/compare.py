@@ -403,9 +403,9 @@ def _compared(
             result["notes"] = [*read.notes, *result["notes"]]
             del read, predictions  # free the memory before the next file is read
         elif page_of is not None and not is_semantic(result):
-            from diaghoi.report.html import saved_model
+            from diaghoi.report.html import PageModel
 
-            models.append(saved_model(result | {"label": model.label}))
+            models.append(PageModel(result=result | {"label": model.label}))
         results.append(result)
     if is_semantic(results[0]):
         comparison = compare_semantic(results, study.models)
@@ -425,7 +425,7 @@ def _compared(
 
 def _explained(part: Compared, bar: Progress) -> tuple[list[PageModel], Comparison]:
     """Explain the differences between the models of a page, which shows single images anyway."""
-    from diaghoi.report.html import saved_model
+    from diaghoi.report.html import PageModel
 
     comparison, models = part.comparison, part.models
     if len(part.diagnoses) == len(models) > 1 and not comparison.explained:
@@ -434,7 +434,7 @@ def _explained(part: Compared, bar: Progress) -> tuple[list[PageModel], Comparis
             return models, comparison.explain(differences)
         except InputError as error:
             # On other images: the page shows the means of each, and says why no more.
-            models = [saved_model(each.result) for each in models]
+            models = [PageModel(result=each.result) for each in models]
             return models, replace(comparison, notes=(str(error), *comparison.notes))
     return models, comparison
 

@@ -52,7 +52,7 @@ class ApDifference:
         The difference in AP of each class; NaN where it has no annotated triplet.
     parts : (C, 7) float64 array
         What true positives, and false positives of each kind, changed, in the order of
-        :data:`diaghoi.evaluation.errors.LABELS`, errors read by the pair
+        :data:`diaghoi.evaluation.errors.LABELS`, errors on found pairs
         (:func:`diaghoi.oracles.localised.labels_by_pair`). They sum to the difference in each
         class.
     means : dict of str to dict of str to float

@@ -90,7 +90,7 @@ class ExplainedDifference:
         if len(parts) > NAMED:
             named.append(f"all else {_points(rest)}")
         # On other data sets false positives have the labels of the published rule.
-        read = f" (read by the pair: {OWN_OBJECT})" if self.shares.roles else ""
+        read = f" (on found pairs, where {OWN_OBJECT})" if self.shares.roles else ""
         made = f", made of {', '.join(named)}{read}" if named else ""
         found = self.found
         return (
@@ -118,8 +118,8 @@ class ExplainedDifference:
             return ""
         most = int(lost.argmax())
         if FATES[most + 1] == MISSED:
-            return f" ({lost[most]:,} of them {self.labels[1]} misses, read by the pair)"
-        read = ", read by the pair" if self.shares.roles else ""
+            return f" ({lost[most]:,} of them {self.labels[1]} misses on found pairs)"
+        read = " on found pairs" if self.shares.roles else ""
         return (
             f" (for {lost[most]:,} of them, {self.labels[1]} has {ATTEMPTS[FATES[most + 1]]}{read})"
         )
@@ -195,7 +195,7 @@ def explained_tables(
     first = models[0].label
     reading = ""
     if any(each.shares.roles for each in differences):
-        reading = f"\nRead by the pair, unlike the number of predictions: {OWN_OBJECT}."
+        reading = f"\nOn found pairs, unlike the number of predictions: {OWN_OBJECT}."
     parts = [
         name
         for name in PARTS

@@ -33,12 +33,12 @@ from diaghoi.evaluation.means import TITLES
 from diaghoi.measures import MEASURES, Measure, of_table
 from diaghoi.measures.measure import FULL, SPLIT
 from diaghoi.oracles import ORACLES, TOTALS, error_title
-from diaghoi.oracles.localised import LEFT_OUT, OWN_ATTEMPT, OWN_OBJECT, PUBLISHED
+from diaghoi.oracles.localised import LEFT_OUT, PUBLISHED, reading_by_pair
 
 Value = Callable[[Result], float | None]
 _RANDOM = (
     "A random order has an AP of negatives of their share, which is higher the fewer annotated "
-    "pairs a detector localises: none is marked as best."
+    "pairs a detector finds: none is marked as best."
 )
 # A column, with where its number is in a result; the columns of a table and its texts.
 Figure = tuple[Column, Value]
@@ -47,7 +47,7 @@ HEADINGS = {
     "official": "Official mAP",
     "map": "mAP",
     "delta_map": "ΔmAP",
-    "localised": "ΔmAP by pair",
+    "localised": "ΔmAP on found pairs",
     "errors": "Number of predictions",
     "error_shares": "Share of predictions",
     "pairs": "Pairs",
@@ -239,19 +239,18 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
 
 
 def _localised(results: Sequence[Result]) -> Contents:
-    """Lay out what errors cost by the reading that the headline of a report goes by."""
+    """Lay out what errors cost on found pairs."""
+    pairing = "person" if by_person(results[0]) else "triplet"
     values = {}
     for name in _oracles(results):
         if name not in TOTALS:
             other = all(name in part(result, "localised") for result in results)
             values[name] = _at("localised" if other else "oracles", name, "delta_map", "full")
-    own = f"; {OWN_OBJECT}, not an association" if by_person(results[0]) else ""
     return _costs(
         results,
         values,
         leaving(results, ["missed_gt"], counted="leave_mean_by_pair"),
-        f"The same by the reading that a report begins with: {OWN_ATTEMPT}, and triplets of pairs "
-        f"that nothing localises are missed{own}.",
+        f"The same on found pairs: {reading_by_pair(pairing)}.",
         "localised",
     )
 
@@ -347,7 +346,7 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
     published = any(column.key == "negatives.ap_published" for column, _ in columns)
     caption = (
         "AP of rejecting pairs that match no annotated one"
-        f"{' (as published: at most 91.82)' if published else ''}; action mAP on localised pairs"
+        f"{' (as published: at most 91.82)' if published else ''}; action mAP on found pairs"
         f"{own}.\n{_RANDOM}\n{actions_remark(results)}"
     )
     return columns, _texts("negatives_actions", caption)

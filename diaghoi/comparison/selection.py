@@ -497,7 +497,7 @@ def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None 
     if len(set(values.values())) == 1:
         return f"All have the same {what}, {shown(values[high], 'percent')}."
     names = names or {label: label for label in values}
-    said = f"{names[high]} has {points} points of {what} more than {names[low]}"
+    said = f"{names[high]} has {points} points more {what} than {names[low]}"
     said += ", the next best" if others else ""
     remarks = [f"under {comparison.protocol_title}"]
     if key in OFFICIAL and {high, low} <= own.keys():

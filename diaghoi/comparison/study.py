@@ -33,7 +33,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.inputs import refuse_result
-from diaghoi.exceptions import InputError, check_label, close_matches, printable, short
+from diaghoi.exceptions import InputError, check_label, close_matches, printable
 from diaghoi.formats import Reading, open_predictions, read_annotations
 from diaghoi.formats.description import vocabulary
 from diaghoi.formats.locations import is_remote
@@ -309,6 +309,11 @@ def read_study_file(
         where = f"{path}: model {number}"
         check_keys(where, row, known)
         texts = {key: text_of(where, row, key) for key in known}
+        for key in ("label", *DESCRIPTIONS):
+            try:
+                check_label(texts[key] or "")
+            except ValueError as error:
+                raise InputError(f"{where}: {key}: {error}") from None
         for key, advice in needed.items():
             if texts[key] is None:
                 raise InputError(f"{where}: {key}: missing; {advice}")
@@ -372,11 +377,6 @@ def check_models(models: Sequence[_Detector]) -> tuple[_Detector, ...]:
     """
     labels = [model.label for model in models]
     for model in models:
-        for key, text in {"label": model.label, **model.descriptions}.items():
-            try:
-                check_label(text)
-            except ValueError as error:
-                raise InputError(f"{key} {printable(short(text, 40))!r}: {error}") from None
         if labels.count(model.label) > 1:
             raise InputError(
                 f"label '{model.label}': used for two models; give each a label of its own"

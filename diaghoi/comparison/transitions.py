@@ -38,8 +38,7 @@ class Transitions:
         The detectors.
     fate : (2, A) int8 array
         Position in :data:`FATES`: found, else the error of the wrong prediction that attempts it,
-        else missed. Errors are read by the pair, as at the head of a report
-        (:mod:`diaghoi.oracles.localised`).
+        else missed. Errors are those on found pairs (:mod:`diaghoi.oracles.localised`).
     annotation_class, annotation_image : (A,) int array
         HOI class of each annotated triplet, and its image in the first diagnosis; sorted by image
         and class.

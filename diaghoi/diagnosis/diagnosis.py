@@ -316,7 +316,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def localised(self) -> dict[str, dict[str, Split]]:
-        """The same of boxes, ``association``, ``action`` and ``missed_gt`` in the second reading.
+        """The same of boxes, ``association``, ``action`` and ``missed_gt`` on found pairs.
 
         See :mod:`diaghoi.oracles.localised`.
         """
@@ -355,7 +355,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def lost(self) -> dict[str, int]:
-        """Triplets that the second reading calls missed.
+        """Triplets that are missed on found pairs.
 
         ``triplets``: how many; ``both_boxes``: for how many of them there is a prediction of their
         class in their image with both boxes wrong.
@@ -503,7 +503,7 @@ class Diagnosis(DiagnosisMethods):
         ``classes_in_mean``: over how many classes mAP is the mean, for each split;
         ``classes_in_official``: the same of the official mAP, Default, where the data set has one;
         ``leave_mean``: by the name of an oracle that takes classes out of the full mean, how many,
-        for each split; ``leave_mean_by_pair``: the same of the second reading (``localised``).
+        for each split; ``leave_mean_by_pair``: the same on found pairs (``localised``).
         """
         before = counted_classes(self.class_scores, self.protocol, self.splits)
 

@@ -3,7 +3,7 @@
 Diag-HOI paper, section 3.1, in the exact form of the project's specification. There are two rules
 of which wrong prediction stands for which annotated triplet that nothing found. By the published
 one it is *assigned*: it has the right human box, or else the right object box, and may be of any
-object and verb. In the second reading it *attempts* a triplet of its own object only.
+object and verb. On found pairs it *attempts* a triplet of its own object only.
 """
 
 from __future__ import annotations
@@ -235,8 +235,8 @@ class Errors:
         The annotated triplet that a true positive found or that a wrong prediction is assigned to;
         -1 for none.
     attempt : (T,) int array
-        The annotated triplet that a true positive found or that a wrong prediction attempts in the
-        second reading (:mod:`diaghoi.oracles.localised`); -1 for none.
+        The annotated triplet that a true positive found or that a wrong prediction attempts on
+        found pairs (:mod:`diaghoi.oracles.localised`); -1 for none.
     """
 
     label: IntArray

@@ -221,7 +221,7 @@ class Ledger(Ranked):
     row_annotation : (R,) int array
         Annotated triplet that was found or is assigned, -1 for none.
     row_attempt : (R,) int array
-        Annotated triplet that was found or is attempted in the second reading
+        Annotated triplet that was found or is attempted on found pairs
         (:mod:`diaghoi.oracles.localised`), -1 for none.
     row_on_pair : (R,) bool array
         Whether its two boxes are those of an annotated pair, be it of another action.

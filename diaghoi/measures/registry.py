@@ -93,7 +93,7 @@ _REGISTERED = (
     Measure(
         path="pairs.{}.recall",
         title="Pair recall",
-        doc="Share of the annotated pairs that a predicted pair localises, whatever it does.",
+        doc="Share of the annotated pairs that a predicted pair finds, whatever it does.",
         report="parts",
         table="pairs",
         short="Recall",
@@ -104,7 +104,7 @@ _REGISTERED = (
     Measure(
         path="pairs.{}.precision",
         title="Pair precision",
-        doc="Share of the predicted pairs that are the first to localise an annotated pair.",
+        doc="Share of the predicted pairs that are the first to find an annotated pair.",
         report="parts",
         table="pairs",
         short="Precision",
@@ -167,8 +167,8 @@ _REGISTERED = (
     ),
     Measure(
         path="actions.{}.map",
-        title="Actions: mAP on localised pairs",
-        doc="Mean over the verbs of the AP of naming them on pairs that are localised.",
+        title="Actions: mAP on found pairs",
+        doc="Mean over the verbs of the AP of naming them on pairs that are found.",
         report="parts",
         table="negatives_actions",
         short="Action mAP",

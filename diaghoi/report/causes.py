@@ -20,8 +20,8 @@ WHICH = (
 )
 """Says which annotated word a wrong one stands beside, and what the column counts."""
 VERBS_OF_V_COCO = (
-    f"Verbs are read by the pair: {OWN_OBJECT}. Without an object box, what is annotated for the "
-    "person."
+    f"Verbs are those on found pairs: {OWN_OBJECT}. Without an object box, what is annotated for "
+    "the person."
 )
 
 
@@ -58,11 +58,11 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
     caption = (
         "Patterns prove no cause: what falls under one need not be a fault of the annotations, and "
         "pairs and objects that are left out of these fall under none.\n"
-        "ΔmAP of removing the predictions of one pattern alone: had they been right it could be "
+        "ΔmAP of removing the predictions of one pattern: had they been right it could be "
         "higher. These do not add up."
     )
     if "other_verb" in found:
-        wrong = "wrong actions, read by the pair" if by_person(result) else "action errors"
+        wrong = "wrong actions on found pairs" if by_person(result) else "action errors"
         caption += f"\nOther verb: can be nearly all {wrong}, even if no label is missing."
         if by_person(result):
             caption += " With an object box, it is an association by the published rule."
@@ -106,5 +106,5 @@ def _confusions(found: Mapping[str, Any], *, by_pair: bool) -> TextTable:
         ],
         groups,
         caption=f"{WHICH}{f' {VERBS_OF_V_COCO}' if by_pair else ''}\n"
-        "ΔmAP of repairing these predictions alone; those that gain most.",
+        "ΔmAP of repairing only these predictions; those that gain most.",
     )

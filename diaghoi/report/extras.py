@@ -267,11 +267,11 @@ def _attribution(result: Result) -> TextTable:
     lines = [Line(ORACLES[name].title, [alone[name], values[name]], key=name) for name in ERRORS]
     return TextTable(
         "What errors cost",
-        [Column(title=title, unit="points") for title in ("ΔmAP alone", "Shapley value")],
+        [Column(title=title, unit="points") for title in ("ΔmAP on found pairs", "Shapley value")],
         [lines, [Line("Sum", [sum(alone.values()), values["total"]])]],
         caption=f"Shapley values add up: from mAP {percent(values['map'])} to "
         f"{percent(values['map_repaired'])} with all seven errors repaired.\n"
-        f"Both columns by the pair: {reading_by_pair(values['pairing'])}.",
+        f"Both columns on found pairs: {reading_by_pair(values['pairing'])}.",
     )
 
 

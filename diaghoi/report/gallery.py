@@ -1,4 +1,4 @@
-"""Pictures of the worst cases of each error, in a folder with an index."""
+"""Pictures of the worst cases of each error, in a folder with an index or on one page."""
 
 from __future__ import annotations
 
@@ -6,21 +6,25 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path, PurePath
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from diaghoi._version import __version__
 from diaghoi.cases.cases import Case, rows_with, worst_cases
-from diaghoi.cases.similarities import Similarities
+from diaghoi.cases.similarities import KINDS, Similarities
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import printed_name
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError
 from diaghoi.formats.output import replacing
 from diaghoi.formats.pictures import Pictures
-from diaghoi.report.case_pictures import FoundPictures, words_for
-from diaghoi.report.html.words import order_of_cases
+from diaghoi.oracles import error_title
+from diaghoi.report.case_pictures import CasePicture, CasePictures, FoundPictures, words_for
+from diaghoi.report.html.words import definition_of, meaning_of, order_of_cases
 from diaghoi.report.json import write_json
+from diaghoi.report.pages import template
+from diaghoi.report.semantic import similarity_in_words
 from diaghoi.report.spreadsheet import CsvValue, csv_text
 
 INDEX = "index"
@@ -28,19 +32,8 @@ CORNERS = ("left", "top", "right", "bottom")
 BOXES = ("human", "object", "annotated_human", "annotated_object")
 
 
-@dataclass(frozen=True, kw_only=True)
-class ErrorCases:
-    """The cases of one error.
-
-    Parameters
-    ----------
-    error : str
-        A label of :data:`diaghoi.evaluation.errors.LABELS`, or ``missed_gt``.
-    total : int
-        How many predictions, or annotated triplets, have it; of the class and kinds asked for.
-    cases : tuple of Case
-        The worst first.
-    """
+class ErrorCases(NamedTuple):
+    """The worst cases of an error or label, and how many there are of it among those asked for."""
 
     error: str
     total: int
@@ -53,12 +46,8 @@ class Gallery:
 
     Parameters
     ----------
-    label, dataset, protocol, signature : str
-        The detector, the data set, and the protocol with its choices.
-    categories_count : bool
-        Whether boxes are compared with boxes of their own category alone.
-    order : str
-        Which cases come first, a sentence.
+    diagnosis : Diagnosis
+        Of the detector.
     hoi : str
         The HOI class that all cases are of; empty for any.
     kinds : tuple of str
@@ -71,12 +60,7 @@ class Gallery:
         In the order of the errors that were asked for.
     """
 
-    label: str
-    dataset: str
-    protocol: str
-    signature: str
-    categories_count: bool
-    order: str
+    diagnosis: Diagnosis
     hoi: str
     sections: tuple[ErrorCases, ...]
     kinds: tuple[str, ...] = ()
@@ -116,14 +100,10 @@ def gallery_of(
         As :func:`diaghoi.cases.cases.worst_cases`.
     """
     chosen: dict[str, Any] = {"hoi": hoi, "similarities": similarities, "kinds": kinds}
+    of = diagnosis, annotations, predictions
     on = np.isin(diagnosis.names, list(images)) if images else None
     return Gallery(
-        label=diagnosis.label,
-        dataset=diagnosis.vocabulary.name,
-        protocol=diagnosis.protocol.name,
-        signature=diagnosis.protocol.signature,
-        categories_count=diagnosis.protocol.categories_count,
-        order=order_of_cases(diagnosis),
+        diagnosis=diagnosis,
         hoi="" if hoi is None else diagnosis.vocabulary.class_name(hoi),
         kinds=tuple(kinds),
         images=tuple(images),
@@ -131,15 +111,8 @@ def gallery_of(
         sections=tuple(
             ErrorCases(
                 error=error,
-                cases=tuple(
-                    worst_cases(
-                        *(diagnosis, annotations, predictions, error),
-                        top=top,
-                        images=images,
-                        **chosen,
-                    )
-                ),
                 total=int(rows_with(diagnosis.ledger, error, images=on, **chosen).sum()),
+                cases=tuple(worst_cases(*of, error, top=top, images=images, **chosen)),
             )
             for error in errors
         ),
@@ -208,6 +181,64 @@ def write_folder(
     return drawn.notes
 
 
+def write_page(
+    path: Path,
+    gallery: Gallery,
+    pictures: Pictures,
+    *,
+    progress: Callable[[int], Any] | None = None,
+) -> list[str]:
+    """Write a page with all pictures in it; the file appears whole or not at all.
+
+    Parameters
+    ----------
+    path : pathlib.Path
+        Where to write.
+    gallery, pictures, progress
+        As for :func:`write_folder`.
+
+    Returns
+    -------
+    list of str
+        Notes on the pictures.
+
+    Raises
+    ------
+    InputError
+        Where jinja2 is missing, or the file cannot be written.
+    """
+    from diaghoi.plots.style import COLOURS, OTHER_COLOUR
+
+    drawn = CasePictures(pictures)
+
+    def draw(case: Case) -> CasePicture:
+        drawing = drawn.draw(case)
+        if progress is not None:
+            progress(1)
+        return drawing
+
+    similar, diagnosis = gallery.similarities, gallery.diagnosis
+    # Part by part, so that the pictures are not all in memory.
+    page = template("gallery.html.j2").stream(
+        title=f"{diagnosis.label or 'Predictions'} on {printed_name(diagnosis.vocabulary.name)}: "
+        "cases of each error",
+        gallery=gallery,
+        protocol=diagnosis.protocol,
+        order=order_of_cases(diagnosis),
+        kinds=[KINDS[kind] for kind in gallery.kinds],
+        compared="" if similar is None else similarity_in_words(similar),
+        draw=draw,
+        error_title=error_title,
+        colour_of=lambda error: COLOURS.get(error, OTHER_COLOUR),
+        meaning_of=meaning_of,
+        definition_of=definition_of,
+        version=__version__,
+    )
+    with replacing(path) as temporary, temporary.open("wb") as stream:
+        page.dump(stream, encoding="utf-8")
+    return drawn.notes
+
+
 def _slug(image: str) -> str:
     """Turn the name of an image into a part of a name of a file that is safe on any system."""
     stem = re.sub(r"[^A-Za-z0-9]+", "_", PurePath(image).stem).strip("_")
@@ -215,14 +246,17 @@ def _slug(image: str) -> str:
 
 
 def _write_index(folder: Path, gallery: Gallery, rows: list[dict[str, Any]]) -> None:
-    similar = gallery.similarities
+    similar, diagnosis = gallery.similarities, gallery.diagnosis
     write_json(
         folder / f"{INDEX}.json",
         {
             "diaghoi": __version__,
-            "dataset": gallery.dataset,
-            "label": gallery.label,
-            "protocol": {"name": gallery.protocol, "signature": gallery.signature},
+            "dataset": diagnosis.vocabulary.name,
+            "label": diagnosis.label,
+            "protocol": {
+                "name": diagnosis.protocol.name,
+                "signature": diagnosis.protocol.signature,
+            },
             "similarity": None
             if similar is None
             else {"sigma": similar.sigma, **{k: dict(v) for k, v in similar.tables.items()}},

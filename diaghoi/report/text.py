@@ -29,11 +29,12 @@ from diaghoi.data.vocabulary import printed_name
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of
 from diaghoi.measures import MEASURES
-from diaghoi.oracles import LOCALISED, ORACLES, TOTALS
-from diaghoi.oracles.localised import LEFT_OUT, OWN_ATTEMPT, OWN_OBJECT
+from diaghoi.oracles import ORACLES, TOTALS
+from diaghoi.oracles.localised import LEFT_OUT, ON_FOUND_PAIRS, reading_by_pair
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.terminal import WIDTH, folded, print_blocks, wrapped
 from diaghoi.report.verdict import (
+    by_cost,
     headline,
     of_held_images,
     ranks_errors,
@@ -228,23 +229,19 @@ def _of_groups(result: Result, means: Result) -> dict[str, float | None]:
 
 
 def _costs(result: Result) -> list[str]:
-    """Set what each error costs, the dearest first, the second reading in brackets."""
+    """Set what each error costs, the dearest first, in brackets on found pairs."""
     result = of_held_images(result) | {"whole": result["oracles"]}
     oracles = result["oracles"]
     ranked = ranks_errors(result)
-    names = [name for name in oracles if name not in TOTALS]
-    if ranked:
-        names.sort(key=lambda name: -(oracles[name]["delta_map"]["full"] or 0.0))
+    names = [name for name in by_cost(result) if name not in TOTALS]
     room = max(map(len, map(_title, names)))
     size = max(room + 4, len(REPAIRED) + 2)
     shares = {name: _share(result, name) for name in names}
     wide = max(map(len, shares.values()))
     others = {name: _other_cost(result, name) for name in names}
     of = f"of predictions{'' if ranked else ', not ranked'}"
-    second = any(others.values()) and result["oracles"] == result["whole"]
-    head = f"{of:<{wide}} {'(second reading)' if second else ''}".rstrip()
     return [
-        f"{REPAIRED:<{size}}{'ΔmAP':>6}   {head}",
+        f"{REPAIRED:<{size}}{'ΔmAP':>6}   {of}",
         *(
             f"{f'  {_title(name)}':<{size}}{_gain(oracles[name]):>6}   {shares[name]:<{wide}} "
             f"{others[name]}".rstrip()
@@ -265,15 +262,14 @@ def _share(result: Result, name: str) -> str:
 
 
 def _other_cost(result: Result, name: str) -> str:
-    """Set the cost by the second reading, or with all images, where it is another."""
+    """Set the cost on found pairs, or with all images, where it is another."""
     gain, whole = (_gain(result[key][name]) for key in ("oracles", "whole"))
     if whole != gain:
         return f"({whole} in all images)"
     second = _gain(result.get("localised", {}).get(name, result["oracles"][name]))
     if second == gain:
         return ""
-    how = LOCALISED[name].title
-    return f"({second} {how if how.startswith('with') else f'on {how}'})"
+    return f"({second} {ON_FOUND_PAIRS})"
 
 
 def _gain(outcome: Result) -> str:
@@ -397,11 +393,9 @@ def _errors(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTabl
     caption = "Share of the predictions; of the annotations for missed and false negative."
     if "localised" in result:
         caption += (
-            f"\nAttempts, found pairs, lost pairs: a second reading, in which {OWN_ATTEMPT}, and "
-            "an annotated triplet whose pair no prediction localises is missed, not a wrong action."
+            f"\n{ON_FOUND_PAIRS.capitalize()}: "
+            f"{reading_by_pair('person' if facts.by_person else 'triplet')}."
         )
-        if facts.by_person:
-            caption += f"\nThere {OWN_OBJECT}."
     for name, outcome in result["oracles"].items():
         if name == "false_positive":
             if "ignored" in result["errors"]:
@@ -417,14 +411,14 @@ def _errors(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTabl
                 lost = result["lost"]["triplets"]
                 found = [lost, ratio(lost, result["counts"]["annotated_triplets"])]
             found += deltas(result["localised"][name])
-            groups[-1].append(Line(LOCALISED[name].title, found, indented=True))
+            groups[-1].append(Line(ON_FOUND_PAIRS, found, indented=True))
     leave, also = (result["counts"].get(f"leave_mean{by}", {}) for by in ("", "_by_pair"))
     named = [
         f"{title} {_classes(left[name], splits)}"
         for name in result["oracles"]
         for title, left in (
             (_title(name), leave),
-            (f"{_title(name)} {LOCALISED[name].title}" if name in also else "", also),
+            (f"{_title(name)} {ON_FOUND_PAIRS}" if name in also else "", also),
         )
         if name in left
     ]
@@ -485,6 +479,6 @@ def pairs_line(result: Result) -> str:
     predicted = result["counts"]["predicted_pairs"]
     credited = round(pairs["precision"] * predicted)
     return (
-        f"{line}\nThe other {predicted - negatives:,} localise annotated pairs. Each annotated "
+        f"{line}\nThe other {predicted - negatives:,} find annotated pairs. Each annotated "
         f"pair credits the first: {credited:,} are credited, and count in precision."
     )

@@ -10,16 +10,7 @@ from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.diagnosis.notes import FEW_DECIDE, NOT_A_PERSON, ONLY_INTERACTIONS, WITHOUT_SCORES
 from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, ORACLES, TOTALS
-
-_ATTEMPTS = "where they attempt a triplet"
-READINGS = {
-    "human_box": _ATTEMPTS,
-    "object_box": _ATTEMPTS,
-    "association": _ATTEMPTS,
-    "action": "on found pairs",
-    "missed_gt": "with those of lost pairs",
-}
-"""What the second reading repairs, as the rows of the report name it."""
+from diaghoi.oracles.localised import ON_FOUND_PAIRS
 
 # Phrases of notes on what is usual for a format, or what the first screen says by other means.
 _USUAL = (
@@ -86,9 +77,9 @@ def verdict(result: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        One sentence, mAP of the protocol in percent; a second one where the published rule finds
-        another error to cost most. A triplet whose pair nothing localises counts as missed
-        (:mod:`diaghoi.oracles.localised`). Errors that tie go by the order of the oracles. Where
+        The error that costs most by the published rule, and what it costs on found pairs
+        (:mod:`diaghoi.oracles.localised`) where that is another number; a second sentence where
+        another error costs most there. Errors that tie go by the order of the oracles. Where
         the file does not hold all annotated images, missed triplets of the others are left out of
         this, and where it lacks most, nothing is ranked.
     """
@@ -102,14 +93,24 @@ def verdict(result: Mapping[str, Any]) -> str:
         )
     elsewhere = result.get("coverage", {}).get("triplets_elsewhere", 0)
     result = of_held_images(result)
-    gains = _gains(result["oracles"] | result["localised"])
-    worst = max(gains, key=lambda name: gains[name], default=None)
+    published, gains, first, worst = _worst(result)
     left = f"{number_of('annotated triplet', elsewhere)} in images that the file does not hold"
     unranked = f" Left out of this: {left}." if elsewhere else ""
-    if worst is None or round(100 * gains[worst], 2) <= 0:
-        return f"Repairing one kind of error alone would add nothing.{unranked}"
-    ranking = _ranking_fault(result, gains[worst])
-    return f"{ranking}{_words(worst)}{_cost(result, worst, gains[worst])}{unranked}"
+    if not worst or round(100 * max(gains[worst], published.get(first, 0.0)), 2) <= 0:
+        return f"Repairing one kind of error would add nothing.{unranked}"
+    boxes = _in_both_boxes(result) if worst == "missed_gt" and not elsewhere else ""
+    said = _ranking_fault(result, gains[worst])
+    if first:
+        said += f"{_words(first)} cost most: repaired, they would add "
+        said += f"{_percent(published[first])} points"
+        if _percent(gains[first]) != _percent(published[first]):
+            said += f" ({_percent(gains[first])} {ON_FOUND_PAIRS})"
+        said += "."
+    if worst != first:
+        said += f"{' ' if first else ''}{ON_FOUND_PAIRS.capitalize()}, {_lower(worst)} cost most"
+        by_rule = f"{_percent(published.get(worst))} by the published rule"
+        said += f" ({_percent(gains[worst])}; {by_rule})."
+    return f"{said}{boxes}{unranked}"
 
 
 def ranks_errors(result: Mapping[str, Any]) -> bool:
@@ -117,6 +118,18 @@ def ranks_errors(result: Mapping[str, Any]) -> bool:
     coverage = result.get("coverage", {})
     few = 2 * coverage.get("shared_images", 0) < coverage.get("annotated_images", 0)
     return not few or bool(coverage.get("only_predicted_images"))
+
+
+def by_cost(result: Mapping[str, Any]) -> list[str]:
+    """List the oracles of a result, the dearest error first and the totals last.
+
+    Errors stand in their own order where they are not ranked.
+    """
+    oracles = of_held_images(result)["oracles"]
+    names = [name for name in oracles if name not in TOTALS]
+    if ranks_errors(result):
+        names.sort(key=lambda name: -(oracles[name]["delta_map"]["full"] or 0.0))
+    return [*names, *(name for name in oracles if name in TOTALS)]
 
 
 def of_held_images(result: Mapping[str, Any]) -> dict[str, Any]:
@@ -199,45 +212,24 @@ def _left_out(result: Mapping[str, Any]) -> str:
 
 
 def _of_order(result: Mapping[str, Any]) -> list[str]:
-    """Say where scores do not rank, and where the second reading names another worst error."""
+    """Say where scores do not rank, and where another error costs most on found pairs."""
     if not ranks_errors(result):
         return []
     result = of_held_images(result)
-    published, localised = (_gains(result[key]) for key in ("oracles", "localised"))
-    gains = published | localised
-    worst, first = (max(each, key=each.__getitem__, default="") for each in (gains, published))
+    _, gains, first, worst = _worst(result)
     if not worst or round(100 * gains[worst], 2) <= 0:
         return []
-    contested = worst != first and worst in published
-    most = _words(worst)[:1].lower() + _words(worst)[1:]
-    cost = (
-        f"the costs go by the published rule; by the second reading, in brackets, {most} cost most "
-        f"(+{100 * gains[worst]:.2f})"
-        if contested
-        else ""
-    )
+    cost = f"{ON_FOUND_PAIRS}, {_lower(worst)} cost most (+{_percent(gains[worst])})"
+    cost = cost if first not in ("", worst) else ""
     return [_ranking_fault(result, gains[worst]).strip(), cost]
 
 
-def _cost(result: Mapping[str, Any], worst: str, gain: float) -> str:
-    """Say what an error costs; where there are two readings of it, by the numbers of both."""
-    own = f"{100 * gain:.2f}"
+def _worst(result: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float], str, str]:
+    """Return what errors cost by the published rule and on found pairs, and the dearest of each."""
     published = _gains(result["oracles"])
-    whole = not result.get("coverage", {}).get("triplets_elsewhere")
-    counted = worst == "missed_gt" and whole
-    boxes = _in_both_boxes(result) if counted else ""
-    first = max(published, key=published.__getitem__, default=worst)
-    stated = _percent(published.get(worst))
-    if own == stated:
-        return f" cost most: repaired, they would add {own}.{boxes}"
-    said = f" cost most: repaired {READINGS[worst]}, they would add {own}"
-    if first == worst or worst not in published:
-        return f"{said} ({stated} by the published rule).{boxes}"
-    most, these = (_words(name)[:1].lower() + _words(name)[1:] for name in (first, worst))
-    return (
-        f"{said}.{boxes} By the published rule {most} do ({_percent(published[first])}; {these} "
-        f"{stated})."
-    )
+    found = _gains(result["oracles"] | result["localised"])
+    first, worst = (max(each, key=each.__getitem__, default="") for each in (published, found))
+    return published, found, first, worst
 
 
 def _gains(oracles: Mapping[str, Any]) -> dict[str, float]:
@@ -305,6 +297,10 @@ def _in_any_ranking(result: Mapping[str, Any], setting: str) -> str:
         f" with all predictions of a class in one rank, {low} to {high} if scores ranked them, "
         "duplicates last"
     )
+
+
+def _lower(name: str) -> str:
+    return _words(name)[:1].lower() + _words(name)[1:]
 
 
 def _words(name: str) -> str:

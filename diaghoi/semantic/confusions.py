@@ -6,7 +6,7 @@ words, the one that the prediction is assigned to counts, else the first in the 
 order thus matters. Tables of similarity take no part, so that a confusion costs the same
 everywhere.
 
-Verbs of V-COCO are read by the pair (:mod:`diaghoi.oracles.localised`): a wrong verb on the
+Verbs of V-COCO are those on found pairs (:mod:`diaghoi.oracles.localised`): a wrong verb on the
 person's own object is an association by the published rule, whose wrong actions have no object box.
 
 The annotated word need not be lost: a detector that scores every verb of a pair often finds it as
@@ -207,7 +207,7 @@ class PartialOracle:
     error : str
         ``action``, or another label whose oracle converts predictions.
     by_pair : bool
-        Whether errors are read by the pair (:mod:`diaghoi.oracles.localised`) instead of by the
+        Whether errors are those on found pairs (:mod:`diaghoi.oracles.localised`) instead of by the
         published rule.
     """
 

@@ -17,10 +17,8 @@ import pytest
 from PIL import Image
 
 from diaghoi.cases.cases import ERRORS
-from diaghoi.exceptions import InputError
-from diaghoi.formats.pictures import Picture, Pictures
+from diaghoi.formats.pictures import Picture
 from diaghoi.report.case_pictures import words_for
-from diaghoi.report.gallery import Gallery, write_folder
 
 CASES = ("figures", "cases")
 NAMES = ("one.jpg", "two.jpg")
@@ -445,19 +443,10 @@ def test_a_page_needs_jinja2_before_anything_is_read(run, files, alone, monkeypa
     assert done.err.startswith("diaghoi: error: a page needs jinja2, which is not installed: pip")
 
 
-def test_a_folder_that_cannot_be_made_is_told(images: Path) -> None:
-    nothing = Gallery(
-        label="",
-        dataset="hico-det",
-        protocol="",
-        signature="",
-        categories_count=True,
-        order="",
-        hoi="",
-        sections=(),
-    )
-    with pytest.raises(InputError, match=r"one.jpg/out: cannot be made: Not a directory"):
-        write_folder(images / "one.jpg" / "out", nothing, Pictures(images))
+def test_a_folder_that_cannot_be_made_is_told(run, files, images: Path) -> None:
+    done = show(run, files, "--out", images / NAMES[0] / "out")
+    assert done.code == 2
+    assert "/out: cannot be the output folder: " in done.err
 
 
 def test_images_and_out_are_needed(run, files) -> None:

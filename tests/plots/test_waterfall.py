@@ -61,7 +61,7 @@ def test_it_says_how_errors_are_read() -> None:
             WATERFALL, [ModelData(label="a", data=attribution)], plots.SINGLE_COLUMN
         )
         text = " ".join(notes_of(figure))
-        said = "By the pair: a triplet whose pair nothing localises is missed" in text
+        said = "By the pair: a triplet whose pair no prediction finds is missed" in text
         assert said == ("delta_map goes by the published rule." in text) == says
         assert (clause in text) == of_persons
 

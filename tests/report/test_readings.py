@@ -38,7 +38,7 @@ from diaghoi.report.text import report_tables
 from diaghoi.semantic.confusions import word_confusions
 from diaghoi.statistics.attribution import attribute
 
-LOST = "a triplet whose pair nothing localises is missed"
+LOST = "a triplet whose pair no prediction finds is missed, not a wrong action"
 
 
 def simulated(data_set: str, labels: str = "A") -> tuple[tuple[Scenes, ...], list[Diagnosis]]:
@@ -147,7 +147,7 @@ def test_the_sentence_of_a_difference_says_how_errors_are_read(data_set: str) ->
     most = max(FATES[1:], key=lost.__getitem__)
     assert f"{lost[most]:,} of them" in found.sentence
     read = most == MISSED or data_set == "V-COCO"
-    assert (", read by the pair)." in found.sentence) == read
+    assert (" on found pairs)." in found.sentence) == read
 
 
 def test_triplets_without_an_attempt_are_missed_by_the_pair() -> None:
@@ -161,7 +161,7 @@ def test_triplets_without_an_attempt_are_missed_by_the_pair() -> None:
     )
     assert second.errors["missed_gt"] == 0
     sentence = explained(first, second).sentence
-    assert "only A 1 (1 of them B misses, read by the pair)." in sentence
+    assert "only A 1 (1 of them B misses on found pairs)." in sentence
 
 
 @DATA_SETS
@@ -179,7 +179,7 @@ def test_pages_and_figures_of_annotated_triplets_say_what_a_wrong_action_is(
         assert says_own_object(" ".join(notes_of(figure)).lower()) == own
     pages = [page_model(d, (truth, each)) for d, each in zip(diagnoses, found, strict=True)]
     write_comparison_html(tmp_path / "c.html", compare(*diagnoses), pages)
-    matrix = (tmp_path / "c.html").read_text().partition("Errors are read by the pair")[2]
+    matrix = (tmp_path / "c.html").read_text().partition("These are errors on found pairs")[2]
     said = html.unescape(matrix.partition("</p>")[0])
     assert says_own_object(said) == own
 

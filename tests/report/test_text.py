@@ -22,7 +22,7 @@ def shown(result: dict[str, Any], width: int = 80, **more: Any) -> str:
 EXPECTED = """\
 model on HICO-DET (hico-det-520)
 Official mAP 31.00 (Default, Full); 56.75 under hico-det-520.
-Wrong actions cost most: repaired, they would add 11.68.
+Wrong actions cost most: repaired, they would add 11.68 points.
 1,234 images, 2,000 annotated and 2,000 predicted triplets
 
 mAP, %                                          Full        Rare    Non-rare
@@ -58,11 +58,11 @@ Pair precision                                  2.00        0.10        1.90
   mean over object categories                  60.00
 Negatives: AP of rejecting other pairs         95.00
   as published (at most 91.82)                 87.00
-Actions: mAP on localised pairs                46.00       12.50           –
+Actions: mAP on found pairs                    46.00       12.50           –
 Pair precision of a group: the share of all predicted pairs that are
 credited with its pairs.
 98,765 predicted pairs, 80.0 per image, as listed; 96,000 are negatives.
-The other 2,765 localise annotated pairs. Each annotated pair credits the first:
+The other 2,765 find annotated pairs. Each annotated pair credits the first:
 1,975 are credited, and count in precision.
 
 Protocol hico-det-520: classes: no_interaction left out | AP: 11-point |
@@ -109,7 +109,7 @@ def test_a_narrow_terminal_cuts_no_number(result, width: int) -> None:
     prose = " ".join(" ".join(narrow).split())
     assert (
         "Official mAP 31.00 (Default, Full); 56.75 under hico-det-520. Wrong actions cost most: "
-        "repaired, they would add 11.68." in prose
+        "repaired, they would add 11.68 points." in prose
     )
 
 
@@ -294,5 +294,5 @@ def test_lost_pairs_are_counted_with_the_missed(result) -> None:
     result["counts"]["annotated_triplets"] = 1318
     result["localised"] = {"missed_gt": {"delta_map": dict.fromkeys(result["map"], 0.0124)}}
     result["lost"] = {"triplets": 40, "both_boxes": 3}
-    (row,) = [line for line in shown(result).splitlines() if "with lost pairs" in line]
-    assert row.split()[:6] == ["with", "lost", "pairs", "40", "3.03", "+1.24"]
+    (row,) = [line for line in shown(result).splitlines() if line.startswith("  on found pairs")]
+    assert row.split()[:6] == ["on", "found", "pairs", "40", "3.03", "+1.24"]

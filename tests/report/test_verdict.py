@@ -35,23 +35,22 @@ def test_numbers_of_interactions_alone_are_named(result) -> None:
 
 
 def test_the_largest_gain_is_named(result) -> None:
-    assert verdict(result) == "Wrong actions cost most: repaired, they would add 11.68."
+    assert verdict(result) == "Wrong actions cost most: repaired, they would add 11.68 points."
 
 
-def test_triplets_of_pairs_that_nothing_localises_are_missed(result) -> None:
+def test_the_cost_on_found_pairs_stands_beside_the_published_one(result) -> None:
     """Where pairs were dropped, wrong actions on other pairs of the person are assigned to them."""
     result["localised"] = {
         "action": {"delta_map": {"full": 0.02}},
         "missed_gt": {"delta_map": {"full": 0.15}},
     }
     assert verdict(result) == (
-        "Missed triplets cost most: repaired with those of lost pairs, they would add 15.00. By "
-        "the published rule wrong actions do (11.68; missed triplets 0.00)."
+        "Wrong actions cost most: repaired, they would add 11.68 points (2.00 on found pairs). "
+        "On found pairs, missed triplets cost most (15.00; 0.00 by the published rule)."
     )
     result["localised"]["action"]["delta_map"]["full"] = 0.16
     assert verdict(result) == (
-        "Wrong actions cost most: repaired on found pairs, they would add 16.00 (11.68 by the "
-        "published rule)."
+        "Wrong actions cost most: repaired, they would add 11.68 points (16.00 on found pairs)."
     )
 
 
@@ -101,11 +100,11 @@ def test_missed_triplets_with_a_prediction_wrong_in_both_boxes(result) -> None:
     result["oracles"]["missed_gt"]["delta_map"]["full"] = 0.3
     result["lost"] = {"triplets": 1200, "both_boxes": 600}
     assert verdict(result) == (
-        "Missed triplets cost most: repaired, they would add 30.00. For 600 of these 1,200, a "
-        "prediction of the class has both boxes wrong."
+        "Missed triplets cost most: repaired, they would add 30.00 points. For 600 of these 1,200, "
+        "a prediction of the class has both boxes wrong."
     )
     result["lost"]["both_boxes"] = 599
-    assert verdict(result) == "Missed triplets cost most: repaired, they would add 30.00."
+    assert verdict(result) == "Missed triplets cost most: repaired, they would add 30.00 points."
 
 
 def test_totals_of_many_kinds_do_not_count(result) -> None:
@@ -116,16 +115,16 @@ def test_totals_of_many_kinds_do_not_count(result) -> None:
 def test_every_oracle_has_words() -> None:
     assert set(ERROR_WORDS) | set(TOTALS) == set(ORACLES)
     for name in ERROR_WORDS:
-        assert len(f"{ERROR_WORDS[name]} cost most: repaired, they would add 11.68.") <= 80
+        assert len(f"{ERROR_WORDS[name]} cost most: repaired, they would add 11.68 points.") <= 80
 
 
 def test_nothing_to_gain(result) -> None:
     for outcome in result["oracles"].values():
         outcome["delta_map"]["full"] = 0.00004
-    assert verdict(result) == "Repairing one kind of error alone would add nothing."
+    assert verdict(result) == "Repairing one kind of error would add nothing."
     for outcome in result["oracles"].values():
         outcome["delta_map"]["full"] = None
-    assert verdict(result) == "Repairing one kind of error alone would add nothing."
+    assert verdict(result) == "Repairing one kind of error would add nothing."
 
 
 def test_no_class_and_no_predictions(result) -> None:
@@ -147,4 +146,6 @@ def test_an_oracle_of_the_user(result, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_an_error_that_the_published_rule_leaves_undefined(result) -> None:
     result["oracles"]["missed_gt"]["delta_map"]["full"] = None
     result["localised"] = {"missed_gt": {"delta_map": {"full": 0.2}}}
-    assert verdict(result).endswith("they would add 20.00 (undefined by the published rule).")
+    assert verdict(result).endswith(
+        "On found pairs, missed triplets cost most (20.00; undefined by the published rule)."
+    )

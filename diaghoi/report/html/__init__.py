@@ -4,7 +4,7 @@ Charts are drawn by Observable Plot and D3, which ``vendor/`` holds with their l
 """
 
 from diaghoi.report.html.data import page_data
-from diaghoi.report.html.models import PageModel, page_model, saved_model
+from diaghoi.report.html.models import PageModel, page_model
 from diaghoi.report.html.page import Page, write_comparison_html, write_html
 
 __all__ = [
@@ -12,7 +12,6 @@ __all__ = [
     "PageModel",
     "page_data",
     "page_model",
-    "saved_model",
     "write_comparison_html",
     "write_html",
 ]

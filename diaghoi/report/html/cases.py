@@ -42,7 +42,7 @@ def case_data(
           ``human``, ``object`` (positions among boxes, -1 for none);
         - ``models``: for each ``image``, ``human``, ``object``, ``class`` (row of the table),
           ``label`` (position among labels), ``score``, ``annotated`` (position in ``annotated``, -1
-          for none), ``attempts`` (the same in the second reading, by which ``fates`` go), ``row``
+          for none), ``attempts`` (the same on found pairs, by which ``fates`` go), ``row``
           (of the ledger), and ``sentences`` by the position; ``missed`` by the position in
           ``annotated``. None for a detector without boxes.
     """

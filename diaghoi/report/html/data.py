@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
-from diaghoi._version import __version__
 from diaghoi.cases.cases import ERRORS, MISSED
 from diaghoi.comparison.comparison import Comparison
-from diaghoi.comparison.results import by_person, only_interactions
+from diaghoi.comparison.results import by_person
+from diaghoi.comparison.slice_tables import slice_tables
 from diaghoi.comparison.slices import Slices
 from diaghoi.comparison.transitions import FATES
 from diaghoi.data.arrays import Array, FloatArray, IntArray
+from diaghoi.data.table import Cell, Table
 from diaghoi.data.vocabulary import printed_name
-from diaghoi.diagnosis.benchmark import headlines
+from diaghoi.diagnosis.curves import curve_corners
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.evaluation.means import TITLES
 from diaghoi.oracles import ORACLES, TOTALS, error_title
 from diaghoi.report.html.cases import case_data
 from diaghoi.report.html.models import AlignedModel, PageModel, aligned
-from diaghoi.report.html.slices import slice_data
 from diaghoi.report.html.words import definition_of, in_unicode, meaning_of
+from diaghoi.report.verdict import by_cost
 
 STEPS = 100
 """Settings of the score threshold, at most."""
 KNOWN = ("classes", "curves", "thresholds", "annotations", "images", "cases", "slices")
 """What the page holds only where single predictions are known."""
+KINDS: dict[str, str] = {"count": "count", "percent": "percent", "points": "delta"}
+"""How the page shows values of each unit."""
 FINE = 500
 """Recall and precision of curves are multiples of one part in so many."""
 
@@ -47,7 +50,7 @@ def page_data(
     models : sequence of PageModel
         The detectors, on the same annotations under one protocol.
     comparison : Comparison, optional
-        Its tests, and the parts of the differences where they were asked for.
+        With the parts of the differences where they were asked for.
     images : int, optional
         How many images have drawings, those with the most telling cases; all by default.
     slices : Slices, optional
@@ -64,13 +67,10 @@ def page_data(
         Plain values for JSON. Scores and counts are as they are; percents and points are integers,
         hundredths of what is shown, None for what is undefined. Positions count from zero.
 
-        - ``diaghoi``, ``dataset``, ``protocol``;
-        - ``models``: ``label``, ``interactions`` (whether the official means run over these alone),
-          ``headline`` (``metric``, ``setting``, ``value``, ``interval``),
-          ``map``, ``map_intervals`` and ``classes_in_mean`` by split, ``delta`` and
-          ``delta_intervals`` by oracle and split, ``errors`` (counts), ``scored`` (whether scores
-          rank its predictions), ``best_threshold``, and ``rows`` (whether its predictions are
-          known, and not only its result);
+        - ``dataset``;
+        - ``models``: ``label``, ``map`` by split, ``delta``, ``found_pairs`` (the same on found
+          pairs, of the errors that have one) and ``delta_intervals`` by oracle and split, and
+          ``rows`` (whether its predictions are known, and not only its result);
         - ``splits``: ``key``, ``title`` and ``classes`` (rows of ``classes``, None for all);
         - ``errors``: for each oracle ``name``, ``title``, ``meaning``, ``definition``, ``colour``,
           ``kind`` ("prediction", "annotation", "total" or "own");
@@ -86,17 +86,16 @@ def page_data(
           fates, one digit a triplet (position in ``fates``);
         - ``images``: ``name``, ``annotated``, and for each model the columns of
           :attr:`diaghoi.Diagnosis.images`;
-        - ``differences``: for each other model that is explained against the first ``labels``,
-          ``sentence``, ``means`` (by split, by part) and ``classes`` (by part); ``tests``;
+        - ``differences``: for each other model that is explained against the first ``labels`` and
+          ``classes`` (by part);
         - ``cases``: see :func:`diaghoi.report.html.cases.case_data`;
-        - ``slices``: see :func:`diaghoi.report.html.slices.slice_data`; None without.
+        - ``slices``: ``columns`` of their sheet with their ``values``, and ``images``: for each
+          slice a digit per image of the page; None without.
     """
     all_models = aligned(models)
     known = next((each for each in all_models if each is not None), None)
     data: dict[str, Any] = {
-        "diaghoi": __version__,
         "dataset": in_unicode(printed_name(str(models[0].result["dataset"]))),
-        "protocol": models[0].result["protocol"]["name"],
         "models": [_model(each) for each in models],
         "splits": _splits(models),
         "errors": _errors(models),
@@ -104,7 +103,7 @@ def page_data(
         "fates": list(FATES),
         "labels": [*LABELS, MISSED],
         **dict.fromkeys(KNOWN),
-        **_differences(comparison, None if known is None else known.model),
+        "differences": _differences(comparison, None if known is None else known.model),
     }
     if known is None:
         return data
@@ -133,7 +132,7 @@ def page_data(
     }
     data["cases"] = case_data(all_models, place, images)
     if slices is not None:
-        data["slices"] = slice_data(slices, known.diagnosis.names.tolist())
+        data["slices"] = _slice_data(slices, known.diagnosis.names.tolist())
     return data
 
 
@@ -158,38 +157,25 @@ def _texts(values: Array) -> list[str]:
 
 
 def _model(model: PageModel) -> dict[str, Any]:
-    result, diagnosis = model.result, model.diagnosis
-    official = result["official"]
-    paths = ["default.full"] if "default" in official else ["scenario_1.ap", "scenario_2.ap"]
+    result = model.result
     splits = list(result["map"])
     return {
         "label": in_unicode(model.label),
-        "interactions": only_interactions(result),
-        "headline": [
-            {
-                "metric": each["metric"],
-                "setting": each["setting"],
-                "value": _hundredth(each["value"]),
-                "interval": _bounds(result, f"official.{path}"),
-            }
-            for path, each in zip(paths, headlines(official), strict=False)
-        ],
         "map": {split: _hundredth(value) for split, value in result["map"].items()},
-        "map_intervals": {split: _bounds(result, f"map.{split}") for split in splits},
-        "classes_in_mean": result["counts"].get("classes_in_mean", {}),
         "delta": {
             name: {split: _hundredth(value) for split, value in outcome["delta_map"].items()}
             for name, outcome in result["oracles"].items()
+        },
+        "found_pairs": {
+            name: {split: _hundredth(value) for split, value in outcome["delta_map"].items()}
+            for name, outcome in result.get("localised", {}).items()
         },
         "delta_intervals": {
             name: {split: _bounds(result, f"oracles.{name}.delta_map.{split}") for split in splits}
             for name in result["oracles"]
             if "intervals" in result
         },
-        "errors": result["errors"],
-        "scored": diagnosis is not None and diagnosis.answers is None,
-        "best_threshold": None if diagnosis is None else diagnosis.best_threshold,
-        "rows": diagnosis is not None,
+        "rows": model.diagnosis is not None,
     }
 
 
@@ -210,7 +196,8 @@ def _errors(models: Sequence[PageModel]) -> list[dict[str, Any]]:
 
     categories = not by_person(models[0].result)
     found = []
-    for name in models[0].result["oracles"]:
+    first = models[0].result
+    for name in by_cost(first) if len(models) == 1 else first["oracles"]:
         kind = "own"
         if name in ERRORS:
             kind = "annotation" if name == MISSED else "prediction"
@@ -229,44 +216,21 @@ def _errors(models: Sequence[PageModel]) -> list[dict[str, Any]]:
     return found
 
 
-def _differences(comparison: Comparison | None, known: PageModel | None) -> dict[str, Any]:
-    if comparison is None:
-        return {"differences": [], "tests": []}
-    found = []
-    for each in comparison.explained if known is not None else ():
+def _differences(comparison: Comparison | None, known: PageModel | None) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for each in comparison.explained if comparison is not None and known is not None else ():
         counted = known.classes["class"] - 1 if known is not None else np.zeros(0, dtype=int)
         parts = each.ap.parts[counted]
         found.append(
             {
                 "labels": [in_unicode(label) for label in each.labels],
-                "sentence": in_unicode(each.sentence),
-                "means": {
-                    split: {
-                        name: None if value != value else _hundredth(value)
-                        for name, value in means.items()
-                    }
-                    for split, means in each.ap.means.items()
-                },
                 "classes": {
                     "total": hundredths(each.ap.of_class[counted]),
                     **{label: hundredths(parts[:, column]) for column, label in enumerate(LABELS)},
                 },
             }
         )
-    tests = [
-        {
-            "path": each.path,
-            "labels": [in_unicode(label) for label in each.labels],
-            "difference": _hundredth(each.difference),
-            "interval": None
-            if each.interval is None
-            else [_hundredth(bound) for bound in each.interval],
-            "p": each.shown_p,
-            "sentence": in_unicode(each.sentence),
-        }
-        for each in comparison.differences
-    ]
-    return {"differences": found, "tests": tests}
+    return found
 
 
 def _class_places(diagnosis: Diagnosis) -> IntArray:
@@ -278,7 +242,7 @@ def _class_places(diagnosis: Diagnosis) -> IntArray:
 def _class_columns(table: Mapping[str, Array]) -> dict[str, Any] | None:
     if not table:
         return None
-    percents = ("ap", "max_recall", "ap_best_order")
+    percents = ("ap", "max_recall")
     return {
         "predicted": table["predicted"].tolist(),
         **{key: hundredths(table[key]) for key in percents},
@@ -299,7 +263,9 @@ def _curves(model: PageModel, place: IntArray) -> dict[str, Any] | None:
     if model.diagnosis is None:
         return None
     found = {}
-    for name, corners in model.corners.items():
+    diagnosis = model.diagnosis
+    corners_of = curve_corners(diagnosis.ledger, diagnosis.protocol, ORACLES)
+    for name, corners in corners_of.items():
         group = place[corners.of_class]
         points = np.stack(
             [
@@ -371,3 +337,49 @@ def _kept(diagnosis: Diagnosis | None, scores: FloatArray) -> list[list[int]] | 
         counts += np.bincount(cell[group >= 0], minlength=len(counts))
     table = counts.reshape(len(LABELS), classes, steps)[:, :, ::-1].cumsum(axis=2)[:, :, -2::-1]
     return [each.ravel().tolist() for each in table]
+
+
+def _slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
+    """Give the columns of the sheet of slices, and a digit for each of them and image.
+
+    "1": predictions of the image can belong to the slice.
+    """
+    place = {name: at for at, name in enumerate(slices.images)}
+    # Images without names have the same positions everywhere.
+    named = len(place) == len(slices.images)
+    order = np.array([place[name] for name in images]) if named else np.arange(len(images))
+    names = [in_unicode(f"{each.title}: {each.name}") for each in slices.slices]
+    tables = {table.key: table for table in slice_tables(slices.to_dict())}
+    titles = {"slices": "{}", "slice_deltas": "ΔmAP {}"}
+    if len(slices.labels) > 1:
+        titles = {"slices": "mAP {}", "slice_differences": f"{{}} minus {slices.labels[0]}"}
+    columns = [column for key, title in titles.items() for column in _columns(tables[key], title)]
+    if len(slices.labels) > 2:
+        # Intervals of many models leave no room; the tables of the page have them.
+        columns = [column for column in columns if column["kind"] != "text"]
+    return {
+        "columns": [{"key": "name", "title": "Slice", "kind": "name", "values": names}, *columns],
+        "images": [
+            "".join(map(str, each.members[order].astype(int).tolist())) for each in slices.slices
+        ],
+    }
+
+
+def _columns(table: Table, title: str) -> Iterator[dict[str, Any]]:
+    """Give the columns of a table without its first row, which is all images."""
+    for column, (_, *cells) in zip(
+        table.columns, zip(*(row.cells for row in table.rows), strict=True), strict=True
+    ):
+        # Intervals are words.
+        figures = any(cell.value is not None for cell in cells)
+        named = figures and column.unit != "count"
+        yield {
+            "key": f"{table.key}_{column.title}",
+            "title": in_unicode(title.format(column.title) if named else column.title),
+            "kind": KINDS[column.unit] if figures else "text",
+            "values": [_value(cell, column.unit) if figures else cell.shown for cell in cells],
+        }
+
+
+def _value(cell: Cell, unit: str) -> float | None:
+    return cell.value if cell.value is None or unit == "count" else round(1e4 * cell.value)

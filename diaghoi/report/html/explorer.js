@@ -63,7 +63,7 @@
     return made;
   }
 
-  const modelColour = (at) => `var(--model-${at % 6})`;
+  const modelColour = (at) => `var(--model-${at % 10})`;
   const labelTitle = (name) => (name === RIGHT.name ? RIGHT.title : (errorOf[name]?.title ?? name));
   const labelColour = (name) => (name === RIGHT.name ? RIGHT.colour : (errorOf[name]?.colour ?? "var(--faint)"));
   /** What became of an annotated triplet, in words. */
@@ -76,7 +76,7 @@
 
   const START = {
     split: "full", error: "", class: "", search: "", slice: "", cell: "", score: "", columns: "",
-    by: "", image: "", a: String(known[0] ?? 0), b: String(known[1] ?? known[0] ?? 0),
+    by: "", image: "", pair: "", open: "", a: String(known[0] ?? 0), b: String(known[1] ?? known[0] ?? 0),
   };
   const FILTERS = ["split", "error", "class", "search", "slice", "cell", "score"];
   const state = { ...START };
@@ -95,6 +95,7 @@
       a: (at) => known.includes(Number(at)),
       b: (at) => known.includes(Number(at)),
       image: (at) => casesOf().images.has(Number(at)),
+      pair: (at) => /^\d{1,5}$/.test(at),
     };
     for (const [key, test] of Object.entries(fits)) {
       if (state[key] !== "" && !test(state[key])) state[key] = START[key];
@@ -108,10 +109,10 @@
   }
 
   /** Change the state, remember it in the hash, and draw what follows it. */
-  function change(changes, replace = false) {
+  function change(changes, replace = false, gradually = false) {
     Object.assign(state, changes);
     toHash(replace);
-    render();
+    render(gradually);
   }
 
   const A = () => Number(state.a);
@@ -150,6 +151,42 @@
     const found = state.search ? ` with “${state.search}”` : "";
     if (state.split === "full" && !found) return "all classes";
     return `${plural(rows.length, "class", "classes")}${state.split === "full" ? "" : ` of ${title}`}${found}`;
+  }
+
+  const CLASSES = ["split", "class", "search"];
+  const isOracle = (error) => error in errorOf;
+  // The filters that each part follows, and the errors that it knows; of others its heading says so.
+  const FOLLOWS = {
+    costs: [CLASSES, isOracle],
+    annotated: [[...CLASSES, "slice", "cell"], (error) => data.fates.includes(error)],
+    errors: [CLASSES, isOracle],
+    cases: [FILTERS, () => true],
+    classes: [[...CLASSES, "cell"], isOracle],
+    images: [[...CLASSES, "slice", "cell"], (error) => error in data.images.models[A()]],
+    curves: [CLASSES, isOracle],
+    scores: [[...CLASSES, "score"], (error) => labels.slice(0, -1).includes(error)],
+  };
+  const follows = (part, key) => (key === "error" ? FOLLOWS[part][1](state.error) : FOLLOWS[part][0].includes(key));
+  const NAMED = {
+    cell: () => state.cell.split(">").map(fateTitle).join(" → "),
+    error: () => labelTitle(state.error),
+    slice: () => data.slices.columns[0].values[Number(state.slice)],
+    score: () => `scores of ${shownScore(Number(state.score))} or more`,
+  };
+
+  /** Say in the heading of each part what it is of: the filters that it follows, or the whole data set. */
+  function drawHeadings() {
+    const active = FILTERS.filter((key) => state[key] !== START[key]);
+    const ofClass = CLASSES.some((key) => active.includes(key)) && scopeTitle(scope());
+    for (const part of Object.keys(FOLLOWS)) {
+      const place = byId(part)?.querySelector(".scope");
+      if (!place) continue;
+      const followed = active.filter((key) => follows(part, key));
+      const named = followed.filter((key) => NAMED[key]).map((key) => NAMED[key]());
+      if (ofClass) named.push(ofClass);
+      const whole = followed.length < active.length ? `${named.length ? ", in the" : ","} whole data set` : "";
+      place.textContent = `${named.length ? `: ${named.join(", ")}` : ""}${whole}`;
+    }
   }
 
   // ---------------------------------------------------------------- charts
@@ -200,32 +237,39 @@
       which.map((at) => ({
         error: error.name, title: error.title, model: models[at].label, at, total: error.kind === "total",
         value: value(at, error.name) === null ? null : value(at, error.name) / 100,
+        pairs: single ? null : (models[at].found_pairs[error.name]?.[state.split] ?? null),
         interval: single ? null : (models[at].delta_intervals[error.name]?.[state.split] ?? null),
         colour: several ? modelColour(at) : error.colour,
       }))
     ).filter((each) => each.value !== null);
-    const what = single ? `ΔAP, points: ${scopeTitle(rows)}` : `ΔmAP, points${state.split === "full" ? "" : ` (${scopeTitle(rows)})`}`;
+    const what = single ? `${rows.length > 1 ? "Mean ΔAP" : "ΔAP"}, points` : "ΔmAP, points";
     byId("bars-title").textContent = what;
     const parts = [made.filter((each) => !each.total), made.filter((each) => each.total)];
-    const thick = several ? Math.max(6, 16 - 2 * models.length) : 20;
-    const tip = (each) => `${each.title}${several ? `, ${each.model}` : ""}: ${shown(Math.round(100 * each.value), "delta")}${bounds(each.interval, "delta")}`;
+    const narrow = innerWidth < 704;
+    const thick = several ? narrow ? (models.length < 4 ? 11 : models.length < 8 ? 5 : 4) : Math.max(5, 16 - 2 * models.length) : narrow ? 14 : 20;
+    const costs = (each) => {
+      const cost = shown(Math.round(100 * each.value), "delta");
+      const other = each.pairs === null ? cost : shown(each.pairs, "delta");
+      return other === cost ? [cost, ""] : [cost, ` (${other} on found pairs)`];
+    };
+    const tip = (each) => `${each.title}${several ? `, ${each.model}` : ""}: ${costs(each)[0]}${bounds(each.interval, "delta")}${costs(each)[1]}`;
     parts.forEach((part, number) => {
       const box = place.children[number];
       box.hidden = !part.length;
       if (!part.length) return;
       const heads = [...new Set(part.map((each) => each.title))];
       const svg = chart(box, what, (width) => ({
-        marginLeft: 104, marginRight: 44, marginTop: 4, marginBottom: 28,
-        height: 32 + heads.length * (which.length * thick + 10),
+        marginLeft: 104, marginRight: 44, marginTop: 2, marginBottom: 20,
+        height: 22 + heads.length * (which.length * thick + (narrow ? 5 : 8)),
         width,
         color: { type: "identity" },
-        x: { label: null, grid: true, nice: true, ticks: 5 },
+        x: { label: null, grid: true, nice: true, ticks: 5, insetRight: several || narrow ? 0 : 110 },
         y: { axis: null, domain: which, padding: 0.08 },
         fy: { label: null, domain: heads, padding: 0.16 },
         marks: [
           Plot.barX(part, {
             x: "value", y: "at", fy: "title", fill: "colour", title: tip,
-            fillOpacity: (each) => (state.error && state.error !== each.error ? 0.3 : 1),
+            fillOpacity: (each) => (isOracle(state.error) && state.error !== each.error ? 0.3 : 1),
             stroke: "currentColor", strokeWidth: 0.5,
           }),
           ...[["var(--ground)", 4], ["currentColor", 1.5]].map(([stroke, strokeWidth]) => Plot.ruleY(part.filter((each) => each.interval), {
@@ -233,7 +277,7 @@
           })),
           ...(which.length <= 3 ? [Plot.text(part, {
             x: (each) => Math.max(each.value, (each.interval?.[1] ?? 0) / 100, 0), y: "at", fy: "title", dx: 4, textAnchor: "start",
-            fontSize: thick < 13 ? 10 : 11, text: (each) => shown(Math.round(100 * each.value), "delta"),
+            fontSize: thick < 13 ? 9.5 : 11, text: (each) => costs(each).slice(0, several || narrow ? 1 : 2).join(""),
           })] : []),
           Plot.ruleX([0]),
         ],
@@ -276,7 +320,8 @@
       const said = other === null
         ? `${fateTitle(data.fates[from])}: ${count}`
         : `${models[one].label}: ${fateTitle(data.fates[from])}; ${models[other].label}: ${fateTitle(data.fates[to])}: ${count}`;
-      const made = element("button", { type: "button", "data-cell": cell, "aria-pressed": String(state.cell === cell), title: said, "aria-label": said }, count ? grouped.format(count) : "·");
+      const aside = data.fates.includes(state.error) && ![data.fates[from], ...(other === null ? [] : [data.fates[to]])].includes(state.error);
+      const made = element("button", { type: "button", class: aside ? "aside" : null, "data-cell": cell, "aria-pressed": String(state.cell === cell), title: said, "aria-label": said }, count ? grouped.format(count) : "·");
       const same = from === to && other !== null;
       const share = Math.round((other === null ? 35 : 70) * Math.sqrt(count / most));
       const hue = to === 0 ? "var(--gain)" : from === 0 ? "var(--loss)" : "var(--faint)";
@@ -295,7 +340,7 @@
       const sums = data.fates.map((fate, to) => total(counts.reduce((sum, row) => sum + row[to], 0)));
       rows.push(element("tr", { class: "sums" }, element("th", { scope: "row" }, "All"), ...sums, total(whole)));
     }
-    const corner = other === null ? "" : `${models[one].label} ↓  ${models[other].label} →`;
+    const corner = other === null ? "" : `${models[one].label} ↓\n${models[other].label} →`;
     place.replaceChildren(
       element("table", {},
         element("thead", {}, element("tr", {}, element("th", { scope: "col", class: "corner" }, corner), ...heads, element("th", { scope: "col" }, "All"))),
@@ -411,6 +456,8 @@
     });
   }
 
+  /** Whether the filter asks for another error of predictions. */
+  const asideLabel = (label) => labels.slice(0, -1).includes(state.error) && label !== state.error;
   const step = () => (state.score === "" ? 0 : data.thresholds.score.indexOf(Number(state.score)));
 
   function drawThresholds() {
@@ -446,7 +493,7 @@
     chart(byId("threshold-shares"), "Share of each error among the predictions from the threshold on", (width) => ({
       ...margins, width, x, y: { domain: [0, 100], percent: true, ticks: 5, label: null }, color: { type: "identity" },
       marks: [
-        Plot.areaY(shares, Plot.stackY({ x: "step", y: "share", z: "label", fill: (each) => labelColour(each.label), stroke: "var(--ground)", strokeWidth: 0.5 })),
+        Plot.areaY(shares, Plot.stackY({ x: "step", y: "share", z: "label", fill: (each) => labelColour(each.label), fillOpacity: (each) => (asideLabel(each.label) ? 0.3 : 1), stroke: "var(--ground)", strokeWidth: 0.5 })),
         ...(least > 0 ? [Plot.ruleX([least], { stroke: "currentColor", strokeDasharray: "4 3" })] : []),
         Plot.ruleX([step()], { className: "mark", stroke: "var(--accent)", strokeWidth: 2 }),
       ],
@@ -530,7 +577,7 @@
 
   /** Whether what became of an annotated triplet under some models is what the filter wants. */
   function fateFits(triplet, which) {
-    const fates = which.map((model) => fateAt(model, triplet));
+    const fates = (state.cell && several ? [A(), B()] : which).map((model) => fateAt(model, triplet));
     if (state.cell) {
       const cell = state.cell.split(">").map((fate) => data.fates.indexOf(fate));
       return fates.every((fate, side) => fate === cell[side]);
@@ -720,16 +767,23 @@
   const annotatedPair = (at) => ({ human: data.cases.annotated.human[at], object: data.cases.annotated.object[at], kind: "annotated" });
   const imageName = (image) => data.images.name[data.cases.images.image[image]];
 
-  function card(each) {
+  /** What a case is about: the annotated triplet, and what each model predicts for it. */
+  function partsOf(each) {
     const which = sides().filter((at) => data.cases.models[at]);
     const meant = each.triplet ?? data.cases.models[each.model].annotated[each.row];
     const rows = each.rows ?? which.map((at) => (at === each.model ? each.row : counterpart(each.model, each.row, at)));
-    const name = each.triplet !== undefined ? classes.name[triplets.class[data.cases.annotated.triplet[each.triplet]]] : classes.name[data.cases.models[each.model].class[each.row]];
+    const annotatedName = meant >= 0 ? classes.name[triplets.class[data.cases.annotated.triplet[meant]]] : null;
+    const name = each.triplet !== undefined ? annotatedName : classes.name[data.cases.models[each.model].class[each.row]];
+    return { which, meant, rows, name, annotatedName };
+  }
+
+  /** Draw one pair as each model has it, side by side, and say what it is. */
+  function sidesOf(each, whole) {
+    const { which, meant, rows, name } = partsOf(each);
     const annotated = meant >= 0 ? [annotatedPair(meant)] : nearest(each);
     const pairs = which.map((at, side) => (rows[side] >= 0 ? [pairOf(at, rows[side])] : []));
     const boxes = [...annotated, ...pairs.flat()].flatMap((pair) => [boxAt(pair.human), boxAt(pair.object)]);
-    const area = viewOf(each.image, boxes, false);
-    const annotatedName = meant >= 0 ? classes.name[triplets.class[data.cases.annotated.triplet[meant]]] : null;
+    const area = viewOf(each.image, boxes, whole);
     const parts = which.map((at, side) => {
       const fate = meant >= 0 ? data.fates[fateAt(at, data.cases.annotated.triplet[meant])] : undefined;
       const alt = `${name} in ${imageName(each.image)}, ${models[at].label}`;
@@ -738,12 +792,18 @@
         sketch(each.image, [...annotated, ...pairs[side]], area, alt),
         ...saidOf(at, rows[side], fate, meant >= 0 ? meant : undefined));
     });
+    return { area, sides: element("div", { class: "sides" }, ...parts) };
+  }
+
+  function card(each, at) {
+    const { name, annotatedName } = partsOf(each);
+    const { area, sides: drawnSides } = sidesOf(each, false);
     const enlarged = area.enlarged > 1 ? `, enlarged ${area.enlarged.toFixed(1)} times` : "";
-    return element("figure", { class: "case", "data-image": data.cases.images.image[each.image] },
+    return element("figure", { class: "case", "data-case": at },
       element("figcaption", {},
         element("button", { type: "button", class: "open", title: "Show all of this image" }, name),
         annotatedName && annotatedName !== name ? element("p", {}, `Annotated: ${annotatedName}`) : ""),
-      element("div", { class: "sides" }, ...parts),
+      drawnSides,
       element("p", { class: "image" }, `${imageName(each.image)}${enlarged}`));
   }
 
@@ -802,7 +862,31 @@
     return `${what}, ${scopeTitle(rows)}${from}`;
   }
 
-  /** Show a whole image with everything that each model predicts there. */
+  /** List the pairs of an image: those annotated, then the other predictions of each model. */
+  function pairsIn(image) {
+    const which = sides().filter((at) => data.cases.models[at]);
+    const held = (model, row) => (row >= 0 && over(model, row) ? row : -1);
+    const found = casesOf().annotated[image].map((triplet) => (
+      { image, triplet, rows: which.map((model) => held(model, casesOf().hits[model].get(triplet) ?? -1)) }));
+    for (const model of which) {
+      const side = which.indexOf(model);
+      const told = new Set(found.map((each) => each.rows?.[side]));
+      for (const row of casesOf().of[model][image]) {
+        if (over(model, row) && !told.has(row)) found.push({ image, model, row });
+      }
+    }
+    return found;
+  }
+
+  /** The hash of a case: its image, and the place of its pair there. */
+  function placeOf(each) {
+    const side = sides().filter((at) => data.cases.models[at]).indexOf(each.model);
+    const at = pairsIn(each.image).findIndex((pair) => (each.triplet !== undefined ? pair.triplet === each.triplet
+      : (pair.model === each.model && pair.row === each.row) || pair.rows?.[side] === each.row));
+    return { image: String(data.cases.images.image[each.image]), pair: String(Math.max(0, at)) };
+  }
+
+  /** Show a whole image, one pair at a time. */
   function drawImage() {
     const dialog = byId("image-dialog");
     if (!dialog) return;
@@ -811,34 +895,37 @@
       return;
     }
     const image = casesOf().images.get(Number(state.image));
-    const which = sides().filter((at) => data.cases.models[at]);
-    const annotated = casesOf().annotated[image];
-    const parts = which.map((at) => {
-      const rows = casesOf().of[at][image].filter((row) => over(at, row));
-      const all = [...annotated.map(annotatedPair), ...rows.map((row) => pairOf(at, row))];
-      const area = viewOf(image, all.flatMap((pair) => [boxAt(pair.human), boxAt(pair.object)]), true);
-      const frame = element("div", { class: "whole" });
-      const show = (chosen) => {
-        const pairs = [...annotated.map((each) => ({ ...annotatedPair(each), faint: chosen !== null })), ...rows.filter((row) => chosen === null || chosen === row).map((row) => ({ ...pairOf(at, row), faint: chosen === null }))];
-        frame.replaceChildren(sketch(image, pairs, area, `${imageName(image)}, ${models[at].label}`));
-      };
-      show(null);
-      const items = rows.map((row) => {
-        const button = element("button", { type: "button" }, ...saidOf(at, row).flatMap((line) => [...line.childNodes]));
-        for (const event of ["mouseenter", "focus"]) button.addEventListener(event, () => show(row));
-        for (const event of ["mouseleave", "blur"]) button.addEventListener(event, () => show(null));
-        return element("li", {}, button);
-      });
-      const every = data.images.models[at].predicted[Number(state.image)];
-      const held = casesOf().of[at][image].length;
-      const words = held < every ? [element("p", {}, `${plural(every, "prediction")}, of which this page holds ${grouped.format(held)}.`)] : [];
-      return element("section", {}, element("h3", {}, models[at].label), frame, ...words,
-        element("ol", { class: "predictions" }, ...items), rows.length ? "" : element("p", {}, "Nothing is predicted here from this score on."));
-    });
-    const meant = annotated.map((at) => element("li", {}, classes.name[triplets.class[data.cases.annotated.triplet[at]]], ": ", which.map((model) => `${several ? `${models[model].label} ` : ""}${fateTitle(data.fates[fateAt(model, data.cases.annotated.triplet[at])]).toLowerCase()}`).join(", ")));
+    const pairs = pairsIn(image);
+    const at = Math.min(Number(state.pair), pairs.length - 1);
     byId("image-title").textContent = imageName(image);
-    byId("image-body").replaceChildren(...parts, element("section", { class: "meant" }, element("h3", {}, "Annotated"), element("ul", {}, ...meant)));
+    const held = sides().filter((model) => data.cases.models[model]).flatMap((model) => {
+      const every = data.images.models[model].predicted[Number(state.image)];
+      const here = casesOf().of[model][image].length;
+      return here < every ? [` ${several ? `${models[model].label}: ` : ""}${plural(every, "prediction")}, of which ${grouped.format(here)} ${here === 1 ? "is" : "are"} held by this page.`] : [];
+    });
+    byId("image-words").textContent = `${pairs.length ? `Pair ${at + 1} of ${pairs.length}.` : "Nothing is annotated or predicted here."}${held.join("")}`;
+    for (const button of dialog.querySelectorAll("[data-turn]")) button.setAttribute("aria-disabled", String(!pairs[at + Number(button.dataset.turn)]));
+    byId("image-body").replaceChildren(pairs.length ? sidesOf(pairs[at], true).sides : sketch(image, [], viewOf(image, [], true), imageName(image)));
+    const list = byId("image-pairs");
+    const focused = list.contains(document.activeElement);
+    list.replaceChildren(...pairs.map((pair, place) => {
+      const { which, rows, name, meant } = partsOf(pair);
+      const said = pair.triplet !== undefined
+        ? ["Annotated: ", name, ", ", which.map((model) => `${several ? `${models[model].label} ` : ""}${fateTitle(data.fates[fateAt(model, data.cases.annotated.triplet[meant])]).toLowerCase()}`).join(", ")]
+        : [`${models[pair.model].label}: `, ...saidOf(pair.model, rows[which.indexOf(pair.model)])[0].childNodes];
+      return element("li", {}, element("button", { type: "button", "data-pair": place, "aria-current": place === at ? "true" : null }, ...said));
+    }));
+    const current = list.querySelector("[aria-current]");
+    if (focused) current?.focus();
     if (!dialog.open) dialog.showModal();
+    if (current) list.scrollTop = current.offsetTop - list.offsetTop - list.clientHeight / 2;
+  }
+
+  /** Show the next pair of the image, or the one before. */
+  function turnPair(step) {
+    const last = pairsIn(casesOf().images.get(Number(state.image))).length - 1;
+    const at = Math.min(Number(state.pair), last) + step;
+    if (at >= 0 && at <= last) change({ pair: String(at) }, true);
   }
 
   // ---------------------------------------------------------------- tables
@@ -1044,6 +1131,9 @@
     ];
   }
 
+  /** The annotated triplets of the chosen cell of the matrix. */
+  const cellTriplets = () => [...triplets.class.keys()].filter((at) => fateFits(at, sides()));
+
   function classRows() {
     let rows = scope();
     if (state.class !== "") rows = scopeWithoutClass();
@@ -1051,6 +1141,10 @@
     if (error && error.kind !== "own") {
       const has = (row) => known.some((at) => classes.models[at][error.name]?.[row] || classes.models[at].delta[error.name]?.[row]);
       rows = rows.filter(has);
+    }
+    if (state.cell) {
+      const having = new Set(cellTriplets().map((at) => triplets.class[at]));
+      rows = rows.filter((row) => having.has(row));
     }
     return rows;
   }
@@ -1076,9 +1170,11 @@
   }
 
   function imageRows() {
-    const inside = state.class === "" && state.search === "" && state.split === "full" ? null : new Set(scope());
+    const all = state.class === "" && state.search === "" && state.split === "full";
+    const inside = all ? null : new Set(scope());
     const slice = sliceImages();
-    const with_ = inside && new Set(triplets.class.flatMap((row, at) => (inside.has(row) ? [triplets.image[at]] : [])));
+    const wanted = state.cell ? cellTriplets() : inside && [...triplets.class.keys()];
+    const with_ = wanted && new Set(wanted.filter((at) => !inside || inside.has(triplets.class[at])).map((at) => triplets.image[at]));
     const values = data.images.models[A()][state.error];
     const terms = words(byId("image-search").value);
     return data.images.name.flatMap((name, at) => {
@@ -1176,7 +1272,7 @@
   if (classes) {
     sheets.classes = new Sheet("class-sheet", classColumns, classRows, chooseClass);
     sheets.images = new Sheet("image-sheet", imageColumns, imageRows, data.cases ? (at) => {
-      if (casesOf().images.has(at)) change({ image: String(at) });
+      if (casesOf().images.has(at)) change({ image: String(at), pair: "" });
     } : null);
   }
   if (data.slices && byId("slice-sheet")) {
@@ -1187,8 +1283,7 @@
   function drawFilter() {
     const form = byId("filter");
     if (!form) return;
-    for (const radio of form.querySelectorAll('[name="error"]')) radio.checked = radio.value === state.error;
-    for (const name of ["split", "a", "b"]) {
+    for (const name of ["error", "split", "a", "b"]) {
       const choice = form.elements[name];
       if (choice) choice.value = state[name];
     }
@@ -1196,9 +1291,9 @@
     const chips = [];
     const chip = (key, text) => chips.push(element("button", { type: "button", "data-clear": key, title: "Remove this filter" }, text, " ×"));
     if (state.class !== "") chip("class", scopeTitle(scope()));
-    if (state.cell !== "") chip("cell", state.cell.split(">").map(fateTitle).join(" → "));
-    if (state.slice !== "") chip("slice", data.slices.columns[0].values[Number(state.slice)]);
-    if (state.score !== "") chip("score", `score ≥ ${shownScore(Number(state.score))}`);
+    if (state.cell !== "") chip("cell", NAMED.cell());
+    if (state.slice !== "") chip("slice", NAMED.slice());
+    if (state.score !== "") chip("score", NAMED.score());
     if (FILTERS.some((key) => state[key] !== START[key])) chips.push(element("button", { type: "button", "data-clear": "all" }, "Clear all"));
     byId("chips").replaceChildren(...chips);
     const view = byId("class-views");
@@ -1215,14 +1310,6 @@
     const error = state.error in errorOf ? state.error : "";
     sheets.classes.sorted = state.by ? { key: state.by.replace(/^-/, ""), down: state.by.startsWith("-") } : error ? { key: `delta_${error}`, down: true } : null;
     sheets.classes.render();
-    const all = state.split === "full" && !ofClasses();
-    byId("classes-words").textContent = all ? "" : `The other sections show ${scopeTitle(scope())} alone, but for the head of the page and what is headed “whole data set”.`;
-  }
-
-  /** The sentence of the chosen difference, where it is known; else that of the first stays. */
-  function drawDifference() {
-    const found = several && (differenceOf() ?? data.differences[0]);
-    if (found) byId("difference").textContent = found.sentence;
   }
 
   const wholeTables = new Map();
@@ -1231,7 +1318,6 @@
   function drawErrors() {
     const rows = scope();
     const whole = !classes || (state.split === "full" && !ofClasses());
-    byId("errors-scope").textContent = classes ? `: ${scopeTitle(rows)}${state.slice === "" ? "" : ", in all images"}` : "";
     const split = data.splits.find((each) => each.key === state.split)?.title;
     const cost = ofClasses() ? (rows.length > 1 ? "ΔAP, mean" : "ΔAP") : `ΔmAP ${split}`;
     for (const section of document.querySelectorAll("section.error")) {
@@ -1274,35 +1360,66 @@
     sheets.images.render();
   }
 
-  const CLASSES = ["split", "class", "search"];
-  // What each part follows; it is drawn again when any of these changes.
+  // Where each drawing stands, and what it follows: it is drawn again when any of these changes.
   const PARTS = [
-    [drawFilter, Object.keys(START)],
-    [drawErrors, [...CLASSES, "slice", "error"]],
-    [drawBars, [...CLASSES, "error"]],
+    [drawFilter, "filter", Object.keys(START)],
+    [drawHeadings, "main", [...FILTERS, "a"]],
+    [drawBars, "costs", [...CLASSES, "error"]],
+    [drawErrors, "errors", [...CLASSES, "error"]],
     ...(classes ? [
-      [drawDifference, ["a", "b"]],
-      [drawMatrix, [...CLASSES, "slice", "a", "b", "cell"]],
-      [drawCurves, [...CLASSES, "error", "a", "b"]],
-      ...(data.thresholds ? [[drawThresholds, [...CLASSES, "a", "b"]], [drawOperating, ["score", ...CLASSES]]] : []),
-      ...(data.cases ? [[drawCases, [...CLASSES, "slice", "error", "cell", "score", "a", "b"]], [drawImage, ["image", "score", "a", "b"]]] : []),
-      [drawClasses, [...CLASSES, "error", "columns", "by", "a", "b"]],
-      [drawScatter, [...CLASSES, "a", "b"]],
-      [drawProfile, [...CLASSES, "a"]],
-      [drawImages, [...CLASSES, "slice", "error", "a"]],
+      [drawMatrix, "annotated", [...CLASSES, "slice", "error", "a", "b", "cell"]],
+      [drawCurves, "curves", [...CLASSES, "error", "a", "b"]],
+      ...(data.thresholds ? [[drawThresholds, "scores", [...CLASSES, "error", "a", "b"]], [drawOperating, "scores", ["score", ...CLASSES]]] : []),
+      ...(data.cases ? [[drawCases, "cases", [...FILTERS, "a", "b"]], [drawImage, "image-dialog", ["image", "pair", "score", "a", "b"]]] : []),
+      [drawClasses, "classes", [...CLASSES, "error", "cell", "columns", "by", "a", "b"]],
+      [drawScatter, "classes", [...CLASSES, "a", "b"]],
+      [drawProfile, "classes", [...CLASSES, "error", "a"]],
+      [drawImages, "images", [...CLASSES, "slice", "error", "cell", "a", "b"]],
     ] : []),
-    ...(sheets.slices ? [[() => sheets.slices.render(), ["slice"]]] : []),
+    ...(sheets.slices ? [[() => sheets.slices.render(), "slices", ["slice"]]] : []),
   ];
   const drawnFor = new Map();
+  const folded = [...document.querySelectorAll("details.part")];
+  const openNow = () => folded.filter((each) => each.open).map((each) => each.id).join(" ");
 
-  function render(again = false) {
-    for (const [draw, keys] of PARTS) {
+  const inView = (part) => {
+    const { top, bottom } = part.getBoundingClientRect();
+    return bottom > 0 && top < innerHeight;
+  };
+  let latest = 0;
+
+  /** Draw what follows the state; gradually: what is out of sight later, unless another change comes first. */
+  function render(gradually = false) {
+    const open = state.open.split(" ");
+    const waiting = [];
+    for (const each of folded) each.open = open.includes(each.id);
+    byId("open-all").textContent = folded.every((each) => each.open) ? "Fold all parts" : "Open all parts";
+    for (const [draw, place, keys] of PARTS) {
       const now = JSON.stringify(keys.map((key) => state[key]));
-      if (!again && drawnFor.get(draw) === now) continue;
-      drawnFor.set(draw, now);
-      draw();
+      const part = byId(place);
+      // What is folded has no width, and is drawn once it is opened.
+      if (drawnFor.get(draw) === now || (folded.includes(part) && !part.open)) continue;
+      const run = () => {
+        drawnFor.set(draw, now);
+        draw();
+      };
+      if (gradually && part && !inView(part)) waiting.push(run);
+      else run();
     }
+    const turn = (latest += 1);
+    const next = () => {
+      if (turn !== latest) return;
+      byId("main").setAttribute("aria-busy", String(waiting.length > 0));
+      if (!waiting.length) return;
+      waiting.shift()();
+      setTimeout(next);
+    };
+    if (waiting.length) setTimeout(next);
+    byId("main").setAttribute("aria-busy", String(waiting.length > 0));
   }
+
+  /** Open a part of the page beside those that are open. */
+  const opened = (id) => [...new Set([...state.open.split(" "), id])].filter(Boolean).join(" ");
 
   function listen() {
     const form = byId("filter");
@@ -1315,7 +1432,7 @@
       else if (name === "a" || name === "b") change({ [name]: value, cell: "" });
       else if (name === "split") change({ split: value, class: "" });
     });
-    form.elements.search?.addEventListener("input", (event) => change({ search: event.target.value, class: "" }, true));
+    form.elements.search?.addEventListener("input", (event) => change({ search: event.target.value, class: "" }, true, true));
     byId("chips").addEventListener("click", (event) => {
       const key = event.target.closest("button")?.dataset.clear;
       if (key === "all") change(Object.fromEntries(FILTERS.map((each) => [each, START[each]])));
@@ -1324,7 +1441,7 @@
     byId("matrix")?.addEventListener("click", (event) => {
       const cell = event.target.closest("button")?.dataset.cell;
       if (!cell) return;
-      change({ cell: state.cell === cell ? "" : cell, error: "" });
+      change(state.cell === cell ? { cell: "" } : { cell, error: "", open: opened("cases") });
       byId("matrix").querySelector(`[data-cell="${cell}"]`)?.focus();
     });
     byId("threshold")?.addEventListener("input", (event) => {
@@ -1341,10 +1458,21 @@
     });
     byId("cases-list")?.addEventListener("click", (event) => {
       const open = event.target.closest(".open, svg");
-      if (open) change({ image: open.closest("figure").dataset.image });
+      if (open) change(placeOf(cases[Number(open.closest("figure").dataset.case)]));
+    });
+    byId("image-dialog")?.addEventListener("click", (event) => {
+      const { turn, pair } = event.target.closest("button")?.dataset ?? {};
+      if (turn) turnPair(Number(turn));
+      else if (pair) change({ pair }, true);
+    });
+    byId("image-dialog")?.addEventListener("keydown", (event) => {
+      const step = { ArrowLeft: -1, ArrowUp: -1, ArrowRight: 1, ArrowDown: 1 }[event.key];
+      if (!step) return;
+      event.preventDefault();
+      turnPair(step);
     });
     byId("image-dialog")?.addEventListener("close", () => {
-      if (state.image !== "") change({ image: "" });
+      if (state.image !== "") change({ image: "", pair: "" });
     });
     byId("class-views")?.addEventListener("change", (event) => change({ columns: event.target.value, by: "" }));
     byId("image-search")?.addEventListener("input", () => sheets.images.renew());
@@ -1354,9 +1482,17 @@
       const target = link && byId(decodeURIComponent(link.hash.slice(1)));
       if (!target) return;
       event.preventDefault();
-      if (target.hidden) change({ error: "" });
+      const part = target.closest("details.part");
+      change({ ...(target.hidden ? { error: "" } : {}), ...(part ? { open: opened(part.id) } : {}) });
       target.scrollIntoView();
       target.focus({ preventScroll: true });
+    });
+    document.addEventListener("toggle", (event) => {
+      if (folded.includes(event.target) && openNow() !== state.open) change({ open: openNow() }, true);
+    }, true);
+    byId("open-all").addEventListener("click", () => {
+      const all = folded.map((each) => each.id).join(" ");
+      change({ open: openNow() === all ? "" : all }, true);
     });
     for (const event of ["hashchange", "popstate"]) {
       window.addEventListener(event, () => {
@@ -1365,17 +1501,24 @@
       });
     }
     const sheetOf = (sheet) => PRINTED[sheet.box.dataset.things] ?? Infinity;
+    let before = "";
     window.addEventListener("beforeprint", () => {
+      before = state.open;
+      Object.assign(state, { open: folded.map((each) => each.id).join(" ") });
+      render();
       for (const sheet of Object.values(sheets)) sheet.show(0, sheetOf(sheet));
     });
     window.addEventListener("afterprint", () => {
       for (const sheet of Object.values(sheets)) sheet.show();
+      Object.assign(state, { open: before });
+      render();
     });
     let width = window.innerWidth;
     window.addEventListener("resize", () => {
       if (window.innerWidth === width) return;
       width = window.innerWidth;
-      render(true);
+      drawnFor.clear();
+      render();
     });
   }
 

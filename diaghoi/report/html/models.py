@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,8 @@ from diaghoi.data.arrays import FloatArray, IntArray, place_in_group, ranking
 from diaghoi.data.joining import join
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.alignment import check_same_annotations, image_numbers
-from diaghoi.diagnosis.curves import Corners, curve_corners
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Columns
-from diaghoi.oracles import ORACLES
 
 SHOWN = 20
 """Predictions of an image that the page holds, those with the highest scores."""
@@ -57,27 +55,26 @@ class PageModel:
 
     Parameters
     ----------
-    label : str
-        Its name.
     result : mapping
         As from :meth:`diaghoi.Diagnosis.to_dict`, where more may have been added to it.
     diagnosis : Diagnosis or None
-        Without its scenes; None where only the result is known.
+        Without its scenes; None where only the result is known, as of a saved one.
     classes, images : dict of arrays
         Its tables; empty where only the result is known.
-    corners : dict of str to Corners
-        Its precision-recall curves, after each oracle and before any (an empty name).
     shown : ShownTriplets or None
         What can be drawn; None where the boxes are not known, as for a sum.
     """
 
-    label: str
     result: Mapping[str, Any]
     diagnosis: Diagnosis | None = None
-    classes: Columns
-    images: Columns
-    corners: Mapping[str, Corners]
+    classes: Columns = field(default_factory=dict)
+    images: Columns = field(default_factory=dict)
     shown: ShownTriplets | None = None
+
+    @property
+    def label(self) -> str:
+        """The name of the detector."""
+        return str(self.result.get("label") or "")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -135,17 +132,6 @@ def aligned(models: Sequence[PageModel]) -> list[AlignedModel | None]:
     return found
 
 
-def saved_model(result: Mapping[str, Any]) -> PageModel:
-    """Make a detector of a saved result, of which no single predictions are known."""
-    return PageModel(
-        label=str(result.get("label") or ""),
-        result=result,
-        classes={},
-        images={},
-        corners={},
-    )
-
-
 def page_model(
     diagnosis: Diagnosis,
     scenes: tuple[Scenes, Scenes] | None = None,
@@ -178,18 +164,12 @@ def page_model(
     InputError
         Where the scenes are not those of the diagnosis.
     """
-    result = diagnosis.to_dict() if result is None else result
-    drawn = None
-    if scenes is not None:
-        drawn = _shown(diagnosis, scenes, similarities, top, shown)
     return PageModel(
-        label=str(result.get("label") or ""),
-        result=result,
+        result=diagnosis.to_dict() if result is None else result,
         diagnosis=diagnosis,
         classes=diagnosis.classes,
         images=diagnosis.images,
-        corners=curve_corners(diagnosis.ledger, diagnosis.protocol, ORACLES),
-        shown=drawn,
+        shown=None if scenes is None else _shown(diagnosis, scenes, similarities, top, shown),
     )
 
 

@@ -19,34 +19,47 @@ from diaghoi.cases.similarities import Similarities
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.figures import PARTS
 from diaghoi.comparison.joint import AnyComparison
-from diaghoi.comparison.results import CHANGED, by_person, means_found_classes
+from diaghoi.comparison.results import (
+    CHANGED,
+    by_person,
+    means_found_classes,
+    only_interactions,
+)
+from diaghoi.comparison.selection import OFFICIAL, difference_in_words, has_overview
 from diaghoi.comparison.slices import Slices
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.scenes import Scenes
-from diaghoi.data.table import Table, percent
+from diaghoi.data.table import Cell, Column, Row, RowGroup, Table, percent
 from diaghoi.data.vocabulary import printed_name
 from diaghoi.diagnosis.benchmark import headlines
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, number_of
 from diaghoi.formats.output import replacing
 from diaghoi.formats.pictures import Picture, Pictures
-from diaghoi.oracles.localised import OWN_OBJECT
+from diaghoi.measures import MEASURES
+from diaghoi.measures.measure import FULL
+from diaghoi.oracles.localised import ON_FOUND_PAIRS, OWN_OBJECT
 from diaghoi.report.case_pictures import FoundPictures
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.html.cases import image_names
 from diaghoi.report.html.data import page_data
 from diaghoi.report.html.models import PageModel, page_model
-from diaghoi.report.html.words import TABLES, definition_of, meaning_of, order_of_cases
+from diaghoi.report.html.words import TABLES, order_of_cases
 from diaghoi.report.pages import check_installed, jpeg_url, template
 from diaghoi.report.semantic import semantic_tables, similarity_in_words, table_lines
+from diaghoi.report.terminal import group_runs
 from diaghoi.report.text import counts_line, heading, pairs_line, report_tables, split_columns
-from diaghoi.report.verdict import headline, verdict
+from diaghoi.report.verdict import verdict
 
 MOST_CASES = 24
 """Cases of each error that are described in a sentence, by default."""
 MOST_IMAGES, FEWEST_IMAGES, MOST_PICTURED = 2000, 200, 120
 """Images of a page with drawings, shared among its detectors; and with pictures, 40 kB each."""
 PIXELS, QUALITY = 480, 80
+SCRIPTED = ("cases", "curves", "scores")
+"""Parts of the page that have nothing without scripts."""
+COLOURED = 10
+"""Models that have a colour of their own."""
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "explorer.js")
 NO_DATA = {
     **dict.fromkeys(("models", "errors", "splits", "differences"), ()),
@@ -54,27 +67,14 @@ NO_DATA = {
 }
 
 
-class ErrorPart(NamedTuple):
-    """What the page says of one error.
+class Part(NamedTuple):
+    """A folded part of the page: its title, and what it shows of what."""
 
-    Parameters
-    ----------
-    error : str
-        The oracle.
-    title, meaning, definition : str
-        Its name, what the error is, and what the oracle repairs.
-    heads : tuple of str
-        What is known of it: count, share and ΔmAP.
-    rows : tuple of (str, tuple of str)
-        For each detector its name and these figures.
-    """
-
-    error: str
     title: str
-    meaning: str
-    definition: str
-    heads: tuple[str, ...]
-    rows: tuple[tuple[str, tuple[str, ...]], ...]
+    about: str
+    scope: str = ""
+    open: bool = False
+    scripted: bool = False
 
 
 def write_html(
@@ -231,9 +231,6 @@ class Page(NamedTuple):
                 dict.fromkeys(printed_name(each.dataset) for each in comparison.parts)
             )
         content = _content(data, models, comparison, files)
-        content["own_object"] = OWN_OBJECT if models and by_person(models[0].result) else ""
-        changed = models and means_found_classes(models[0].result)
-        content["changed_classes"] = CHANGED if changed else ""
         content["compared"] = "" if similarities is None else similarity_in_words(similarities)
         names = image_names(models, data["cases"]["images"]["image"]) if data.get("cases") else ()
         return Page(data, content, tuple(names))
@@ -272,6 +269,7 @@ class Page(NamedTuple):
         return template("html/explorer.html.j2").render(
             self.content,
             data=self.data,
+            group_runs=group_runs,
             packed=packed,
             pictures=Markup(json.dumps(pictures)),
             pictured=bool(pictures),
@@ -336,34 +334,37 @@ def _content(
 
     results = [each.result for each in models]
     result = results[0] if results else {}
+    tables = [report_tables(each)[1] for each in results]
+    person, changed = (bool(models) and test(result) for test in (by_person, means_found_classes))
     common = {
-        "figures": _figures(data),
+        "own_object": OWN_OBJECT if person else "",
+        "changed_classes": CHANGED if changed else "",
+        **dict.fromkeys(("caveats", "explained", "of_models", "meaning", "meaning_lines"), ()),
+        "means": _means(results),
         "colours": COLOURS if models else {},
         "oracles": [each["name"] for each in data["errors"]],
-        "errors": list(_errors(models)),
+        "errors": [each | _costs(each["name"], models, tables) for each in data["errors"]],
         "order": _order(models),
         "plain": _plain(data),
         "files": [Path(file).name for file in files],
-        "parts": _parts(data, "semantic" in result),
         "version": __version__,
     }
     if comparison is not None:
-        return common | _of_comparison(models, comparison, files)
-    semantic = result.get("semantic")
+        own = _of_comparison(models, comparison, files)
+        return common | own | {"parts": _parts(data, explained=bool(own["explained"]))}
+    if semantic := result.get("semantic"):
+        common["meaning"] = semantic_tables(semantic)
+        signature = semantic["measure"]["signature"]
+        common["meaning_lines"] = [*table_lines(semantic), f"Measure: {signature}"]
     return common | {
         "heading": heading(result),
-        "sentences": [f"{headline(result)} {verdict(result)}"],
-        "caveats": [],
+        "sentences": [verdict(result)],
         "counts": f"{counts_line(result)}. Protocol {result['protocol']['name']}.",
         "notes": _without_folders(result["notes"], files),
         "tables": list(_tables(result)),
         "lines": pairs_line(result).splitlines(),
-        "of_models": [],
-        "meaning": [] if semantic is None else semantic_tables(semantic),
-        "meaning_lines": []
-        if semantic is None
-        else [*table_lines(semantic), f"Measure: {semantic['measure']['signature']}"],
         "protocols": [_protocol(result["protocol"]["name"], result["protocol"]["signature"])],
+        "parts": _parts(data, meaning=bool(semantic)),
     }
 
 
@@ -379,21 +380,19 @@ def _of_comparison(
         named = ", ".join(labels[:-1]) + (" and " if labels[1:] else "") + labels[-1]
     subject = " and ".join(dict.fromkeys(printed_name(part.dataset) for part in parts))
     told = [each.sentence for part in parts for each in getattr(part, "explained", ())]
-    notes = _without_folders(comparison.notes, files)
+    words = [difference_in_words(part) for part in parts if has_overview(part)]
     return {
         "heading": f"{named} on {subject}",
-        # Those of further models are shown where these are chosen.
-        "sentences": [*told[:1], *comparison.statements[:1]],
+        "sentences": list(filter(None, (*words, *comparison.statements[:1]))),
         "caveats": comparison.caveats,
         "counts": f"{number_of('model', len(labels))} on {comparison.subject}.",
-        "notes": [note for note in notes if note not in told[:1]],
+        "notes": [note for note in _without_folders(comparison.notes, files) if note not in told],
+        "explained": told,
         "tables": [(table, "") for table in (*comparison.tables, *comparison.listings)],
         "lines": list(comparison.statements),
         "of_models": [
             (each.label, [*_tables(each.result)]) for each in models if "oracles" in each.result
         ],
-        "meaning": [],
-        "meaning_lines": [],
         "protocols": list(
             dict.fromkeys(_protocol(part.protocol, part.signature) for part in parts)
         ),
@@ -411,43 +410,64 @@ def _tables(result: Mapping[str, Any]) -> Iterator[tuple[Table, str]]:
         yield table, ""
 
 
-def _figures(data: Mapping[str, Any]) -> dict[str, Any]:
-    """Lay out the means above the fold: the official ones first, which papers print."""
-    if not data["models"]:
-        return {"heads": [], "rows": []}
-    first = data["models"][0]
-    over = ", interactions" if first["interactions"] else ""
-    heads = [f"Official {each['metric']}, {each['setting']}{over}, %" for each in first["headline"]]
-    heads.append(f"mAP, {data['protocol']}, %")
-    tests = {each["labels"][1]: each for each in data["tests"] if each["path"] == "map.full"}
-    if tests:
-        heads.append(f"Difference to {first['label']}")
+def _means(results: Sequence[Mapping[str, Any]]) -> Table | None:
+    """Lay out the numbers that papers print, a row for each model, with their intervals."""
+    if not results:
+        return None
+    first = results[0]
+    titles = {split.key: split.title for split in split_columns(first)}
+    quoted = [each for each in MEASURES.values() if each.quoted and each.is_in(first)]
+    official = (each for each in quoted if each.at().removeprefix("official.") in OFFICIAL)
+    main = next(official, quoted[0])
+    shown_of = [(main, split) for split in main.splits(titles)]
+    shown_of += [(each, FULL) for each in quoted if each is not main and each.report]
+    over = " (interactions)" if only_interactions(first) else ""
+    columns = [
+        Column(
+            key=measure.at(split),
+            title=titles[split]
+            if measure is main and main.by_split
+            else measure.named(measure.title, first).partition(":")[0],
+            group=main.title + over if measure is main and main.by_split else "",
+        )
+        for measure, split in shown_of
+    ]
     rows = []
-    for model in data["models"]:
-        cells = [(_shown(each["value"]), _between(each["interval"])) for each in model["headline"]]
-        cells.append((_shown(model["map"]["full"]), _between(model["map_intervals"]["full"])))
-        if tests:
-            test = tests.get(model["label"])
-            cells.append(
-                ("", "")
-                if test is None
-                else (
-                    _shown(test["difference"], signed=True),
-                    f"{_between(test['interval'], signed=True)} uncorrected; {test['p']} corrected",
-                )
+    for place, result in enumerate(results):
+        cells = []
+        for measure, split in shown_of:
+            value = measure.value(result, split)
+            bounds = result.get("intervals", {}).get(measure.at(split))
+            between = (
+                "" if bounds is None else "\n" + "–".join(f"{100 * bound:.1f}" for bound in bounds)
             )
-        rows.append({"label": model["label"], "cells": cells})
-    return {"heads": heads, "rows": rows}
+            cells.append(Cell(value=value, text=percent(value) + between))
+        label = str(result.get("label") or "Predictions")
+        rows.append(Row(titles=(label,), cells=tuple(cells), key=f"model-{place % COLOURED}"))
+    return Table(heads=("%",), columns=tuple(columns), row_groups=(RowGroup(rows=tuple(rows)),))
 
 
-def _shown(value: int | None, *, signed: bool = False) -> str:
-    return percent(None if value is None else value / 1e4, signed=signed)
-
-
-def _between(bounds: Sequence[int] | None, *, signed: bool = False) -> str:
-    if bounds is None:
-        return ""
-    return " to ".join(_shown(bound, signed=signed) for bound in bounds)
+def _costs(name: str, models: Sequence[PageModel], tables: Sequence[Table]) -> dict[str, Any]:
+    """Find the rows of an error in the tables of the reports: what is known of it, per model."""
+    found, others = [], []
+    for table in tables:
+        rows = list(table.rows)
+        place = [row.key for row in rows].index(name)
+        found.append(rows[place].cells)
+        after = rows[place + 1] if place + 1 < len(rows) else rows[place]
+        others.append(after.cells[2].shown if after.title == ON_FOUND_PAIRS else "")
+    # Totals have no count of their own.
+    columns = tables[0].columns
+    told = [n for n in range(len(columns)) if any(cells[n].shown for cells in found)]
+    heads = [" ".join(columns[n].title.split()) for n in told]
+    more = [ON_FOUND_PAIRS] if any(others) else []
+    return {
+        "heads": heads + more,
+        "rows": [
+            (model.label, [*(cells[n].shown for n in told), *([other] if more else [])])
+            for model, cells, other in zip(models, found, others, strict=True)
+        ],
+    }
 
 
 def _check_saved(result: Mapping[str, Any]) -> None:
@@ -465,32 +485,6 @@ def _check_saved(result: Mapping[str, Any]) -> None:
         ) from None
 
 
-def _errors(models: Sequence[PageModel]) -> Iterator[ErrorPart]:
-    if not models:
-        return
-    categories = not by_person(models[0].result)
-    tables = [report_tables(each.result)[1] for each in models]
-    for name in models[0].result["oracles"]:
-        found = [next(row for row in table.rows if row.key == name) for table in tables]
-        # Totals have no count of their own.
-        told = [
-            place
-            for place in range(len(found[0].cells))
-            if any(r.cells[place].shown for r in found)
-        ]
-        yield ErrorPart(
-            error=name,
-            title=found[0].title,
-            meaning=meaning_of(name, categories_count=categories),
-            definition=definition_of(name),
-            heads=tuple(" ".join(tables[0].columns[place].title.split()) for place in told),
-            rows=tuple(
-                (model.label, tuple(row.cells[place].shown for place in told))
-                for model, row in zip(models, found, strict=True)
-            ),
-        )
-
-
 def _order(models: Sequence[PageModel]) -> str:
     known = next((each.diagnosis for each in models if each.diagnosis is not None), None)
     return "" if known is None else order_of_cases(known)
@@ -503,28 +497,42 @@ def _plain(data: Mapping[str, Any]) -> list[list[str]]:
         return []
     columns = [each["ap"] for each in table["models"] if each is not None]
     return [
-        [name, f"{annotated:,}", *(_shown(column[row]) for column in columns)]
+        [name, f"{annotated:,}", *(_hundredths(column[row]) for column in columns)]
         for row, (name, annotated) in enumerate(zip(table["name"], table["annotated"], strict=True))
     ]
 
 
-def _parts(data: Mapping[str, Any], meaning: bool) -> list[tuple[str, str]]:
-    """List the sections of the page."""
-    rows = data["classes"] is not None
+def _hundredths(value: int | None) -> str:
+    return percent(None if value is None else value / 1e4)
+
+
+def _parts(
+    data: Mapping[str, Any], *, explained: bool = False, meaning: bool = False
+) -> dict[str, Part]:
+    """List the folded parts of the page; those that no click filters say so in their headings."""
+    models, rows = bool(data["models"]), data["classes"] is not None
+    whole = ", whole data set" if models else ""
     every = (
-        ("annotated", "Annotated", rows),
-        ("errors", "Errors", bool(data["models"])),
-        ("curves", "Curves", rows),
-        ("scores", "Threshold", rows and data["thresholds"] is not None),
-        ("cases", "Cases", rows),
-        ("classes", "Classes", rows),
-        ("slices", "Slices", rows and data["slices"] is not None),
-        ("images", "Images", rows),
-        ("summary", "Tables", True),
-        ("meaning", "Meaning", meaning),
-        ("method", "Method", True),
+        ("difference", explained, "Differences", "what they are made of", whole),
+        ("errors", models, "Errors", "what each is, how often it occurs, what it costs", ""),
+        ("cases", rows, "Cases", "predictions and annotations in their images", ""),
+        ("classes", rows, "Classes", "AP and errors of each class and verb", ""),
+        ("images", rows, "Images", "errors of each image", ""),
+        ("curves", rows, "Precision against recall", "before and after each repair", ""),
+        (
+            *("scores", rows and data["thresholds"] is not None, "Score threshold"),
+            *("precision, recall and F1 from each score on", ""),
+        ),
+        ("slices", rows and data["slices"] is not None, "Slices", "parts of the images", whole),
+        ("summary", True, "Tables", "all numbers of the report", whole),
+        ("meaning", meaning, "Meaning", "how close wrong predictions come", whole),
+        ("method", True, "Method", "protocol, files and definitions", ""),
     )
-    return [(key, title) for key, title, there in every if there]
+    return {
+        key: Part(title, about, scope, open=not models, scripted=key in SCRIPTED)
+        for key, there, title, about, scope in every
+        if there
+    }
 
 
 def _without_folders(notes: Sequence[str], files: Sequence[str | PathLike[str]]) -> list[str]:
