@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from formats.test_fuzz import MUTATIONS, ODD, mutated, survives
 from support.commands import Outcome, alone_in, call
 
 import diaghoi
@@ -388,16 +387,6 @@ def test_named_triplets_of_hoi_transformer(save: Save) -> None:
     for image in images:  # a horse is an object of both data sets
         image["hoi_list"][0] |= {"o_name": "horse", "i_name": "ride"}
     assert recognise(save(images, "named.json")).dataset == "hico-det"
-
-
-@pytest.mark.slow
-def test_spoilt_files(saved: Any) -> None:
-    truth = annotated(CLASSES)
-    random = np.random.default_rng(5)
-    for value in (truth, predicted(truth), named(truth)):
-        assert survives(saved(value))
-        done = [survives(saved(mutated(value, random, ODD))) for _ in range(MUTATIONS)]
-        assert 0 < sum(done) < MUTATIONS
 
 
 def test_the_published_files(shared: Path, save: Save) -> None:

@@ -10,7 +10,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from formats.test_fuzz import MUTATIONS, ODD, mutated, survives
 from support.swig import CAR, CLASSES, WORDS
 
 from diaghoi import InputError, Scenes, diagnose, read_annotations, read_predictions
@@ -348,17 +347,6 @@ def test_files_of_swig_hoi_are_for_swig_hoi(annotated: Any, predicted: Any, save
     )
     with pytest.raises(InputError, match=r"holds predictions \(swig-hoi\), but annotations are"):
         read_annotations(saved(predicted))
-
-
-@pytest.mark.parametrize("which", ["annotated", "predicted"])
-def test_odd_values_end_in_a_result_or_in_a_message(
-    which: str, request: pytest.FixtureRequest, saved: Save
-) -> None:
-    value = request.getfixturevalue(which)
-    random = np.random.default_rng(3)
-    assert survives(saved(value))
-    done = [survives(saved(mutated(value, random, ODD))) for _ in range(MUTATIONS)]
-    assert 0 < sum(done) < MUTATIONS
 
 
 def in_thid(rows: Any) -> list[Any]:

@@ -102,6 +102,8 @@ class Reader:
         try:
             self.target.read(self.path)
         except InputError as error:
+            if str(self.path.parent) not in str(error) and self.path.suffix != ".png":
+                return f"message without the file: {str(error)[:200]!r}"
             said = str(error).replace(str(self.path.parent), "")
             if "\n" in said or len(said) > LONGEST_MESSAGE:
                 return f"message of {len(said)} letters: {said[:200]!r}"

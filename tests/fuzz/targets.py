@@ -48,6 +48,7 @@ from fuzz.code_bases import (
     DA_HOI,
     GEN_VLKT,
     GEN_VLKT_NUMPY,
+    HOI_A,
     HOI_R1,
     HOI_TRANSFORMER,
     HOIDET,
@@ -362,7 +363,9 @@ TARGETS: dict[str, Target] = {
         read=_read_both,
         weight=2,
     ),
-    "ppdm": Target(file="x.json", seeds=(Json(PPDM), Pickled(PPDM)), read=check_scenes),
+    "ppdm": Target(
+        file="x.json", seeds=(Json(PPDM), Pickled(PPDM), Json(HOI_A)), read=check_scenes
+    ),
     "hoi-transformer": Target(
         file="x.json",
         seeds=(Json(HOI_TRANSFORMER), Json(HOI_TRANSFORMER, lines=True), Pickled(HOI_TRANSFORMER)),
