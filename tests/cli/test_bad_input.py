@@ -446,24 +446,26 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
 def test_boxes_in_another_layout_are_refused_with_the_option_that_reads_them(
-    refuse, run, save, alone: Path, layout: str
+    refuse, run, save
 ) -> None:
     rng = np.random.default_rng(0)
     truth = simulate.annotations(60, rng)
     write("gt.npz", truth)
     write_dense_arrays("preds.pkl", simulate.detect(truth, simulate.TWO_STAGE, rng))
     images = pickle.loads(Path("preds.pkl").read_bytes())
-    wanted = json.loads(run("report", "preds.pkl", "--annotations", "gt.npz", "--json", "-").out)
-    for image in images:
-        left, top, right, bottom = image["boxes"].T
-        boxes = LAYOUTS[layout](left, top, right - left, bottom - top)
-        image["boxes"] = np.column_stack(boxes)
-    words = ("report", save("other.pkl", images), "--annotations", "gt.npz", "--json", "-")
-    assert f" would: give --read boxes={layout}, or write x1, y1, x2, y2 in pixels" in refuse(
-        *words
-    )
-    assert run(*words, "--force").code == 0
-    read = json.loads(run(*words, "--read", f"boxes={layout}").out)
-    assert read["map"]["full"] == pytest.approx(wanted["map"]["full"], abs=0.01)
+    words = ("--annotations", "gt.npz", "--json", "-")
+    wanted = json.loads(run("report", "preds.pkl", *words).out)["map"]["full"]
+    for layout, rewritten in LAYOUTS.items():
+        others = []
+        for image in images:
+            left, top, right, bottom = image["boxes"].T
+            boxes = np.column_stack(rewritten(left, top, right - left, bottom - top))
+            others.append(image | {"boxes": boxes})
+        other = save("other.pkl", others)
+        assert f" would: give --read boxes={layout}, or write x1, y1, x2, y2 in" in refuse(
+            "report", other, *words
+        )
+        read = json.loads(run("report", other, *words, "--read", f"boxes={layout}").out)
+        assert read["map"]["full"] == pytest.approx(wanted, abs=0.01)
+    assert run("report", other, *words, "--force").code == 0

@@ -60,7 +60,7 @@ def test_inspect_predictions(run, data) -> None:
     assert any(line.startswith("  triplet score ") for line in lines)
 
 
-@pytest.mark.parametrize("kind", [*range(6), "json", "lines"])
+@pytest.mark.parametrize("kind", [0, 2, 4, "json", "lines"])
 def test_inspect_reads_the_first_images_of_a_large_file(
     run, found, truth, monkeypatch, kind: int | str
 ) -> None:

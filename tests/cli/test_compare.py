@@ -140,24 +140,21 @@ def without_box_scores(detectors: Path, alone: Path) -> list[Path]:
     return files
 
 
-@pytest.mark.parametrize("suffix", ["txt", "tex", "md", "csv", "html"])
 def test_a_threshold_of_pair_scores_is_called_that(
-    run, detectors: Path, without_box_scores: list[Path], suffix: str
+    run, detectors: Path, without_box_scores: list[Path]
 ) -> None:
-    if suffix == "html":
-        pytest.importorskip("jinja2")
+    pytest.importorskip("jinja2")
     truth = ("--annotations", detectors / "gt.npz", "--also", "detection-threshold=0.3")
-    output = ("--out", "x.html") if suffix == "html" else ("--out", f"x.{suffix}")
-    output = output if suffix != "txt" else ()
-    done = run("compare", *without_box_scores, *truth, *output)
+    names = [f"x.{suffix}" for suffix in ("tex", "md", "csv", "html")]
+    outs = [word for name in names for word in ("--out", name)]
+    done = run("compare", *without_box_scores, *truth, *outs)
     assert done.code == 0, done.err
-    text = Path(f"x.{suffix}").read_text() if output else done.out
-    if suffix == "csv":
-        assert "\nwith_pair_score_threshold_0.3," in text
-    else:
+    tex, md, table, page = (Path(name).read_text() for name in names)
+    assert "\nwith_pair_score_threshold_0.3," in table
+    for text in (done.out, tex, md, page):
         assert "With pair score threshold 0.3" in text
-    assert "With detection threshold" not in text
-    if suffix in ("txt", "tex", "md"):
+        assert "With detection threshold" not in text
+    for text in (done.out, tex, md):
         assert "No detection scores in the file, so that pair scores decide: one, two." in " ".join(
             text.split()
         )
@@ -364,23 +361,21 @@ def test_pairs_belong_to_models(run, data, found, save) -> None:
     assert "as listed by with; those of the triplets of without" in pairs["caption"]
 
 
-@pytest.mark.parametrize(
-    ("name", "start"),
-    [
-        ("t.md", "Models on"),
-        ("t.TEX", r"\begin{table"),
-        ("t.csv", "topic,dataset,"),
-        ("t.json", "{\n"),
-        ("t.txt", "1 model on"),
-    ],
-)
-def test_the_ending_of_the_file_tells_its_format(run, put, alone, name: str, start: str) -> None:
+def test_the_ending_of_the_file_tells_its_format(run, put, alone: Path) -> None:
+    starts = {
+        "t.md": "Models on",
+        "t.TEX": r"\begin{table",
+        "t.csv": "topic,dataset,",
+        "t.json": "{\n",
+        "t.txt": "1 model on",
+    }
     a = put("a.json")
-    in_file = run("compare", a, "--out", name)
-    assert (in_file.code, in_file.out) == (0, run("compare", a).out)
-    written = (alone / name).read_bytes().decode("utf-8")
-    assert written.startswith(start)
-    assert run("compare", a, "--out", f"-{Path(name).suffix}").out == written
+    in_files = run("compare", a, *(word for name in starts for word in ("--out", name)))
+    assert (in_files.code, in_files.out) == (0, run("compare", a).out)
+    for name, start in starts.items():
+        written = (alone / name).read_bytes().decode("utf-8")
+        assert written.startswith(start)
+        assert run("compare", a, "--out", f"-{Path(name).suffix}").out == written
 
 
 def headings(text: str) -> list[str]:

@@ -60,8 +60,9 @@ def mean_ap(run: Any, *words: object) -> float:
     return float(json.loads(done.out)["map"]["full"])
 
 
-@pytest.mark.parametrize("annotations", ANNOTATIONS)
-@pytest.mark.parametrize("predictions", PREDICTIONS)
+@pytest.mark.parametrize(
+    ("predictions", "annotations"), [*zip(PREDICTIONS, [*ANNOTATIONS] * 3, strict=True)]
+)
 def test_own_data_stop_and_the_draft_goes_on(
     predictions: str, annotations: str, run: Any, alone: Path
 ) -> None:

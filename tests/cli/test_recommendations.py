@@ -75,30 +75,6 @@ def test_numbering_of_objects_by_the_largest_label(run) -> None:
     assert run(*GIVEN, option, words).code == 0
 
 
-@pytest.mark.parametrize("layout", ["xywh", "cxcywh", "yxyx"])
-def test_layout_of_boxes(run, layout: str) -> None:
-    files()
-
-    def rewrite(rows: list[dict[str, Any]]) -> None:
-        for box in (box for row in rows for box in row["predictions"]):
-            left, top, right, bottom = box["bbox"]
-            width, height = right - left, bottom - top
-            box["bbox"] = {
-                "xywh": [left, top, width, height],
-                "cxcywh": [left + width / 2, top + height / 2, width, height],
-                "yxyx": [top, left, bottom, right],
-            }[layout]
-
-    changed(rewrite)
-    refused = run(*GIVEN)
-    if refused.code == 0:  # found in the file
-        assert layout == "xywh"
-        return
-    ((option, words),) = recommended(refused.err)
-    assert words == f"boxes={layout}"
-    assert run(*GIVEN, option, words).code == 0
-
-
 @pytest.mark.parametrize(("by", "origin"), [(1, 1), (-1, 0)])
 def test_origin_of_boxes(run, by: int, origin: int) -> None:
     files(lambda found: replace(found, box_xyxy=found.box_xyxy + max(by, 0)))

@@ -29,8 +29,9 @@ def study(written: Path, alone: Path) -> Path:
 
 @pytest.fixture
 def occluded(study: Path) -> Path:
-    """The study with one corruption."""
-    study.write_text(study.read_text().replace(str(list(CORRUPTIONS)), '["occlusion"]'))
+    """The study with one corruption and one model."""
+    first, *_ = study.read_text().rpartition("\n[[model]]")
+    study.write_text(first.replace(str(list(CORRUPTIONS)), '["occlusion"]'))
     return study
 
 
@@ -265,8 +266,7 @@ def test_predictions_are_read_as_they_are_said_to_be(run, occluded: Path) -> Non
     for file in sorted(occluded.parent.glob("A/*.npz")):
         if file.stem.startswith(("clean", "occlusion")):
             write_triplet_lists(file.with_suffix(".pkl"), read_predictions(file))
-    first, *_ = occluded.read_text().replace("A/clean.npz", "A/clean.pkl").rpartition("[[model]]")
-    occluded.write_text(first.replace("{severity}.npz", "{severity}.pkl"))
+    occluded.write_text(occluded.read_text().replace(".npz", ".pkl").replace("gt.pkl", "gt.npz"))
     cached = (*ALONE, "--cache", "kept", "--json", "-")
     plain, misread = (
         json.loads(run("robustness", occluded, *cached, *words).out)["models"][0]["clean"]
@@ -277,8 +277,6 @@ def test_predictions_are_read_as_they_are_said_to_be(run, occluded: Path) -> Non
 
 @pytest.mark.slow
 def test_intervals_and_tests(run, occluded: Path) -> None:
-    first, *_ = occluded.read_text().rpartition("\n[[model]]")
-    occluded.write_text(first)
     words = ("--bootstrap", "100", "--significance", "--resamples", "2", "--seed", "2")
     done = run("robustness", occluded, *ALONE, *words, "--json", "-")
     assert done.code == 0, done.err
@@ -312,7 +310,7 @@ def test_damaged_files_are_named_at_the_end(evaluate, study: Path) -> None:
 
 def test_saved_reports_are_evaluated_without_annotations(run, occluded: Path) -> None:
     plain = run("robustness", occluded, *ALONE, "--json", "-")
-    for file in sorted(occluded.parent.glob("[AB]/*.npz")):
+    for file in sorted(occluded.parent.glob("A/*.npz")):
         if file.stem.startswith(("clean", "occlusion")):
             words = ("--annotations", "gt.npz", "--label", file.parent.name, "--quiet")
             assert run("report", file, *words, "--json", file.with_suffix(".json")).code == 0

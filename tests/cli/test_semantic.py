@@ -276,11 +276,6 @@ def test_it_is_said_where_the_standard_map_has_other_rules(run, words, alone, mo
             "any object, and σ > 0.5 means any object.",
         ),
         (
-            ("--weight", 0.8),
-            "with the right object, σ >= 0.75 means verb similarity >= 0.688, and σ > 0.5 means "
-            "verb similarity > 0.375.",
-        ),
-        (
             ("--combine", "geometric"),
             "σ = S_v^0.5 S_o^0.5 of the whole interaction; with the right object, σ >= 0.75 means "
             "verb similarity >= 0.562, and σ > 0.5 means verb similarity > 0.25.",

@@ -66,12 +66,9 @@ def refused(run, data):
 @pytest.mark.parametrize(
     "words",
     [
-        (),
         ("--protocol", "diag-hoi"),
-        ("--protocol", "iou=0.3,ap=area"),
-        ("--also", "rosetta"),
-        ("--bootstrap", 100),
-        ("--also", "attribution,calibration,score-threshold=0.5"),
+        ("--protocol", "iou=0.3,ap=area", "--bootstrap", 100),
+        ("--also", "rosetta,attribution,calibration,score-threshold=0.5"),
     ],
 )
 def test_several_files_give_the_bytes_of_one(report, shards: Path, whole: Path, words) -> None:

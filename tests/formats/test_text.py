@@ -257,12 +257,17 @@ def test_messages_say_what_where_and_what_to_do(text):
     assert CASES[text] in refused(text)
 
 
-@pytest.mark.parametrize("name", ["a, b.jpg", "it's.jpg", "C:\\images\\a.jpg", "(1).jpg", "é.jpg"])
-@pytest.mark.parametrize("item", [float, np.float32])
+@pytest.mark.parametrize(
+    ("name", "item"),
+    [
+        *((name, float) for name in ("a, b.jpg", "C:\\images\\a.jpg", "(1).jpg", "é.jpg")),
+        ("it's.jpg", np.float32),
+    ],
+)
 def test_damage_in_a_large_text_is_found_near_its_place(name, item):
     image = {"filename": name, "bbox": [item(0.5), item(12.25)], "f": "g, h", "d": [[], {}]}
     with np.printoptions(legacy=False):
-        text = repr({"preds": [image] * 4000, "gts": []})
+        text = repr({"preds": [image] * 1000, "gts": []})
     assert load(text)["preds"][-1] == image | {"bbox": [0.5, 12.25]}
     for old, new in (("'bbox':", "'bbox'"), ("[], {}", "[}, {}"), ("'g, h', ", "'g, h' ")):
         place = text.index(old, len(text) // 2)
@@ -325,7 +330,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("length", [300_000, pytest.param(20_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("length", [100_000, pytest.param(20_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_refused(name, length):
     part, start = HOSTILE[name]
