@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import json
 import os
 import pickle
@@ -16,16 +15,12 @@ from diaghoi import simulate
 from diaghoi.formats import write
 from diaghoi.formats.dense import write_dense_arrays
 
-NAN, INF = float("nan"), float("inf")
+NAN = float("nan")
 OLD = "an older output"
 
 
 def box(**changes: Any):
     return lambda found: found[1]["predictions"][0].update(changes)
-
-
-def triplet(**changes: Any):
-    return lambda found: found[1]["hoi_prediction"][0].update(changes)
 
 
 IN_IMAGE = "preds.pkl: image 'two.jpg': "
@@ -34,39 +29,15 @@ BAD_VALUES: dict[str, tuple[Any, str]] = {
         box(bbox=[1.0, NAN, 3.0, 4.0]),
         f"{IN_IMAGE}predictions[0].bbox: the box [1.0, nan, 3.0, 4.0] is not finite",
     ),
-    "infinite box": (box(bbox=[1.0, 2.0, INF, 4.0]), "[1.0, 2.0, inf, 4.0] is not finite"),
     "box beyond float32": (
         box(bbox=[1.0, 2.0, 1e39, 4.0]),
         f"{IN_IMAGE}predictions[0].bbox: the box [1.0, 2.0, 1e+39, 4.0] is larger than any image; "
         "give pixels of the image, or remove such boxes",
     ),
     "box without a finite area": (box(bbox=[-1e308, 2.0, 1e308, 4.0]), "1e+308, 4.0] is larger"),
-    "turned box": (
-        box(bbox=[9.0, 2.0, 3.0, 4.0]),
-        f"{IN_IMAGE}predictions[0].bbox: the box [9.0, 2.0, 3.0, 4.0] ends before it begins",
-    ),
-    "box upside down": (box(bbox=[1.0, 9.0, 3.0, 4.0]), "[1.0, 9.0, 3.0, 4.0] ends before"),
-    "short box": (box(bbox=[1.0, 2.0, 3.0]), "predictions[0].bbox: [1.0, 2.0, 3.0] is not four"),
-    "unknown category": (
-        box(category_id=80),
-        f"{IN_IMAGE}predictions[0].category_id: unknown object category 80",
-    ),
     "unknown verb": (
-        triplet(category_id=117),
+        lambda found: found[1]["hoi_prediction"][0].update(category_id=117),
         f"{IN_IMAGE}hoi_prediction[0].category_id: unknown verb 117",
-    ),
-    "subject out of range": (
-        triplet(subject_id=2),
-        f"{IN_IMAGE}hoi_prediction[0].subject_id: there is no box in 'predictions' 2",
-    ),
-    "object out of range": (triplet(object_id=-1), "hoi_prediction[0].object_id: there is no box"),
-    "NaN score": (triplet(score=NAN), f"{IN_IMAGE}hoi_prediction[0].score: the score is nan"),
-    "infinite score": (triplet(score=INF), "hoi_prediction[0].score: the score is inf"),
-    "NaN action score": (triplet(action_score=NAN), "[0].action_score: the score is nan"),
-    "score as a text": (triplet(score="high"), "hoi_prediction[0].score: 'high' is not a number"),
-    "duplicate image": (
-        lambda found: found[1].update(filename="one.jpg"),
-        "preds.pkl: image 'one.jpg': filename: used for two images, numbers 0 and 1",
     ),
     "another split": (
         lambda found: [image.update(filename=f"train_{image['filename']}") for image in found],
@@ -108,14 +79,9 @@ class Foreign:
 
 
 BAD_FILES: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "preds.pkl: the file is empty"),
     "truncated": (pickle.dumps([{"filename": "one.jpg"}])[:-5], "preds.pkl: "),
     "foreign class": (pickle.dumps([Foreign()]), "system"),
-    "foreign container": (pickle.dumps(collections.Counter()), "Counter"),
-    "text": (b"these are no predictions", "preds.pkl: "),
-    "JSON cut short": (b'[{"filename": ', "preds.pkl: "),
     "something else": (pickle.dumps({"a": 1}), "preds.pkl: not a known format: a dict in pickle"),
-    "gzip": (b"\x1f\x8b\x08\x00rest", "preds.pkl: compressed with gzip; uncompress it first"),
 }
 
 
@@ -157,23 +123,6 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
         (
             ("preds.pkl", "--read", "format=dense-arrays"),
             "preds.pkl: is not in the format dense-arrays; it looks like triplet-lists",
-        ),
-        (
-            ("preds.pkl", "--protocol", "hico-det-52"),
-            "unknown protocol 'hico-det-52' (did you mean 'hico-det-520'",
-        ),
-        (("preds.pkl", "--dataset", "hicodet"), "unknown data set 'hicodet' (did you mean"),
-        (("preds.pkl", "--protocol", "iou=0"), "protocol.iou: is 0.0; give a number above 0, up"),
-        (("preds.pkl", "--protocol", "iou=50"), "protocol.iou: is 50.0; give a number above 0, up"),
-        (("preds.pkl", "--protocol", "iou=nan"), "protocol.iou: is nan; give a number above 0, up"),
-        (
-            ("preds.pkl", "--protocol", "rare=tests"),
-            "protocol.rare: is 'tests' (did you mean 'test'?); give 'train' or 'test'",
-        ),
-        (("preds.pkl", "--protocol", "iou=half"), "protocol.iou: is 'half'; give a number"),
-        (
-            ("preds.pkl", "--json", "no/r.json"),
-            "no/r.json: cannot be written: the folder no does not exist; create it first",
         ),
         (
             ("preds.pkl", "--json", "gt.pkl/r.json"),

@@ -60,7 +60,8 @@ TEMPORARY = [
     *(error(429), error(500), error(502), error(202, "queued"), error(204, "")),
     *(text("3") | {"status": 201}, {"drop": True}, {"cut": 3}, text(None)),
     pytest.param({"wait": 4.0}, marks=pytest.mark.slow),
-    *({"body": body} for body in (b"\xff", b"<html>busy</html>", b"[]")),
+    *({"body": body} for body in (b"\xff", b"<html>busy</html>", b"[]", b"[" * 100_000)),
+    *(error(500, '{"error": ' * 100_000), {"body": b'{"error": "no model"}'}),
     {"body": gzip.compress(text("3")["body"]), "headers": {"Content-Encoding": "gzip"}},
     {"body": b'{"choices": [{"message": {}}]}'},
 ]
