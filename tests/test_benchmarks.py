@@ -45,9 +45,7 @@ def test_jobs_stand_beside_their_floor(tmp_path: Path) -> None:
         ("compare.py", [], "required: --base"),
     ],
 )
-def test_what_cannot_be_measured(
-    program: str, words: list[str], message: str, capsys, monkeypatch
-) -> None:
+def test_what_cannot_be_measured(program, words, message, capsys, monkeypatch) -> None:
     before = dict(sys.modules)
     monkeypatch.setattr(sys, "argv", [program, *words])
     monkeypatch.syspath_prepend(FOLDER)

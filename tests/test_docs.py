@@ -125,9 +125,7 @@ def test_every_block_of_a_page_runs(page: Path, reader: Reader) -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_the_paragraph_of_the_manual_rests_on_what_is_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_paragraph_of_the_manual_rests_on_what_is_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     example = [block for block in blocks(DOCS / "compare.md") if block.text in EXAMPLE]
     assert example
@@ -354,9 +352,7 @@ def test_drawings_have_words() -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_pictures_show_what_the_package_draws(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pictures_show_what_the_package_draws(tmp_path, monkeypatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS))
     monkeypatch.setattr("shutil.which", lambda _: None)  # the page is photographed elsewhere
     drawing("pictures").draw(tmp_path)

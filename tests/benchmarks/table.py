@@ -18,25 +18,7 @@ LEFT = ("job", "floor", "limit", "note")
 
 @dataclass(frozen=True)
 class Line:
-    """One job in the table.
-
-    Parameters
-    ----------
-    name : str
-        The job.
-    measured : Measured
-        What it costs.
-    count : int
-        How many triplets, pictures or questions it works on; 0 where that makes no sense.
-    floor : str
-        What its cost is compared to; empty for none.
-    least : Measured or None
-        What that costs in the same run.
-    limit : str
-        What it may cost, and whether it does not cost more.
-    note : str
-        What else there is to say.
-    """
+    """One job in the table, beside its ``floor``, which costs ``least`` in the same run."""
 
     name: str
     measured: Measured

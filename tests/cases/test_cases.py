@@ -413,9 +413,7 @@ def test_every_error_can_be_told(problem: tuple[Scenes, Scenes], name: str) -> N
 
 
 @given(v_coco.problems(), st.sampled_from([1, 2]))
-def test_every_error_can_be_told_of_v_coco(
-    problem: tuple[list[Any], list[Any]], scenario: int
-) -> None:
+def test_every_error_can_be_told_of_v_coco(problem, scenario) -> None:
     truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
     check(diagnose_images(truth, found, protocol(f"v-coco-s{scenario}")), truth, found)
 
@@ -504,10 +502,7 @@ def test_v_coco_counts_people_and_roles_alone() -> None:
     [
         ((28, 8, 36, 16), "the best object box of a predicted pair reaches IoU 0.02."),
         (VOID, "no object box of a predicted pair overlaps it."),
-        (
-            (-100, -100, 20, 0),
-            "the best object box of a predicted pair reaches less than IoU 0.01.",
-        ),
+        ((-100, -100, 20, 0), "the best object box of a predicted pair reaches less than IoU 0.01"),
     ],
 )
 def test_v_coco_roles_without_a_box_are_no_boxes_near_a_missed_triplet(role: Any, words: str):

@@ -235,9 +235,7 @@ FOUND = (ANN, BICYCLE, THING, RIDE, 0.5)
         ([((0.0, 18.01, 9.0, 19.0), BICYCLE, THING, RIDE, 0.9)], [CONFIDENT]),
     ],
 )
-def test_a_confident_person_where_nobody_is_annotated(
-    rows: list[tuple[Any, ...]], expected: list[str]
-) -> None:
+def test_a_confident_person_where_nobody_is_annotated(rows, expected) -> None:
     assert causes([FOUND, *rows], ONE, [(0, 1, RIDE)]) == ["", *expected]
 
 
@@ -418,9 +416,7 @@ def check(diagnosis: Diagnosis, truth: Scenes, found: Scenes) -> None:
 
 
 @given(SEEDS, st.sampled_from(["hico-det", "diag-hoi"]))
-def test_a_difference_is_that_of_a_diagnosis_without_these_predictions(
-    seed: int, name: str
-) -> None:
+def test_a_difference_is_that_of_a_diagnosis_without_these_predictions(seed, name) -> None:
     truth, found = crowded(seed)
     diagnosis = diagnose(truth, found, name)
     result = annotation_causes(diagnosis, truth, found)

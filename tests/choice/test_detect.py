@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -81,9 +80,7 @@ BOTH_BOXES = [(0, 2, RIDE, 0.9), (0, 4, HOLD, 0.8)]
         ([(0, 2, RIDE, np.nan), (0, 2, HOLD, 0.1)], {}, (choice.HOLD,)),
     ],
 )
-def test_which_triplets_answer(
-    triplets: list[tuple[Any, ...]], more: dict[str, Any], expected: tuple[str, ...]
-) -> None:
+def test_which_triplets_answer(triplets, more, expected) -> None:
     assert picked(triplets, **more) == expected
 
 
@@ -204,9 +201,7 @@ def test_ways_to_choose_are_described() -> None:
 
 
 @pytest.mark.parametrize(("file", "match"), [("allscene", "scene"), ("hum_box", "person")])
-def test_the_published_script_picks_the_same_options(
-    file: str, match: Any, shared: Path, tmp_path: Path
-) -> None:
+def test_the_published_script_picks_the_same_options(file, match, shared, tmp_path) -> None:
     questions = read_questions(shared / f"data/choice/hicodet/crosshoi_bench_{file}_final.json")
     found = read_predictions(shared / "conformance/hico_det_diagnosis/one_stage_preds.pkl")
     columns = _published_layout(found)

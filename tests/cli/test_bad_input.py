@@ -103,10 +103,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
             "preds.pkl: holds predictions (triplet-lists), not image labels; these are in HICO's "
             "anno.mat",
         ),
-        (
-            ("preds.pkl", "--image-labels", "text"),
-            "text: not a MATLAB file; image labels are in HICO's anno.mat",
-        ),
+        (("preds.pkl", "--image-labels", "text"), "text: not a MATLAB file; image labels are in H"),
         (
             ("preds.pkl", "--annotations", "folder"),
             "folder: a folder without instances_test2015.json or anno_bbox.mat or test_hico.json "
@@ -124,16 +121,10 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
             ("preds.pkl", "--read", "format=dense-arrays"),
             "preds.pkl: is not in the format dense-arrays; it looks like triplet-lists",
         ),
-        (
-            ("preds.pkl", "--json", "gt.pkl/r.json"),
-            "gt.pkl/r.json: cannot be written: gt.pkl is a file",
-        ),
+        (("preds.pkl", "--json", "gt.pkl/r.json"), "gt.pkl/r.json: cannot be written: gt.pkl is a"),
         (("preds.pkl", "--json", "preds.pkl"), "preds.pkl: would overwrite an input file"),
         (("preds.pkl", "--json", "./gt.pkl"), "gt.pkl: would overwrite an input file"),
-        (
-            ("preds.pkl", "--json", "/dev/null"),
-            "/dev/null: cannot be written: it is not an ordinary",
-        ),
+        (("preds.pkl", "--json", "/dev/null"), "/dev/null: cannot be written: it is not an ordina"),
     ],
 )
 def test_bad_options(refuse, save, gt, found, alone: Path, words, message: str) -> None:
@@ -395,9 +386,7 @@ LAYOUTS = {
 }
 
 
-def test_boxes_in_another_layout_are_refused_with_the_option_that_reads_them(
-    refuse, run, save
-) -> None:
+def test_boxes_in_another_layout_are_refused_with_the_option_that_reads_them(refuse, run, save):
     rng = np.random.default_rng(0)
     truth = simulate.annotations(60, rng)
     write("gt.npz", truth)

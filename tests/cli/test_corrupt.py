@@ -94,9 +94,7 @@ def test_bad_words_are_refused_in_one_line(run, images: Path, words, message) ->
     assert not Path("out").exists()
 
 
-def test_bad_folders_and_a_missing_library_are_refused_in_one_line(
-    run, images: Path, monkeypatch
-) -> None:
+def test_bad_folders_and_a_missing_library_are_refused_in_one_line(run, images, monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
     for folders, message in (
         (("none", "out"), "none: there is no such folder; give the folder with the pictures"),

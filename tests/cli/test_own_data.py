@@ -63,9 +63,7 @@ def mean_ap(run: Any, *words: object) -> float:
 @pytest.mark.parametrize(
     ("predictions", "annotations"), [*zip(PREDICTIONS, [*ANNOTATIONS] * 3, strict=True)]
 )
-def test_own_data_stop_and_the_draft_goes_on(
-    predictions: str, annotations: str, run: Any, alone: Path
-) -> None:
+def test_own_data_stop_and_the_draft_goes_on(predictions, annotations, run, alone) -> None:
     found = saved(alone / "found.pkl", PREDICTIONS[predictions]())
     truth = saved(alone / "gt.json", ANNOTATIONS[annotations]())
     done = run("report", found, "--annotations", truth)

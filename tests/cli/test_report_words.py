@@ -68,9 +68,7 @@ def test_the_line_of_a_report_gives_the_same_numbers(report, name: str) -> None:
     ("groups", "protocol"),
     [("--zero-shot RF-UC", "diag-hoi,iou=0.6"), ("--groups groups.json", "upt")],
 )
-def test_a_line_with_groups_goes_with_the_option_repeated(
-    report, desk: Path, groups, protocol
-) -> None:
+def test_a_line_with_groups_goes_with_the_option_repeated(report, desk, groups, protocol) -> None:
     (desk / "groups.json").write_text('{"a | b (2)|x": ["ride bicycle"], "wheels": [1, 600]}')
     words = (*HICO_DET, *groups.split(), "--json", "r.json")
     line, wanted = line_and_numbers(report(*words, "--protocol", protocol))
@@ -209,9 +207,7 @@ def test_commas_in_names_of_files(report, desk: Path) -> None:
         (("--pair-nms", "0.5"), "give --also pair-nms=VALUE"),
     ],
 )
-def test_a_key_given_as_an_option_is_told_whose_it_is(
-    run, words: tuple[str, ...], hint: str
-) -> None:
+def test_a_key_given_as_an_option_is_told_whose_it_is(run, words, hint) -> None:
     done = run("report", "preds.pkl", "--annotations", "gt.pkl", *words)
     assert (done.code, done.out) == (2, "")
     assert hint in done.err

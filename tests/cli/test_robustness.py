@@ -165,9 +165,7 @@ def test_a_second_call_takes_what_is_kept(run, study: Path) -> None:
     ("name", "start"),
     [("t.md", "Models on"), ("t.tex", r"\begin{table"), ("t.csv", "topic,"), ("t.json", "{")],
 )
-def test_the_ending_of_the_file_tells_its_format(
-    evaluate, study: Path, name: str, start: str
-) -> None:
+def test_the_ending_of_the_file_tells_its_format(evaluate, study, name, start) -> None:
     done = evaluate("--out", name)
     assert done.code == 0
     assert done.out.startswith("2 models on HICO-DET")
@@ -345,10 +343,7 @@ def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monk
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            ("--engine", "dusk"),
-            "--engine 'dusk': not known (did you mean 'dask'?); give one of local, dask",
-        ),
+        (("--engine", "dusk"), "--engine 'dusk': not known (did you mean 'dask'?); give one of lo"),
         (("--scheduler", "tcp://a:1"), "--scheduler: is for a Dask cluster; add --engine dask"),
         (
             ("--metric", "map.ful"),

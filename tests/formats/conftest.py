@@ -1,8 +1,10 @@
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
+from support.described import write_description
 
 from diaghoi.data.scenes import COLUMNS
 
@@ -17,6 +19,12 @@ def saved(tmp_path):
         return path
 
     return save
+
+
+@pytest.fixture
+def describe(tmp_path):
+    """Return a function that writes the description of a data set and gives its path."""
+    return partial(write_description, tmp_path)
 
 
 _PREDICTIONS = [

@@ -139,9 +139,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("path", "value", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused(
-    agent: list[dict[str, Any]], save: Save, path: tuple[Any, ...], value: Any, message: str
-) -> None:
+def test_refused(agent, save, path, value, message) -> None:
     parent: Any = agent[0]
     for key in path[:-1]:
         parent = parent[key]

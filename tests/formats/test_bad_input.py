@@ -127,10 +127,7 @@ BAD = {
         image(2, filename="one.jpg"),
         "image 'one.jpg': filename: used for two images, numbers 0 and 2 (counted from 0)",
     ),
-    "name is a fraction": (
-        image(1, filename=0.5),
-        "image 1 (counted from 0): filename: 0.5 is not",
-    ),
+    "name is a fraction": (image(1, filename=0.5), "image 1 (counted from 0): filename: 0.5 is no"),
     "empty name": (image(1, filename=""), "image 1 (counted from 0): filename: '' is not the name"),
     "one name missing": (
         without(1, "filename"),
@@ -185,10 +182,7 @@ def test_pair_lists(change, expected, saved, predictions, pair_file):
 
 FILES = {
     "empty": (b"", "the file is empty; write or copy it again"),
-    "text": (
-        b"filename,score\n",
-        "starts with 'filename,score\\n', which is not the start of a pickle",
-    ),
+    "text": (b"filename,score\n", "starts with 'filename,score\\n', which is not the start of a p"),
     "truncated JSON": (b'[{"filename": "a"', "cut off or damaged JSON (Expecting ',' delimiter: "),
     "broken JSON": (b'[{"filename" "a"}]', "cut off or damaged JSON (Expecting ':' delimiter: "),
     "JSON in latin1": ('[{"filename": "é"}]'.encode("latin1"), "not a readable JSON file"),

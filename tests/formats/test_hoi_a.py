@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.commands import Outcome, alone_in, call
+from support.commands import Outcome, alone_in, outcome
 
 import diaghoi
 from diaghoi import InputError, diagnose, protocol, read_annotations, read_predictions
@@ -171,15 +171,9 @@ def save(tmp_path: Path) -> Save:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    def command(*words: object) -> Outcome:
-        capsys.readouterr()
-        code = call(*words)
-        captured = capsys.readouterr()
-        return Outcome(code, captured.out, captured.err)
-
+def run(tmp_path: Path) -> Iterator[Callable[..., Outcome]]:
     with alone_in(tmp_path):
-        yield command
+        yield outcome
 
 
 def test_the_vocabulary() -> None:

@@ -206,9 +206,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("place", "value", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused_values(
-    ican: dict[int, Any], save: Save, place: int, value: Any, message: str
-) -> None:
+def test_refused_values(ican, save, place, value, message) -> None:
     ican[683][1][place] = value
     with pytest.raises(InputError, match=r"image '683': " + message):
         read_predictions(save(ican))

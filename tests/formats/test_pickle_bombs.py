@@ -243,14 +243,14 @@ ORDINARY = {
 }
 
 
-@pytest.mark.parametrize("protocol", range(6))
-@pytest.mark.parametrize("value", ORDINARY.values(), ids=ORDINARY)
-def test_ordinary_pickles_are_read_as_python_reads_them(value, protocol):
-    if protocol < 2 and value is ORDINARY["numbers of any width"]:
-        value = value[:-1]  # Python does not write longer numbers as text
-    data = pickle.dumps(value, protocol)
-    found = load_pickle(io.BytesIO(data), "file.pkl")
-    assert comparable(found) == comparable(value)
+@pytest.mark.parametrize("key", ORDINARY)
+def test_ordinary_pickles_are_read_as_python_reads_them(key):
+    for protocol in range(6):
+        value = ORDINARY[key]
+        if protocol < 2 and key == "numbers of any width":
+            value = value[:-1]  # Python does not write longer numbers as text
+        found = load_pickle(io.BytesIO(pickle.dumps(value, protocol)), "file.pkl")
+        assert comparable(found) == comparable(value)
 
 
 def comparable(value):
@@ -333,12 +333,12 @@ ANNOUNCED = {
 }  # fmt: skip
 
 
-@pytest.mark.parametrize("before", [b"", b")\x85\x850", b"(NNt0"])
 @pytest.mark.parametrize("body", ANNOUNCED.values(), ids=ANNOUNCED)
-def test_announced_lengths_take_no_memory(body, before):
+def test_announced_lengths_take_no_memory(body):
     tracemalloc.start()
     try:
-        refused(before + body)
+        for before in (b"", b")\x85\x850", b"(NNt0"):
+            refused(before + body)
         assert tracemalloc.get_traced_memory()[1] < 1 << 24
     finally:
         tracemalloc.stop()

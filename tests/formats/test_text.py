@@ -172,18 +172,18 @@ def test_what_numpy_prints(text):
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 2), (0,), (0, 4), ()])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, bool])
-def test_arrays_that_numpy_prints(shape, dtype):
-    value = (np.random.default_rng(0).random(shape) * 9).astype(dtype)
-    found = load(repr({"a": value}))["a"]
-    assert np.allclose(np.array(found).reshape(shape), value, atol=1e-6)
+def test_arrays_that_numpy_prints(shape):
+    for dtype in (np.float32, np.float64, np.int64, bool):
+        value = (np.random.default_rng(0).random(shape) * 9).astype(dtype)
+        found = load(repr({"a": value}))["a"]
+        assert np.allclose(np.array(found).reshape(shape), value, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", AWKWARD)
 def test_strings_are_not_changed(name):
     record = {"filename": name, "score": np.float32(0.5), name: [name, True, None, 0.25, name]}
     expected = {**record, "score": 0.5}
-    for text in (repr(record), repr([record] * 2000)):
+    for text in (repr(record), repr([record] * 500)):
         value = load(text)
         assert same(value if isinstance(value, dict) else value[-1], expected)
 

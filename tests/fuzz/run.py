@@ -27,17 +27,7 @@ LONGEST_MESSAGE = 2010
 
 @dataclass(frozen=True)
 class Case:
-    """One spoilt file, the same whenever it is made.
-
-    Parameters
-    ----------
-    target : str
-        Key of ``TARGETS``.
-    number : int
-        Counts the cases of the target.
-    seed : int
-        Of all cases.
-    """
+    """One spoilt file, the same whenever it is made."""
 
     target: str
     number: int
@@ -51,17 +41,7 @@ class Case:
 
 @dataclass
 class Plan:
-    """Which cases there are.
-
-    Parameters
-    ----------
-    count : int
-        Of all targets together.
-    seed : int
-        What they are drawn from.
-    only : tuple of str
-        Targets; all where there are none.
-    """
+    """So many cases of some targets, or of all."""
 
     count: int
     seed: int = 0

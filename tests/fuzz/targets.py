@@ -113,21 +113,7 @@ from fuzz.seeds import (
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A reader.
-
-    Parameters
-    ----------
-    file : str
-        How the file is called that it reads; in a folder of its own.
-    seeds : tuple of Seed
-        Right files.
-    read : callable
-        Reads the file, and raises AssertionError for a result that cannot be right.
-    beside : mapping
-        Other files in the folder.
-    weight : float
-        How many cases it gets, compared with others.
-    """
+    """A reader, which raises AssertionError for a wrong result; seeds are right files."""
 
     file: str
     seeds: tuple[Seed, ...]

@@ -61,9 +61,7 @@ def study(written: Path) -> RobustnessStudy:
 
 
 @pytest.mark.slow
-def test_both_engines_give_the_same_json_and_survive_a_killed_worker(
-    cluster, study: RobustnessStudy
-) -> None:
+def test_both_engines_give_the_same_json_and_survive_a_killed_worker(cluster, study) -> None:
     processes = list(cluster._client.run(os.getpid).values())
     assert len(set(processes)) == 3
     killed: list[int] = []

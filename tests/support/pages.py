@@ -49,23 +49,7 @@ _NAMED = re.compile(r"# ([\w/]+\.\w+)")
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code.
-
-    Parameters
-    ----------
-    page : pathlib.Path
-        Where it stands.
-    line : int
-        Line of its fence, from 1.
-    language : str
-        As the fence names it.
-    name : str
-        The file that the block is, by its caption or its first line; else empty.
-    text : str
-        What stands in it.
-    runs : bool
-        Whether it can run here.
-    """
+    """A block of code of a page; its ``name`` is the file that it is, if any."""
 
     page: Path
     line: int
@@ -146,16 +130,7 @@ def patched(diff: str, folder: Path) -> None:
 class Reader:
     """Someone who does what a page says, from the first block to the last.
 
-    Parameters
-    ----------
-    diaghoi : callable
-        Runs a command of the package and returns its exit code and what it says.
-    server : str
-        Address of a model that stands for all that a page names.
-    space : dict
-        Names of the Python snippets of the page.
-    drawn : Counter
-        How often the figures of a study were drawn, by the command without what it chooses.
+    ``server`` stands for all models; ``drawn`` counts the figures of a study, by their command.
     """
 
     diaghoi: Callable[..., Any]

@@ -37,16 +37,11 @@ def error(status: int, body: str = "no", **headers: str) -> Reply:
 class Model:
     """What the server does, and what it was asked.
 
-    Parameters
-    ----------
-    rate : callable
-        Score of two words, which is the text of a good reply.
-    hostile : callable
-        ``(words, number)``: what happens to the question about these words that is asked for the
-        ``number``-th time (from 0); None for a good reply. Keys: status, body, headers, wait
-        (seconds), cut (bytes of the body that are sent), drip (seconds between bytes), drop (close
-        without a word), raw (``(start, again)``: sent instead, the second over and over, until the
-        client leaves).
+    ``hostile(words, number)`` says what happens to the question about these words that is asked for
+    the ``number``-th time (from 0); None for a good reply. Keys: status, body, headers, wait
+    (seconds), cut (bytes of the body that are sent), drip (seconds between bytes), drop (close
+    without a word), raw (``(start, again)``: sent instead, the second over and over, until the
+    client leaves).
     """
 
     rate: Callable[[str, str], object]

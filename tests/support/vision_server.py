@@ -17,19 +17,10 @@ _OPTION = re.compile(r"^\(([A-Z])\) (.+)$", re.MULTILINE)
 
 @dataclass
 class Vision(Model):
-    """What the server does, and what it was asked.
+    """A model that sees the pictures of ``folder``, and what it was asked.
 
     A question counts under the name of its image and its options in alphabetical order, the
     question for people under image and "people".
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        The pictures, by which it tells which image a message holds.
-    answer : callable
-        ``(image, options)``: its reply to a question with the options in the order shown.
-    people : callable
-        Its reply when asked for the people in an image.
     """
 
     rate: Callable[[str, str], object] = lambda a, b: 0

@@ -405,10 +405,7 @@ def test_json_alone_on_stdout(run, verbs: Path) -> None:
         ("name\n", "holds no words"),
         ("x" * 200_000, "not a CSV file (field larger than field limit"),
         ("sit.v." + "1" * 5000, "line 1: WordNet 3.0 (without named individuals) has no synset"),
-        (
-            "ride\nsit.v.99",
-            "line 2: WordNet 3.0 (without named individuals) has no synset 'sit.v.99'",
-        ),
+        ("ride\nsit.v.99", "line 2: WordNet 3.0 (without named individuals) has no synset 'sit.v."),
         ("name,definition\nride,x\n,y\n", "line 3: neither name nor synset"),
         ("id,name\n7\n", "line 2: neither name nor synset"),
         ("ride\nhold,carry\n", "line 2: 2 columns where the first line has 1"),
