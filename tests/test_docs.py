@@ -53,7 +53,6 @@ class Anyone(Model):
     """A model that answers what pages ask: ratings, questions with options, verdicts."""
 
     def reply(self, request: dict[str, Any], key: str | None) -> tuple[tuple[str, ...], Reply]:
-        """Decide what to say."""
         messages = request["messages"]
         if len(messages) > 1:
             return super().reply(request, key)
@@ -220,7 +219,6 @@ def test_the_demo_installs_no_more_than_it_needs(tmp_path: Path) -> None:
 
 
 def commands(of: Any, *words: str) -> Iterator[tuple[str, Any]]:
-    """Give all commands with the words that call them."""
     for name, inner in of.commands.items():
         if hasattr(inner, "commands"):
             yield from commands(inner, *words, name)
@@ -316,7 +314,6 @@ def test_what_is_cited_is_in_the_citation_file() -> None:
 
 
 def drawing(name: str) -> ModuleType:
-    """Import a script of the manual."""
     spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None

@@ -47,7 +47,6 @@ def test_each_class_is_cut_before_and_after_the_oracles(problem, most, tmp_path_
 
 
 def read(problem: Problem, folders: pytest.TempPathFactory) -> tuple[Scenes, Scenes]:
-    """Write both files and read them."""
     folder = folders.mktemp("swig")
     paths = folder / "gt.json", folder / "preds.pkl"
     paths[0].write_text(json.dumps(problem[0]))

@@ -31,12 +31,10 @@ class Measured:
         return min(getattr(run, what) for run in self.runs)
 
     def median(self, what: str) -> float:
-        """Return the median of a measure."""
         return statistics.median(getattr(run, what) for run in self.runs)
 
     @property
     def megabytes(self) -> float:
-        """The highest peak."""
         return max(run.megabytes for run in self.runs)
 
     def ratios(self, other: Measured, what: str, less: float = 0.0) -> list[float]:

@@ -53,7 +53,6 @@ class Widths(NamedTuple):
     columns: tuple[int, ...]
 
     def line(self, cells: Sequence[str]) -> str:
-        """Write a line of the text."""
         parts = [
             f"{cell:<{width}}" if name in LEFT else f"{cell:>{width}}"
             for name, cell, width in zip(HEAD, cells, self.columns, strict=True)
@@ -69,7 +68,6 @@ def widths(names: Sequence[str], floors: Sequence[str]) -> Widths:
 
 
 def markdown(lines: Sequence[Line], before: str) -> str:
-    """Write the table as Markdown, below some words."""
     rows = [HEAD, tuple("---" if name in LEFT else "---:" for name in HEAD)]
     rows += [line.cells() for line in lines]
     return f"{before}\n\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)

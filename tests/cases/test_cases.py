@@ -419,7 +419,6 @@ def test_every_error_can_be_told_of_v_coco(problem, scenario) -> None:
 
 
 def check(diagnosis: Diagnosis, truth: Scenes, found: Scenes) -> None:
-    """Compare cases with the counts and with the rows of the ledger."""
     ledger = diagnosis.ledger
     for error in (*LABELS, "missed_gt"):
         cases = worst_cases(diagnosis, truth, found, error)

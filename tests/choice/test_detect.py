@@ -224,7 +224,6 @@ def test_the_published_script_picks_the_same_options(file, match, shared, tmp_pa
 
 
 def _published_layout(found: Scenes) -> dict[str, dict[str, list[Any]]]:
-    """Predictions as the published script reads them."""
     words, boxes = found.vocabulary, found.box_xyxy.tolist()
     columns: dict[str, dict[str, list[Any]]] = {}
     for n, (pair, verb) in enumerate(zip(found.triplet_pair, found.triplet_verb, strict=True)):

@@ -301,8 +301,6 @@ def test_not_enough_memory(run, save, found, gt, monkeypatch) -> None:
 
 @pytest.fixture
 def report(run, save, gt, found):
-    """Return a function that reports on changed predictions."""
-
     def command(*options: str) -> dict[str, Any]:
         file = save("preds.pkl", found)
         done = run("report", file, "--annotations", gt, "--json", "-", *options)

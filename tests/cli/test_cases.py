@@ -30,7 +30,6 @@ FAR = [400.0, 300.0, 450.0, 350.0]
 
 @pytest.fixture
 def images(alone: Path) -> Path:
-    """Both pictures of the small data set."""
     folder = alone / "images"
     folder.mkdir()
     for name in NAMES:
@@ -56,8 +55,6 @@ def show(run, files, *more: object):
 
 
 class Page(HTMLParser):
-    """What a page holds: tags with attributes, and texts."""
-
     def __init__(self, path: Path) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
@@ -489,7 +486,6 @@ def models(save, truth, found, images) -> dict[str, Any]:
 
 
 def texts(path: Path) -> list[str]:
-    """The texts of an SVG file, in their order."""
     found = re.findall(r"<text [^>]*>([^<]*)</text>", path.read_text(encoding="utf-8"))
     return [text.replace("&quot;", '"') for text in found]
 

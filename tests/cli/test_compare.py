@@ -35,7 +35,6 @@ def put(alone: Path) -> Save:
 
 @pytest.fixture(scope="session")
 def detectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write annotations and two detectors."""
     folder = tmp_path_factory.mktemp("detectors")
     rng = np.random.default_rng(2)
     truth = simulate.annotations(15, rng)

@@ -17,7 +17,6 @@ CORRUPT = ("robustness", "corrupt")
 
 @pytest.fixture
 def images(alone: Path) -> Path:
-    """Two small pictures."""
     folder = alone / "images"
     folder.mkdir()
     for name, colour in (("one.jpg", (200, 60, 60)), ("two.png", (20, 160, 60))):

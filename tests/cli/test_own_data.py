@@ -14,7 +14,6 @@ from support.described import CLASSES, KITCHEN, annotated, by_class, predicted
 
 
 def as_arrays(images: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the predictions as dense arrays of three verbs."""
     dense = []
     for image in images:
         rows = image["hoi_prediction"]

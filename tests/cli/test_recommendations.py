@@ -23,7 +23,6 @@ GIVEN = ("report", "preds.pkl", "--annotations", "gt.pkl")
 
 
 def recommended(text: str) -> list[tuple[str, str]]:
-    """Return the words to add that a message has."""
     return re.findall(r"(--read) ([\w-]+=[^\s;,:)]+)", text)
 
 
@@ -35,7 +34,6 @@ def files(change: Callable[[Scenes], Scenes] = lambda found: found, images: int 
 
 
 def changed(change: Callable[[list[dict[str, Any]]], object]) -> None:
-    """Change the predictions in their file."""
     rows = pickle.loads(Path("preds.pkl").read_bytes())
     change(rows)
     Path("preds.pkl").write_bytes(pickle.dumps(rows))

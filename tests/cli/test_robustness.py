@@ -23,13 +23,11 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def study(written: Path, alone: Path) -> Path:
-    """The study, in the working directory."""
     return link_study(written, alone) / "study.toml"
 
 
 @pytest.fixture
 def occluded(study: Path) -> Path:
-    """The study with one corruption and one model."""
     first, *_ = study.read_text().rpartition("\n[[model]]")
     study.write_text(first.replace(str(list(CORRUPTIONS)), '["occlusion"]'))
     return study
@@ -37,7 +35,6 @@ def occluded(study: Path) -> Path:
 
 @pytest.fixture(scope="session")
 def kept(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder of finished runs."""
     return tmp_path_factory.mktemp("kept")
 
 

@@ -22,7 +22,6 @@ ALONE = ("--workers", "1")
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory, data) -> Path:
-    """Predictions for all images but the last."""
     path = tmp_path_factory.mktemp("whole") / "detector.npz"
     write(path, read_predictions(data.columnar).between(0, 11))
     return path
@@ -114,7 +113,6 @@ def test_addresses_are_read_by_fsspec(report, shards: Path, whole: Path) -> None
 
 @pytest.fixture
 def served(shards: Path) -> Iterator[str]:
-    """The address of a server of the folder."""
     handler = functools.partial(SimpleHTTPRequestHandler, directory=str(shards))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)

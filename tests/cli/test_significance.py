@@ -48,8 +48,6 @@ def detectors(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def compare(run, detectors: Path):
-    """Return a function that compares some of the detectors."""
-
     def command(*words: object, models: tuple[str, ...] = ("one", "two")):
         files = [detectors / f"{name}.npz" for name in models]
         return run("compare", *files, "--annotations", detectors / "gt.npz", *words)

@@ -27,7 +27,6 @@ def two_images(**more: Any) -> Scenes:
 
 
 def of(found: Scenes) -> dict[str, dict[str, list[int]]]:
-    """Members of the slices by attribute and name."""
     slices: dict[str, dict[str, list[int]]] = {}
     for each in attribute_slices(found):
         slices.setdefault(each.attribute, {})[each.name] = np.flatnonzero(each.members).tolist()

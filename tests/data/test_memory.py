@@ -195,7 +195,6 @@ def _full(*_: Any, **__: Any) -> Any:
 
 
 def _assert_equal(found: Diagnosis, expected: Diagnosis) -> None:
-    """Compare all rows of two diagnoses."""
     for table in ("ledger", "benchmark"):
         mine, whole = getattr(found, table), getattr(expected, table)
         for column in fields(whole):

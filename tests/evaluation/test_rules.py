@@ -55,7 +55,6 @@ def diagnosed(
 
 
 def labels(diagnosis: Diagnosis) -> list[str]:
-    """Labels of the predictions in the order of the input."""
     ledger = diagnosis.ledger
     by_input = ledger.row_input.argsort()
     return [LABELS[label] for label in ledger.row_label[by_input]]

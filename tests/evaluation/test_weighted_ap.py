@@ -29,7 +29,6 @@ CLASSES, IMAGES = 3, 4
 
 @st.composite
 def rankings(draw: st.DrawFn) -> Evaluated:
-    """Draw a ranked list of three classes on four images."""
     row = st.tuples(st.integers(0, CLASSES - 1), st.booleans(), st.integers(0, IMAGES - 1))
     rows = sorted(draw(st.lists(row, max_size=25)), key=lambda each: each[0])
     annotated = draw(

@@ -11,8 +11,6 @@ from diaghoi.data.scenes import COLUMNS
 
 @pytest.fixture
 def saved(tmp_path):
-    """Return a function that pickles a value and gives the path."""
-
     def save(value, name="file.pkl", protocol=4):
         path = tmp_path / name
         path.write_bytes(pickle.dumps(value, protocol=protocol))
@@ -129,8 +127,6 @@ def dense():
 
 @pytest.fixture(scope="session")
 def equal():
-    """Return a function that says whether two scenes hold the same."""
-
     def compare(one, other, leave_out=()):
         for key in COLUMNS:
             if key in leave_out:

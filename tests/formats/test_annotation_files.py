@@ -240,7 +240,6 @@ def boxes(*rows):
 
 
 def records(rows):
-    """Make a 1 x N MATLAB struct array of a list of dicts."""
     keys = list(rows[0]) if rows else ["id"]
     array = np.zeros((1, len(rows)), dtype=[(key, object) for key in keys])
     for n, row in enumerate(rows):
@@ -249,7 +248,6 @@ def records(rows):
 
 
 def cells(rows):
-    """Make a 1 x N MATLAB cell array of structs."""
     array = np.empty((1, len(rows)), dtype=object)
     for n, row in enumerate(rows):
         array[0, n] = {key: nested(value, cells) for key, value in row.items()}

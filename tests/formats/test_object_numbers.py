@@ -49,7 +49,6 @@ def things(labels: Any, numbering: str) -> dict[str, Any]:
 
 
 def verbs(labels: Any) -> list[int]:
-    """Give a verb of each object."""
     return [int(V.class_verb[V.class_object == label][0]) for label in labels]
 
 

@@ -455,7 +455,6 @@ def nested_twice(depth):
 
 
 def images(count, **shared):
-    """Return images that all name the same lists."""
     return [{"filename": f"{n}.jpg"} | shared for n in range(count)]
 
 

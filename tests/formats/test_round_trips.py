@@ -142,7 +142,6 @@ def figures(truth: Scenes, found: Scenes) -> dict[str, Any]:
 
 
 def converted(scenes: Scenes, path: Path) -> Scenes:
-    """Write the package's own file, and read it."""
     write(path, scenes)
     if scenes.triplet_score is None:
         return read_annotations(path, dataset=scenes.vocabulary)

@@ -34,7 +34,6 @@ class Case:
     seed: int
 
     def content(self) -> bytes:
-        """Make the file."""
         random = Random(f"{self.seed} {self.target} {self.number}")
         return TARGETS[self.target].spoilt(random)
 
@@ -48,7 +47,6 @@ class Plan:
     only: tuple[str, ...] = ()
 
     def numbers(self) -> dict[str, int]:
-        """Return how many cases each target has, by its weight."""
         chosen = {name: TARGETS[name] for name in self.only or TARGETS}
         total = sum(target.weight for target in chosen.values())
         return {
@@ -96,7 +94,6 @@ class Reader:
 
 
 def peak() -> float:
-    """Return the most memory that the process has had, in MB."""
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 
 
@@ -117,8 +114,6 @@ def work(plan: Plan, part: int, parts: int, behind: tuple[str, int] | None) -> N
 
 @dataclass
 class Findings:
-    """What went wrong, kept as files."""
-
     folder: Path
     seed: int
     cases: int = 0
@@ -126,7 +121,6 @@ class Findings:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def add(self, name: str, number: int, problem: str) -> None:
-        """Keep a file that was not read as it should be."""
         with self.lock:
             self.wrong[name] += 1
             self.folder.mkdir(parents=True, exist_ok=True)
@@ -151,7 +145,6 @@ def run(plan: Plan, folder: Path, processes: int) -> Findings:
 
 
 def _watch(plan: Plan, part: int, parts: int, findings: Findings) -> None:
-    """Follow one process, and those that take its place."""
     behind: tuple[str, int] | None = None
     while True:
         command = [sys.executable, "-X", "faulthandler", "-W", "error", "-m", "fuzz", "--part"]
@@ -183,7 +176,6 @@ def _watch(plan: Plan, part: int, parts: int, findings: Findings) -> None:
 
 
 def one(name: str, number: int, seed: int) -> str | None:
-    """Read a single case here."""
     with tempfile.TemporaryDirectory() as folder, suppress(KeyboardInterrupt):
         return Reader(TARGETS[name], Path(folder, name)).problem(Case(name, number, seed).content())
     return None

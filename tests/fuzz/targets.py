@@ -122,7 +122,6 @@ class Target:
     weight: float = 1.0
 
     def prepare(self, folder: Path) -> None:
-        """Write what stands beside the file."""
         if callable(self.beside):
             self.beside(folder)
             return
@@ -130,7 +129,6 @@ class Target:
             (folder / name).write_bytes(content)
 
     def spoilt(self, random: Random) -> bytes:
-        """Write a file with something wrong."""
         return random.choice(self.seeds).spoilt(random)
 
 

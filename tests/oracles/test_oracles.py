@@ -62,7 +62,6 @@ def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> L
 
 
 def shown(repaired: Ledger) -> list[tuple[int, str, float]]:
-    """Rows of a ledger as (class, label, score)."""
     return [
         (int(group), LABELS[label], float(score))
         for group, label, score in zip(

@@ -25,7 +25,6 @@ pytest.importorskip("distributed", reason="dask.distributed is not installed")
 
 
 def times(*numbers: int) -> int:
-    """Multiply."""
     product = 1
     for number in numbers:
         product *= number
@@ -33,12 +32,10 @@ def times(*numbers: int) -> int:
 
 
 def refuse() -> None:
-    """Fail as a reader does."""
     raise InputError("odd")
 
 
 def die(marks: str, _: int) -> None:
-    """End the worker."""
     (Path(marks) / str(len(list(Path(marks).iterdir())))).touch()
     os.kill(os.getpid(), signal.SIGKILL)
 

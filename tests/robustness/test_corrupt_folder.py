@@ -29,7 +29,6 @@ FEW = ("motion_blur", "shot_noise", "occlusion")
 
 
 def save(path: Path, seed: int = 0, size: tuple[int, int] = (40, 30), **options: object) -> Path:
-    """Write a picture of smooth colours."""
     path.parent.mkdir(parents=True, exist_ok=True)
     noise = np.random.default_rng(seed).integers(0, 256, (4, 5, 3), dtype=np.uint8)
     Image.fromarray(noise).resize(size).save(path, **options)

@@ -34,7 +34,6 @@ MEASURE = "Measure: sigma = 0.5 S_v + 0.5 S_o; IoU >= 0.5;"
 
 
 def evaluated(folder: Path, changed: dict[str, Any] | None = None, **choices: Any) -> Robustness:
-    """Evaluate the study with some changes."""
     study = replace(read_robustness_study(folder / "study.toml"), **changed or {})
     return evaluate_study(study, LocalEngine(1), **choices)
 

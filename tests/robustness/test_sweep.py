@@ -44,8 +44,6 @@ def digits(outcomes: Outcomes) -> str:
 
 
 class _Counting(LocalEngine):
-    """Counts the tasks that are given to it."""
-
     def __init__(self) -> None:
         super().__init__(1)
         self.tasks = 0

@@ -65,7 +65,6 @@ class Block:
 
     @property
     def commands(self) -> Iterator[str]:
-        """The commands of a console."""
         for line in self.text.splitlines():
             assert line.startswith("$ "), f"{self.where}: no command: {line}"
             yield line.removeprefix("$ ").partition(" #")[0].strip()
@@ -139,7 +138,6 @@ class Reader:
     drawn: Counter[str] = field(default_factory=Counter)
 
     def read(self, block: Block) -> None:
-        """Do what a block says."""
         if block.language == "console":
             for command in block.commands:
                 self.run(command, block)

@@ -24,12 +24,10 @@ Reply = dict[str, Any]
 
 
 def text(content: object) -> Reply:
-    """A reply with this text."""
     return {"body": json.dumps({"choices": [{"message": {"content": content}}]}).encode()}
 
 
 def error(status: int, body: str = "no", **headers: str) -> Reply:
-    """A reply with this status."""
     return {"status": status, "body": body.encode(), "headers": headers}
 
 
@@ -63,7 +61,6 @@ class Model:
             time.sleep(0.005)
 
     def reply(self, request: dict[str, Any], key: str | None) -> tuple[tuple[str, ...], Reply]:
-        """Decide what to do with a request."""
         words = tuple(name for _, name in _NAMES.findall(request["messages"][1]["content"]))
         with self.lock:
             number = self.asked[words]

@@ -30,7 +30,6 @@ class Vision(Model):
     texts: list[str] = field(default_factory=list)
 
     def reply(self, request: dict[str, Any], key: str | None) -> tuple[tuple[str, ...], Reply]:
-        """Decide what to do with a request."""
         (message,) = request["messages"]
         picture, question = message["content"]
         image = self._named(picture["image_url"]["url"])
@@ -49,7 +48,6 @@ class Vision(Model):
         return words, done
 
     def _named(self, url: str) -> str:
-        """Find the image by what the address holds."""
         head, _, data = url.partition(",")
         assert head in ("data:image/jpeg;base64", "data:image/png;base64")
         content = base64.b64decode(data, validate=True)

@@ -31,7 +31,6 @@ KEY = (*sorted(OPTIONS),)
 
 
 def letters(image: str, options: tuple[str, ...]) -> str:
-    """Reply with what is right."""
     return ",".join("ABCD"[place] for place, each in enumerate(options) if each == OPTIONS[0])
 
 

@@ -86,7 +86,6 @@ def perfect(questions: str, out: str) -> None:
 
 
 def verdicts(path: str, source: str, verdict: Callable[[dict[str, str]], str]) -> None:
-    """Write a file of verdicts on all candidates of a benchmark."""
     with Path(source).open() as stream:
         rows = list(csv.DictReader(stream))
     with Path(path).open("w") as stream:

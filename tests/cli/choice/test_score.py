@@ -29,7 +29,6 @@ SETTINGS = {
 
 @pytest.fixture
 def asked(alone: Path) -> Path:
-    """Six questions on six images."""
     path = alone / "questions.json"
     path.write_text(json.dumps({f"HICO_{number}.jpg": QUESTION for number in range(6)}))
     return path
