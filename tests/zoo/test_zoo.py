@@ -27,7 +27,7 @@ from diaghoi.statistics.calibration import measure_calibration
 from zoo import faults
 
 SEEDS = (0, pytest.param(1, marks=pytest.mark.slow))
-NAMES = ("hico-det", "v-coco", "office")
+NAMES = ("hico-det", "v-coco", pytest.param("office", marks=pytest.mark.slow))
 OFFICE = """
 name = "office"
 objects = ["person", "keyboard", "mug", "document", "phone", "printer"]
