@@ -361,7 +361,7 @@ MAT = {
         first_hoi(connection=np.array([[1.5, 1]])),
         "image 'one.jpg': hoi[0].connection: array([1.5, 1. ]) is not a human box",
     ),
-    "HOI in halves": (first_hoi(id=1.5), "image 'one.jpg': connection[0].id: 1.5 is not a whole n"),
+    "HOI in halves": (first_hoi(id=1.5), "connection[0].id: 1.5 is not a whole number"),
     "complex HOI": (first_hoi(id=1 + 1j), "connection[0].id: (1+1j) is not a number"),
     "unknown HOI": (first_hoi(id=601), "connection[0].id: there is no HOI class (id - 1) 600; the"),
     "no id": (first_hoi(id=[]), "connection[0].id: [] is not a number"),

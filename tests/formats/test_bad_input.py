@@ -127,7 +127,7 @@ BAD = {
         image(2, filename="one.jpg"),
         "image 'one.jpg': filename: used for two images, numbers 0 and 2 (counted from 0)",
     ),
-    "name is a fraction": (image(1, filename=0.5), "image 1 (counted from 0): filename: 0.5 is no"),
+    "name is a fraction": (image(1, filename=0.5), "1 (counted from 0): filename: 0.5 is not"),
     "empty name": (image(1, filename=""), "image 1 (counted from 0): filename: '' is not the name"),
     "one name missing": (
         without(1, "filename"),

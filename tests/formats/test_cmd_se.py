@@ -51,7 +51,7 @@ def test_images_are_numbers_also_as_text(tmp_path: Path) -> None:
             {153: [[1, 2, 3, 4]] * 2, 4: []},
             "HOI class '153': boxes[0]: [1, 2, 3, 4] is not eight numbers: both boxes",
         ),
-        ("keys", {153: [7, -3], 4: []}, "HOI class '153': keys[1]: -3.0 is not a whole number fro"),
+        ("keys", {153: [7, -3], 4: []}, "keys[1]: -3.0 is not a whole number from 0"),
         ("keys", {153: [7, "a"], 4: []}, "HOI class '153': keys[1]: 'a' is not a number"),
     ],
 )
