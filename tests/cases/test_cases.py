@@ -23,6 +23,7 @@ from support.scenes import (
     VOCABULARY,
     WASH,
     image,
+    one_image,
     problems,
     scenes,
 )
@@ -57,17 +58,7 @@ def cases(
     **options: Any,
 ) -> list[Case]:
     """Cases of predictions given as (human box, object label, object box, verb, score)."""
-    listed: list[Any] = []
-    triplets = []
-    for human, label, thing, verb, score in rows:
-        places = []
-        for box in ((PERSON, human), (label, thing)):
-            if box not in listed:
-                listed.append(box)
-            places.append(listed.index(box))
-        triplets.append((*places, verb, score))
-    annotations = scenes([image("a.jpg", boxes, truth)], scored=False)
-    predictions = scenes([image("a.jpg", listed, triplets)], scored=True)
+    annotations, predictions = one_image(rows, boxes, truth)
     diagnosis = diagnose(annotations, predictions, name)
     return worst_cases(diagnosis, annotations, predictions, error, **options)
 
@@ -501,7 +492,10 @@ def test_v_coco_counts_people_and_roles_alone() -> None:
     [
         ((28, 8, 36, 16), "the best object box of a predicted pair reaches IoU 0.02."),
         (VOID, "no object box of a predicted pair overlaps it."),
-        ((-100, -100, 20, 0), "the best object box of a predicted pair reaches less than IoU 0.01"),
+        (
+            (-100, -100, 20, 0),
+            "the best object box of a predicted pair reaches less than IoU 0.01.",
+        ),
     ],
 )
 def test_v_coco_roles_without_a_box_are_no_boxes_near_a_missed_triplet(role: Any, words: str):

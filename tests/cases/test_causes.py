@@ -25,6 +25,7 @@ from support.scenes import (
     VOCABULARY,
     WASH,
     image,
+    one_image,
     problems,
     scenes,
 )
@@ -60,17 +61,7 @@ def diagnosed(
     rows: list[tuple[Any, ...]], boxes: Any, truth: Any, name: str = "hico-det-520"
 ) -> tuple[Diagnosis, Scenes, Scenes]:
     """Diagnose predictions given as (human box, object label, object box, verb, score)."""
-    listed: list[Any] = []
-    triplets = []
-    for human, label, thing, verb, score in rows:
-        places = []
-        for box in ((PERSON, human), (label, thing)):
-            if box not in listed:
-                listed.append(box)
-            places.append(listed.index(box))
-        triplets.append((*places, verb, score))
-    annotations = scenes([image("a.jpg", boxes, truth)], scored=False)
-    predictions = scenes([image("a.jpg", listed, triplets)], scored=True)
+    annotations, predictions = one_image(rows, boxes, truth)
     return diagnose(annotations, predictions, name), annotations, predictions
 
 

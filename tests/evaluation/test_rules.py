@@ -17,6 +17,7 @@ from support.scenes import (
     RIDE,
     WASH,
     image,
+    one_image,
     scenes,
 )
 
@@ -40,17 +41,7 @@ def diagnosed(
     name: str | Protocol = "hico-det-520",
 ) -> Diagnosis:
     """Diagnose predictions given as (human box, object label, object box, verb, score)."""
-    listed: list[Any] = []
-    triplets = []
-    for human, label, thing, verb, score in rows:
-        places = []
-        for box in ((PERSON, human), (label, thing)):
-            if box not in listed:
-                listed.append(box)
-            places.append(listed.index(box))
-        triplets.append((*places, verb, score))
-    annotations = scenes([image("a.jpg", boxes, truth)], scored=False)
-    predictions = scenes([image("a.jpg", listed, triplets)], scored=True)
+    annotations, predictions = one_image(rows, boxes, truth)
     return diagnose(annotations, predictions, name)
 
 
