@@ -184,7 +184,12 @@ def test_what_is_partial_is_never_the_best() -> None:
     [
         (None, None, None, "mAP is undefined; the growth of errors is undefined."),
         (0.5, None, 0.1, "mAP is undefined; no error costs more than on clean pictures."),
-        (0.568, 0.4, 0.1, "mAP falls from 56.8 to 40.0; no error costs more than on clean picture"),
+        (
+            0.568,
+            0.4,
+            0.1,
+            "mAP falls from 56.8 to 40.0; no error costs more than on clean pictures.",
+        ),
     ],
 )
 def test_sentences_say_what_is_undefined_and_what_does_not_grow(before, after, grown, told) -> None:
