@@ -53,7 +53,6 @@ class Anyone(Model):
     """A model that answers what pages ask: ratings, questions with options, verdicts."""
 
     def reply(self, request: dict[str, Any], key: str | None) -> tuple[tuple[str, ...], Reply]:
-        """Decide what to say."""
         messages = request["messages"]
         if len(messages) > 1:
             return super().reply(request, key)
@@ -125,9 +124,7 @@ def test_every_block_of_a_page_runs(page: Path, reader: Reader) -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_the_paragraph_of_the_manual_rests_on_what_is_printed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_the_paragraph_of_the_manual_rests_on_what_is_printed(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     example = [block for block in blocks(DOCS / "compare.md") if block.text in EXAMPLE]
     assert example
@@ -222,7 +219,6 @@ def test_the_demo_installs_no_more_than_it_needs(tmp_path: Path) -> None:
 
 
 def commands(of: Any, *words: str) -> Iterator[tuple[str, Any]]:
-    """Give all commands with the words that call them."""
     for name, inner in of.commands.items():
         if hasattr(inner, "commands"):
             yield from commands(inner, *words, name)
@@ -318,7 +314,6 @@ def test_what_is_cited_is_in_the_citation_file() -> None:
 
 
 def drawing(name: str) -> ModuleType:
-    """Import a script of the manual."""
     spec = importlib.util.spec_from_file_location(name, DOCS / f"{name}.py")
     assert spec is not None
     assert spec.loader is not None
@@ -354,9 +349,7 @@ def test_drawings_have_words() -> None:
 
 @pytest.mark.slow
 @pytest.mark.long
-def test_pictures_show_what_the_package_draws(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_pictures_show_what_the_package_draws(tmp_path, monkeypatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS))
     monkeypatch.setattr("shutil.which", lambda _: None)  # the page is photographed elsewhere
     drawing("pictures").draw(tmp_path)

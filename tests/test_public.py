@@ -50,12 +50,11 @@ def test_exploring_shows_public_names_alone() -> None:
 
 def test_importing_takes_along_nothing_that_is_slow() -> None:
     code = (
-        "import sys, diaghoi; "
-        "print([name for name in ('matplotlib', 'pandas', 'scipy.stats') if name in sys.modules], "
-        "diaghoi.compare.__name__, diaghoi.simulate.__name__, diaghoi.plots.__name__)"
+        "import sys, diaghoi; diaghoi.compare; "
+        "print([name for name in ('matplotlib', 'pandas', 'scipy.stats') if name in sys.modules])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout == "[] compare diaghoi.simulate diaghoi.plots\n"
+    assert done.stdout == "[]\n"
 
 
 @pytest.mark.parametrize("name", DRAWING)
@@ -64,7 +63,6 @@ def test_each_figure_draws_a_diagnosis(diagnoses: list[Diagnosis], name: str) ->
     own = Figure().add_subplot()
     assert draw(diagnoses[0], own) is own
     assert own.has_data()
-    assert isinstance(diagnoses[0].plot(name), Axes)
 
 
 @pytest.mark.parametrize(
@@ -99,6 +97,7 @@ def test_what_is_no_detector_is_refused(diagnoses: list[Diagnosis], name: str) -
 
 def test_a_figure_can_be_chosen(diagnoses: list[Diagnosis]) -> None:
     one, two = diagnoses
+    assert isinstance(one.plot("delta_map"), Axes)
     rows = [text.get_text() for text in one.plot("error_profile", by="object").get_yticklabels()]
     assert set(rows) <= {name.replace("_", " ") for name in one.vocabulary.objects}
     assert plots.error_profile(two, minus=one).has_data()

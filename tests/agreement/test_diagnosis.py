@@ -54,9 +54,7 @@ def close(expected: Any) -> Any:
 
 @cases()
 @given(problems(others=True), CHOSEN)
-def test_every_label_and_assignment_is_that_of_the_loops(
-    problem: Problem, chosen: Protocol
-) -> None:
+def test_every_label_and_assignment_is_that_of_the_loops(problem, chosen) -> None:
     story = tell(*problem, chosen)
     ledger = diagnose(*problem, chosen).ledger
     found = {
@@ -127,9 +125,7 @@ def test_the_official_figures_are_those_of_the_loops(problem: Problem) -> None:
 @pytest.mark.slow
 @cases()
 @given(problems(max_images=3), CHOSEN, st.sampled_from(["full", "rare", "non_rare"]))
-def test_shapley_values_are_means_over_all_orders(
-    problem: Problem, chosen: Protocol, split: str
-) -> None:
+def test_shapley_values_are_means_over_all_orders(problem, chosen, split) -> None:
     expected = reference_figures.shapley(tell(*problem, chosen), split)
     found = attribute(diagnose(*problem, chosen), split)
     assert (None if found is None else found.values) == close(expected)
@@ -138,9 +134,7 @@ def test_shapley_values_are_means_over_all_orders(
 @pytest.mark.slow
 @cases()
 @given(problems(), CHOSEN, st.data())
-def test_weighted_images_are_repeated_images(
-    problem: Problem, chosen: Protocol, data: st.DataObject
-) -> None:
+def test_weighted_images_are_repeated_images(problem, chosen, data) -> None:
     story = tell(*problem, chosen)
     drawn = st.lists(st.integers(0, 3), min_size=story.images, max_size=story.images)
     weights = data.draw(drawn)

@@ -18,9 +18,7 @@ TABLES = st.dictionaries(
 
 @cases()
 @given(TABLES, st.one_of(st.sampled_from([None, 0.0, 0.4]), st.floats(0.01, 1)))
-def test_indices_are_those_of_the_equations(
-    table: dict[str, list[float | None]], clean: float | None
-) -> None:
+def test_indices_are_those_of_the_equations(table, clean) -> None:
     found = index_of(table, clean)
     # A corruption with a single score has no deviation, and no part in CRI.
     several = {name: row for name, row in table.items() if len(row) - row.count(None) > 1}

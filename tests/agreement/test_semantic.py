@@ -75,9 +75,7 @@ def table(names: tuple[str, ...], known: Values) -> Similarity:
 
 @cases()
 @given(problems(), TABLES, MEASURES, st.sampled_from(["yes", "no", "ignored"]))
-def test_array_code_gives_the_figures_of_the_loops(
-    problem: Problem, tables: tuple[Values, Values], measure: Measure, scores: str
-) -> None:
+def test_array_code_gives_the_figures_of_the_loops(problem, tables, measure, scores) -> None:
     truth, found = problem
     assume((truth.triplet_verb != NO_INTERACTION).any())
     if scores == "no":

@@ -20,9 +20,7 @@ Problem = tuple[list[Any], dict[str, Any]]
 
 @cases()
 @given(problem=swig.problems())
-def test_equals_the_official_evaluation(
-    problem: Problem, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_equals_the_official_evaluation(problem, tmp_path_factory) -> None:
     diagnosis = diagnose(*read(problem, tmp_path_factory))
     assert diagnosis.protocol.name == "swig-hoi"
     expected = close(swig.mean_ap(*problem))
@@ -32,9 +30,7 @@ def test_equals_the_official_evaluation(
 
 @cases()
 @given(problem=swig.problems(), most=st.integers(1, 4))
-def test_each_class_is_cut_before_and_after_the_oracles(
-    problem: Problem, most: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_each_class_is_cut_before_and_after_the_oracles(problem, most, tmp_path_factory) -> None:
     truth, found = read(problem, tmp_path_factory)
     cut = protocol("swig-hoi", top_of_class=most)
     diagnosis = diagnose(truth, found, cut)
@@ -51,7 +47,6 @@ def test_each_class_is_cut_before_and_after_the_oracles(
 
 
 def read(problem: Problem, folders: pytest.TempPathFactory) -> tuple[Scenes, Scenes]:
-    """Write both files and read them."""
     folder = folders.mktemp("swig")
     paths = folder / "gt.json", folder / "preds.pkl"
     paths[0].write_text(json.dumps(problem[0]))

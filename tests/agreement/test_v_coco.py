@@ -27,9 +27,7 @@ def close(expected: float | None) -> Any:
 
 @cases()
 @given(v_coco.problems(), SCENARIOS, st.sampled_from([100, 2]), st.booleans())
-def test_scenes_have_the_figures_of_the_loops(
-    problem: Images, scenario: int, considered: int, in_file_order: bool
-) -> None:
+def test_scenes_have_the_figures_of_the_loops(problem, scenario, considered, in_file_order) -> None:
     truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
     expected = v_coco_reference.diagnose(
         *problem, scenario, considered, in_file_order=in_file_order
@@ -41,9 +39,7 @@ def test_scenes_have_the_figures_of_the_loops(
 
 @cases()
 @given(problem=v_coco.problems(), scenario=SCENARIOS)
-def test_official_files_have_the_figures_of_the_loops(
-    problem: Images, scenario: int, tmp_path_factory: pytest.TempPathFactory
-) -> None:
+def test_official_files_have_the_figures_of_the_loops(problem, scenario, tmp_path_factory) -> None:
     known = [any(not one["ignored"] for one in image["people"]) for image in problem[0]]
     assume(any(map(all, zip(known, problem[1], strict=True))))
     truth, found = v_coco.write_files(tmp_path_factory.mktemp("v-coco"), *problem)

@@ -26,7 +26,6 @@ HEAD = f"{'job':<44}  {'base s':>8}  {'now s':>8}  {'wall':>22}  {'CPU':>22}"
 
 
 def commit_of(parser: argparse.ArgumentParser, name: str) -> str:
-    """Find the full name of a commit."""
     words = ["git", "rev-parse", "--verify", "--quiet", f"{name}^{{commit}}"]
     found = subprocess.run(words, cwd=ROOT, capture_output=True, text=True, check=False)
     if found.returncode:
@@ -51,7 +50,6 @@ def installed(commit: str) -> Path:
 
 
 def shown(ratios: list[float]) -> str:
-    """Write the median and its interval."""
     low, high = quantile_test(ratios, p=0.5).confidence_interval(0.95)
     return f"{median(ratios):.3f} ({low:.3f} to {high:.3f})"
 

@@ -198,7 +198,6 @@ def pictures(number: int) -> Counts:
 
 
 def questions(number: int) -> Counts:
-    """Write multiple-choice questions and a model's replies."""
     rng = np.random.default_rng(0)
     words = vocabulary("hico-det")
     options: dict[int, list[str]] = {}
@@ -223,7 +222,6 @@ def questions(number: int) -> Counts:
 def _asked(
     options: list[list[str]], number: int, rng: np.random.Generator
 ) -> Iterator[tuple[str, list[str]]]:
-    """Draw four options of one object for each of some images."""
     for question in range(number):
         drawn = options[int(rng.integers(len(options)))]
         yield (

@@ -86,5 +86,4 @@ print(time.perf_counter() - start[0], time.process_time() - start[1])
 
 
 def script(code: str, *arguments: str) -> tuple[str, ...]:
-    """Make the command of a short program."""
     return (PYTHON, "-c", code, *arguments)

@@ -18,17 +18,7 @@ Command = tuple[str, ...]
 
 @dataclass(frozen=True, kw_only=True)
 class Limit:
-    """What a job is asked to cost at most.
-
-    Parameters
-    ----------
-    seconds, megabytes : float or None
-        Wall time and peak memory.
-    times, times_memory : float or None
-        Both as multiples of the floor.
-    less : float
-        Seconds that are taken off the multiple of the wall time.
-    """
+    """What a job may cost: seconds, MB, and times its floor once ``less`` seconds are taken off."""
 
     seconds: float | None = None
     megabytes: float | None = None
@@ -55,52 +45,22 @@ class Limit:
 
 @dataclass(frozen=True, kw_only=True)
 class Job:
-    """One thing to measure.
-
-    Parameters
-    ----------
-    name : str
-        In the table.
-    command : tuple of str
-        The program and its arguments.
-    count : int
-        How many triplets, pictures or questions it works on.
-    floor : str
-        Name of the job before it that it is compared to; empty for one that is a floor itself.
-    clock : bool
-        Whether it prints the seconds that count, of the wall and of the processors.
-    most : int or None
-        How often it is run at most.
-    step : str
-        Name of the job before it that does the same on less data.
-    limit : Limit or None
-        What it may cost.
-    workers : int
-        Processes that share the work of a sweep; 0 for all other jobs.
-    """
+    """One thing to measure, beside its ``floor``; ``step`` is the same job on less data."""
 
     name: str
     command: Command
-    count: int = 0
+    count: int = 0  # of triplets, pictures or questions
     floor: str = ""
-    clock: bool = False
-    most: int | None = None
+    clock: bool = False  # it prints the seconds that count
+    most: int | None = None  # runs
     step: str = ""
     limit: Limit | None = None
-    workers: int = 0
+    workers: int = 0  # that share a sweep
 
 
 @dataclass(frozen=True, kw_only=True)
 class Topic:
-    """Jobs that are asked for by one name.
-
-    Parameters
-    ----------
-    data : str
-        The data set that they need; empty for none.
-    jobs : callable
-        From the counts of the data set to the jobs, floors before what is compared to them.
-    """
+    """Jobs that are asked for by one name, floors first, and the data set that they need."""
 
     data: str
     jobs: Callable[[Counts], Iterator[Job]]

@@ -13,17 +13,7 @@ from pathlib import Path
 
 @dataclass(frozen=True)
 class Run:
-    """What a job costs once.
-
-    Parameters
-    ----------
-    seconds : float
-        Wall time.
-    processor : float
-        User and system time of all its processes.
-    megabytes : float
-        Peak memory of the largest of its processes.
-    """
+    """What a job costs once: wall time, user and system time, and peak memory."""
 
     seconds: float
     processor: float
@@ -32,13 +22,7 @@ class Run:
 
 @dataclass(frozen=True)
 class Measured:
-    """What the runs of a job cost.
-
-    Parameters
-    ----------
-    runs : list of Run
-        In the order in which they ran; those of jobs that ran in turn are pairs.
-    """
+    """What the runs of a job cost; those of jobs that ran in turn are pairs."""
 
     runs: list[Run] = field(default_factory=list)
 
@@ -47,12 +31,10 @@ class Measured:
         return min(getattr(run, what) for run in self.runs)
 
     def median(self, what: str) -> float:
-        """Return the median of a measure."""
         return statistics.median(getattr(run, what) for run in self.runs)
 
     @property
     def megabytes(self) -> float:
-        """The highest peak."""
         return max(run.megabytes for run in self.runs)
 
     def ratios(self, other: Measured, what: str, less: float = 0.0) -> list[float]:
@@ -80,23 +62,7 @@ def in_turn(
 ) -> dict[str, Measured]:
     """Run commands in turn, as often as there are rounds, every other round the other way round.
 
-    Parameters
-    ----------
-    commands : dict
-        The program and its arguments, by name.
-    folder : pathlib.Path
-        Where they run.
-    rounds : int
-        How many times.
-    clock : bool
-        Whether the commands print the seconds that count, of the wall and of the processors.
-    paths : dict, optional
-        Where the packages of a command are looked for first, by name.
-
-    Raises
-    ------
-    JobError
-        Where one fails.
+    With ``clock`` they print the seconds that count; ``paths`` are where packages are taken from.
     """
     measured = {name: Measured() for name in commands}
     for number in range(rounds):

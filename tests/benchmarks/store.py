@@ -33,20 +33,7 @@ CONFORMANCE = Path(__file__).resolve().parents[3] / "shared" / "conformance" / "
 
 
 def prepare(name: str, size: int) -> Path:
-    """Make a data set where it is not there yet, or there in another size.
-
-    Parameters
-    ----------
-    name : str
-        One of :data:`SIZES`.
-    size : int
-        Images, questions or pictures.
-
-    Returns
-    -------
-    pathlib.Path
-        Its folder.
-    """
+    """Make a data set where it is not there yet, or there in another size; return its folder."""
     folder = FOLDER / name
     told = folder / "counts.json"
     if not told.exists() or json.loads(told.read_text())["size"] != size:

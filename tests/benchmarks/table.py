@@ -18,25 +18,7 @@ LEFT = ("job", "floor", "limit", "note")
 
 @dataclass(frozen=True)
 class Line:
-    """One job in the table.
-
-    Parameters
-    ----------
-    name : str
-        The job.
-    measured : Measured
-        What it costs.
-    count : int
-        How many triplets, pictures or questions it works on; 0 where that makes no sense.
-    floor : str
-        What its cost is compared to; empty for none.
-    least : Measured or None
-        What that costs in the same run.
-    limit : str
-        What it may cost, and whether it does not cost more.
-    note : str
-        What else there is to say.
-    """
+    """One job in the table, beside its ``floor``, which costs ``least`` in the same run."""
 
     name: str
     measured: Measured
@@ -71,7 +53,6 @@ class Widths(NamedTuple):
     columns: tuple[int, ...]
 
     def line(self, cells: Sequence[str]) -> str:
-        """Write a line of the text."""
         parts = [
             f"{cell:<{width}}" if name in LEFT else f"{cell:>{width}}"
             for name, cell, width in zip(HEAD, cells, self.columns, strict=True)
@@ -87,7 +68,6 @@ def widths(names: Sequence[str], floors: Sequence[str]) -> Widths:
 
 
 def markdown(lines: Sequence[Line], before: str) -> str:
-    """Write the table as Markdown, below some words."""
     rows = [HEAD, tuple("---" if name in LEFT else "---:" for name in HEAD)]
     rows += [line.cells() for line in lines]
     return f"{before}\n\n" + "".join(f"| {' | '.join(row)} |\n" for row in rows)

@@ -23,6 +23,7 @@ from support.scenes import (
     VOCABULARY,
     WASH,
     image,
+    one_image,
     problems,
     scenes,
 )
@@ -57,17 +58,7 @@ def cases(
     **options: Any,
 ) -> list[Case]:
     """Cases of predictions given as (human box, object label, object box, verb, score)."""
-    listed: list[Any] = []
-    triplets = []
-    for human, label, thing, verb, score in rows:
-        places = []
-        for box in ((PERSON, human), (label, thing)):
-            if box not in listed:
-                listed.append(box)
-            places.append(listed.index(box))
-        triplets.append((*places, verb, score))
-    annotations = scenes([image("a.jpg", boxes, truth)], scored=False)
-    predictions = scenes([image("a.jpg", listed, triplets)], scored=True)
+    annotations, predictions = one_image(rows, boxes, truth)
     diagnosis = diagnose(annotations, predictions, name)
     return worst_cases(diagnosis, annotations, predictions, error, **options)
 
@@ -413,15 +404,12 @@ def test_every_error_can_be_told(problem: tuple[Scenes, Scenes], name: str) -> N
 
 
 @given(v_coco.problems(), st.sampled_from([1, 2]))
-def test_every_error_can_be_told_of_v_coco(
-    problem: tuple[list[Any], list[Any]], scenario: int
-) -> None:
+def test_every_error_can_be_told_of_v_coco(problem, scenario) -> None:
     truth, found = v_coco.annotations(problem[0]), v_coco.predictions(problem[1])
     check(diagnose_images(truth, found, protocol(f"v-coco-s{scenario}")), truth, found)
 
 
 def check(diagnosis: Diagnosis, truth: Scenes, found: Scenes) -> None:
-    """Compare cases with the counts and with the rows of the ledger."""
     ledger = diagnosis.ledger
     for error in (*LABELS, "missed_gt"):
         cases = worst_cases(diagnosis, truth, found, error)

@@ -25,6 +25,7 @@ from support.scenes import (
     VOCABULARY,
     WASH,
     image,
+    one_image,
     problems,
     scenes,
 )
@@ -60,17 +61,7 @@ def diagnosed(
     rows: list[tuple[Any, ...]], boxes: Any, truth: Any, name: str = "hico-det-520"
 ) -> tuple[Diagnosis, Scenes, Scenes]:
     """Diagnose predictions given as (human box, object label, object box, verb, score)."""
-    listed: list[Any] = []
-    triplets = []
-    for human, label, thing, verb, score in rows:
-        places = []
-        for box in ((PERSON, human), (label, thing)):
-            if box not in listed:
-                listed.append(box)
-            places.append(listed.index(box))
-        triplets.append((*places, verb, score))
-    annotations = scenes([image("a.jpg", boxes, truth)], scored=False)
-    predictions = scenes([image("a.jpg", listed, triplets)], scored=True)
+    annotations, predictions = one_image(rows, boxes, truth)
     return diagnose(annotations, predictions, name), annotations, predictions
 
 
@@ -235,9 +226,7 @@ FOUND = (ANN, BICYCLE, THING, RIDE, 0.5)
         ([((0.0, 18.01, 9.0, 19.0), BICYCLE, THING, RIDE, 0.9)], [CONFIDENT]),
     ],
 )
-def test_a_confident_person_where_nobody_is_annotated(
-    rows: list[tuple[Any, ...]], expected: list[str]
-) -> None:
+def test_a_confident_person_where_nobody_is_annotated(rows, expected) -> None:
     assert causes([FOUND, *rows], ONE, [(0, 1, RIDE)]) == ["", *expected]
 
 
@@ -418,9 +407,7 @@ def check(diagnosis: Diagnosis, truth: Scenes, found: Scenes) -> None:
 
 
 @given(SEEDS, st.sampled_from(["hico-det", "diag-hoi"]))
-def test_a_difference_is_that_of_a_diagnosis_without_these_predictions(
-    seed: int, name: str
-) -> None:
+def test_a_difference_is_that_of_a_diagnosis_without_these_predictions(seed, name) -> None:
     truth, found = crowded(seed)
     diagnosis = diagnose(truth, found, name)
     result = annotation_causes(diagnosis, truth, found)

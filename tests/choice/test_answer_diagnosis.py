@@ -20,7 +20,6 @@ DRIVE, BUS = "drive a/an car", "board a/an bus"
 
 
 def distractors(*rows: Any) -> dict[str, list[tuple[Any, ...]]]:
-    """Values of the rows of each table."""
     tables = count_distractors(answered(rows))
     return {name: [tuple(row.values()) for row in table] for name, table in tables.items()}
 

@@ -126,9 +126,7 @@ def test_no_interaction_with_one_bicycle_and_an_action_with_another_is_left_open
         ([(PERSON, LEFT), (PERSON, RIGHT)], (0, 1, HUG), True),
     ],
 )
-def test_several_people_are_annotated_boxes_apart(
-    boxes: list[tuple], triplet: tuple[int, int, int], several: bool
-) -> None:
+def test_several_people_are_annotated_boxes_apart(boxes, triplet, several) -> None:
     assert one(triplet, boxes=boxes).multi_person is several
 
 

@@ -82,9 +82,7 @@ def test_every_renderer_shows_the_table(models: list[ChoiceEvaluation]) -> None:
     assert found["best"]["micro_f1.single"] == ["VLM-7B", "VLM-32B"]
 
 
-def test_the_caption_says_whose_people_count_and_which_triplets(
-    models: list[ChoiceEvaluation],
-) -> None:
+def test_the_caption_says_whose_people_count_and_which_triplets(models) -> None:
     comparison = compare_choices_table(models)
     for text in (to_text(comparison), to_latex(comparison).partition("label")[0]):
         said = " ".join(text.split())

@@ -74,9 +74,7 @@ def test_several_people_are_two_boxes_that_are_not_of_one(people: list[int]) -> 
     assert shows_several_people(annotations, 0) is (len(people) > 1)
 
 
-def test_annotations_and_the_file_of_a_benchmark_tell_the_same(
-    tmp_path: Path, shared: Path
-) -> None:
+def test_annotations_and_the_file_of_a_benchmark_tell_the_same(tmp_path, shared) -> None:
     truth = read_annotations(shared / "conformance/hico_det_diagnosis/gt_wo_nointer.pkl")
     told = {each.image: each.multi_person for each in targets_in_images(truth)}
     about = asked([([RIDE], [HOLD])] * len(told), list(told))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -48,9 +47,7 @@ def test_every_option_comes_to_every_place_equally_often() -> None:
 
 
 @pytest.mark.parametrize(("count", "fillers"), [(1, 3), (3, 1), (4, 0), (7, 0)])
-def test_missing_options_are_filled_up_behind_the_others(
-    count: int, fillers: int, tmp_path: Path
-) -> None:
+def test_missing_options_are_filled_up_behind_the_others(count, fillers, tmp_path) -> None:
     shown = shown_order(question(count=count), 5)
     assert len(shown) == count + fillers
     assert shown[count:] == ("None",) * fillers
@@ -157,9 +154,7 @@ def test_a_message_holds_the_picture_and_the_text() -> None:
 
 
 @given(box=st.tuples(*[st.floats(0, 2000)] * 4), size=st.tuples(*[st.integers(1, 4000)] * 2))
-def test_what_is_told_is_read_to_half_a_unit(
-    box: tuple[float, float, float, float], size: tuple[int, int]
-) -> None:
+def test_what_is_told_is_read_to_half_a_unit(box, size) -> None:
     for unit, step in (("pixels", 1.0), ("thousandths", max(size) / 1000)):
         frame = Frame(width=size[0], height=size[1], unit=unit)  # type: ignore[arg-type]
         numbers = [float(each) for each in frame.written(box)[1:-1].split(",")]
@@ -168,9 +163,7 @@ def test_what_is_told_is_read_to_half_a_unit(
 
 @pytest.mark.slow
 @pytest.mark.parametrize("folder", ["hicodet", "vcoco", "swighoi"])
-def test_all_published_questions_can_be_put_and_their_letters_read(
-    shared: Path, tmp_path: Path, folder: str
-) -> None:
+def test_all_published_questions_can_be_put_and_their_letters_read(shared, tmp_path, folder):
     for path in sorted((shared / "data" / "choice" / folder).glob("*.json")):
         questions, lines = read_questions(path), []
         for each in questions.questions:

@@ -52,9 +52,7 @@ def test_the_boxes_are_of_person_and_object(tmp_path: Path) -> None:
         ("mine.jpg", "something else", "questions"),
     ],
 )
-def test_the_data_set_is_told_by_images_and_options(
-    tmp_path: Path, image: str, option: str, dataset: str
-) -> None:
+def test_the_data_set_is_told_by_images_and_options(tmp_path, image, option, dataset) -> None:
     value = {image: {"gt_choices": [option], "wrong_choices": []}}
     assert read_questions(saved(tmp_path, value)).dataset == dataset
 

@@ -36,8 +36,6 @@ RIDE = {"subject_id": 0, "object_id": 1, "category_id": 76}
 
 @dataclass(frozen=True)
 class Data:
-    """The files of a small simulated data set."""
-
     annotations: Path
     predictions: Path
     pairs: Path
@@ -53,8 +51,6 @@ def alone(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def run(capsys: pytest.CaptureFixture[str]) -> Callable[..., Outcome]:
-    """Return a function that runs a command in this process."""
-
     def command(*words: object) -> Outcome:
         capsys.readouterr()
         code = call(*words)
@@ -96,8 +92,6 @@ def run_once(tmp_path_factory: pytest.TempPathFactory) -> Callable[..., Outcome]
 
 @pytest.fixture
 def program() -> Callable[..., Outcome]:
-    """Return a function that runs a command as a program of its own."""
-
     def command(*words: object, **environment: str) -> Outcome:
         done = subprocess.run(
             [sys.executable, "-m", "diaghoi", *map(str, words)],
@@ -142,7 +136,6 @@ def truth() -> list[dict[str, Any]]:
 
 @pytest.fixture
 def found() -> list[dict[str, Any]]:
-    """Perfect predictions on both images."""
     return [
         {
             "filename": name,
@@ -166,7 +159,7 @@ def save(alone: Path) -> Callable[[str, Any], Path]:
     return write_pickle
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def desk(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Write files of all data sets, of few images, and of a detector without scores."""
     folder = tmp_path_factory.mktemp("desk")

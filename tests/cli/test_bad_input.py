@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import collections
 import json
 import os
 import pickle
@@ -16,16 +15,12 @@ from diaghoi import simulate
 from diaghoi.formats import write
 from diaghoi.formats.dense import write_dense_arrays
 
-NAN, INF = float("nan"), float("inf")
+NAN = float("nan")
 OLD = "an older output"
 
 
 def box(**changes: Any):
     return lambda found: found[1]["predictions"][0].update(changes)
-
-
-def triplet(**changes: Any):
-    return lambda found: found[1]["hoi_prediction"][0].update(changes)
 
 
 IN_IMAGE = "preds.pkl: image 'two.jpg': "
@@ -34,39 +29,15 @@ BAD_VALUES: dict[str, tuple[Any, str]] = {
         box(bbox=[1.0, NAN, 3.0, 4.0]),
         f"{IN_IMAGE}predictions[0].bbox: the box [1.0, nan, 3.0, 4.0] is not finite",
     ),
-    "infinite box": (box(bbox=[1.0, 2.0, INF, 4.0]), "[1.0, 2.0, inf, 4.0] is not finite"),
     "box beyond float32": (
         box(bbox=[1.0, 2.0, 1e39, 4.0]),
         f"{IN_IMAGE}predictions[0].bbox: the box [1.0, 2.0, 1e+39, 4.0] is larger than any image; "
         "give pixels of the image, or remove such boxes",
     ),
     "box without a finite area": (box(bbox=[-1e308, 2.0, 1e308, 4.0]), "1e+308, 4.0] is larger"),
-    "turned box": (
-        box(bbox=[9.0, 2.0, 3.0, 4.0]),
-        f"{IN_IMAGE}predictions[0].bbox: the box [9.0, 2.0, 3.0, 4.0] ends before it begins",
-    ),
-    "box upside down": (box(bbox=[1.0, 9.0, 3.0, 4.0]), "[1.0, 9.0, 3.0, 4.0] ends before"),
-    "short box": (box(bbox=[1.0, 2.0, 3.0]), "predictions[0].bbox: [1.0, 2.0, 3.0] is not four"),
-    "unknown category": (
-        box(category_id=80),
-        f"{IN_IMAGE}predictions[0].category_id: unknown object category 80",
-    ),
     "unknown verb": (
-        triplet(category_id=117),
+        lambda found: found[1]["hoi_prediction"][0].update(category_id=117),
         f"{IN_IMAGE}hoi_prediction[0].category_id: unknown verb 117",
-    ),
-    "subject out of range": (
-        triplet(subject_id=2),
-        f"{IN_IMAGE}hoi_prediction[0].subject_id: there is no box in 'predictions' 2",
-    ),
-    "object out of range": (triplet(object_id=-1), "hoi_prediction[0].object_id: there is no box"),
-    "NaN score": (triplet(score=NAN), f"{IN_IMAGE}hoi_prediction[0].score: the score is nan"),
-    "infinite score": (triplet(score=INF), "hoi_prediction[0].score: the score is inf"),
-    "NaN action score": (triplet(action_score=NAN), "[0].action_score: the score is nan"),
-    "score as a text": (triplet(score="high"), "hoi_prediction[0].score: 'high' is not a number"),
-    "duplicate image": (
-        lambda found: found[1].update(filename="one.jpg"),
-        "preds.pkl: image 'one.jpg': filename: used for two images, numbers 0 and 1",
     ),
     "another split": (
         lambda found: [image.update(filename=f"train_{image['filename']}") for image in found],
@@ -108,14 +79,9 @@ class Foreign:
 
 
 BAD_FILES: dict[str, tuple[bytes, str]] = {
-    "empty": (b"", "preds.pkl: the file is empty"),
     "truncated": (pickle.dumps([{"filename": "one.jpg"}])[:-5], "preds.pkl: "),
     "foreign class": (pickle.dumps([Foreign()]), "system"),
-    "foreign container": (pickle.dumps(collections.Counter()), "Counter"),
-    "text": (b"these are no predictions", "preds.pkl: "),
-    "JSON cut short": (b'[{"filename": ', "preds.pkl: "),
     "something else": (pickle.dumps({"a": 1}), "preds.pkl: not a known format: a dict in pickle"),
-    "gzip": (b"\x1f\x8b\x08\x00rest", "preds.pkl: compressed with gzip; uncompress it first"),
 }
 
 
@@ -137,10 +103,7 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
             "preds.pkl: holds predictions (triplet-lists), not image labels; these are in HICO's "
             "anno.mat",
         ),
-        (
-            ("preds.pkl", "--image-labels", "text"),
-            "text: not a MATLAB file; image labels are in HICO's anno.mat",
-        ),
+        (("preds.pkl", "--image-labels", "text"), "text: not a MATLAB file; image labels are in H"),
         (
             ("preds.pkl", "--annotations", "folder"),
             "folder: a folder without instances_test2015.json or anno_bbox.mat or test_hico.json "
@@ -158,33 +121,10 @@ def test_bad_files(refuse, gt, alone: Path, case: str) -> None:
             ("preds.pkl", "--read", "format=dense-arrays"),
             "preds.pkl: is not in the format dense-arrays; it looks like triplet-lists",
         ),
-        (
-            ("preds.pkl", "--protocol", "hico-det-52"),
-            "unknown protocol 'hico-det-52' (did you mean 'hico-det-520'",
-        ),
-        (("preds.pkl", "--dataset", "hicodet"), "unknown data set 'hicodet' (did you mean"),
-        (("preds.pkl", "--protocol", "iou=0"), "protocol.iou: is 0.0; give a number above 0, up"),
-        (("preds.pkl", "--protocol", "iou=50"), "protocol.iou: is 50.0; give a number above 0, up"),
-        (("preds.pkl", "--protocol", "iou=nan"), "protocol.iou: is nan; give a number above 0, up"),
-        (
-            ("preds.pkl", "--protocol", "rare=tests"),
-            "protocol.rare: is 'tests' (did you mean 'test'?); give 'train' or 'test'",
-        ),
-        (("preds.pkl", "--protocol", "iou=half"), "protocol.iou: is 'half'; give a number"),
-        (
-            ("preds.pkl", "--json", "no/r.json"),
-            "no/r.json: cannot be written: the folder no does not exist; create it first",
-        ),
-        (
-            ("preds.pkl", "--json", "gt.pkl/r.json"),
-            "gt.pkl/r.json: cannot be written: gt.pkl is a file",
-        ),
+        (("preds.pkl", "--json", "gt.pkl/r.json"), "gt.pkl/r.json: cannot be written: gt.pkl is a"),
         (("preds.pkl", "--json", "preds.pkl"), "preds.pkl: would overwrite an input file"),
         (("preds.pkl", "--json", "./gt.pkl"), "gt.pkl: would overwrite an input file"),
-        (
-            ("preds.pkl", "--json", "/dev/null"),
-            "/dev/null: cannot be written: it is not an ordinary",
-        ),
+        (("preds.pkl", "--json", "/dev/null"), "/dev/null: cannot be written: it is not an ordina"),
     ],
 )
 def test_bad_options(refuse, save, gt, found, alone: Path, words, message: str) -> None:
@@ -361,8 +301,6 @@ def test_not_enough_memory(run, save, found, gt, monkeypatch) -> None:
 
 @pytest.fixture
 def report(run, save, gt, found):
-    """Return a function that reports on changed predictions."""
-
     def command(*options: str) -> dict[str, Any]:
         file = save("preds.pkl", found)
         done = run("report", file, "--annotations", gt, "--json", "-", *options)
@@ -446,24 +384,24 @@ LAYOUTS = {
 }
 
 
-@pytest.mark.parametrize("layout", LAYOUTS)
-def test_boxes_in_another_layout_are_refused_with_the_option_that_reads_them(
-    refuse, run, save, alone: Path, layout: str
-) -> None:
+def test_boxes_in_another_layout_are_refused_with_the_option_that_reads_them(refuse, run, save):
     rng = np.random.default_rng(0)
     truth = simulate.annotations(60, rng)
     write("gt.npz", truth)
     write_dense_arrays("preds.pkl", simulate.detect(truth, simulate.TWO_STAGE, rng))
     images = pickle.loads(Path("preds.pkl").read_bytes())
-    wanted = json.loads(run("report", "preds.pkl", "--annotations", "gt.npz", "--json", "-").out)
-    for image in images:
-        left, top, right, bottom = image["boxes"].T
-        boxes = LAYOUTS[layout](left, top, right - left, bottom - top)
-        image["boxes"] = np.column_stack(boxes)
-    words = ("report", save("other.pkl", images), "--annotations", "gt.npz", "--json", "-")
-    assert f" would: give --read boxes={layout}, or write x1, y1, x2, y2 in pixels" in refuse(
-        *words
-    )
-    assert run(*words, "--force").code == 0
-    read = json.loads(run(*words, "--read", f"boxes={layout}").out)
-    assert read["map"]["full"] == pytest.approx(wanted["map"]["full"], abs=0.01)
+    words = ("--annotations", "gt.npz", "--json", "-")
+    wanted = json.loads(run("report", "preds.pkl", *words).out)["map"]["full"]
+    for layout, rewritten in LAYOUTS.items():
+        others = []
+        for image in images:
+            left, top, right, bottom = image["boxes"].T
+            boxes = np.column_stack(rewritten(left, top, right - left, bottom - top))
+            others.append(image | {"boxes": boxes})
+        other = save("other.pkl", others)
+        assert f" would: give --read boxes={layout}, or write x1, y1, x2, y2 in" in refuse(
+            "report", other, *words
+        )
+        read = json.loads(run("report", other, *words, "--read", f"boxes={layout}").out)
+        assert read["map"]["full"] == pytest.approx(wanted, abs=0.01)
+    assert run("report", other, *words, "--force").code == 0

@@ -25,10 +25,7 @@ REPORT = {
     "protocol": ((*GIVEN, "--protocol", "x"), "unknown protocol 'x'"),
     "format": ((*GIVEN, "--read", "format=x"), "unknown format 'x'"),
     "objects": ((*GIVEN, "--read", "objects=coco90"), "--read objects: unknown numbering 'coco90'"),
-    "boxes": (
-        (*GIVEN, "--read", "boxes=polar"),
-        "--read boxes: 'polar' is not known; give one of xyxy",
-    ),
+    "boxes": ((*GIVEN, "--read", "boxes=polar"), "--read boxes: 'polar' is not known; give one of"),
     "split": ((*GIVEN, "--zero-shot", "RF"), "unknown zero-shot split 'RF'"),
     "group": ((*GIVEN, "--groups", "groups.json"), "groups.json: group 'hard': "),
     "group of a data set": (
@@ -52,10 +49,7 @@ REPORT = {
         "--also pair-nms=2: must lie between 0 and 1",
     ),
     "confidence": ((*GIVEN, "--confidence", "95"), "--confidence 95: must lie between 0 and 1"),
-    "interval": (
-        (*GIVEN, "--interval", "bcaa"),
-        "(did you mean 'bca'?); give one of centred, perc",
-    ),
+    "interval": ((*GIVEN, "--interval", "bcaa"), "(did you mean 'bca'?); give one of centred, per"),
     "threshold": ((*GIVEN, "--also", "detection-threshold=nan"), "-threshold=nan: give a number"),
     "score": ((*GIVEN, "--also", "score-threshold=inf"), "--also score-threshold=inf: give a num"),
     "folder of the output": ((*GIVEN, "--json", "no/r.json"), "the folder no does not exist"),

@@ -60,10 +60,8 @@ def test_inspect_predictions(run, data) -> None:
     assert any(line.startswith("  triplet score ") for line in lines)
 
 
-@pytest.mark.parametrize("kind", [*range(6), "json", "lines"])
-def test_inspect_reads_the_first_images_of_a_large_file(
-    run, found, truth, monkeypatch, kind: int | str
-) -> None:
+@pytest.mark.parametrize("kind", [0, 2, 4, "json", "lines"])
+def test_inspect_reads_the_first_images_of_a_large_file(run, found, truth, monkeypatch, kind):
     """Python pickles a thousand items at a time."""
     many = [copy.deepcopy(found[1]) | {"filename": f"{n}.jpg"} for n in range(2500)]
     many[2400] = many[2400] | {"predictions": 7}  # not looked at
@@ -92,9 +90,7 @@ def test_inspect_reads_the_first_images_of_a_large_file(
     )
 
 
-def test_inspect_reads_all_of_a_large_file_that_has_no_first_images(
-    run, found, truth, monkeypatch
-) -> None:
+def test_inspect_reads_all_of_a_large_file_that_has_no_first_images(run, found, truth, monkeypatch):
     monkeypatch.setattr("diaghoi.cli.inspect.FIRST", 100)
     Path("few.pkl").write_bytes(pickle.dumps(found))
     Path("more.json").write_text(json.dumps({"preds": found, "gts": truth}))

@@ -17,7 +17,6 @@ CORRUPT = ("robustness", "corrupt")
 
 @pytest.fixture
 def images(alone: Path) -> Path:
-    """Two small pictures."""
     folder = alone / "images"
     folder.mkdir()
     for name, colour in (("one.jpg", (200, 60, 60)), ("two.png", (20, 160, 60))):
@@ -94,9 +93,7 @@ def test_bad_words_are_refused_in_one_line(run, images: Path, words, message) ->
     assert not Path("out").exists()
 
 
-def test_bad_folders_and_a_missing_library_are_refused_in_one_line(
-    run, images: Path, monkeypatch
-) -> None:
+def test_bad_folders_and_a_missing_library_are_refused_in_one_line(run, images, monkeypatch):
     monkeypatch.setitem(sys.modules, "cv2", None)
     for folders, message in (
         (("none", "out"), "none: there is no such folder; give the folder with the pictures"),

@@ -98,9 +98,7 @@ def test_the_whole_of_hoi_a_is_understood(hoi_a: Files, shared: Path) -> None:
 
 
 @pytest.mark.parametrize("detector", ["one_stage", "two_stage"])
-def test_hoi_a_from_its_description_alone(
-    detector: str, hoi_a: Files, run: Callable[..., Any]
-) -> None:
+def test_hoi_a_from_its_description_alone(detector, hoi_a, run) -> None:
     predictions, pairs = hoi_a.predictions[detector], hoi_a.pairs[detector]
     done = run(
         *("report", predictions, "--pairs", pairs, "--dataset", hoi_a.description, "--json", "-")
@@ -177,9 +175,7 @@ def test_hoi_a_in_all_outputs(hoi_a: Files, run: Callable[..., Any], alone: Path
     assert str(hoi_a.predictions["one_stage"]) in done.out
 
 
-def test_descriptions_are_refused_in_one_line(
-    hoi_a: Files, refuse, run: Callable[..., Any], alone: Path
-) -> None:
+def test_descriptions_are_refused_in_one_line(hoi_a, refuse, run, alone) -> None:
     predictions = hoi_a.predictions["one_stage"]
     done = run("report", predictions, "--dataset", "nowhere.toml")
     assert (done.code, done.out) == (2, "")
@@ -242,9 +238,7 @@ def swig(alone: Path) -> tuple[Path, Path]:
     return predictions, folder / "swig_test_1000.json"
 
 
-def test_swig_hoi_is_recognised_and_its_annotations_are_found(
-    swig: tuple[Path, Path], run: Callable[..., Any]
-) -> None:
+def test_swig_hoi_is_recognised_and_its_annotations_are_found(swig, run) -> None:
     done = run("report", swig[0], "--json", "-")
     assert done.code == 0, done.err
     result = json.loads(done.out)
@@ -270,9 +264,7 @@ def test_swig_hoi_as_text(swig: tuple[Path, Path], run: Callable[..., Any]) -> N
     assert "AP by the best 19999 of a class" in " ".join(done.out.split())
 
 
-def test_other_evaluators_are_those_of_hico_det(
-    swig: tuple[Path, Path], run: Callable[..., Any]
-) -> None:
+def test_other_evaluators_are_those_of_hico_det(swig, run) -> None:
     done = run("report", swig[0], "--also", "rosetta", "--json", "x.json")
     assert done.code == 2
     assert done.err.endswith(
@@ -282,9 +274,7 @@ def test_other_evaluators_are_those_of_hico_det(
     assert not Path("x.json").exists()
 
 
-def test_where_annotations_of_swig_hoi_are_looked_for(
-    swig: tuple[Path, Path], run: Callable[..., Any]
-) -> None:
+def test_where_annotations_of_swig_hoi_are_looked_for(swig, run) -> None:
     swig[1].unlink()
     done = run("report", swig[0])
     assert done.code == 2

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import runpy
 import shutil
 import signal
@@ -114,9 +113,7 @@ def test_without_a_stdout_a_command_works(capsys, data, monkeypatch, alone: Path
     ("number", "code", "word"),
     [(signal.SIGINT, 130, "interrupted"), (signal.SIGTERM, 143, "terminated")],
 )
-def test_a_signal_ends_a_command_in_one_line(
-    number: signal.Signals, code: int, word: str, run, data, monkeypatch
-) -> None:
+def test_a_signal_ends_a_command_in_one_line(number, code, word, run, data, monkeypatch) -> None:
     monkeypatch.setattr(sys, "unraisablehook", sys.unraisablehook)
     before = signal.signal(number, signal.default_int_handler)
     monkeypatch.setattr(
@@ -137,22 +134,6 @@ def test_the_package_runs_as_a_module(capsys, monkeypatch) -> None:
         runpy.run_module("diaghoi", run_name="__main__")
     assert left.value.code == 0
     assert capsys.readouterr().out == f"{diaghoi.__version__}\n"
-
-
-@pytest.mark.slow
-def test_json_on_stdout_alone(program, data) -> None:
-    done = program("report", data.predictions, "--annotations", data.annotations, "--json", "-")
-    assert done.code == 0
-    assert json.loads(done.out)["label"] == "preds"
-    assert done.err == ""
-
-
-@pytest.mark.slow
-def test_demo_as_a_program(program, alone: Path) -> None:
-    done = program("demo", "--size", 20)
-    assert done.code == 0
-    assert (alone / "demo" / "delta_map.pdf").read_bytes().startswith(b"%PDF")
-    assert "Try: diaghoi report demo/one_stage.pkl" in done.out
 
 
 def test_letters_that_an_encoding_lacks(run) -> None:

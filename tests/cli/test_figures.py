@@ -37,8 +37,6 @@ def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def study(files: Path, alone: Path) -> Callable[..., Path]:
-    """Return a function that describes a study of some models."""
-
     def describe(*models: str, annotations: bool = True, **labels: str) -> Path:
         lines = [f'annotations = "{files / "truth.npz"}"'] if annotations else []
         for number, model in enumerate(models):

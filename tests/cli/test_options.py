@@ -52,7 +52,6 @@ def draw_with() -> Any:
     @app.command()
     @with_options
     def draw(choices: Drawing) -> None:
-        """Draw."""
         handed.append(choices)
 
     def run(*words: str) -> Any:

@@ -14,7 +14,6 @@ from support.described import CLASSES, KITCHEN, annotated, by_class, predicted
 
 
 def as_arrays(images: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """Return the predictions as dense arrays of three verbs."""
     dense = []
     for image in images:
         rows = image["hoi_prediction"]
@@ -60,11 +59,10 @@ def mean_ap(run: Any, *words: object) -> float:
     return float(json.loads(done.out)["map"]["full"])
 
 
-@pytest.mark.parametrize("annotations", ANNOTATIONS)
-@pytest.mark.parametrize("predictions", PREDICTIONS)
-def test_own_data_stop_and_the_draft_goes_on(
-    predictions: str, annotations: str, run: Any, alone: Path
-) -> None:
+@pytest.mark.parametrize(
+    ("predictions", "annotations"), [*zip(PREDICTIONS, [*ANNOTATIONS] * 3, strict=True)]
+)
+def test_own_data_stop_and_the_draft_goes_on(predictions, annotations, run, alone) -> None:
     found = saved(alone / "found.pkl", PREDICTIONS[predictions]())
     truth = saved(alone / "gt.json", ANNOTATIONS[annotations]())
     done = run("report", found, "--annotations", truth)

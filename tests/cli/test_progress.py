@@ -14,8 +14,6 @@ from diaghoi.cli.progress import Progress, progress
 
 
 class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
     def isatty(self) -> bool:
         return True
 

@@ -23,7 +23,6 @@ GIVEN = ("report", "preds.pkl", "--annotations", "gt.pkl")
 
 
 def recommended(text: str) -> list[tuple[str, str]]:
-    """Return the words to add that a message has."""
     return re.findall(r"(--read) ([\w-]+=[^\s;,:)]+)", text)
 
 
@@ -35,7 +34,6 @@ def files(change: Callable[[Scenes], Scenes] = lambda found: found, images: int 
 
 
 def changed(change: Callable[[list[dict[str, Any]]], object]) -> None:
-    """Change the predictions in their file."""
     rows = pickle.loads(Path("preds.pkl").read_bytes())
     change(rows)
     Path("preds.pkl").write_bytes(pickle.dumps(rows))
@@ -72,30 +70,6 @@ def test_numbering_of_objects_by_the_largest_label(run) -> None:
     assert refused.code == 2
     ((option, words),) = recommended(refused.err)
     assert words == "objects=coco91-0"
-    assert run(*GIVEN, option, words).code == 0
-
-
-@pytest.mark.parametrize("layout", ["xywh", "cxcywh", "yxyx"])
-def test_layout_of_boxes(run, layout: str) -> None:
-    files()
-
-    def rewrite(rows: list[dict[str, Any]]) -> None:
-        for box in (box for row in rows for box in row["predictions"]):
-            left, top, right, bottom = box["bbox"]
-            width, height = right - left, bottom - top
-            box["bbox"] = {
-                "xywh": [left, top, width, height],
-                "cxcywh": [left + width / 2, top + height / 2, width, height],
-                "yxyx": [top, left, bottom, right],
-            }[layout]
-
-    changed(rewrite)
-    refused = run(*GIVEN)
-    if refused.code == 0:  # found in the file
-        assert layout == "xywh"
-        return
-    ((option, words),) = recommended(refused.err)
-    assert words == f"boxes={layout}"
     assert run(*GIVEN, option, words).code == 0
 
 

@@ -64,7 +64,6 @@ def report(run, data):
 
 @pytest.fixture(scope="module")
 def usual(run_once, data) -> dict[str, Any]:
-    """The result on the small data set without options."""
     done = run_once("report", data.predictions, "--annotations", data.annotations, "--json", "-")
     assert done.code == 0, done.err
     return json.loads(done.out)

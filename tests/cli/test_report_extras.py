@@ -158,9 +158,7 @@ def test_the_evaluators_of_code_bases_on_groups_of_classes(report) -> None:
         ("official_mat", "canonical_gts.pkl"),
     ],
 )
-def test_the_evaluators_say_of_their_own_files_what_is_said_here(
-    run, shared: Path, file: str, annotations: str
-) -> None:
+def test_the_evaluators_say_of_their_own_files_what_is_said_here(run, shared, file, annotations):
     folder = shared / "conformance" / "code_bases"
     expected = json.loads((folder / "expected.json").read_text())
     words = ("report", folder / file, "--annotations", folder / annotations)

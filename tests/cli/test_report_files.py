@@ -31,8 +31,6 @@ ROWS = ("_classes.csv", "_images.csv", "_classes.json", "_images.json")
 
 @pytest.fixture
 def report(run, data) -> Callable[..., Outcome]:
-    """Return a function that reports on the small data set."""
-
     def command(*words: object) -> Outcome:
         return run("report", data.predictions, "--annotations", data.annotations, *words)
 
@@ -221,7 +219,6 @@ def test_open_shows_the_page_of_one_model(data, alone: Path) -> None:
 
 
 def until(lines: IO[str]) -> list[str]:
-    """Read up to the address of the page."""
     found = [lines.readline()]
     while found[-1] and not found[-1].startswith("http://127.0.0.1:"):
         found.append(lines.readline())

@@ -231,9 +231,7 @@ def test_answers_of_another_file_are_refused(refuse, run: Run, model: Namer, tru
 
 
 @pytest.mark.parametrize("kind", ["predictions", "pairs"])
-def test_pairs_of_predictions_and_pair_files(
-    run: Run, model: Namer, truth: Path, alone: Path, kind: str
-) -> None:
+def test_pairs_of_predictions_and_pair_files(run, model, truth, alone, kind) -> None:
     box = {"h_box": [10, 5, 39, 49], "o_box": [20, 15, 59, 54], "o_label": 1}
     line = {"human_box": box["h_box"], "object_box": box["o_box"], "score": 0.5}
     other = {**line, "object_box": [1, 2, 30, 40]}
@@ -253,9 +251,7 @@ def test_pairs_of_predictions_and_pair_files(
     assert {line["image"] for line in lines()} == {*NAMES[:2]}
 
 
-def test_what_cannot_be_asked_is_refused(
-    refuse, run: Run, model: Namer, truth: Path, alone: Path
-) -> None:
+def test_what_cannot_be_asked_is_refused(refuse, run, model, truth, alone) -> None:
     nothing = alone / "none"
     nothing.mkdir()
     assert "has none of the 4 pictures to be asked about" in refuse(

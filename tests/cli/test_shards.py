@@ -22,7 +22,6 @@ ALONE = ("--workers", "1")
 
 @pytest.fixture(scope="session")
 def whole(tmp_path_factory: pytest.TempPathFactory, data) -> Path:
-    """Predictions for all images but the last."""
     path = tmp_path_factory.mktemp("whole") / "detector.npz"
     write(path, read_predictions(data.columnar).between(0, 11))
     return path
@@ -66,12 +65,9 @@ def refused(run, data):
 @pytest.mark.parametrize(
     "words",
     [
-        (),
         ("--protocol", "diag-hoi"),
-        ("--protocol", "iou=0.3,ap=area"),
-        ("--also", "rosetta"),
-        ("--bootstrap", 100),
-        ("--also", "attribution,calibration,score-threshold=0.5"),
+        ("--protocol", "iou=0.3,ap=area", "--bootstrap", 100),
+        ("--also", "rosetta,attribution,calibration,score-threshold=0.5"),
     ],
 )
 def test_several_files_give_the_bytes_of_one(report, shards: Path, whole: Path, words) -> None:
@@ -117,7 +113,6 @@ def test_addresses_are_read_by_fsspec(report, shards: Path, whole: Path) -> None
 
 @pytest.fixture
 def served(shards: Path) -> Iterator[str]:
-    """The address of a server of the folder."""
     handler = functools.partial(SimpleHTTPRequestHandler, directory=str(shards))
     with ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
         thread = threading.Thread(target=server.serve_forever)
@@ -128,9 +123,7 @@ def served(shards: Path) -> Iterator[str]:
 
 
 @pytest.mark.slow
-def test_a_web_server_and_processes_give_the_bytes_of_one_file(
-    report, served: str, whole: Path
-) -> None:
+def test_a_web_server_and_processes_give_the_bytes_of_one_file(report, served, whole) -> None:
     pytest.importorskip("aiohttp")
     assert report(f"{served}/*.npz", "--workers", 2) == report(whole)
 
@@ -170,10 +163,7 @@ def test_a_folder_gets_all_but_the_page(report, shards: Path, alone: Path) -> No
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (
-            ("--engine", "dusk"),
-            "--engine 'dusk': not known (did you mean 'dask'?); give one of local, dask",
-        ),
+        (("--engine", "dusk"), "--engine 'dusk': not known (did you mean 'dask'?); give one of lo"),
         (("--scheduler", "tcp://a:1"), "--scheduler: is for a Dask cluster; add --engine dask"),
     ],
 )
@@ -209,9 +199,7 @@ def test_files_with_an_image_in_common(refused, shards: Path, alone: Path) -> No
     assert "share images" in refused("*.npz", *ALONE)
 
 
-def test_images_of_another_split_are_named_with_the_file(
-    refused, shards: Path, alone: Path
-) -> None:
+def test_images_of_another_split_are_named_with_the_file(refused, shards, alone) -> None:
     found = read_predictions(shards / "0.npz")
     write("a.npz", found)
     write("b.npz", found.with_names(np.array([f"other{n}.jpg" for n in range(len(found))])))
@@ -220,9 +208,7 @@ def test_images_of_another_split_are_named_with_the_file(
     assert "annotated" in message
 
 
-def test_a_file_without_predictions_counts_with_force(
-    report, refused, shards: Path, alone: Path
-) -> None:
+def test_a_file_without_predictions_counts_with_force(report, refused, shards, alone) -> None:
     found = read_predictions(shards / "0.npz")
     write("a.npz", found)
     none = read_predictions(shards / "1.npz")

@@ -16,7 +16,6 @@ from diaghoi.formats import write
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Write annotations, two detectors and tags."""
     folder = tmp_path_factory.mktemp("sliced")
     rng = np.random.default_rng(2)
     truth = simulate.annotations(24, rng)

@@ -48,7 +48,5 @@ def test_arrays_are_divided_with_a_value_where_there_is_nothing_to_divide_by(
     ("part", "whole", "expected"),
     [(1, 4, 0.25), (0, 4, 0.0), (1, 0, None), (None, 4, None), (1, None, None)],
 )
-def test_a_single_ratio_is_none_where_it_is_undefined(
-    part: float | None, whole: float | None, expected: float | None
-) -> None:
+def test_a_single_ratio_is_none_where_it_is_undefined(part, whole, expected) -> None:
     assert ratio(part, whole) == expected

@@ -27,7 +27,6 @@ def two_images(**more: Any) -> Scenes:
 
 
 def of(found: Scenes) -> dict[str, dict[str, list[int]]]:
-    """Members of the slices by attribute and name."""
     slices: dict[str, dict[str, list[int]]] = {}
     for each in attribute_slices(found):
         slices.setdefault(each.attribute, {})[each.name] = np.flatnonzero(each.members).tolist()
@@ -157,10 +156,7 @@ def test_tags_from_python(own: Any, found: dict[str, list[bool]]) -> None:
         ("image\na.jpg\n", "expected a header such as 'image,weather'"),
         ("image,x\na.jpg\n", "line 2: 1 columns where the first line has 2"),
         ("image,x,x\na.jpg,1,2\n", "line 1: each column needs a name of its own"),
-        (
-            "image,x\na.jpg,1\n\na.jpg,2\n",
-            "line 4: image 'a.jpg' appears twice; write several tags",
-        ),
+        ("image,x\na.jpg,1\n\na.jpg,2\n", "line 4: image 'a.jpg' appears twice; write several tag"),
     ],
 )
 def test_bad_files(tmp_path: Path, text: str, message: str) -> None:

@@ -129,9 +129,7 @@ def test_memory_of_freed_arrays_is_kept_where_asked(keeps: bool) -> None:
 @pytest.mark.parametrize(
     ("told", "count"), [("1", 1), ("3", 3), ("0", 1), ("", None), ("many", None), ("-2", None)]
 )
-def test_the_variable_overrules_the_machine(
-    told: str, count: int | None, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_variable_overrules_the_machine(told, count, monkeypatch) -> None:
     monkeypatch.delenv(THREADS_VARIABLE, raising=False)
     usual = cores()
     monkeypatch.setenv(THREADS_VARIABLE, told)
@@ -139,9 +137,7 @@ def test_the_variable_overrules_the_machine(
 
 
 @pytest.mark.parametrize(("processes", "each"), [(1, "8"), (2, "4"), (3, "2"), (20, "1")])
-def test_processes_share_the_cores(
-    processes: int, each: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_processes_share_the_cores(processes, each, monkeypatch) -> None:
     monkeypatch.setenv(THREADS_VARIABLE, "8")
     assert share(processes) == {THREADS_VARIABLE: each}
 
@@ -171,9 +167,7 @@ def merged(
 @given(RUNS, st.integers(1, 200), st.booleans())
 @example([[]], 1, False)
 @example([[0.5] * 20] * 6, 12, True)
-def test_merged_rankings_are_that_of_all_rows(
-    runs: list[list[float]], size: int, on_disk: bool
-) -> None:
+def test_merged_rankings_are_that_of_all_rows(runs, size, on_disk) -> None:
     whole, found = merged([np.array(run, dtype=float) for run in runs], size, on_disk=on_disk)
     for name, values in whole.items():
         assert values.tobytes() == found[name].tobytes()
@@ -201,7 +195,6 @@ def _full(*_: Any, **__: Any) -> Any:
 
 
 def _assert_equal(found: Diagnosis, expected: Diagnosis) -> None:
-    """Compare all rows of two diagnoses."""
     for table in ("ledger", "benchmark"):
         mine, whole = getattr(found, table), getattr(expected, table)
         for column in fields(whole):
@@ -299,9 +292,7 @@ def test_rows_that_are_gone_are_not_made_up() -> None:
     many=st.integers(1, 20),
     chosen=st.sampled_from([{}, {"top": 1}, {"images_without_annotations": "left out"}]),
 )
-def test_a_class_with_very_many_rows_is_ranked_as_all_others(
-    runs: list[list[int]], many: int, chosen: dict[str, Any]
-) -> None:
+def test_a_class_with_very_many_rows_is_ranked_as_all_others(runs, many, chosen) -> None:
     """One class has nearly all rows, with few different scores, and another has one row."""
     annotated, predicted = [], []
     for number, scores in enumerate(runs):

@@ -126,7 +126,9 @@ def line(chosen: Protocol) -> str:
 @pytest.mark.parametrize("name", PROTOCOLS)
 def test_the_line_of_each_protocol_is_read_back_with_any_choice_changed(name: str) -> None:
     usual = PROTOCOLS[name]
-    for field, value in CHANGES:
+    assert protocol(line(usual)) == usual
+    all_of_them = name in ("hico-det-520", "v-coco-s1", "swig-hoi", "hoi-a")
+    for field, value in CHANGES if all_of_them else CHANGES[::4]:
         changed = dataclasses.replace(usual, **{field: value})
         back = protocol(line(changed))
         # What has no effect is in no signature: claims of boxes where persons are matched.
@@ -146,7 +148,7 @@ def test_every_choice_with_an_effect_moves_the_line() -> None:
 
 
 @pytest.mark.property
-@settings(max_examples=200, deadline=None)
+@settings(max_examples=40, deadline=None)
 @given(st.sampled_from(list(PROTOCOLS)), st.lists(st.sampled_from(CHANGES), min_size=2, max_size=2))
 def test_two_changes_are_read_back(name: str, changes: list[tuple[str, Any]]) -> None:
     changed = dataclasses.replace(PROTOCOLS[name], **dict(changes))

@@ -34,9 +34,7 @@ def plain(some: Scenes) -> list[object]:
 
 
 @given(problems(), st.lists(st.integers(-1, 2), max_size=6))
-def test_take_selects_repeats_and_leaves_empty(
-    problem: tuple[Scenes, Scenes], chosen: list[int]
-) -> None:
+def test_take_selects_repeats_and_leaves_empty(problem, chosen) -> None:
     for some in problem:
         images = [n for n in chosen if n < len(some)]
         content = plain(some)
@@ -98,9 +96,7 @@ def test_another_split_is_recognised() -> None:
 
 
 @given(problems(), st.data())
-def test_keep_drops_pairs_with_their_triplets_and_nothing_else(
-    problem: tuple[Scenes, Scenes], data: st.DataObject
-) -> None:
+def test_keep_drops_pairs_with_their_triplets_and_nothing_else(problem, data) -> None:
     for some in problem:
         size = len(some.pair_human)
         marks = np.array(data.draw(st.lists(st.booleans(), min_size=size, max_size=size)), bool)

@@ -17,12 +17,10 @@ from diaghoi.exceptions import InputError
 
 
 def add(*numbers: int) -> int:
-    """Add up."""
     return sum(numbers)
 
 
 def refuse(number: int) -> int:
-    """Fail as a reader does."""
     raise InputError(f"{number}: is odd")
 
 

@@ -30,9 +30,7 @@ def test_descending_is_a_stable_sort(values: list[float]) -> None:
     st.lists(st.integers(0, 40), min_size=4, max_size=4),
     st.sampled_from(["11-point", "area", "101-point"]),
 )
-def test_average_precision_equals_its_definition(
-    rows: list[tuple[int, bool]], extra: list[int], kind: str
-) -> None:
+def test_average_precision_equals_its_definition(rows, extra, kind) -> None:
     rows.sort(key=lambda row: row[0])
     groups = np.array([row[0] for row in rows], dtype=int)
     true = np.array([row[1] for row in rows], dtype=bool)
@@ -95,9 +93,7 @@ def test_a_perfect_rejection_of_negatives_has_the_published_ceiling() -> None:
 )
 # The best precision behind the first two ranks is that of the third, not of a later one.
 @example([(0.5, mark) for mark in (False, True, True, False, False, False, True)], 5, 2)
-def test_rejection_of_negatives_equals_its_definition(
-    rows: list[tuple[float, bool]], looked_at: int, ranks: int
-) -> None:
+def test_rejection_of_negatives_equals_its_definition(rows, looked_at, ranks) -> None:
     pairs = Negatives(
         score=np.array([row[0] for row in rows]),
         negative=np.array([row[1] for row in rows]),

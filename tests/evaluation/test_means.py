@@ -25,7 +25,6 @@ SPLITS = {
 
 
 def alone(values: np.ndarray) -> ClassScores:
-    """Give the scores of one weighting."""
     some = np.ones(CLASSES, dtype=int)
     return ClassScores(average_precision=values, max_recall=values, ranked=some, found=some)
 

@@ -17,6 +17,7 @@ from support.scenes import (
     RIDE,
     WASH,
     image,
+    one_image,
     scenes,
 )
 
@@ -40,22 +41,11 @@ def diagnosed(
     name: str | Protocol = "hico-det-520",
 ) -> Diagnosis:
     """Diagnose predictions given as (human box, object label, object box, verb, score)."""
-    listed: list[Any] = []
-    triplets = []
-    for human, label, thing, verb, score in rows:
-        places = []
-        for box in ((PERSON, human), (label, thing)):
-            if box not in listed:
-                listed.append(box)
-            places.append(listed.index(box))
-        triplets.append((*places, verb, score))
-    annotations = scenes([image("a.jpg", boxes, truth)], scored=False)
-    predictions = scenes([image("a.jpg", listed, triplets)], scored=True)
+    annotations, predictions = one_image(rows, boxes, truth)
     return diagnose(annotations, predictions, name)
 
 
 def labels(diagnosis: Diagnosis) -> list[str]:
-    """Labels of the predictions in the order of the input."""
     ledger = diagnosis.ledger
     by_input = ledger.row_input.argsort()
     return [LABELS[label] for label in ledger.row_label[by_input]]
@@ -86,9 +76,7 @@ def test_the_label_of_one_prediction(row: tuple[Any, ...], label: str) -> None:
 
 @pytest.mark.parametrize("name", ["hico-det-520", "hico-det", "qahoi", "cmd-se"])
 @pytest.mark.parametrize("scores", [(0.3, 0.8), (0.5, 0.5), (0.5, 0.9, 0.7)])
-def test_the_best_prediction_of_a_triplet_is_true_and_the_others_are_duplicates(
-    scores: tuple[float, ...], name: str
-) -> None:
+def test_the_best_prediction_of_a_triplet_is_true_and_the_others_are_duplicates(scores, name):
     # Of equal scores the first of the input.
     expected = ["duplicate"] * len(scores)
     expected[int(np.argmax(scores))] = "true_positive"

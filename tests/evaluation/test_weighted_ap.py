@@ -29,7 +29,6 @@ CLASSES, IMAGES = 3, 4
 
 @st.composite
 def rankings(draw: st.DrawFn) -> Evaluated:
-    """Draw a ranked list of three classes on four images."""
     row = st.tuples(st.integers(0, CLASSES - 1), st.booleans(), st.integers(0, IMAGES - 1))
     rows = sorted(draw(st.lists(row, max_size=25)), key=lambda each: each[0])
     annotated = draw(
@@ -96,9 +95,7 @@ def test_many_runs_add_up_in_one_order_alone_and_together() -> None:
     st.sampled_from(["hico-det", "diag-hoi"]),
     st.sampled_from(["11-point", "101-point"]),
 )
-def test_equal_weights_give_the_scores_to_the_last_digit(
-    problem: tuple, name: str, kind: str
-) -> None:
+def test_equal_weights_give_the_scores_to_the_last_digit(problem, name, kind) -> None:
     diagnosis = diagnose(*problem, protocol(name, average_precision=kind))
     ledger: Ledger = diagnosis.ledger
     images = len(diagnosis.names)

@@ -52,7 +52,6 @@ def rater() -> Iterator[str]:
 
 @pytest.fixture
 def job(inputs: Path, rater: str, tmp_path: Path) -> Callable[[str], Job]:
-    """Return a function that prepares a job by its name."""
     for path in inputs.iterdir():
         (tmp_path / path.name).symlink_to(path)
     (tmp_path / "out").mkdir()

@@ -118,9 +118,7 @@ def test_the_second_signal_ends_it_at_once() -> None:
                 assert signal.getsignal(number) is signal.SIG_DFL
 
 
-def test_what_is_dropped_on_the_way_out_does_not_complain(
-    capsys: pytest.CaptureFixture[str],
-) -> None:
+def test_what_is_dropped_on_the_way_out_does_not_complain(capsys) -> None:
     class Archive:
         def __del__(self) -> None:
             raise ValueError("Can't close the ZIP file while there is an open writing handle on it")

@@ -14,7 +14,6 @@ pytestmark = pytest.mark.slow
 
 
 def together(one: Job, times: int) -> list[Left]:
-    """Start a job several times at once, and wait for all."""
     running = [
         subprocess.Popen(
             command(*one.words),

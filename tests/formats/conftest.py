@@ -1,22 +1,28 @@
 import copy
 import pickle
+from functools import partial
 
 import numpy as np
 import pytest
+from support.described import write_description
 
 from diaghoi.data.scenes import COLUMNS
 
 
 @pytest.fixture
 def saved(tmp_path):
-    """Return a function that pickles a value and gives the path."""
-
     def save(value, name="file.pkl", protocol=4):
         path = tmp_path / name
         path.write_bytes(pickle.dumps(value, protocol=protocol))
         return path
 
     return save
+
+
+@pytest.fixture
+def describe(tmp_path):
+    """Return a function that writes the description of a data set and gives its path."""
+    return partial(write_description, tmp_path)
 
 
 _PREDICTIONS = [
@@ -121,8 +127,6 @@ def dense():
 
 @pytest.fixture(scope="session")
 def equal():
-    """Return a function that says whether two scenes hold the same."""
-
     def compare(one, other, leave_out=()):
         for key in COLUMNS:
             if key in leave_out:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import copy
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from formats.test_fuzz import MUTATIONS, ODD, mutated, survives
 
 from diaghoi import InputError, read_predictions
 from diaghoi.data.vocabulary import hico_det
@@ -141,9 +139,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("path", "value", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused(
-    agent: list[dict[str, Any]], save: Save, path: tuple[Any, ...], value: Any, message: str
-) -> None:
+def test_refused(agent, save, path, value, message) -> None:
     parent: Any = agent[0]
     for key in path[:-1]:
         parent = parent[key]
@@ -156,11 +152,3 @@ def test_missing_list(agent: list[dict[str, Any]], save: Save) -> None:
     del agent[0]["IC Logits"]
     with pytest.raises(InputError, match=rf"image '{FIRST}': the key 'IC Logits' is missing"):
         read_predictions(save(agent))
-
-
-def test_fuzz(agent: list[dict[str, Any]], save: Save) -> None:
-    random = np.random.default_rng(17)
-    plain = [value for value in ODD if not isinstance(value, np.ndarray | np.generic | bytes)]
-    plain = [value for value in plain if not isinstance(value, complex | set)]
-    for _ in range(MUTATIONS):
-        survives(save(mutated(copy.deepcopy(agent), random, plain)))

@@ -244,7 +244,6 @@ def boxes(*rows):
 
 
 def records(rows):
-    """Make a 1 x N MATLAB struct array of a list of dicts."""
     keys = list(rows[0]) if rows else ["id"]
     array = np.zeros((1, len(rows)), dtype=[(key, object) for key in keys])
     for n, row in enumerate(rows):
@@ -253,7 +252,6 @@ def records(rows):
 
 
 def cells(rows):
-    """Make a 1 x N MATLAB cell array of structs."""
     array = np.empty((1, len(rows)), dtype=object)
     for n, row in enumerate(rows):
         array[0, n] = {key: nested(value, cells) for key, value in row.items()}
@@ -367,15 +365,9 @@ MAT = {
         first_hoi(connection=np.array([[1.5, 1]])),
         "image 'one.jpg': hoi[0].connection: array([1.5, 1. ]) is not a human box",
     ),
-    "HOI in halves": (
-        first_hoi(id=1.5),
-        "image 'one.jpg': connection[0].id: 1.5 is not a whole number",
-    ),
+    "HOI in halves": (first_hoi(id=1.5), "connection[0].id: 1.5 is not a whole number"),
     "complex HOI": (first_hoi(id=1 + 1j), "connection[0].id: (1+1j) is not a number"),
-    "unknown HOI": (
-        first_hoi(id=601),
-        "connection[0].id: there is no HOI class (id - 1) 600; there are",
-    ),
+    "unknown HOI": (first_hoi(id=601), "connection[0].id: there is no HOI class (id - 1) 600; the"),
     "no id": (first_hoi(id=[]), "connection[0].id: [] is not a number"),
     "box by name": (
         lambda mat: mat[2]["hoi"][0]["bboxhuman"][0].update(x1="left"),

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 import pickle
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.described import write_description
 
 from diaghoi import InputError
 from diaghoi.data.protocol import PROTOCOLS
@@ -19,12 +17,6 @@ from diaghoi.data.vocabulary import MOST_CLASSES
 from diaghoi.formats.description import CHOICES, KEYS, read_description, vocabulary
 
 Describe = Callable[..., Path]
-
-
-@pytest.fixture
-def describe(tmp_path: Path) -> Describe:
-    """Return a function that writes a description and gives its path."""
-    return partial(write_description, tmp_path)
 
 
 TWO, THREE = (

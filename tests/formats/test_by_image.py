@@ -83,9 +83,7 @@ VALUES: dict[str, Any] = {
 
 @pytest.mark.parametrize("value", VALUES.values(), ids=VALUES)
 @pytest.mark.parametrize("kind", ["json", "pkl"])
-def test_triplets_by_image_are_read_whatever_their_keys_are(
-    tmp_path: Path, value: Any, kind: str
-) -> None:
+def test_triplets_by_image_are_read_whatever_their_keys_are(tmp_path, value, kind) -> None:
     assert triplets(written(tmp_path, value, kind)) == RIGHT
 
 
@@ -200,9 +198,7 @@ def test_all_pairs_of_an_object_count_where_none_are_chosen(tmp_path: Path) -> N
         ({"sel": [[9]] * 600}, r"HOI class '0': sel\[0\]: there is no pair 9; there are: none"),
     ],
 )
-def test_pairs_by_object_that_do_not_fit(
-    tmp_path: Path, change: dict[str, Any], message: str
-) -> None:
+def test_pairs_by_object_that_do_not_fit(tmp_path, change, message) -> None:
     with pytest.raises(InputError, match=message):
         diaghoi.read_predictions(written(tmp_path, by_object() | change, "pkl"))
 

@@ -204,15 +204,9 @@ BAD = {
         "is not an array of numbers",
     ),
     "few pairs": (change("sub_ids", [0]), "obj_ids: has 2 rows, but 'sub_ids' has 1"),
-    "subject": (
-        put("sub_ids", 1, 3),
-        "sub_ids[1]: there is no box in 'boxes' 3; there are: 0 to 2",
-    ),
+    "subject": (put("sub_ids", 1, 3), "sub_ids[1]: there is no box in 'boxes' 3; there are: 0 to"),
     "object": (put("obj_ids", 0, -1), "obj_ids[0]: there is no box in 'boxes' -1"),
-    "NaN score": (
-        put("verb_scores", (1, 36), np.nan),
-        "verb_scores[1]: score 36 is nan; give a fi",
-    ),
+    "NaN score": (put("verb_scores", (1, 36), np.nan), "verb_scores[1]: score 36 is nan; give a f"),
     "infinite score": (put("verb_scores", (0, 0), np.inf), "verb_scores[0]: score 0 is inf"),
     "infinite box score": (change("scores", [1, 2, np.inf]), "scores[2]: the score is inf"),
     "missing key": (lambda image: image.pop("obj_ids"), "the key 'obj_ids' is missing (did you"),

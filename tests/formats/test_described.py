@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import pickle
 from collections.abc import Callable
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.described import NEEDED, write_description
+from support.described import NEEDED
 
 from diaghoi import (
     Accumulator,
@@ -26,12 +25,6 @@ from diaghoi.formats import read, write
 from diaghoi.formats.description import read_description
 
 Describe = Callable[..., Path]
-
-
-@pytest.fixture
-def describe(tmp_path: Path) -> Describe:
-    """Return a function that writes a description and gives its path."""
-    return partial(write_description, tmp_path)
 
 
 # One image in every layout that can be read: a person feeds a cat, which no-one throws.
@@ -108,9 +101,7 @@ BOXES = {
 
 @pytest.mark.parametrize("layout", LAYOUTS)
 @pytest.mark.parametrize("text", BOXES)
-def test_every_layout_is_read_as_described(
-    layout: str, text: str, describe: Describe, tmp_path: Path
-) -> None:
+def test_every_layout_is_read_as_described(layout, text, describe, tmp_path) -> None:
     path = tmp_path / "x.pkl"
     path.write_bytes(pickle.dumps(LAYOUTS[layout]))
     found, scenes = read(path, dataset=str(describe(NUMBERS + text)))

@@ -7,13 +7,12 @@ import os
 import pickle
 from collections.abc import Callable
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from support.described import NEEDED, write_description
+from support.described import NEEDED
 
 from diaghoi import InputError, Scenes, diagnose, protocol
 from diaghoi.data.groups import counted_classes, split_classes
@@ -22,12 +21,6 @@ from diaghoi.data.vocabulary import Conventions, Vocabulary
 from diaghoi.formats.description import CHOICES, KEYS, read_description, vocabulary
 
 Describe = Callable[..., Path]
-
-
-@pytest.fixture
-def describe(tmp_path: Path) -> Describe:
-    """Return a function that writes a description and gives its path."""
-    return partial(write_description, tmp_path)
 
 
 def class_names(words: Vocabulary) -> list[str]:
@@ -127,9 +120,7 @@ def test_classes_may_be_verbs(describe: Describe) -> None:
         read_description(describe('classes = "verbs"\nprotocol = "hico-det"'))
 
 
-def test_paths_start_from_the_description(
-    describe: Describe, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_paths_start_from_the_description(describe, tmp_path, monkeypatch) -> None:
     np.save(tmp_path / "go.npy", np.eye(2, 3))
     path = describe('classes = "go.npy"\nannotations = "gt.json"')
     elsewhere = tmp_path / "elsewhere"

@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from formats.test_fuzz import MUTATIONS, ODD, mutated, survives
-from support.commands import Outcome, alone_in, call
+from support.commands import Outcome, alone_in, outcome
 
 import diaghoi
 from diaghoi import InputError, diagnose, protocol, read_annotations, read_predictions
@@ -172,15 +171,9 @@ def save(tmp_path: Path) -> Save:
 
 
 @pytest.fixture
-def run(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> Any:
-    def command(*words: object) -> Outcome:
-        capsys.readouterr()
-        code = call(*words)
-        captured = capsys.readouterr()
-        return Outcome(code, captured.out, captured.err)
-
+def run(tmp_path: Path) -> Iterator[Callable[..., Outcome]]:
     with alone_in(tmp_path):
-        yield command
+        yield outcome
 
 
 def test_the_vocabulary() -> None:
@@ -388,16 +381,6 @@ def test_named_triplets_of_hoi_transformer(save: Save) -> None:
     for image in images:  # a horse is an object of both data sets
         image["hoi_list"][0] |= {"o_name": "horse", "i_name": "ride"}
     assert recognise(save(images, "named.json")).dataset == "hico-det"
-
-
-@pytest.mark.slow
-def test_spoilt_files(saved: Any) -> None:
-    truth = annotated(CLASSES)
-    random = np.random.default_rng(5)
-    for value in (truth, predicted(truth), named(truth)):
-        assert survives(saved(value))
-        done = [survives(saved(mutated(value, random, ODD))) for _ in range(MUTATIONS)]
-        assert 0 < sum(done) < MUTATIONS
 
 
 def test_the_published_files(shared: Path, save: Save) -> None:

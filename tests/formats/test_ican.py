@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 import pytest
-from formats.test_fuzz import MUTATIONS, ODD, mutated, survives
 
 from diaghoi import InputError, Scenes, read_predictions
 from diaghoi.data.vocabulary import hico_det, object_numberings
@@ -207,9 +206,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize(("place", "value", "message"), REFUSED.values(), ids=REFUSED)
-def test_refused_values(
-    ican: dict[int, Any], save: Save, place: int, value: Any, message: str
-) -> None:
+def test_refused_values(ican, save, place, value, message) -> None:
     ican[683][1][place] = value
     with pytest.raises(InputError, match=r"image '683': " + message):
         read_predictions(save(ican))
@@ -230,15 +227,3 @@ def test_refused_structure(ican: dict[int, Any], save: Save) -> None:
     ican[683][0][3] = 0
     with pytest.raises(InputError, match=r"or 0, with the scores of VCL's branches"):
         read_predictions(save(ican))
-
-
-@pytest.mark.slow
-def test_fuzz(ican: dict[int, Any], save: Save) -> None:
-    rng = np.random.default_rng(683)
-    for _ in range(MUTATIONS):
-        survives(save(mutated(ican, rng, ODD)))
-    for place in range(6):
-        for value in ODD:
-            changed = copy.deepcopy(ican)
-            changed[683][1][place] = value
-            survives(save(changed))

@@ -20,7 +20,6 @@ WORDS = hico_det()
 
 
 def labels_file(path: Path, positive: dict[str, list[int]]) -> Path:
-    """Write a small anno.mat."""
     labels = np.full((600, len(positive)), np.nan)
     for column, classes in enumerate(positive.values()):
         labels[classes, column] = 1

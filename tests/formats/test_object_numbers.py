@@ -49,7 +49,6 @@ def things(labels: Any, numbering: str) -> dict[str, Any]:
 
 
 def verbs(labels: Any) -> list[int]:
-    """Give a verb of each object."""
     return [int(V.class_verb[V.class_object == label][0]) for label in labels]
 
 
@@ -99,13 +98,7 @@ def annotated(labels: Any, numbering: str) -> list[dict[str, Any]]:
     ("layout", "own"),
     [(listed, "coco80"), (dense, "coco80"), (ppdm, "coco91"), (annotated, "coco91")],
 )
-def test_every_numbering_is_read_the_same(
-    tmp_path_factory: pytest.TempPathFactory,
-    layout: Callable[..., Any],
-    own: str,
-    numbering: str,
-    order: list[int],
-) -> None:
+def test_every_numbering_is_read_the_same(tmp_path_factory, layout, own, numbering, order) -> None:
     path = tmp_path_factory.mktemp("numbers") / "file.pkl"
     path.write_bytes(pickle.dumps(layout(order, numbering)))
     read = read_annotations if layout is annotated else read_predictions

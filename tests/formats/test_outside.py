@@ -33,7 +33,6 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(site: Path, *words: object) -> subprocess.CompletedProcess[str]:
-    """Run a command with what is in ``site`` installed."""
     code = "import sys; sys.path.insert(0, sys.argv.pop(1)); from diaghoi.cli import main; main()"
     return subprocess.run(
         [sys.executable, "-c", code, str(site), *map(str, words)],

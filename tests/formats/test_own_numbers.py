@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import pickle
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -135,9 +135,7 @@ def test_classes_in_an_order_of_their_own(kitchen: Path, tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("classes", [[(0, 1), (0, 3)], [(0, 1), (0, 2), (0, 3)]])
-def test_classes_of_the_annotations_where_the_description_lists_none(
-    classes: Sequence[tuple[int, int]], tmp_path: Path
-) -> None:
+def test_classes_of_the_annotations_where_the_description_lists_none(classes, tmp_path) -> None:
     (tmp_path / "gt.json").write_text(json.dumps(annotated(first=1, classes=classes)))
     path = tmp_path / "kitchen.toml"
     path.write_text(

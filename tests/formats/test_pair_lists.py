@@ -209,14 +209,6 @@ def test_equal_boxes_are_found_whatever_the_hash(collide, monkeypatch):
     assert first.tolist() == [rows.index(row) for row in order]
 
 
-def test_equal_hashes_do_not_join_boxes(monkeypatch):
-    monkeypatch.setattr("diaghoi.data.arrays._MIX", (0, 0, 0, 0))
-    image, label = np.array([0, 0, 0, 1]), np.array([0, 1, 0, 0])
-    first, number = distinct_boxes(image, label, np.ones((4, 4)))
-    assert first.tolist() == [0, 1, 3]
-    assert number.tolist() == [0, 1, 0, 2]
-
-
 @pytest.mark.parametrize(
     "detector",
     [

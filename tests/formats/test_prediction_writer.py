@@ -62,8 +62,10 @@ def assert_equal(one: Scenes, other: Scenes) -> None:
         np.testing.assert_array_equal(getattr(one, column), getattr(other, column), err_msg=column)
 
 
-@pytest.mark.parametrize("kind", ["single", "dense"])
-@pytest.mark.parametrize(("step", "every"), [(1, 1), (1, 4), (3, 4), (11, 2)])
+@pytest.mark.parametrize(
+    ("kind", "step", "every"),
+    [("single", 1, 1), ("single", 3, 4), ("dense", 1, 4), ("dense", 11, 2)],
+)
 def test_any_batches_give_the_same_file(tmp_path: Path, kind: str, step: int, every: int) -> None:
     names, rows = images(11, kind)
     write(tmp_path / "once.npz", names, rows, len(names), every=1000)

@@ -142,7 +142,6 @@ def figures(truth: Scenes, found: Scenes) -> dict[str, Any]:
 
 
 def converted(scenes: Scenes, path: Path) -> Scenes:
-    """Write the package's own file, and read it."""
     write(path, scenes)
     if scenes.triplet_score is None:
         return read_annotations(path, dataset=scenes.vocabulary)
@@ -192,9 +191,7 @@ def through_lists(scenes: Scenes, paths: Paths) -> Scenes:
 @pytest.mark.parametrize("name", DATA)
 @few
 @given(problem=problems(max_images=3))
-def test_columnar_files_hold_everything(
-    name: str, problem: tuple[Scenes, Scenes], data: dict[str, Data], paths: Paths
-) -> None:
+def test_columnar_files_hold_everything(name, problem, data, paths) -> None:
     truth, found = map(data[name].translated, problem)
     read = converted(truth, paths("gt.npz")), converted(found, paths("preds.npz"))
     for scenes, expected in zip(read, (truth, found), strict=True):
@@ -207,9 +204,7 @@ def test_columnar_files_hold_everything(
 @pytest.mark.parametrize("name", DATA)
 @few
 @given(problem=problems(max_images=3))
-def test_triplet_and_pair_lists_hold_every_figure(
-    name: str, problem: tuple[Scenes, Scenes], data: dict[str, Data], paths: Paths
-) -> None:
+def test_triplet_and_pair_lists_hold_every_figure(name, problem, data, paths) -> None:
     truth, found = map(data[name].translated, problem)
     assume(not refused(found))
     read = through_lists(truth, paths), through_lists(found, paths)
@@ -255,9 +250,7 @@ def completed(scenes: Scenes) -> Scenes:
 @pytest.mark.parametrize("name", DATA)
 @few
 @given(problem=problems(max_images=3))
-def test_dense_arrays_hold_every_score_of_every_pair(
-    name: str, problem: tuple[Scenes, Scenes], data: dict[str, Data], paths: Paths
-) -> None:
+def test_dense_arrays_hold_every_score_of_every_pair(name, problem, data, paths) -> None:
     truth, found = map(data[name].translated, problem)
     path = paths("dense.pkl")
     for scenes in (found, completed(found)):
@@ -273,17 +266,13 @@ some_annotated = v_coco_scenes.filter(lambda scenes: len(scenes[0].triplet_pair)
 
 
 @given(problem=some_annotated)
-def test_columnar_files_of_v_coco_hold_everything(
-    problem: tuple[Scenes, Scenes], paths: Paths
-) -> None:
+def test_columnar_files_of_v_coco_hold_everything(problem, paths) -> None:
     read = converted(problem[0], paths("gt.npz")), converted(problem[1], paths("preds.npz"))
     assert figures(*read) == figures(*problem)
 
 
 @given(problem=some_annotated)
-def test_triplet_lists_of_v_coco_hold_all_but_who_is_ignored(
-    problem: tuple[Scenes, Scenes], paths: Paths
-) -> None:
+def test_triplet_lists_of_v_coco_hold_all_but_who_is_ignored(problem, paths) -> None:
     truth = replace(pairs_once(problem[0]), box_ignored=None)
     read = through_lists(truth, paths), through_lists(problem[1], paths)
     assert_stays((truth, problem[1]), read, paths)
@@ -318,9 +307,7 @@ TIED = (
 
 @given(problem=some_annotated)
 @example(problem=(v_coco.annotations(TIED[0]), v_coco.predictions(TIED[1])))
-def test_dense_arrays_of_v_coco_list_their_pairs(
-    problem: tuple[Scenes, Scenes], paths: Paths
-) -> None:
+def test_dense_arrays_of_v_coco_list_their_pairs(problem, paths) -> None:
     truth, found = problem
     path = paths("dense.pkl")
     write_dense_arrays(path, found)
@@ -384,9 +371,7 @@ def official(scenes: Scenes) -> Scenes:
 
 
 @given(problem=some_annotated)
-def test_the_official_layout_of_v_coco_holds_every_figure(
-    problem: tuple[Scenes, Scenes], paths: Paths
-) -> None:
+def test_the_official_layout_of_v_coco_holds_every_figure(problem, paths) -> None:
     truth, found = problem[0], official(problem[1])
     path = paths("official.pkl")
     write_v_coco(path, found)
@@ -395,9 +380,7 @@ def test_the_official_layout_of_v_coco_holds_every_figure(
 
 
 @given(problem=some_annotated, scores=st.data())
-def test_pair_lists_of_v_coco_hold_every_figure(
-    problem: tuple[Scenes, Scenes], scores: st.DataObject, paths: Paths
-) -> None:
+def test_pair_lists_of_v_coco_hold_every_figure(problem, scores, paths) -> None:
     truth, found = problem[0], official(problem[1])
     drawn = st.lists(st.sampled_from([0.25, 0.5, 0.75]), min_size=len(found.pair_human))
     score = np.array(scores.draw(drawn), dtype=float)[: len(found.pair_human)]

@@ -28,9 +28,7 @@ def _same(mine: Scenes, other: Scenes) -> None:
 
 
 @given(problem=problems(), data=st.data())
-def test_a_file_opens_as_what_is_read_from_it(
-    problem: tuple[Scenes, Scenes], data: st.DataObject
-) -> None:
+def test_a_file_opens_as_what_is_read_from_it(problem, data) -> None:
     annotations, predictions = problem
     with TemporaryDirectory() as folder:
         path = Path(folder) / "predictions.npz"
@@ -63,9 +61,7 @@ def test_a_file_opens_as_what_is_read_from_it(
 
 
 @pytest.mark.parametrize("rows", [1, 2, 7])
-def test_bounds_do_not_depend_on_how_many_rows_are_looked_at(
-    rows: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_bounds_do_not_depend_on_how_many_rows_are_looked_at(rows, tmp_path, monkeypatch) -> None:
     image = np.array([0, 0, 2, 2, 2, 5])
     human = np.array([1, 0, 4, 2, 3, 5, 5])
     predictions = Scenes(

@@ -172,18 +172,18 @@ def test_what_numpy_prints(text):
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (2, 1, 2), (0,), (0, 4), ()])
-@pytest.mark.parametrize("dtype", [np.float32, np.float64, np.int64, bool])
-def test_arrays_that_numpy_prints(shape, dtype):
-    value = (np.random.default_rng(0).random(shape) * 9).astype(dtype)
-    found = load(repr({"a": value}))["a"]
-    assert np.allclose(np.array(found).reshape(shape), value, atol=1e-6)
+def test_arrays_that_numpy_prints(shape):
+    for dtype in (np.float32, np.float64, np.int64, bool):
+        value = (np.random.default_rng(0).random(shape) * 9).astype(dtype)
+        found = load(repr({"a": value}))["a"]
+        assert np.allclose(np.array(found).reshape(shape), value, atol=1e-6)
 
 
 @pytest.mark.parametrize("name", AWKWARD)
 def test_strings_are_not_changed(name):
     record = {"filename": name, "score": np.float32(0.5), name: [name, True, None, 0.25, name]}
     expected = {**record, "score": 0.5}
-    for text in (repr(record), repr([record] * 2000)):
+    for text in (repr(record), repr([record] * 500)):
         value = load(text)
         assert same(value if isinstance(value, dict) else value[-1], expected)
 
@@ -257,12 +257,17 @@ def test_messages_say_what_where_and_what_to_do(text):
     assert CASES[text] in refused(text)
 
 
-@pytest.mark.parametrize("name", ["a, b.jpg", "it's.jpg", "C:\\images\\a.jpg", "(1).jpg", "é.jpg"])
-@pytest.mark.parametrize("item", [float, np.float32])
+@pytest.mark.parametrize(
+    ("name", "item"),
+    [
+        *((name, float) for name in ("a, b.jpg", "C:\\images\\a.jpg", "(1).jpg", "é.jpg")),
+        ("it's.jpg", np.float32),
+    ],
+)
 def test_damage_in_a_large_text_is_found_near_its_place(name, item):
     image = {"filename": name, "bbox": [item(0.5), item(12.25)], "f": "g, h", "d": [[], {}]}
     with np.printoptions(legacy=False):
-        text = repr({"preds": [image] * 4000, "gts": []})
+        text = repr({"preds": [image] * 1000, "gts": []})
     assert load(text)["preds"][-1] == image | {"bbox": [0.5, 12.25]}
     for old, new in (("'bbox':", "'bbox'"), ("[], {}", "[}, {}"), ("'g, h', ", "'g, h' ")):
         place = text.index(old, len(text) // 2)
@@ -325,7 +330,7 @@ BOMBS = {
 }
 
 
-@pytest.mark.parametrize("length", [300_000, pytest.param(20_000_000, marks=pytest.mark.slow)])
+@pytest.mark.parametrize("length", [100_000, pytest.param(20_000_000, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", HOSTILE)
 def test_hostile_text_is_refused(name, length):
     part, start = HOSTILE[name]

@@ -12,7 +12,6 @@ from fuzz.targets import TARGETS
 
 
 def main() -> int:
-    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m fuzz", description=__doc__)
     parser.add_argument("--count", type=int, default=100_000, help="cases of all targets together")
     parser.add_argument("--seed", type=int, default=0)

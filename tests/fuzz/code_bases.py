@@ -64,6 +64,19 @@ PPDM: list[Any] = [
         "hoi_prediction": [{"subject_id": 0, "object_id": 1, "category_id": 77, "score": 0.5}],
     }
 ]
+# Enough images to be told from HICO-DET: each of these verbs with its object is a class of HOI-A.
+HOI_A: list[Any] = [
+    {
+        "file_name": f"test_{number:06}.png",
+        "predictions": [
+            {"bbox": HUMAN, "category_id": "1"},
+            {"bbox": THING, "category_id": thing},
+        ],
+        "hoi_prediction": [{"subject_id": 0, "object_id": 1, "category_id": verb, "score": 0.5}],
+    }
+    for number in range(24)
+    for verb, thing in [((1, "3"), (7, "11"), (9, "10"), (10, "10"))[number % 4]]
+]
 HOI_TRANSFORMER: list[Any] = [
     {
         "image_id": NAME,

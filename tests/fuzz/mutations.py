@@ -16,7 +16,6 @@ _LONGEST = 1 << 16
 
 
 def nested(depth: int, key: str | None = None) -> Any:
-    """Return lists in lists, or dicts in dicts."""
     value: Any = 1
     for _ in range(depth):
         value = [value] if key is None else {key: value}
@@ -197,7 +196,6 @@ def _place(root: list[Any], random: Random) -> tuple[Any, Any, Any]:
 
 
 def _spoilt_array(array: Any, random: Random, new: Any) -> Any:
-    """Return an array with another shape, type or value."""
     what = random.randrange(5)
     try:
         with warnings.catch_warnings(), np.errstate(all="ignore"):

@@ -23,12 +23,9 @@ _BYTES_IN = 3  # of so many cases one is spoilt byte by byte
 
 @dataclass(frozen=True)
 class Pickled:
-    """A value in a pickle of any protocol."""
-
     value: Any
 
     def spoilt(self, random: Random) -> bytes:
-        """Write it with something wrong."""
         protocol = random.choice((0, 1, 2, 3, 4, 4, 4, 5))
         if random.randrange(_BYTES_IN) == 0:
             return spoilt_bytes(pickle.dumps(self.value, protocol), random)
@@ -43,7 +40,6 @@ class Json:
     lines: bool = False
 
     def spoilt(self, random: Random) -> bytes:
-        """Write it with something wrong."""
         how = random.randrange(4)
         if how > 1:
             return self._text(spoilt_value(self.value, random, PLAIN)).encode("utf-8", "replace")
@@ -66,7 +62,6 @@ class Printed:
     bare: bool = False
 
     def spoilt(self, random: Random) -> bytes:
-        """Write it with something wrong, in the value or in the text."""
         text = repr(spoilt_value(self.value, random, PLAIN))
         if random.randrange(_BYTES_IN) == 0:
             text = spoilt_text(text, random)
@@ -75,12 +70,9 @@ class Printed:
 
 @dataclass(frozen=True)
 class Torch:
-    """A value in a file of ``torch.save``."""
-
     value: Any
 
     def spoilt(self, random: Random) -> bytes:
-        """Write it with something wrong."""
         how = random.randrange(_BYTES_IN)
         if how == 0:
             return spoilt_bytes(torch_bytes(self.value), random)
@@ -103,12 +95,9 @@ def _with_spoilt_pickle(data: bytes, random: Random) -> bytes:
 
 @dataclass(frozen=True)
 class Arrays:
-    """Arrays in an ``.npz`` file."""
-
     value: Mapping[str, Any]
 
     def spoilt(self, random: Random) -> bytes:
-        """Write them with something wrong."""
         if random.randrange(_BYTES_IN) == 0:
             return spoilt_bytes(archive(dict(self.value), compressed=False), random)
         value = spoilt_value(dict(self.value), random, PLAIN[:40] + PICKLED)
@@ -118,7 +107,6 @@ class Arrays:
 
 
 def archive(value: dict[Any, Any], *, compressed: bool = False) -> bytes:
-    """Write arrays by name."""
     stream = io.BytesIO()
     arrays = {}
     for key, each in value.items():
@@ -138,12 +126,9 @@ def _name(key: Any) -> str:
 
 @dataclass(frozen=True)
 class Matlab:
-    """Variables in a MATLAB file."""
-
     value: Mapping[str, Any]
 
     def spoilt(self, random: Random) -> bytes:
-        """Write them with something wrong."""
         if random.randrange(2) == 0:
             compressed = random.randrange(4) == 0
             return spoilt_bytes(_matlab(self.value, compressed=compressed), random)
@@ -166,7 +151,6 @@ def _matlab(value: Any, *, compressed: bool) -> bytes:
 
 
 def cells(value: Any) -> Any:
-    """Make MATLAB cell arrays of lists."""
     if isinstance(value, dict):
         return {key: cells(part) for key, part in value.items()}
     if not isinstance(value, list):
@@ -179,12 +163,9 @@ def cells(value: Any) -> Any:
 
 @dataclass(frozen=True)
 class Text:
-    """A text file."""
-
     value: str
 
     def spoilt(self, random: Random) -> bytes:
-        """Write it with something wrong."""
         if random.randrange(_BYTES_IN) == 0:
             return spoilt_bytes(self.value.encode(), random)
         return spoilt_text(self.value, random).encode("utf-8", "surrogatepass")
@@ -192,12 +173,9 @@ class Text:
 
 @dataclass(frozen=True)
 class Bytes:
-    """Any other file."""
-
     value: bytes
 
     def spoilt(self, random: Random) -> bytes:
-        """Write it with something wrong."""
         return spoilt_bytes(self.value, random)
 
 

@@ -48,6 +48,7 @@ from fuzz.code_bases import (
     DA_HOI,
     GEN_VLKT,
     GEN_VLKT_NUMPY,
+    HOI_A,
     HOI_R1,
     HOI_TRANSFORMER,
     HOIDET,
@@ -112,21 +113,7 @@ from fuzz.seeds import (
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """A reader.
-
-    Parameters
-    ----------
-    file : str
-        How the file is called that it reads; in a folder of its own.
-    seeds : tuple of Seed
-        Right files.
-    read : callable
-        Reads the file, and raises AssertionError for a result that cannot be right.
-    beside : mapping
-        Other files in the folder.
-    weight : float
-        How many cases it gets, compared with others.
-    """
+    """A reader, which raises AssertionError for a wrong result; seeds are right files."""
 
     file: str
     seeds: tuple[Seed, ...]
@@ -135,7 +122,6 @@ class Target:
     weight: float = 1.0
 
     def prepare(self, folder: Path) -> None:
-        """Write what stands beside the file."""
         if callable(self.beside):
             self.beside(folder)
             return
@@ -143,7 +129,6 @@ class Target:
             (folder / name).write_bytes(content)
 
     def spoilt(self, random: Random) -> bytes:
-        """Write a file with something wrong."""
         return random.choice(self.seeds).spoilt(random)
 
 
@@ -362,7 +347,9 @@ TARGETS: dict[str, Target] = {
         read=_read_both,
         weight=2,
     ),
-    "ppdm": Target(file="x.json", seeds=(Json(PPDM), Pickled(PPDM)), read=check_scenes),
+    "ppdm": Target(
+        file="x.json", seeds=(Json(PPDM), Pickled(PPDM), Json(HOI_A)), read=check_scenes
+    ),
     "hoi-transformer": Target(
         file="x.json",
         seeds=(Json(HOI_TRANSFORMER), Json(HOI_TRANSFORMER, lines=True), Pickled(HOI_TRANSFORMER)),

@@ -45,34 +45,30 @@ def target(read):
     return Target(file="x.txt", seeds=TARGETS["senses"].seeds, read=read)
 
 
-def raised(error):
+def raised(kind, words):
     def read(path):
+        error = kind("")
+        error.args = (words.format(path),)
         raise error
 
     return read
 
 
-WRONG = {
-    "an error of another kind": raised(KeyError("x")),
-    "a long message": raised(InputError("x" * 10**4)),
-    "a wrong result": raised(AssertionError()),
-}
-
-
-def test_what_is_right_is_no_finding(tmp_path):
-    for number, read in enumerate((str, raised(InputError("no")))):
-        assert Reader(target(read), tmp_path / str(number)).problem(b"x") is None
-
-
-@pytest.mark.parametrize("read", [WRONG["an error of another kind"], WRONG["a wrong result"]])
-def test_errors_are_findings(read, tmp_path):
-    assert "Error" in Reader(target(read), tmp_path / "files").problem(b"x")
-
-
-def test_messages_of_several_lines_are_findings(tmp_path):
-    error = InputError("x")
-    error.args = ("one\ntwo",)
-    assert "message" in Reader(target(raised(error)), tmp_path / "files").problem(b"x")
+@pytest.mark.parametrize(
+    ("read", "problem"),
+    [
+        (str, None),
+        (raised(InputError, "{}: no"), None),
+        (raised(InputError, "no"), "message without the file"),
+        (raised(InputError, "{}: one\ntwo"), "message of"),
+        (raised(InputError, "{}: " + "x" * 10**4), "message of"),
+        (raised(KeyError, "x"), "KeyError"),
+        (raised(AssertionError, "x"), "AssertionError"),
+    ],
+)
+def test_what_is_a_finding(read, problem, tmp_path):
+    found = Reader(target(read), tmp_path / "files").problem(b"x")
+    assert found is None if problem is None else problem in found
 
 
 def test_memory_is_a_finding(tmp_path, monkeypatch):

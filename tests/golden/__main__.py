@@ -11,7 +11,6 @@ from golden.run import GROUPS, PARTS, SHARED, differences, keep, kept, run, spli
 
 
 def main() -> int:
-    """Run the command line."""
     parser = argparse.ArgumentParser(prog="python -m golden", description=__doc__)
     parser.add_argument(
         "--write",

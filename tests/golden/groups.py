@@ -8,20 +8,10 @@ from dataclasses import dataclass, field
 
 @dataclass(frozen=True, kw_only=True)
 class Group:
-    """Commands that run one after another in one empty folder.
+    """Commands that run one after another in one empty folder, after ``files`` and ``before``.
 
-    Every JSON file that they leave outside ``cache`` is a result.
-
-    Attributes
-    ----------
-    files : mapping
-        Names and texts of files to write first.
-    before : tuple of str
-        Commands that make further inputs.
-    results : mapping
-        Commands by name: each is called with ``--json NAME.json --quiet``.
-    shared : bool
-        Whether they read ``conformance/`` and ``data/`` of the folder of conformance cases.
+    Every JSON file that they leave outside ``cache`` is a result. ``shared`` groups read the
+    conformance cases.
     """
 
     files: Mapping[str, str] = field(default_factory=dict)

@@ -82,9 +82,7 @@ def test_what_a_lost_disk_left_at_the_end_is_repaired(tmp_path: Path) -> None:
         (b"\x80\x04", "line 1: .* is not a line of answers"),
     ],
 )
-def test_other_files_are_refused_and_left_alone(
-    tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_other_files_are_refused_and_left_alone(tmp_path, content, message) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
     with pytest.raises(InputError, match=message):
@@ -237,9 +235,7 @@ def test_a_torn_last_line_is_asked_again(tmp_path: Path) -> None:
         (b'{"model": "m", "question": "q", "score": "3"}\n', "question 'q' has the score '3'"),
     ],
 )
-def test_other_stores_are_refused_left_alone_and_closed(
-    tmp_path: Path, content: bytes, message: str
-) -> None:
+def test_other_stores_are_refused_left_alone_and_closed(tmp_path, content, message) -> None:
     path = tmp_path / "a.jsonl"
     path.write_bytes(content)
     for _ in range(2):  # a file that stayed open would be in use

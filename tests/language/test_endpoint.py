@@ -60,7 +60,8 @@ TEMPORARY = [
     *(error(429), error(500), error(502), error(202, "queued"), error(204, "")),
     *(text("3") | {"status": 201}, {"drop": True}, {"cut": 3}, text(None)),
     pytest.param({"wait": 4.0}, marks=pytest.mark.slow),
-    *({"body": body} for body in (b"\xff", b"<html>busy</html>", b"[]")),
+    *({"body": body} for body in (b"\xff", b"<html>busy</html>", b"[]", b"[" * 100_000)),
+    *(error(500, '{"error": ' * 100_000), {"body": b'{"error": "no model"}'}),
     {"body": gzip.compress(text("3")["body"]), "headers": {"Content-Encoding": "gzip"}},
     {"body": b'{"choices": [{"message": {}}]}'},
 ]
@@ -221,9 +222,7 @@ def test_only_what_the_command_line_names_is_sent(monkeypatch: pytest.MonkeyPatc
     }  # fmt: skip
 
 
-def test_the_key_is_in_no_log_and_no_traceback(
-    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
-) -> None:
+def test_the_key_is_in_no_log_and_no_traceback(monkeypatch, caplog) -> None:
     monkeypatch.setenv("SOME_KEY", "sk-0123456789abcdef")
     caplog.set_level(logging.DEBUG)
     with troubled(error(401, "the key sk-0123456789abcdef is wrong")) as model:
@@ -357,9 +356,7 @@ def test_a_picture_that_is_refused_is_not_tried_again(status: int) -> None:
         ((0, 1), NoReply, True, 5),
     ],
 )
-def test_many_failures_in_a_row_end_the_run(
-    answered: tuple[int, ...], failure: type[NoReply], proven: bool, number: int
-) -> None:
+def test_many_failures_in_a_row_end_the_run(answered, failure, proven, number) -> None:
     def work(tag: int) -> int:
         if tag in answered:
             return tag

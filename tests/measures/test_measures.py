@@ -72,9 +72,7 @@ def test_places_of_all_classes_and_of_a_group() -> None:
     assert MEASURES["pairs.human_recall"].splits(["full", "rare"]) == ["full"]
 
 
-def test_a_registered_ratio_is_reported_compared_resampled_and_tested(
-    detectors: list[Diagnosis],
-) -> None:
+def test_a_registered_ratio_is_reported_compared_resampled_and_tested(detectors) -> None:
     one, two = detectors
     counted, whole = (of.sum() for of in counts(one, "full"))
     result = one.to_dict()
@@ -97,9 +95,7 @@ def test_a_registered_ratio_is_reported_compared_resampled_and_tested(
     assert tested.title == OWN.title
 
 
-def test_a_detector_is_tested_without_its_boxes_and_in_another_order(
-    detectors: list[Diagnosis],
-) -> None:
+def test_a_detector_is_tested_without_its_boxes_and_in_another_order(detectors) -> None:
     one, two = detectors
     expected = compare_pair(one, two, 30)
     assert compare_pair(one.without_scenes(), two.without_scenes(), 30) == expected

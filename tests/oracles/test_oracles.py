@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
 from unittest.mock import patch
 
 import numpy as np
@@ -63,7 +62,6 @@ def ledger(rows: list[tuple[int, str, float, int]], annotations: list[int]) -> L
 
 
 def shown(repaired: Ledger) -> list[tuple[int, str, float]]:
-    """Rows of a ledger as (class, label, score)."""
     return [
         (int(group), LABELS[label], float(score))
         for group, label, score in zip(
@@ -213,9 +211,7 @@ MOTORCYCLE = VOCABULARY.objects.index("motorcycle")
         (BIKE, RIDE, HOLD, "action"),
     ],
 )
-def test_a_wrong_prediction_attempts_a_triplet_of_its_own_object(
-    thing: Any, annotated: int, predicted: int, fate: str
-) -> None:
+def test_a_wrong_prediction_attempts_a_triplet_of_its_own_object(thing, annotated, predicted, fate):
     boxes = [ANN, BIKE, FAR_BIKE, (CAR, (60, 0, 69, 9))]
     truth = scenes([image("a", boxes, [(0, 1, annotated)])], scored=False)
     found = scenes([image("a", [ANN, thing], [(0, 1, predicted, 0.5)])], scored=True)

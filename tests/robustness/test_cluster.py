@@ -25,7 +25,6 @@ pytest.importorskip("distributed", reason="dask.distributed is not installed")
 
 
 def times(*numbers: int) -> int:
-    """Multiply."""
     product = 1
     for number in numbers:
         product *= number
@@ -33,12 +32,10 @@ def times(*numbers: int) -> int:
 
 
 def refuse() -> None:
-    """Fail as a reader does."""
     raise InputError("odd")
 
 
 def die(marks: str, _: int) -> None:
-    """End the worker."""
     (Path(marks) / str(len(list(Path(marks).iterdir())))).touch()
     os.kill(os.getpid(), signal.SIGKILL)
 
@@ -61,9 +58,7 @@ def study(written: Path) -> RobustnessStudy:
 
 
 @pytest.mark.slow
-def test_both_engines_give_the_same_json_and_survive_a_killed_worker(
-    cluster, study: RobustnessStudy
-) -> None:
+def test_both_engines_give_the_same_json_and_survive_a_killed_worker(cluster, study) -> None:
     processes = list(cluster._client.run(os.getpid).values())
     assert len(set(processes)) == 3
     killed: list[int] = []

@@ -29,7 +29,6 @@ FEW = ("motion_blur", "shot_noise", "occlusion")
 
 
 def save(path: Path, seed: int = 0, size: tuple[int, int] = (40, 30), **options: object) -> Path:
-    """Write a picture of smooth colours."""
     path.parent.mkdir(parents=True, exist_ok=True)
     noise = np.random.default_rng(seed).integers(0, 256, (4, 5, 3), dtype=np.uint8)
     Image.fromarray(noise).resize(size).save(path, **options)
@@ -195,9 +194,7 @@ class TestDamaged:
         folder = tmp_path / "out" / "occlusion" / "1"
         assert picture_names(folder) == ["more/three.jpeg", "one.jpg", "two.PNG"]
 
-    def test_pictures_so_large_that_they_may_be_an_attack(
-        self, images: Path, tmp_path: Path, monkeypatch
-    ) -> None:
+    def test_pictures_so_large_that_they_may_be_an_attack(self, images, tmp_path, monkeypatch):
         monkeypatch.setattr(Image, "MAX_IMAGE_PIXELS", 1000)
         done = corrupt_folder(images, tmp_path / "out", ["occlusion"], [1])
         assert done.written == 0
@@ -254,9 +251,7 @@ class TestGoingOn:
         left = {name: data for name, data in contents(out).items() if "/." not in name}
         assert left == contents(whole)
 
-    def test_removes_old_leftovers_and_leaves_the_files_of_other_runs(
-        self, images: Path, tmp_path: Path
-    ) -> None:
+    def test_removes_old_leftovers_and_leaves_the_files_of_other_runs(self, images, tmp_path):
         out = tmp_path / "out"
         corrupt_folder(images, out, ["exposure"], [1])
         old, new = (out / "exposure" / "1" / f".one.0123456{n}.jpg" for n in (7, 8))

@@ -34,7 +34,6 @@ MEASURE = "Measure: sigma = 0.5 S_v + 0.5 S_o; IoU >= 0.5;"
 
 
 def evaluated(folder: Path, changed: dict[str, Any] | None = None, **choices: Any) -> Robustness:
-    """Evaluate the study with some changes."""
     study = replace(read_robustness_study(folder / "study.toml"), **changed or {})
     return evaluate_study(study, LocalEngine(1), **choices)
 
@@ -312,9 +311,7 @@ def test_json_and_figures_of_soft_map_say_it_too(soft: Robustness) -> None:
         assert "Score: Soft mAP, classes of protocol hico-det-520" in text
 
 
-def test_mf1_has_a_name_and_other_scores_do_not_speak_of_similarity(
-    written: Path, tmp_path: Path
-) -> None:
+def test_mf1_has_a_name_and_other_scores_do_not_speak_of_similarity(written, tmp_path) -> None:
     few = {"corruptions": ("occlusion",), "severities": (5,)}
     table = softly(written, tmp_path, "mf1", **few).comparison().tables[0]
     assert [column.title for column in table.columns] == ["mF1", "MRI", "CRI"]

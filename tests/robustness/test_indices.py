@@ -82,9 +82,7 @@ def test_the_logarithm_is_natural() -> None:
 
 
 @given(st.floats(0.01, 100), st.integers(1, 5), st.integers(1, 20))
-def test_constant_scores_give_mri_clean_and_cri_one(
-    clean: float, severities: int, corruptions: int
-) -> None:
+def test_constant_scores_give_mri_clean_and_cri_one(clean, severities, corruptions) -> None:
     scores = {str(number): [clean] * severities for number in range(corruptions)}
     assert mean_robustness_index(scores) == clean
     assert composite_robustness_index(scores, clean) == 1.0

@@ -108,10 +108,7 @@ def test_paths_start_from_the_file(tmp_path: Path) -> None:
             "annotations = 's3://b/gt.npz'\n" + MODEL,
             "annotations: s3://b/gt.npz lies elsewhere; copy it to this machine",
         ),
-        (
-            "verb_similarity = 'v.csv'\n" + MODEL,
-            "verb_similarity and object_similarity: give both or none",
-        ),
+        ("verb_similarity = 'v.csv'\n" + MODEL, "verb_similarity and object_similarity: give both"),
         (
             "verb_similarity = 's3://v.csv'\nobject_similarity = 'o.csv'\n" + MODEL,
             "s3://v.csv: tables of similarity are read from this machine",

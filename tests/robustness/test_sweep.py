@@ -44,8 +44,6 @@ def digits(outcomes: Outcomes) -> str:
 
 
 class _Counting(LocalEngine):
-    """Counts the tasks that are given to it."""
-
     def __init__(self) -> None:
         super().__init__(1)
         self.tasks = 0
@@ -84,9 +82,7 @@ def test_each_run_is_the_report_of_its_file(written: Path, whole: Outcomes) -> N
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [1, 5, FEW, 1000])
-def test_blocks_of_images_add_up_to_the_same_digits(
-    written: Path, whole: Outcomes, block: int
-) -> None:
+def test_blocks_of_images_add_up_to_the_same_digits(written, whole, block) -> None:
     parts = swept(replace(small(written), severities=(5,)), block=block)
     assert len(parts.results) == 4
     assert all(result == whole.results[place] for place, result in parts.results.items())
@@ -160,9 +156,7 @@ def test_tables_of_similarity_are_looked_at_first(folder: Path) -> None:
 
 @pytest.mark.slow
 @pytest.mark.parametrize("block", [None, 5])
-def test_a_damaged_file_does_not_stop_the_rest(
-    folder: Path, few: Outcomes, block: int | None
-) -> None:
+def test_a_damaged_file_does_not_stop_the_rest(folder, few, block) -> None:
     bad = folder / "A" / "occlusion_5.npz"
     bad.unlink()
     bad.write_bytes(b"PK\x03\x04 cut off")
@@ -223,9 +217,7 @@ def test_saved_results_are_of_the_choices_that_are_asked_for(folder: Path) -> No
 
 
 @pytest.mark.slow
-def test_an_interrupted_sweep_goes_on_and_a_further_one_works_on_nothing(
-    folder: Path, few: Outcomes
-) -> None:
+def test_an_interrupted_sweep_goes_on_and_a_further_one_works_on_nothing(folder, few) -> None:
     study, cache = small(folder), folder / "cache"
     steps = iter(range(1, 100))
 
@@ -274,9 +266,7 @@ def test_a_file_with_other_content_is_computed_again(folder: Path) -> None:
         swept(study, store=Store(cache))
 
 
-def test_files_found_beside_annotations_of_v_coco_are_known_by_their_content(
-    tmp_path: Path,
-) -> None:
+def test_files_found_beside_annotations_of_v_coco_are_known_by_their_content(tmp_path) -> None:
     vcoco.write_annotations(tmp_path / "anno", places=("../annotations", ""))
     row = vcoco.result(person=(0.0, 0.0, 19.0, 79.0), hold_agent=0.9, stand_agent=0.8)
     (tmp_path / "clean.pkl").write_bytes(pickle.dumps([row]))

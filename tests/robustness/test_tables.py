@@ -192,9 +192,7 @@ def test_what_is_partial_is_never_the_best() -> None:
         ),
     ],
 )
-def test_sentences_say_what_is_undefined_and_what_does_not_grow(
-    before: float | None, after: float | None, grown: float | None, told: str
-) -> None:
+def test_sentences_say_what_is_undefined_and_what_does_not_grow(before, after, grown, told) -> None:
     less = dict.fromkeys(ERRORS, grown)
     results = {CLEAN: result_of(0.5, **less), Condition("exposure", 1): result_of(0.4, **less)}
     for result, value in zip(results.values(), (before, after), strict=True):
@@ -277,9 +275,7 @@ def test_captions_explain_abbreviations_and_why_there_is_no_cri(severities) -> N
         ),
     ],
 )
-def test_part_of_the_paper_is_called_a_part(
-    corruptions: tuple[str, ...], severities: tuple[int, ...], title: str, words: str
-) -> None:
+def test_part_of_the_paper_is_called_a_part(corruptions, severities, title, words) -> None:
     scope = scope_of(corruptions, severities)
     assert scope.complete == (title == "All corruptions")
     assert (scope.title, scope.words) == (title, words)
@@ -339,9 +335,7 @@ def test_what_stands_beside_a_metric() -> None:
         ("hico-det", "pairs.recall", 600, "pairs.recall, under protocol P"),
     ],
 )
-def test_metrics_are_named_with_their_classes(
-    dataset: str, metric: str, classes: int | None, title: str
-) -> None:
+def test_metrics_are_named_with_their_classes(dataset, metric, classes, title) -> None:
     counts = {"classes_in_official": {"full": classes}}
     result = {"dataset": dataset, "protocol": {"name": "P"}, "counts": counts}
     assert metric_title(metric, result) == title

@@ -37,7 +37,6 @@ VERBS, OBJECTS = identity(VOCABULARY.verbs), identity(VOCABULARY.objects)
 
 
 def table(names, pairs) -> Similarity:
-    """A table of some pairs of numbers of words."""
     values = np.eye(len(names))
     for (one, other), value in pairs.items():
         values[one, other] = values[other, one] = 1.0 if one == other else value

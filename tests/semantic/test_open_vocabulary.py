@@ -485,16 +485,11 @@ def test_a_name_without_object_is_what_one_person_does_to_another(tmp_path: Path
         ({"ho_scores": [0.9, "x", 0.1]}, "image 'HICO_one.jpg': ho_scores[1]: "),
         ({"h_boxes": [BOX, BOX[:3], BOX]}, "image 'HICO_one.jpg': h_boxes[1]: "),
         ({"o_boxes": [BOX, BOX, [9, 9, 1, 1]]}, "image 'HICO_one.jpg': o_boxes[2]: "),
-        (
-            {"ao_names": ["ride a/an bicycle", 5, "x"]},
-            "image 'HICO_one.jpg': ao_names[1]: 5 is not",
-        ),
+        ({"ao_names": ["ride a/an bicycle", 5, "x"]}, "image 'HICO_one.jpg': ao_names[1]: 5 is no"),
         ({"ao_names": ["ride a/an bicycle", " a/an cup", "x"]}, "ao_names[1]: '' is not a word"),
     ],
 )
-def test_columns_that_are_wrong_are_named(
-    change: dict[str, Any], problem: str, tmp_path: Path
-) -> None:
+def test_columns_that_are_wrong_are_named(change, problem, tmp_path) -> None:
     path = by_name(tmp_path / "x.json", two=COLUMNS, one=COLUMNS | change)
     with pytest.raises(InputError) as refusal:
         read_predictions(path)

@@ -68,7 +68,6 @@ def assert_sound(scenes: Scenes):
 
 
 def diagnosed(world, **changes):
-    """Diagnose a perfect detector with some changes."""
     detector = replace(PERFECT, **changes)
     return diagnose(world, simulate.detect(world, detector, np.random.default_rng(2)))
 

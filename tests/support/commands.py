@@ -21,8 +21,6 @@ from diaghoi.cli.commands import app
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a command leaves: exit code, stdout and stderr."""
-
     code: int
     out: str
     err: str
@@ -35,7 +33,6 @@ def built() -> Any:
 
 
 def call(*words: object) -> int:
-    """Run a command and return its exit code."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(sys, "argv", ["diaghoi", *map(str, words)])
         patch.setattr(cli, "app", built())

@@ -14,8 +14,6 @@ from typer.models import OptionInfo
 
 @dataclass(frozen=True)
 class Given:
-    """An option or an argument of a command."""
-
     name: str
     words: tuple[str, ...]
     required: bool
@@ -26,7 +24,6 @@ class Given:
 
 
 def commands(group: typer.Typer, *names: str) -> Iterator[tuple[str, list[Given]]]:
-    """Find all commands, with what they are given."""
     for info in group.registered_commands:
         assert info.callback is not None
         name = info.name or info.callback.__name__.rstrip("_")

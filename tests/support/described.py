@@ -16,7 +16,6 @@ verbs = ["feed", "throw"]
 
 
 def write_description(folder: Path, text: str = "", needed: str = NEEDED) -> Path:
-    """Write a description and give its path."""
     path = folder / "zoo.toml"
     path.write_text(needed + text, encoding="utf-8")
     return path

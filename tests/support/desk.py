@@ -28,7 +28,6 @@ CONDITIONS = [(name, severity) for name in ("motion_blur", "occlusion") for seve
 
 
 def lay_out(folder: Path) -> None:
-    """Write all files into a folder."""
     rng = np.random.default_rng(1)  # somebody rides a bicycle
     truth = _named(simulate.annotations(IMAGES, rng))
     one = simulate.detect(truth, simulate.ONE_STAGE, rng)

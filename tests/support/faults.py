@@ -30,14 +30,11 @@ def rate(a: str, b: str) -> int:
 
 @dataclass(frozen=True)
 class Job:
-    """A command, and the folder that it runs in."""
-
     words: list[str]
     folder: Path
 
     @property
     def out(self) -> Path:
-        """Where it writes."""
         return self.folder / "out"
 
 
@@ -56,12 +53,10 @@ def these(usual: str, *others: str) -> list[str]:
 
 
 def command(*words: object) -> list[str]:
-    """Words that run the program."""
     return [sys.executable, "-m", "diaghoi", *map(str, words)]
 
 
 def run(*words: object, folder: Path, **more: Any) -> Left:
-    """Run a command to its end."""
     done = subprocess.run(
         command(*words), cwd=folder, capture_output=True, text=True, timeout=LONGEST, **more
     )
@@ -128,7 +123,6 @@ def when_heeding(running: subprocess.Popen[str]) -> None:
 
 
 def everything(folder: Path) -> list[Path]:
-    """All files below a folder, hidden ones too."""
     return [path for path in folder.rglob("*") if path.is_file()]
 
 

@@ -160,7 +160,6 @@ class Mutant:
 
 
 def mutants(file: str) -> Iterator[Mutant]:
-    """Yield every mutant of a module."""
     tree = ast.parse(Path(file).read_text())
     for statement, old, put in places(tree):
         inner = getattr(statement, "body", None)
@@ -204,7 +203,6 @@ class Mutating:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        """Draw mutants, and run the tests of each."""
         names = [
             *TARGETS,
             *(
@@ -248,11 +246,9 @@ class Mutating:
         return True
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        """Keep what came of a test."""
         self.reports.append(report)
 
     def run(self, items: list[pytest.Item], number: int) -> bool:
-        """Run one of some tests, and say whether it passes."""
         self.reports.clear()
         following = items[number + 1] if number + 1 < len(items) else None
         items[number].config.hook.pytest_runtest_protocol(item=items[number], nextitem=following)
@@ -324,7 +320,6 @@ class Mutating:
 
 
 def forked(work: Callable[..., Any], *arguments: Any) -> Any:
-    """Return what a function returns in a fork of this process."""
     end, begin = os.pipe()
     child = os.fork()
     if not child:
@@ -344,7 +339,6 @@ def forked(work: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def main() -> None:
-    """Collect tests and run them on mutants."""
     parser = argparse.ArgumentParser(description=inspect.cleandoc(__doc__ or ""))
     parser.add_argument("--count", type=int, default=600)
     parser.add_argument("--seed", type=int, default=0)

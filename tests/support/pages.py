@@ -49,23 +49,7 @@ _NAMED = re.compile(r"# ([\w/]+\.\w+)")
 
 @dataclass(frozen=True)
 class Block:
-    """A block of code.
-
-    Parameters
-    ----------
-    page : pathlib.Path
-        Where it stands.
-    line : int
-        Line of its fence, from 1.
-    language : str
-        As the fence names it.
-    name : str
-        The file that the block is, by its caption or its first line; else empty.
-    text : str
-        What stands in it.
-    runs : bool
-        Whether it can run here.
-    """
+    """A block of code of a page; its ``name`` is the file that it is, if any."""
 
     page: Path
     line: int
@@ -81,7 +65,6 @@ class Block:
 
     @property
     def commands(self) -> Iterator[str]:
-        """The commands of a console."""
         for line in self.text.splitlines():
             assert line.startswith("$ "), f"{self.where}: no command: {line}"
             yield line.removeprefix("$ ").partition(" #")[0].strip()
@@ -146,16 +129,7 @@ def patched(diff: str, folder: Path) -> None:
 class Reader:
     """Someone who does what a page says, from the first block to the last.
 
-    Parameters
-    ----------
-    diaghoi : callable
-        Runs a command of the package and returns its exit code and what it says.
-    server : str
-        Address of a model that stands for all that a page names.
-    space : dict
-        Names of the Python snippets of the page.
-    drawn : Counter
-        How often the figures of a study were drawn, by the command without what it chooses.
+    ``server`` stands for all models; ``drawn`` counts the figures of a study, by their command.
     """
 
     diaghoi: Callable[..., Any]
@@ -164,7 +138,6 @@ class Reader:
     drawn: Counter[str] = field(default_factory=Counter)
 
     def read(self, block: Block) -> None:
-        """Do what a block says."""
         if block.language == "console":
             for command in block.commands:
                 self.run(command, block)

@@ -24,12 +24,10 @@ Reply = dict[str, Any]
 
 
 def text(content: object) -> Reply:
-    """A reply with this text."""
     return {"body": json.dumps({"choices": [{"message": {"content": content}}]}).encode()}
 
 
 def error(status: int, body: str = "no", **headers: str) -> Reply:
-    """A reply with this status."""
     return {"status": status, "body": body.encode(), "headers": headers}
 
 
@@ -37,16 +35,11 @@ def error(status: int, body: str = "no", **headers: str) -> Reply:
 class Model:
     """What the server does, and what it was asked.
 
-    Parameters
-    ----------
-    rate : callable
-        Score of two words, which is the text of a good reply.
-    hostile : callable
-        ``(words, number)``: what happens to the question about these words that is asked for the
-        ``number``-th time (from 0); None for a good reply. Keys: status, body, headers, wait
-        (seconds), cut (bytes of the body that are sent), drip (seconds between bytes), drop (close
-        without a word), raw (``(start, again)``: sent instead, the second over and over, until the
-        client leaves).
+    ``hostile(words, number)`` says what happens to the question about these words that is asked for
+    the ``number``-th time (from 0); None for a good reply. Keys: status, body, headers, wait
+    (seconds), cut (bytes of the body that are sent), drip (seconds between bytes), drop (close
+    without a word), raw (``(start, again)``: sent instead, the second over and over, until the
+    client leaves).
     """
 
     rate: Callable[[str, str], object]
@@ -68,7 +61,6 @@ class Model:
             time.sleep(0.005)
 
     def reply(self, request: dict[str, Any], key: str | None) -> tuple[tuple[str, ...], Reply]:
-        """Decide what to do with a request."""
         words = tuple(name for _, name in _NAMES.findall(request["messages"][1]["content"]))
         with self.lock:
             number = self.asked[words]

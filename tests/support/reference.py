@@ -410,7 +410,6 @@ def repair(
 
 
 def repaired(rows: Any, annotated: Any, *, turned_round: bool = False) -> dict[str, Any]:
-    """Ranked list and positives after each oracle."""
     outcome = {
         error: repair(rows, annotated, (error,), turned_round=turned_round and error in CONVERTED)
         for error in ERRORS

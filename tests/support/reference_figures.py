@@ -29,7 +29,6 @@ def diagnose(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> di
 
 
 def figures(story: Story) -> dict[str, Any]:
-    """All figures of a story."""
     labels = defaultdict(int)
     for row in story.rows:
         labels[row["label"]] += 1

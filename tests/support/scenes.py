@@ -77,6 +77,21 @@ def scenes(images: list[dict[str, Any]], *, scored: bool, **more: Any) -> Scenes
     )
 
 
+def one_image(rows: list[tuple[Any, ...]], boxes: Any, truth: Any) -> tuple[Scenes, Scenes]:
+    """Annotate an image, and predict (human box, object label, object box, verb, score) in it."""
+    listed: list[Any] = []
+    triplets = []
+    for human, label, thing, verb, score in rows:
+        places = []
+        for box in ((PERSON, human), (label, thing)):
+            if box not in listed:
+                listed.append(box)
+            places.append(listed.index(box))
+        triplets.append((*places, verb, score))
+    annotations = scenes([image("a.jpg", boxes, truth)], scored=False)
+    return annotations, scenes([image("a.jpg", listed, triplets)], scored=True)
+
+
 # A coarse grid: boxes often coincide, miss each other, or reach a half exactly, in whole pixels
 # (0 to 9 in 0 to 19) or without the last one (0 to 10 in 0 to 20). One span is of no width, or of
 # one pixel.

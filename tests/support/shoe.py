@@ -26,7 +26,6 @@ KEYS = (
 
 
 def triplets(scenes: Scenes) -> dict[str, list[dict[str, Any]]]:
-    """Triplets of each image in stored order."""
     images: dict[str, list[dict[str, Any]]] = {name: [] for name in scenes.names.tolist()}
     for row, pair in enumerate(scenes.triplet_pair.tolist()):
         human, thing = int(scenes.pair_human[pair]), int(scenes.pair_object[pair])
@@ -177,7 +176,6 @@ def _run(
 
 
 def _curve(rows: list[tuple[float, float]], positives: int) -> tuple[list[float], list[float]]:
-    """Recall and precision after each row, the best score first."""
     ranked = sorted(rows, key=lambda row: -row[0])
     total, precision, recall = 0.0, [], []
     for place, (_, credit) in enumerate(ranked, 1):

@@ -23,15 +23,11 @@ class Name:
 
 
 class Call:
-    """The result of calling a name."""
-
     def __init__(self, function: Name, *arguments: Any) -> None:
         self.function, self.arguments = function, arguments
 
 
 class Pid:
-    """A persistent id."""
-
     def __init__(self, value: Any) -> None:
         self.value = value
 

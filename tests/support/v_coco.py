@@ -34,7 +34,6 @@ _NONE = [float("nan")] * 4, [0.0] * 4
 
 @st.composite
 def problems(draw: st.DrawFn) -> tuple[list[Any], list[Any]]:
-    """Draw annotated and predicted images."""
     annotated, predicted = [], []
     for _ in range(draw(st.integers(1, 3))):
         things = draw(st.lists(_TRUE, max_size=3))
@@ -84,7 +83,6 @@ def role_box(image: Any, number: int) -> Any:
 
 
 def annotations(images: list[Any]) -> Scenes:
-    """Scenes of annotated images."""
     table = _Table()
     for number, image in enumerate(images):
         things = [table.box(number, box, 1) for box in image["things"]]

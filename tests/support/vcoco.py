@@ -41,7 +41,6 @@ DONE = {
 
 
 def actions(people=PEOPLE, done=DONE):
-    """Return the content of the V-COCO file."""
     found = []
     for action, name in enumerate(ACTIONS):
         keys = [key for key, of in zip(KEYS, ACTION, strict=True) if of == action]

@@ -17,19 +17,10 @@ _OPTION = re.compile(r"^\(([A-Z])\) (.+)$", re.MULTILINE)
 
 @dataclass
 class Vision(Model):
-    """What the server does, and what it was asked.
+    """A model that sees the pictures of ``folder``, and what it was asked.
 
     A question counts under the name of its image and its options in alphabetical order, the
     question for people under image and "people".
-
-    Parameters
-    ----------
-    folder : pathlib.Path
-        The pictures, by which it tells which image a message holds.
-    answer : callable
-        ``(image, options)``: its reply to a question with the options in the order shown.
-    people : callable
-        Its reply when asked for the people in an image.
     """
 
     rate: Callable[[str, str], object] = lambda a, b: 0
@@ -39,7 +30,6 @@ class Vision(Model):
     texts: list[str] = field(default_factory=list)
 
     def reply(self, request: dict[str, Any], key: str | None) -> tuple[tuple[str, ...], Reply]:
-        """Decide what to do with a request."""
         (message,) = request["messages"]
         picture, question = message["content"]
         image = self._named(picture["image_url"]["url"])
@@ -58,7 +48,6 @@ class Vision(Model):
         return words, done
 
     def _named(self, url: str) -> str:
-        """Find the image by what the address holds."""
         head, _, data = url.partition(",")
         assert head in ("data:image/jpeg;base64", "data:image/png;base64")
         content = base64.b64decode(data, validate=True)

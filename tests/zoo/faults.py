@@ -111,7 +111,6 @@ def verbs_left_out(truth: Scenes, strength: float) -> Scenes:
 
 
 def _described(drawn: Scenes, kept: Any) -> list[dict[str, Any]]:
-    """Describe images with some of their triplets."""
     described = []
     for number, name in enumerate(drawn.names.tolist()):
         boxes = np.flatnonzero(drawn.box_image == number)
@@ -161,7 +160,6 @@ def without_faint_verbs(images: list[Image]) -> None:
 
 
 def predictions(vocabulary: Vocabulary, images: list[Image]) -> Scenes:
-    """Write predictions down."""
     described = []
     for one in images:
         boxes: list[Any] = []

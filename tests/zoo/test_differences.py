@@ -46,7 +46,6 @@ def detectors(
 def compared(
     truth: Scenes, better: Callable[..., None], worse: Callable[..., None], resamples: int = 0
 ) -> ExplainedDifference:
-    """Explain what is different."""
     return explained(*detectors(truth, better, worse), resamples)
 
 
@@ -55,7 +54,6 @@ def nothing(images: list[faults.Image], strength: float, rng: np.random.Generato
 
 
 def first_error(found: ExplainedDifference) -> str:
-    """The error that the sentence names first."""
     made = found.sentence.partition("made of ")[2].lower()
     places = {name: made.find(ERROR_WORDS[name].lower()) for name in FATES[1:-1]}
     places["duplicate"] = made.find(ERROR_WORDS["duplicate"].lower())

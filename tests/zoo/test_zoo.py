@@ -27,7 +27,7 @@ from diaghoi.statistics.calibration import measure_calibration
 from zoo import faults
 
 SEEDS = (0, pytest.param(1, marks=pytest.mark.slow))
-NAMES = ("hico-det", "v-coco", "office")
+NAMES = ("hico-det", "v-coco", pytest.param("office", marks=pytest.mark.slow))
 OFFICE = """
 name = "office"
 objects = ["person", "keyboard", "mug", "document", "phone", "printer"]
@@ -108,9 +108,7 @@ def said_of(fault: str, said: str) -> bool:
 @pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.05, 0.2, 0.5])
 @pytest.mark.parametrize("fault", ERRORS)
-def test_the_error_that_was_planted_is_named_first(
-    truth: Scenes, fault: str, strength: float
-) -> None:
+def test_the_error_that_was_planted_is_named_first(truth, fault, strength) -> None:
     diagnosis = diagnose(truth, spoilt(truth, fault, strength))
     found = attribute(diagnosis)
     assert found is not None
@@ -149,9 +147,7 @@ def test_pairs_that_were_dropped_are_missed_though_others_overlap_them(
 
 
 @pytest.mark.parametrize("fault", ERRORS)
-def test_scores_are_not_blamed_where_only_the_planted_error_is_wrong(
-    truth: Scenes, fault: str
-) -> None:
+def test_scores_are_not_blamed_where_only_the_planted_error_is_wrong(truth, fault) -> None:
     """As all that is wrong then has high scores, the scores tell nothing of it."""
     said = verdict(diagnose(truth, spoilt(truth, fault, 0.2, faint=False)).to_dict())
     assert said_of(fault, said)
@@ -164,9 +160,7 @@ def test_scores_are_not_blamed_where_only_the_planted_error_is_wrong(
         ("random_scores", "The scores hardly tell right "),
     ],
 )
-def test_scores_that_do_not_rank_are_named_before_any_error(
-    truth: Scenes, fault: str, sentence: str
-) -> None:
+def test_scores_that_do_not_rank_are_named_before_any_error(truth, fault, sentence) -> None:
     assert verdict(diagnose(truth, spoilt(truth, fault)).to_dict()).startswith(sentence)
 
 
@@ -190,9 +184,7 @@ def test_pairs_with_one_score_for_all_verbs_are_named(truth: Scenes) -> None:
         ),
     ],
 )
-def test_images_without_predictions_are_noted(
-    truth: Scenes, fault: str, note: str, warning: str
-) -> None:
+def test_images_without_predictions_are_noted(truth, fault, note, warning) -> None:
     found = spoilt(truth, fault, 0.2)
     assert any(note in each for each in diagnose(truth, found).notes)
     assert any(warning in each for each in warned(truth, found))
@@ -224,9 +216,7 @@ def test_people_and_objects_that_are_exchanged_are_refused(truth: Scenes) -> Non
         ("role_boxes_always", "every role has an object box: "),
     ],
 )
-def test_roles_without_boxes_or_always_with_one_are_named(
-    truth: Scenes, fault: str, start: str
-) -> None:
+def test_roles_without_boxes_or_always_with_one_are_named(truth, fault, start) -> None:
     found = spoilt(truth, fault)
     assert any(doubt.text.startswith(start) for doubt in doubts(truth, found))
     assert any(text.startswith(start) for text in warned(truth, found))
@@ -249,9 +239,7 @@ def test_narrow_boxes_are_noted_with_a_number(truth: Scenes, strength: float) ->
 
 @pytest.mark.parametrize("words", ["hico-det", "office"], indirect=True)  # V-COCO has none
 @pytest.mark.parametrize("strength", [0.2, 0.5])
-def test_categories_that_are_taken_for_one_another_are_named(
-    truth: Scenes, strength: float
-) -> None:
+def test_categories_that_are_taken_for_one_another_are_named(truth, strength) -> None:
     found: Any = spoilt(truth, "taken_category", strength)
     first, *_ = word_confusions(diagnose(truth, found), truth, found, "object_box")
     assert (first.annotated, first.predicted) == faults.TAKEN
@@ -262,9 +250,7 @@ def test_categories_that_are_taken_for_one_another_are_named(
 @pytest.mark.slow
 @pytest.mark.parametrize("strength", [0.2, 0.5])
 @pytest.mark.parametrize("fault", ["human_box", "association", "action", "dropped_pairs"])
-def test_a_comparison_shows_what_costs_the_difference(
-    truth: Scenes, fault: str, strength: float
-) -> None:
+def test_a_comparison_shows_what_costs_the_difference(truth, fault, strength) -> None:
     clean, worse = (diagnose(truth, spoilt(truth, name, strength)) for name in ("", fault))
     labelled = [replace(each, label=name) for each, name in ((clean, "clean"), (worse, "worse"))]
     costs = compare(*labelled).to_dict()["tables"]["localised"]["models"]

@@ -86,7 +86,6 @@ def perfect(questions: str, out: str) -> None:
 
 
 def verdicts(path: str, source: str, verdict: Callable[[dict[str, str]], str]) -> None:
-    """Write a file of verdicts on all candidates of a benchmark."""
     with Path(source).open() as stream:
         rows = list(csv.DictReader(stream))
     with Path(path).open("w") as stream:
@@ -150,9 +149,7 @@ def test_the_summary_goes_to_stdout_alone_for_json(run: Run, annotations: Path) 
     assert found["files"][0] == "b/setting_1.json"
 
 
-def test_the_verdicts_of_a_benchmark_are_a_judge_that_makes_it_again(
-    run: Run, annotations: Path
-) -> None:
+def test_the_verdicts_of_a_benchmark_are_a_judge_that_makes_it_again(run, annotations) -> None:
     words = ("choice", "build", annotations)
     run(*words, "--judge", "time-sensitive", "--out", "b")
     assert run(*words, "--judge", "b/verdicts.csv", "--out", "c").code == 0
@@ -198,9 +195,7 @@ def test_models_judge_in_turn(run: Run, annotations: Path, pictures: Path) -> No
     assert said["jump"] == ("negative", "negative", "", "negative")
 
 
-def test_a_model_counts_people_where_one_is_annotated(
-    run: Run, alone: Path, pictures: Path
-) -> None:
+def test_a_model_counts_people_where_one_is_annotated(run, alone, pictures) -> None:
     """As the paper does; annotations alone are the default, and it is said which was used."""
     one = [BOXES[0], BOXES[2]]
     images = [image(f"HICO_{n}.jpg", one, [(0, 1, RIDE), (0, 1, HOLD)]) for n in range(3)]
@@ -229,9 +224,7 @@ def test_a_model_counts_people_where_one_is_annotated(
     assert load("b.json") == load("c.json")
 
 
-def test_a_model_is_asked_about_the_person_with_the_picture(
-    run: Run, annotations: Path, pictures: Path
-) -> None:
+def test_a_model_is_asked_about_the_person_with_the_picture(run, annotations, pictures) -> None:
     with serving(looking()) as model:
         run("choice", "build", annotations, "--out", "b", "--images", pictures, *QUICK,
             "--judge", f"{model.url},m")  # fmt: skip
@@ -256,9 +249,7 @@ def test_a_hostile_server_changes_no_verdict(run: Run, annotations: Path, pictur
     assert Path("a/verdicts.csv").read_bytes() == Path("b/verdicts.csv").read_bytes()
 
 
-def test_a_run_that_was_ended_asks_nothing_twice(
-    run: Run, annotations: Path, pictures: Path
-) -> None:
+def test_a_run_that_was_ended_asks_nothing_twice(run, annotations, pictures) -> None:
     def dying(words: tuple[str, ...], number: int) -> Reply | None:
         return error(404) if sum(model.answered.values()) >= 3 else None
 
@@ -294,9 +285,7 @@ def test_replies_that_stay_unread_are_no_negatives_and_can_be_asked_again(
         assert run(*words, *judge, "--ask-again").code == 0
 
 
-def test_missing_and_damaged_pictures_are_named_and_stop_nothing(
-    run: Run, annotations: Path, pictures: Path
-) -> None:
+def test_missing_and_damaged_pictures_are_named_and_stop_nothing(run, annotations, pictures):
     (pictures / "HICO_1.jpg").unlink()
     (pictures / "HICO_2.jpg").write_bytes(b"\xff\xd8nonsense")
     with serving(looking()) as model:
@@ -318,9 +307,7 @@ def test_nothing_is_asked_without_yes(run: Run, annotations: Path, pictures: Pat
     assert not Path("b").exists()
 
 
-def test_a_quality_sheet_shows_random_questions(
-    run: Run, annotations: Path, pictures: Path
-) -> None:
+def test_a_quality_sheet_shows_random_questions(run, annotations, pictures) -> None:
     (pictures / "HICO_3.jpg").unlink()
     done = run("choice", "build", annotations, "--images", pictures, "--out", "b",
                "--judge", "time-sensitive", "--quality-sheet", 8)  # fmt: skip
@@ -353,9 +340,7 @@ def test_a_quality_sheet_escapes_names_and_loads_nothing(run: Run, alone: Path) 
     assert "http" not in page.replace("http-equiv", "")
 
 
-def test_a_quality_sheet_needs_jinja2_before_anything_is_read(
-    run: Run, alone: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_quality_sheet_needs_jinja2_before_anything_is_read(run, alone, monkeypatch) -> None:
     monkeypatch.setitem(sys.modules, "jinja2", None)
     (alone / "gt.npz").write_bytes(b"nothing that can be read")
     done = run("choice", "build", "gt.npz", "--out", "b", "--judge", "time-sensitive",
@@ -378,9 +363,7 @@ def test_a_quality_sheet_needs_jinja2_before_anything_is_read(
         (("--judge", "time-sensitive", "--json", "gt.npz"), "would overwrite an input file"),
     ],
 )
-def test_bad_input_is_one_line_and_leaves_nothing(
-    run: Run, annotations: Path, words: tuple[str, ...], problem: str
-) -> None:
+def test_bad_input_is_one_line_and_leaves_nothing(run, annotations, words, problem) -> None:
     done = run("choice", "build", annotations, "--out", "b", *words)
     assert done.code == 2
     assert done.out == ""

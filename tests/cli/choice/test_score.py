@@ -29,7 +29,6 @@ SETTINGS = {
 
 @pytest.fixture
 def asked(alone: Path) -> Path:
-    """Six questions on six images."""
     path = alone / "questions.json"
     path.write_text(json.dumps({f"HICO_{number}.jpg": QUESTION for number in range(6)}))
     return path
@@ -133,9 +132,7 @@ def test_single_and_multi_have_the_same_keys(run: Run, asked: Path, answers: Pat
     assert said in run("choice", "score", asked, answers, "--people", "people.json").out
 
 
-def test_the_first_screen_has_24_lines_whatever_there_is_to_say(
-    run: Run, asked: Path, alone: Path
-) -> None:
+def test_the_first_screen_has_24_lines_whatever_there_is_to_say(run, asked, alone) -> None:
     """Single and multi, intervals, questions without answers, replies, and answers to others."""
     people = {f"HICO_{number}.jpg": 1 + number % 2 for number in range(6)}
     (alone / "people.json").write_text(json.dumps(people))
@@ -184,9 +181,7 @@ def test_confusions_that_never_happen_are_not_listed(run: Run, asked: Path, answ
     assert "Confusions of objects" not in outcome.out
 
 
-def test_the_excess_of_a_position_is_in_points_of_the_shown(
-    run: Run, asked: Path, answers: Path
-) -> None:
+def test_the_excess_of_a_position_is_in_points_of_the_shown(run, asked, answers) -> None:
     out = run("choice", "score", asked, answers, "--also", "positions").out
     assert "What is picked" not in out
     head, _, row = out.partition("Position ")[2].splitlines()[:3]
@@ -237,9 +232,7 @@ def test_the_help_is_short(run: Run, name: str) -> None:
     assert "--memory" in whole
 
 
-def test_a_detector_is_scored_by_its_best_triplets(
-    run: Run, asked: Path, predictions: Path
-) -> None:
+def test_a_detector_is_scored_by_its_best_triplets(run, asked, predictions) -> None:
     outcome = run("choice", "detect", asked, predictions, "--json", "out.json", "--label", "D")
     assert outcome.code == 0
     assert outcome.out.startswith("D · HICO-DET · 6 questions")
@@ -261,9 +254,7 @@ def test_predictions_are_read_as_the_user_says(run: Run, asked: Path, prediction
         assert "does not apply to this command" in done.err
 
 
-def test_models_and_detectors_stand_in_one_table(
-    run: Run, asked: Path, answers: Path, predictions: Path
-) -> None:
+def test_models_and_detectors_stand_in_one_table(run, asked, answers, predictions) -> None:
     outcome = run("choice", "compare", asked, answers, predictions, "--labels", "V,D")
     assert outcome.code == 0
     assert "VLM\n  V" in outcome.out
@@ -289,9 +280,7 @@ def test_models_and_detectors_stand_in_one_table(
     assert tables["choice"]["best"]["instance_f1.overall"] == ["det"]
 
 
-def test_the_first_screen_of_a_comparison_has_30_lines(
-    run: Run, asked: Path, answers: Path, predictions: Path
-) -> None:
+def test_the_first_screen_of_a_comparison_has_30_lines(run, asked, answers, predictions) -> None:
     """The metric that papers print first is told of, and a mark shows what else differs."""
     people = {f"HICO_{number}.jpg": 1 + number % 2 for number in range(6)}
     Path("people.json").write_text(json.dumps(people))
@@ -361,9 +350,7 @@ BAD: list[tuple[list[str], str]] = [
 
 
 @pytest.mark.parametrize(("words", "message"), BAD)
-def test_bad_input_is_one_line_and_exit_code_2(
-    run: Run, asked: Path, answers: Path, predictions: Path, words: list[str], message: str
-) -> None:
+def test_bad_input_is_one_line_and_exit_code_2(run, asked, answers, predictions, words, message):
     files = {"asked": asked, "answers": answers, "predictions": predictions}
     before = sorted(Path.cwd().iterdir())
     outcome = run("choice", *(word.format(**files) for word in words))
@@ -390,11 +377,3 @@ def test_positions_need_the_order_of_the_options(run: Run, asked: Path) -> None:
 def test_quiet_prints_nothing(run: Run, asked: Path, answers: Path) -> None:
     outcome = run("choice", "score", asked, answers, "--quiet", *DIAGNOSED)
     assert (outcome.out, outcome.err) == ("", "")
-
-
-@pytest.mark.slow
-def test_the_commands_run_as_a_program(
-    program: Callable[..., Any], asked: Path, answers: Path
-) -> None:
-    outcome = program("choice", "score", asked, answers, "--json", "-")
-    assert json.loads(outcome.out)["questions"] == 6

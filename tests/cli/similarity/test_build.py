@@ -202,19 +202,9 @@ def test_what_the_first_rater_did_not_say_clearly_the_others_are_asked(run, verb
     ]
 
 
-@pytest.mark.parametrize(
-    ("trouble", "reason"),
-    [
-        (error(500, "this pair crashes me"), "HTTP 500 Internal Server Error: this pair crashes"),
-        (error(202, "queued"), "HTTP 202 Accepted: queued"),
-        ({"body": b"<html>"}, "the reply is damaged (JSONDecodeError"),
-    ],
-)
-def test_one_pair_without_a_reply_does_not_end_the_run(
-    run, verbs: Path, trouble: dict[str, object], reason: str
-) -> None:
+def test_one_pair_without_a_reply_does_not_end_the_run(run, verbs: Path) -> None:
     def broken(words: tuple[str, ...], number: int) -> dict[str, object] | None:
-        return trouble if words == ("ride", "hold") else None
+        return error(500, "it crashes me") if words == ("ride", "hold") else None
 
     words = ("similarity", "build", "--verbs", verbs, "--out", "t.csv", "--tries", 2, *QUICK)
     with serving(Model(rate, broken)) as model:
@@ -222,22 +212,11 @@ def test_one_pair_without_a_reply_does_not_end_the_run(
         assert done.code == 0
         assert "1 pairs had no reply" in done.err
         (unanswered,) = json.loads(Path("j.json").read_text())["unanswered"]
-        assert unanswered["why"].startswith(reason)
+        assert unanswered["why"].startswith("HTTP 500 Internal Server Error: it crashes me")
         assert model.asked["ride", "hold"] == 2
         model.hostile = lambda words, number: None
         assert "had no reply" not in run(*words, "--rater", f"{model.url},m").err
     assert read_similarity(Path("t.csv"), scale=1).of("ride", "hold") == rate("ride", "hold") / 4
-
-
-def test_a_dead_server_ends_the_run_with_one_line(run, verbs: Path) -> None:
-    with serving(Model(rate)) as model:
-        url = model.url
-    done = run("similarity", "build", "--verbs", verbs, "--rater", f"{url},m", "--out", "t.csv",
-               "--tries", 2, *QUICK)  # fmt: skip
-    assert done.code == 2
-    assert done.err.splitlines()[-1].startswith("diaghoi: error: 127.0.0.1:")
-    assert "5 questions in a row without a reply (ConnectError" in done.err
-    assert not Path("t.csv").exists()
 
 
 @pytest.mark.parametrize(
@@ -260,13 +239,6 @@ def test_what_would_fail_again_is_not_tried_again(run, verbs: Path, status: int,
     assert sum(model.asked.values()) == 1
 
 
-def test_many_questions_are_under_way_at_once_and_no_more_than_allowed(run, verbs: Path) -> None:
-    with serving(Model(rate, lambda words, number: {"wait": 0.02})) as model:
-        run("similarity", "build", "--verbs", verbs, "--rater", f"{model.url},m",
-            "--out", "t.csv", "--concurrent", 4, *QUICK)  # fmt: skip
-    assert 1 < model.most_under_way <= 4
-
-
 @pytest.mark.slow
 def test_batches_give_what_single_questions_give(run, verbs: Path) -> None:
     def gaps(words: tuple[str, ...], number: int) -> dict[str, object] | None:
@@ -282,22 +254,6 @@ def test_batches_give_what_single_questions_give(run, verbs: Path) -> None:
     with serving(Model(rate, gaps)) as model:
         done = run(*words, "--rater", f"{model.url},m", "--out", "gaps.csv", "--batch", 5)
     assert "no valid reply" not in done.err
-
-
-def test_keys_are_sent_and_kept_nowhere(run, verbs: Path, monkeypatch, alone: Path) -> None:
-    monkeypatch.setenv("DIAGHOI_API_KEY", "sk-secret-123")
-    said = error(401, "the key sk-secret-123 is wrong")
-    words = ("similarity", "build", "--verbs", verbs, "--out", "t.csv", "--json", "j.json", *QUICK)
-    with serving(Model(rate)) as model:
-        done = run(*words, "--rater", f"{model.url},m")
-        assert set(model.keys) == {"Bearer sk-secret-123"}
-        model.hostile = lambda words, number: said
-        failed = run(*words, "--rater", f"{model.url},other")
-    assert failed.code == 2
-    assert "the key *** is wrong" in failed.err
-    assert "sk-secret" not in done.out + done.err + failed.out + failed.err
-    for path in alone.iterdir():
-        assert b"sk-secret" not in path.read_bytes(), path
 
 
 def test_one_key_does_not_go_to_two_servers(refuse, run, verbs: Path, monkeypatch) -> None:
@@ -392,16 +348,6 @@ def test_a_store_that_another_run_uses(run, verbs: Path) -> None:
     assert "another run writes to it; wait for its end, or give another --store" in done.err
 
 
-def test_another_file_is_not_taken_for_a_store(run, verbs: Path) -> None:
-    Path("mine.txt").write_text("my notes\n")
-    with serving(Model(rate)) as model:
-        done = run("similarity", "build", "--verbs", verbs, "--rater", f"{model.url},m",
-                   "--out", "t.csv", "--store", "mine.txt", *QUICK)  # fmt: skip
-    assert done.code == 2
-    assert "b'my notes' is not a line of answers; give another --store" in done.err
-    assert (Path("mine.txt").read_text(), model.asked) == ("my notes\n", {})
-
-
 def test_baselines_are_named_as_what_they_are(run, verbs: Path) -> None:
     for method, title in (("path", "path"), ("wu-palmer", "Wu-Palmer")):
         done = run("similarity", "build", "--verbs", verbs, "--baseline", method, "--out", "b.csv")
@@ -459,10 +405,7 @@ def test_json_alone_on_stdout(run, verbs: Path) -> None:
         ("name\n", "holds no words"),
         ("x" * 200_000, "not a CSV file (field larger than field limit"),
         ("sit.v." + "1" * 5000, "line 1: WordNet 3.0 (without named individuals) has no synset"),
-        (
-            "ride\nsit.v.99",
-            "line 2: WordNet 3.0 (without named individuals) has no synset 'sit.v.99'",
-        ),
+        ("ride\nsit.v.99", "line 2: WordNet 3.0 (without named individuals) has no synset 'sit.v."),
         ("name,definition\nride,x\n,y\n", "line 3: neither name nor synset"),
         ("id,name\n7\n", "line 2: neither name nor synset"),
         ("ride\nhold,carry\n", "line 2: 2 columns where the first line has 1"),

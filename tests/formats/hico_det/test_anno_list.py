@@ -99,9 +99,7 @@ def test_training_images_beside_others_are_left_out(save: Callable[[Any], Path])
         ("object_bboxes", {"a": 1}, "hois[0]: object_bboxes: is {'a': 1}; give a list"),
     ],
 )
-def test_what_cannot_be_read_is_named(
-    key: str, value: Any, problem: str, save: Callable[[Any], Path]
-) -> None:
+def test_what_cannot_be_read_is_named(key, value, problem, save) -> None:
     images = copy.deepcopy(IMAGES)
     images[0]["hois"][0][key] = value
     with pytest.raises(InputError) as refusal:
@@ -119,9 +117,7 @@ def test_what_cannot_be_read_is_named(
         (lambda image: image.update(global_id=-5), "global_id: -5 is not the name of an image"),
     ],
 )
-def test_what_is_missing_is_named(
-    change: Callable[[dict[str, Any]], Any], problem: str, save: Callable[[Any], Path]
-) -> None:
+def test_what_is_missing_is_named(change, problem, save) -> None:
     images = copy.deepcopy(IMAGES)
     change(images[0])
     with pytest.raises(InputError) as refusal:

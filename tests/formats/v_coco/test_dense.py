@@ -182,18 +182,6 @@ def test_written_and_read_again(tmp_path_factory, drawn):
     np.testing.assert_array_equal(again.pair_score, scenes.pair_score)
 
 
-@pytest.mark.slow
-@pytest.mark.parametrize("detector", ["one_stage", "two_stage"])
-def test_real_predictions_survive(detector, shared, tmp_path):
-    scenes = read_predictions(shared / "conformance" / "v_coco" / f"{detector}.pkl")
-    write_dense_arrays(tmp_path / "x.pkl", scenes)
-    again = read_predictions(tmp_path / "x.pkl")
-    assert rows_of(again) == rows_of(scenes)
-    np.testing.assert_array_equal(
-        np.sort(again.triplet_action_score), np.sort(scenes.triplet_action_score)
-    )
-
-
 @pytest.mark.parametrize("missing", [DOG, [NAN] * 4])
 def test_the_label_after_the_last_is_no_object(saved, missing):
     """QPIC has an 81st category for roles without a box, and writes NaN for their boxes."""

@@ -12,9 +12,6 @@ from diaghoi.formats import (
     read_predictions,
     recognise,
     write,
-    write_dense_arrays,
-    write_pair_lists,
-    write_v_coco,
 )
 
 PERSON, DOG, CAT = [1.0, 2.0, 30.0, 40.0], [5.0, 6.0, 7.0, 8.0], [1.0, 1.0, 2.0, 2.0]
@@ -168,38 +165,6 @@ def test_expected_figures(detector, with_pairs, folder, truth):
     after["baseline"] = result["map"]["full"]
     for name, oracle in expected["oracles"].items():
         assert after[name] == pytest.approx(oracle["role_ap"], abs=1e-6)
-
-
-def figures(truth, found):
-    result = diaghoi.diagnose(truth, found, protocol="v-coco-s1").to_dict()
-    return {key: value for key, value in result.items() if key not in ("notes", "label")}
-
-
-@pytest.mark.slow
-def test_converting_changes_no_figure(folder, truth, tmp_path):
-    detector = "two_stage"
-    found = read_predictions(folder / f"{detector}.pkl", pairs=folder / f"{detector}_pairs.pkl")
-    usual = figures(truth, found)
-    write(tmp_path / "x.npz", found)
-    write(tmp_path / "truth.npz", truth)
-    columns = figures(
-        read_annotations(tmp_path / "truth.npz"), read_predictions(tmp_path / "x.npz")
-    )
-    assert columns == usual
-    write_v_coco(tmp_path / "x.pkl", found)
-    write_pair_lists(tmp_path / "pairs.pkl", found)
-    assert recognise(tmp_path / "pairs.pkl").dataset == "v-coco"
-    again = read_predictions(tmp_path / "x.pkl", pairs=tmp_path / "pairs.pkl")
-    assert figures(truth, again) == usual
-
-
-@pytest.mark.slow
-def test_dense_arrays_change_no_figure(folder, truth, tmp_path):
-    found = read_predictions(folder / "one_stage.pkl")
-    write_dense_arrays(tmp_path / "x.pkl", found)
-    usual, dense = figures(truth, found), figures(truth, read_predictions(tmp_path / "x.pkl"))
-    for key in ("official", "map", "max_recall", "errors", "oracles"):
-        assert dense[key] == usual[key]
 
 
 def test_classes_that_name_no_object_are_refused(tmp_path):
