@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli import similarity as similar
 from diaghoi.cli.asking import PictureOptions
 from diaghoi.cli.compare import TableOptions
 from diaghoi.cli.options import (
@@ -23,6 +22,7 @@ from diaghoi.cli.options import (
 )
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import DetectorOptions, ReadingOptions
+from diaghoi.cli.similarity import SimilarityOptions
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import StudyModel
 from diaghoi.exceptions import InputError
@@ -73,19 +73,11 @@ class MeasureOptions:
 
 
 @options_class
-class TablesOptions(similar.SimilarityOptions):
-    """The tables of similarity, which are needed here."""
-
-    verb_similarity: Path = similar.table("verb")
-    object_similarity: Path = similar.table("object")
-
-
-@options_class
 class SemanticOptions(outputs.ScreenOptions):
     """What is evaluated with similarity, how, and what is written of it."""
 
     predictions: options.Predictions
-    tables: TablesOptions
+    tables: SimilarityOptions
     wordnet: options.WordNet = None
     detector: DetectorOptions = without(DetectorOptions, "pairs", "only_predicted_images")
     measure: MeasureOptions
@@ -127,8 +119,8 @@ class SemanticOptions(outputs.ScreenOptions):
 def semantic(choices: SemanticOptions) -> None:
     """Evaluate with credit for similar classes: soft mAP, mF1 and miss rates.
 
-    Similarity comes from tables of verbs and of objects, as in SHOE. `diaghoi semantic ask` asks a
-    vision-language model for the predictions.
+    Similarity is that of the ratings of this package, or of other tables, as in SHOE. `diaghoi
+    semantic ask` asks a vision-language model for the predictions.
     """
     from diaghoi.language.lexicon import using_wordnet
     from diaghoi.semantic.diagnosis import semantic_diagnosis
@@ -139,7 +131,7 @@ def semantic(choices: SemanticOptions) -> None:
     detector.evaluation.check(detector.named)
 
     def check(inputs: list[Path | None]) -> None:
-        choices.check(KINDS, [*inputs, *choices.tables.files.values()], choices.stem)
+        choices.check(KINDS, [*inputs, *choices.tables.files], choices.stem)
 
     check([choices.predictions, *detector.files])
     with progress(choices.quiet) as bar, using_wordnet(choices.wordnet):
@@ -169,8 +161,7 @@ def semantic(choices: SemanticOptions) -> None:
             result["diagnosis"] = meaning.to_dict()
         bar.start("writing")
         texts = _texts(choices, result, evaluated)
-        used = [*read.files, choices.tables.verb_similarity, choices.tables.object_similarity]
-        writers = _writers(result, meaning, used)
+        writers = _writers(result, meaning, [*read.files, *choices.tables.files])
         remarks = choices.write(texts, writers, choices.stem)
     written = choices.output_files([*texts, *writers], choices.stem)
     choices.show(texts, lambda: _show(choices, result), remarks, written)

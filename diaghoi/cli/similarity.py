@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, asdict
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.asking import AskingOptions, estimate_line
 from diaghoi.cli.options import MEANING, argument, option, options_class, with_options, without
 from diaghoi.cli.progress import Progress, progress
+from diaghoi.comparison.study import MADE, Sources, sources_named
 from diaghoi.data.table import Table, percent
 from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.description import vocabulary as vocabulary_named
@@ -26,18 +27,10 @@ if TYPE_CHECKING:
 SCALE = "Highest possible score [1 or 4, inferred from the scores]."
 
 
-def table(what: str, default: Any = MISSING) -> Any:
-    """Declare the table of verbs or of objects."""
-    words = f"Similarity of {what}s: CSV a,b,score, or .npz."
-    return option(default, panel=MEANING, help=words)
-
-
 @options_class
-class SimilarityOptions:
-    """The tables of similarity, how they are read, and how their similarities are combined."""
+class CombinationOptions:
+    """How the similarities of verbs and objects are combined, and on which scale they are."""
 
-    verb_similarity: Path | None = table("verb", None)
-    object_similarity: Path | None = table("object", None)
     weight: float = option(
         0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
     )
@@ -45,31 +38,9 @@ class SimilarityOptions:
         "arithmetic", panel=MEANING, help="Mean of both: arithmetic, geometric or minimum."
     )
     scale: float | None = option(None, panel=MEANING, help=SCALE)
-    verb_synsets: Path | None = option(
-        None, panel=MEANING, rare=True, help="CSV that maps verbs to their names in the table."
-    )
-    object_synsets: Path | None = option(
-        None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
-    )
 
     def __post_init__(self) -> None:
         self.measure()
-
-    @property
-    def files(self) -> dict[str, Path]:
-        """The files that are given; both tables, or none at all.
-
-        Raises
-        ------
-        InputError
-            For one table without the other, and options that need them.
-        """
-        files = {name: path for name, path in vars(self).items() if isinstance(path, Path)}
-        tables = [name for name in ("verb_similarity", "object_similarity") if name in files]
-        if len(tables) < 2 and (files or self.scale is not None):
-            name = [*tables, *files, "scale"][0].replace("_", "-")
-            raise InputError(f"--{name}: give both --verb-similarity and --object-similarity")
-        return files
 
     def measure(self, **more: Any) -> Measure:
         """Make the measure of similarity, with more of its settings.
@@ -84,6 +55,46 @@ class SimilarityOptions:
         combine: Any = self.combine
         return Measure(weight=self.weight, combine=combine, **more)
 
+
+@options_class
+class SimilarityOptions(CombinationOptions):
+    """What similarity goes by, and how it is combined."""
+
+    similarity: str | None = option(
+        None,
+        panel=MEANING,
+        metavar="FILE,FILE|wordnet|own",
+        help="Tables of verbs and of objects (CSV a,b,score, or .npz), or Wu-Palmer, or the "
+        "ratings of this package [own].",
+    )
+    verb_synsets: Path | None = option(
+        None, panel=MEANING, rare=True, help="CSV that maps verbs to their names in the table."
+    )
+    object_synsets: Path | None = option(
+        None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.scale is not None and isinstance(self.sources[0], str):
+            raise InputError("--scale: is for tables; add --similarity VERBS,OBJECTS")
+
+    @property
+    def sources(self) -> Sources:
+        """What similarity of verbs and of objects goes by."""
+        return sources_named("--similarity", self.similarity or MADE[0])
+
+    @property
+    def synsets(self) -> dict[str, Path]:
+        """The files with names in the tables."""
+        given = {key: getattr(self, key) for key in ("verb_synsets", "object_synsets")}
+        return {key: path for key, path in given.items() if path is not None}
+
+    @property
+    def files(self) -> list[Path]:
+        """All files that are given."""
+        return [*(each for each in self.sources if isinstance(each, Path)), *self.synsets.values()]
+
     def read(self, bar: Progress, **more: Any) -> dict[str, Any]:
         """Read the tables: keyword arguments of :func:`diaghoi.semantic.evaluate`.
 
@@ -92,17 +103,11 @@ class SimilarityOptions:
         InputError
             If they cannot be read, and of :meth:`measure`.
         """
-        from diaghoi.semantic.tables.similarity import read_similarity
-        from diaghoi.semantic.tables.words import read_senses
+        from diaghoi.semantic.tables.senses import read_tables
 
-        words: dict[str, Any] = {"measure": self.measure(**more)}
         bar.start("reading tables of similarity")
-        files = self.files
-        for what in ("verb", "object"):
-            words[f"{what}s"] = read_similarity(files[f"{what}_similarity"], scale=self.scale)
-            if senses := files.get(f"{what}_synsets"):
-                words[f"{what}_senses"] = read_senses(senses)
-        return words
+        tables = read_tables(self.sources, self.synsets, self.scale)
+        return tables | {"measure": self.measure(**more)}
 
 
 similarity = typer.Typer(
@@ -274,9 +279,7 @@ class SubsetOptions(DescribingOptions):
     table: Path = argument(help=RATINGS)
     human: Path = option(help="Ratings by people: CSV of pairs, one column per person.")
     objects: Path | None = option(None, help="Table of objects, if people compared interactions.")
-    combination: SimilarityOptions = without(
-        SimilarityOptions, "verb_similarity", "object_similarity", "verb_synsets", "object_synsets"
-    )
+    combination: CombinationOptions
     human_scale: float | None = option(
         None, help="Highest possible rating by people [1 or 4, inferred from the ratings]."
     )

@@ -81,7 +81,7 @@ def print_screen(result: Result, console: Console | None = None, *, classes: int
     title = title_lines(result, width)
     below = [
         *folded(_changed(result), width, 2),
-        *(folded(line, width, 1)[0] for line in table_lines(result)),
+        folded(_tables_in_short(result), width, 1)[0],
         *end_lines(result, more, width),
     ]
     taken = len(title) + len(below) + sum(len(table.rows) + 3 for table in (figures, rates)) + 1
@@ -130,6 +130,20 @@ def table_lines(result: Result) -> list[str]:
         f"of {table['words']:,} {what}"
         for what, table in result["similarity"].items()
     ]
+
+
+def _tables_in_short(result: Result) -> str:
+    """Name both tables in one line."""
+    verbs, objects = (result["similarity"][what] for what in ("verbs", "objects"))
+    covered = [
+        f"{table['covered']:,} of {table['words']:,} {what}"
+        for table, what in ((verbs, "verbs"), (objects, "objects"))
+    ]
+    if verbs["name"] == objects["name"]:
+        return f"Tables: {verbs['name']}: {', '.join(covered)}"
+    sources = (f"{table['name']}, {table['source']}" for table in (verbs, objects))
+    named = (f"{source} ({words})" for source, words in zip(sources, covered, strict=True))
+    return f"Tables: {'; '.join(named)}"
 
 
 def similarity_in_words(similarities: Similarities) -> str:

@@ -22,6 +22,7 @@ from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.fitting import fit_to
 from diaghoi.semantic.matching import SimilarityTables, match_candidates
 from diaghoi.semantic.measure import SAME_PAIR, Measure
+from diaghoi.semantic.tables.senses import OWN
 from diaghoi.semantic.tables.similarity import Similarity
 from diaghoi.semantic.triplets import select_triplets
 
@@ -29,8 +30,8 @@ from diaghoi.semantic.triplets import select_triplets
 def evaluate(
     annotations: Scenes,
     predictions: Scenes,
-    verbs: Similarity,
-    objects: Similarity,
+    verbs: Similarity | str = OWN,
+    objects: Similarity | str = OWN,
     *,
     measure: Measure | None = None,
     protocol: str | Protocol | None = None,
@@ -47,8 +48,9 @@ def evaluate(
     annotations, predictions : Scenes
         As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`; images are
         joined by name.
-    verbs, objects : Similarity
-        Tables of verbs and of objects, by words or senses.
+    verbs, objects : Similarity or {"own", "wordnet"}
+        Tables of verbs and of objects, by words or senses; by default the ratings of this package,
+        with "wordnet" Wu-Palmer similarity.
     measure : Measure, optional
         Combination of similarities and thresholds.
     protocol : str or Protocol, optional

@@ -19,8 +19,7 @@ NEEDED: dict[str, dict[str, object]] = {
     "figures": {"study": "models.toml"},
     "figures cases": {
         "images": "pictures",
-        "verb_similarity": "gt.pkl",
-        "object_similarity": "gt.pkl",
+        "similarity": "gt.pkl,gt.pkl",
     },
     "choice ask": {"model": "http://127.0.0.1:9,x", "yes": True},
     "semantic ask": {"model": "http://127.0.0.1:9,x", "yes": True},

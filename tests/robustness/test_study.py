@@ -110,11 +110,15 @@ def test_paths_start_from_the_file(tmp_path: Path) -> None:
         ),
         (
             "verb_similarity = 'v.csv'\n" + MODEL,
-            "verb_similarity and object_similarity: give both or none",
+            'verb_similarity: give similarity = "VERBS,OBJECTS"',
         ),
         (
-            "verb_similarity = 's3://v.csv'\nobject_similarity = 'o.csv'\n" + MODEL,
-            "s3://v.csv: tables of similarity are read from this machine",
+            "similarity = 'v.csv'\n" + MODEL,
+            "similarity 'v.csv': give two tables, VERBS,OBJECTS, or own or wordnet",
+        ),
+        (
+            "similarity = 's3://v.csv,o.csv'\n" + MODEL,
+            "similarity: s3://v.csv,o.csv lies elsewhere; copy it to this machine",
         ),
     ],
 )

@@ -228,7 +228,7 @@ def mean_similarity(
     zeros = ratings.first[zero] * np.int64(size) + ratings.second[zero]
     return Similarity(
         names=ratings.names,
-        values=_symmetric(size, one, other, value),
+        values=symmetric(size, one, other, value),
         name=name or ratings.stem,
         source=ratings.provenance,
         notes=ratings.notes,
@@ -236,7 +236,8 @@ def mean_similarity(
     )
 
 
-def _symmetric(size: int, one: IntArray, other: IntArray, value: FloatArray) -> Any:
+def symmetric(size: int, one: IntArray, other: IntArray, value: FloatArray) -> Any:
+    """Make the (size, size) values of a table of pairs above 0; sparse where the table is large."""
     if size <= DENSE:
         values = np.eye(size)
         values[one, other] = values[other, one] = value
