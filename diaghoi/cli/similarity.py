@@ -27,6 +27,17 @@ if TYPE_CHECKING:
 SCALE = "Highest possible score [1 or 4, inferred from the scores]."
 
 
+def similarity_option(default: str | None) -> Any:
+    """Declare what similarity goes by."""
+    return option(
+        default,
+        panel=MEANING,
+        metavar="FILE,FILE|wordnet|own",
+        help="Tables of verbs and of objects (CSV a,b,score, or .npz), or Wu-Palmer, or the "
+        "ratings of this package [own].",
+    )
+
+
 @options_class
 class CombinationOptions:
     """How the similarities of verbs and objects are combined, and on which scale they are."""
@@ -60,13 +71,7 @@ class CombinationOptions:
 class SimilarityOptions(CombinationOptions):
     """What similarity goes by, and how it is combined."""
 
-    similarity: str | None = option(
-        None,
-        panel=MEANING,
-        metavar="FILE,FILE|wordnet|own",
-        help="Tables of verbs and of objects (CSV a,b,score, or .npz), or Wu-Palmer, or the "
-        "ratings of this package [own].",
-    )
+    similarity: str | None = similarity_option(None)
     verb_synsets: Path | None = option(
         None, panel=MEANING, rare=True, help="CSV that maps verbs to their names in the table."
     )
@@ -153,9 +158,14 @@ class DescribingOptions(outputs.ScreenOptions):
 class AgreementOptions(DescribingOptions):
     """Whose ratings are compared."""
 
-    ratings: Path = argument(
-        help="CSV: one item per row and one column per person, or columns annotator and rating."
+    ratings: Path | None = argument(
+        default=None,
+        help="CSV: one item per row and one column per person, or columns annotator and rating.",
     )
+    published: Path | None = option(
+        None, help="Instead, CSV of pairs of interactions and their level, to compare tables with."
+    )
+    similarity: str = similarity_option("own")
     again: Path | None = option(None, help="The same items, rated again by the same people.")
     metric: list[str] | None = option(
         None, help="Column with the scores of a metric; repeatable [score, similarity, shoe, ...]."
@@ -171,7 +181,7 @@ class AgreementOptions(DescribingOptions):
 @similarity.command()
 @with_options
 def agreement(choices: AgreementOptions) -> None:
-    """Measure how well people agree with each other, and metrics with people.
+    """Measure how well people agree with each other, and metrics or tables with people.
 
     Quadratic weighted kappa, Krippendorff's alpha, agreement as SHOE states it, and Spearman's rank
     correlation of each metric with the mean of the people. A .pdf, .svg or .png file shows
@@ -183,7 +193,12 @@ def agreement(choices: AgreementOptions) -> None:
     from diaghoi.semantic.tables.agreement import compare_ratings, measure_agreement
     from diaghoi.semantic.tables.people import read_human_ratings
 
+    if choices.published is not None:
+        _compare_with_published(choices, choices.published)
+        return
     ratings, again, highest = choices.ratings, choices.again, choices.scale
+    if ratings is None:
+        raise InputError("no ratings; give a file of them, or --published FILE")
     confidence, seed = choices.confidence, choices.seed
     choices.check((*KINDS, *outputs.FIGURES), [ratings, again], "agreement")
     if not 0 < confidence < 1:
@@ -206,6 +221,21 @@ def agreement(choices: AgreementOptions) -> None:
 
     figures = dict.fromkeys(outputs.FIGURES, draw)
     choices.finish(result, agreement_tables(result), "agreement", figures)
+
+
+def _compare_with_published(choices: AgreementOptions, published: Path) -> None:
+    from diaghoi.report.similarity import published_tables
+    from diaghoi.semantic.published import agreement_with_published
+    from diaghoi.semantic.tables.people import read_human_scores
+
+    sources = sources_named("--similarity", choices.similarity)
+    tables = [each for each in sources if isinstance(each, Path)]
+    given = set(options.given(choices)) & {"ratings", "again", "metric"}
+    if given:
+        raise InputError(f"--published: compares tables, not people; leave {min(given)} out")
+    choices.check(KINDS, [published, *tables], "published")
+    result = agreement_with_published(read_human_scores(published, scale=choices.scale), sources)
+    choices.finish(result, published_tables(result), "published")
 
 
 @options_class

@@ -71,10 +71,12 @@ class Nearness(NamedTuple):
 
 
 NEARNESS: dict[Pos, Nearness] = {
-    "v": Nearness(up=0.75, down=0.8, mentioned=0.6, least=0.4),
+    "v": Nearness(up=0.75, down=0.8, mentioned=0.6, least=0.3),
     "n": Nearness(up=0.9, down=0.6, mentioned=0.7, least=0.3),
 }
 """Fitted to half of the pairs that the authors of SHOE published."""
+BROAD = 50
+"""Two senses are not near as kinds of a third that has more kinds than this, such as "move"."""
 # Words of a definition that are read, and those among them that say nothing.
 DEFINING = 12
 VAGUE = word_set("do get give go have let make move put set take turn use")
@@ -284,7 +286,8 @@ def _nearness(
             row[[column for lemma in lemmas for column in named.get(lemma, ())]] = mentioned
         for higher, steps in distances(sense, lexicon).items():
             for column, share in below.get(higher, ()):
-                row[column] = max(row[column], up**steps * share)
+                if not (steps and share < 1 and lexicon.kinds[higher] > BROAD):
+                    row[column] = max(row[column], up**steps * share)
     near[near < least] = 0.0
     return near
 

@@ -445,11 +445,12 @@ def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, A
     for one, other in combinations(range(len(raters)), 2):
         both = ~np.isnan(scores[:, [one, other]]).any(axis=1)
         row = {"raters": [raters[one], raters[other]], "pairs": int(both.sum())}
-        rows.append(row | {"pearson": _pearson(scores[both, one], scores[both, other])})
+        rows.append(row | {"pearson": pearson(scores[both, one], scores[both, other])})
     return rows
 
 
-def _pearson(one: FloatArray, other: FloatArray) -> float | None:
+def pearson(one: FloatArray, other: FloatArray) -> float | None:
+    """Correlate two (P,) arrays; None where either is constant."""
     if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
         return None
     with np.errstate(divide="ignore", invalid="ignore"):  # squares of tiny scores underflow to 0
