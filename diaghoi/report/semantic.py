@@ -15,7 +15,15 @@ from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_
 from diaghoi.evaluation.means import TITLES
 from diaghoi.report.causes import NOT_FOUND, VERBS_OF_V_COCO, WHICH, wrong_word
 from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
-from diaghoi.report.text import LINES, counts_line, end_lines, heading, marked, title_lines
+from diaghoi.report.text import (
+    LINES,
+    counts_line,
+    end_lines,
+    heading,
+    marked,
+    print_report,
+    title_lines,
+)
 from diaghoi.report.verdict import unusual, without_folder
 from diaghoi.semantic.measure import Measure
 
@@ -58,6 +66,22 @@ def print_semantic(
         first, *rest = phrases_of(signature)
         for line in wrapped([f"{title}: {first}", *rest], console.width):
             print_line(console, line)
+    for note in result["notes"] if notes else ():
+        print_line(console, f"Note: {note}")
+
+
+def print_with_meaning(
+    result: Result, console: Console | None = None, *, notes: bool = True
+) -> None:
+    """Print a report, and what its errors mean where that is in it; as :func:`print_report`."""
+    console = Console(highlight=False) if console is None else console
+    print_report(result, console, notes=False)
+    found = result.get("semantic")
+    for table in [] if found is None else semantic_tables(found):
+        console.print()
+        print_table(console, table)
+    for line in [] if found is None else table_lines(found):
+        print_line(console, line)
     for note in result["notes"] if notes else ():
         print_line(console, f"Note: {note}")
 

@@ -180,9 +180,9 @@ def _closest(pos: Pos, meanings: Mapping[str, Sequence[int]], lexicon: Lexicon) 
     """Choose the sense of each word: one that is rated, else one near those, the most frequent."""
     rated = [lexicon.find(sense) for sense in _rated(pos).names]
     numbers = sorted({number for few in meanings.values() for number in few})
-    near = _nearness(pos, numbers, rated, lexicon).any(axis=1)
-    rank = {number: 1 if close else 2 for number, close in zip(numbers, near.tolist(), strict=True)}
-    rank |= dict.fromkeys(set(rated) & rank.keys(), 0)
+    near = (_nearness(pos, numbers, rated, lexicon) > 0).sum(axis=1)
+    rank = {number: 1 if near[row] else 2 for row, number in enumerate(numbers)}
+    rank |= {number: 0 for number in rated if number is not None}
     return {
         word: lexicon.names[min(few, key=rank.__getitem__)] for word, few in meanings.items() if few
     }
@@ -253,10 +253,10 @@ def _extended(
     kept = np.flatnonzero((np.arange(len(senses)) < size) | ((values > 0).sum(axis=1) > 1))
     names = [*rated.names, *(lexicon.names[sense or 0] for sense in senses[size:])]
     values = values[np.ix_(kept, kept)]
-    above = np.triu(values, 1).nonzero()
+    one, other = np.triu(values, 1).nonzero()
     return Similarity(
         names=tuple(names[row] for row in kept.tolist()),
-        values=symmetric(len(kept), *above, values[above]),
+        values=symmetric(len(kept), one, other, values[one, other]),
         name=NAME,
         source=SOURCE,
     )
