@@ -46,6 +46,12 @@ ALSO = {
 class MeasureOptions:
     """How soft mAP and mF1 are computed: :class:`diaghoi.semantic.measure.Measure`."""
 
+    matching: str = option(
+        "boxes",
+        panel=COUNTS,
+        rare=True,
+        help="What makes a match: boxes, or class alone (also used where there are no boxes).",
+    )
     theta: float = option(0.5, panel=COUNTS, help="IoU threshold of a correct box.")
     tau: float = option(
         0.5, panel=COUNTS, help="Score rank, 0 to 1, or score, from which mF1 counts predictions."
@@ -100,8 +106,8 @@ class SemanticOptions(outputs.ScreenOptions):
         """The name of the detector, and of files in a folder."""
         return self.predictions.stem if self.label is None else self.label
 
-    def check_scored(self, scored: bool) -> None:
-        """Refuse what shows the meaning of errors where there are no scores.
+    def check_errors(self, *, scored: bool, boxed: bool = True) -> None:
+        """Refuse what shows the meaning of errors where there are no scores or boxes.
 
         Raises
         ------
@@ -113,6 +119,8 @@ class SemanticOptions(outputs.ScreenOptions):
         if asked and not scored:
             this = "this or --no-scores" if self.no_scores else "this"
             raise InputError(f"{asked[0]}: shows what errors mean, by scores; leave {this} out")
+        if asked and not boxed:
+            raise InputError(f"{asked[0]}: shows what errors mean, by boxes; leave this out")
 
 
 @with_options
@@ -127,7 +135,7 @@ def semantic(choices: SemanticOptions) -> None:
     from diaghoi.semantic.run_evaluation import default_protocol, evaluate
 
     detector = choices.detector
-    choices.check_scored(not choices.no_scores)
+    choices.check_errors(scored=not choices.no_scores, boxed=choices.measure.matching != "class")
     detector.evaluation.check(detector.named)
 
     def check(inputs: list[Path | None]) -> None:
@@ -148,14 +156,15 @@ def semantic(choices: SemanticOptions) -> None:
             label=choices.stem,
             progress=bar.advance,
         )
-        choices.check_scored(evaluated.score is not None)
+        boxed = evaluated.measure.matching == "boxes"
+        choices.check_errors(scored=evaluated.score is not None, boxed=boxed)
         bar.start("adding up")
         result = evaluated.to_dict()
         notes = detector.evaluation.notes(read.vocabulary)
         result["notes"] = [*read.notes, *notes, *result["notes"]]
         meaning = None
         shown = set(OF_ERRORS) & set(choices.output_files(KINDS, choices.stem).values())
-        if evaluated.score is not None and (shown or "diagnose" in choices.analyses):
+        if evaluated.score is not None and boxed and (shown or "diagnose" in choices.analyses):
             bar.start("finding out what errors mean")
             meaning = semantic_diagnosis(evaluated)
             result["diagnosis"] = meaning.to_dict()

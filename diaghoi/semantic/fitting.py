@@ -15,7 +15,7 @@ from diaghoi.language.lexicon import Lexicon, Pos, load_lexicon
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import WordForms, plain, verb_words
 from diaghoi.semantic.tables.senses import sense_table
-from diaghoi.semantic.tables.similarity import SYNSET, FittedSimilarity, Similarity, fit
+from diaghoi.semantic.tables.similarity import SYNSET, FittedSimilarity, FreeWord, Similarity, fit
 from diaghoi.semantic.tables.words import annotated_synsets, hico_synsets
 
 Senses = Mapping[str, str] | None
@@ -153,6 +153,22 @@ def fit_open(
     words = vocabulary.verbs if pos == "v" else vocabulary.objects
     covered = np.any(values > 0, axis=0).tolist()
     dissimilar = [n for n in range(size, len(words)) if not candidates[n] and not covered[n]]
+    free = []
+    for number in range(size, len(words)):
+        column, understood = values[:, number], number not in dissimilar
+        if not column.any():
+            free.append(FreeWord(number, words[number], None, None, 0.0, understood))
+            continue
+        best = int(column.argmax())
+        own = sense[best]
+        if own is not None and own in known[number]:
+            name = lexicon.names[own]
+        else:
+            few = np.array(candidates[number], dtype=np.int64)
+            close = similarity.at(np.full(len(few), rows[best][0]), few)
+            name = similarity.names[few[close.argmax()]]
+        named = (name, annotated[best], float(column[best]))
+        free.append(FreeWord(number, words[number], *named, understood))
     name, notes = similarity.name, similarity.notes
     for in_wordnet, what in (
         (False, "predicted words are unknown to WordNet and to the table"),
@@ -170,6 +186,7 @@ def fit_open(
             notes=notes,
         ),
         missing=tuple(word for word, row in zip(annotated, rows, strict=True) if not row),
+        free=tuple(free),
     )
 
 
