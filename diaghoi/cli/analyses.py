@@ -465,9 +465,9 @@ class Analyses(ModelAnalyses):
         from diaghoi.semantic.tables.senses import read_tables
 
         bar.start("finding out what errors mean", total=len(diagnosis.names))
-        tables = read_tables(self.values["semantic"])
         more: Any = {"protocol": diagnosis.protocol, "label": diagnosis.label}
-        evaluated = evaluate(*read.scenes, **tables, **more, progress=bar.advance)
+        more |= {"progress": bar.advance, **read_tables(self.values["semantic"])}
+        evaluated = evaluate(*read.scenes, **more)
         found = semantic_diagnosis(evaluated)
         result["semantic"] = evaluated.to_dict() | {"diagnosis": found.to_dict()}
         result["notes"] = [*dict.fromkeys([*result["notes"], *evaluated.notes])]

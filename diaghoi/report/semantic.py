@@ -168,9 +168,8 @@ def _tables_in_short(result: Result) -> str:
     ]
     if verbs["name"] == objects["name"]:
         return f"Tables: {verbs['name']}: {', '.join(covered)}"
-    sources = (f"{table['name']}, {table['source']}" for table in (verbs, objects))
-    named = (f"{source} ({words})" for source, words in zip(sources, covered, strict=True))
-    return f"Tables: {'; '.join(named)}"
+    (of_verbs, of_objects), (first, second) = covered, (verbs["source"], objects["source"])
+    return f"Tables: {first} ({of_verbs}), {second} ({of_objects})"
 
 
 def _free(result: Result) -> str:

@@ -381,7 +381,7 @@ class SemanticEvaluation:
                 "number": int(counted_classes(self.protocol, self.base_vocabulary).sum()),
             },
             "measure": {
-                **asdict(measure),
+                **{k: v for k, v in asdict(measure).items() if (k, v) != ("matching", "boxes")},
                 "scores": scored,
                 "threshold": measure.threshold if scored else None,
                 "soft_ap": measure.soft_ap if scored else None,

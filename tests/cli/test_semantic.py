@@ -103,7 +103,7 @@ def test_the_first_screen_has_the_numbers_and_what_to_beware_of(run, words, alon
         rf"Annotated triplets without prediction +{100 * result['gt_miss_rate']:.2f}", done.out
     )
     assert "Similarity changes soft mAP by 0.00: σ = 0.5 S_v + 0.5 S_o; IoU >= 0.6\n" in done.out
-    assert "Tables: verbs, verbs.csv (5 of 117 verbs); objects, objects.csv (4 of 80" in done.out
+    assert "Tables: verbs.csv (5 of 117 verbs), objects.csv (4 of 80 objects)" in done.out
     line = next(line for line in lines if "|iou.5|" in line)
     assert "more: --detail, --also diagnose, --out FOLDER" in done.out
     assert f"{len(result['notes'])} notes: --detail\n" in done.err
@@ -393,7 +393,7 @@ def test_bad_input_is_one_line(refuse, words, alone, more, message):
         (("--similarity", "wordnet"), "Tables: WordNet Wu-Palmer similarity (not SHOE): 116 of "),
         (
             ("--similarity", "verbs.csv,objects.csv"),
-            "Tables: verbs, verbs.csv (5 of 117 verbs); objects, objects.csv (4 of 80 objects)",
+            "Tables: verbs.csv (5 of 117 verbs), objects.csv (4 of 80 objects)",
         ),
     ],
 )
