@@ -154,6 +154,8 @@ def published_tables(result: Result) -> Iterator[Table]:
             for row in result["rows"]
             if row["half"] == half
         ]
+        if not groups:
+            continue
         yield text_table(
             f"What differs, {title}",
             ("Difference", "Pearson", "At 0, %"),

@@ -68,9 +68,10 @@ def agreement_with_published(
     ):
         chosen = np.flatnonzero(mask)
         for half, part in (("fitted", chosen[::2]), ("other", chosen[1::2]), ("all", chosen)):
+            if not len(part):
+                continue
             found = {name: _compared(of[part], published.mean[part]) for name, of in sigma.items()}
-            if len(part):
-                rows.append({"differs": differs, "half": half, "pairs": len(part), "tables": found})
+            rows.append({"differs": differs, "half": half, "pairs": len(part), "tables": found})
     return {
         "source": published.source,
         "tables": [*sigma],

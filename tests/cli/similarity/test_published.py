@@ -47,6 +47,15 @@ def test_halves_and_categories(run, published: Path) -> None:
     assert {row["pairs"] for row in rows.values()} == {1, 2}
 
 
+def test_a_single_pair(run, alone: Path) -> None:
+    (alone / "one.csv").write_text(HEAD + PAIRS[0])
+    done = run("similarity", "agreement", "--published", "one.csv", "--json", "one.json")
+    assert done.code == 0
+    assert done.out.count("Verb (1 pairs)") == 1
+    found = json.loads((alone / "one.json").read_text())["rows"]
+    assert [(row["differs"], row["half"]) for row in found] == [("verb", "fitted"), ("verb", "all")]
+
+
 @pytest.mark.parametrize("name", ["sense", "word"])
 def test_any_table(run, alone: Path, published: Path, name: str) -> None:
     wash, clean = ("wash.v.03", "clean.v.01") if name == "sense" else ("wash", "clean")
