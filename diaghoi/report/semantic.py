@@ -101,7 +101,8 @@ def print_screen(result: Result, console: Console | None = None, *, classes: int
     console = Console(highlight=False) if console is None else console
     width = max(console.width, WIDTH)
     figures, rates, *asked = semantic_tables(result, classes, words=False)
-    diagnose = "--also diagnose, " if result["measure"]["scores"] and not asked else ""
+    errors = result["measure"]["scores"] and "matching" not in result["measure"]
+    diagnose = "--also diagnose, " if errors and not asked else ""
     more = f"--detail, {diagnose}--out FOLDER"
     title = title_lines(result, width)
     below = [
@@ -177,8 +178,8 @@ def _free(result: Result) -> str:
     tables = result["similarity"].values()
     number = sum(len(table.get("free_words", ())) for table in tables)
     lost = [word for table in tables for word in table.get("not_understood", ())]
-    named = f", {len(lost):,} not understood: {some_of(lost, 3)}" if lost else ""
-    return f"Other words than those of the data set: {number:,}{named}" if number else ""
+    named = f"; not understood {len(lost):,}: {some_of(lost, 3)}" if lost else ""
+    return f"Words beyond the data set: {number:,}{named}" if number else ""
 
 
 def similarity_in_words(similarities: Similarities) -> str:

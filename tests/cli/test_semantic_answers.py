@@ -90,8 +90,8 @@ def test_words_and_the_sense_chosen_for_each(evaluate) -> None:
     assert "Predicted verbs" in done.out
     assert "Not understood, and similar to nothing: frobnicate." in done.out
     screen = evaluate({"image": "b.jpg", "verb": "frobnicate", "object": "train"})[1]
-    line = "Other words than those of the data set: 1, 1 not understood: frobnicate"
-    assert line in screen.out
+    assert "Words beyond the data set: 1; not understood 1: frobnicate" in screen.out
+    assert "--also diagnose" not in screen.out
     assert result["soft_map"] is None
     assert result["mf1"] > 0
 

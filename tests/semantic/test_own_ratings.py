@@ -148,3 +148,8 @@ def test_another_kind_of_table_is_refused() -> None:
         fit_to(data, data, "own", "own", {"ride": "ride.v.99"})
     verbs, _ = fit_to(data, data, "own", "own", {"ride": "sit.v.01"})
     assert similarity(verbs.similarity, "ride", "sit_on") == 1
+    # Other names of a rated synset, and of one that is not rated.
+    other = {"ride": "sit_down.v.03", "wash": "lave.v.01"}
+    verbs, _ = fit_to(data, data, "own", "own", other)
+    assert not verbs.missing
+    assert similarity(verbs.similarity, "ride", "sit_on") == 1

@@ -165,6 +165,11 @@ def sense_table(
         table = baseline(listed, "wu-palmer", lexicon)
         return SenseTable(table, {word: lexicon.names[n] for word, n in found.items()}, {})
     senses |= _closest(pos, meanings, lexicon)
+    rated = {lexicon.find(sense): sense for sense in _rated(pos).names}
+    for word, sense in senses.items():
+        if sense not in rated.values():  # another name of a rated one, or of one in WordNet
+            number = lexicon.number(sense)
+            senses[word] = rated.get(number, lexicon.names[number])
     free = [form for form in forms[len(words) :] if names.keys().isdisjoint(form.names)]
     table = _extended(pos, [*senses.values()], _senses_of(free, pos, lexicon), lexicon)
     return SenseTable(table, senses, names)
@@ -246,17 +251,16 @@ def _extended(
     near[size:] = np.maximum(near[size:], _nearness(pos, senses[size:], targets, lexicon))
     similar = np.eye(len(targets))
     similar[:size, :size] = rated.values
-    of_targets = _best_product(_best_product(near[: len(targets)], similar), near.T)
-    values = np.eye(len(senses))
-    values[: len(targets)] = of_targets
-    values = np.maximum(values, values.T)
-    kept = np.flatnonzero((np.arange(len(senses)) < size) | ((values > 0).sum(axis=1) > 1))
+    values = _best_product(_best_product(near[: len(targets)], similar), near.T)
+    values[:, : len(targets)] = np.maximum(values[:, : len(targets)], values[:, : len(targets)].T)
+    kept = (values > 0).any(axis=0)
+    kept[size : len(targets)] = (values[size:] > 0).sum(axis=1) > 1
     names = [*rated.names, *(lexicon.names[sense or 0] for sense in senses[size:])]
-    values = values[np.ix_(kept, kept)]
     one, other = np.triu(values, 1).nonzero()
+    row_of = np.cumsum(kept) - 1
     return Similarity(
-        names=tuple(names[row] for row in kept.tolist()),
-        values=symmetric(len(kept), one, other, values[one, other]),
+        names=tuple(name for name, keep in zip(names, kept.tolist(), strict=True) if keep),
+        values=symmetric(int(kept.sum()), row_of[one], row_of[other], values[one, other]),
         name=NAME,
         source=SOURCE,
     )
