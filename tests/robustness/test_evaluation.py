@@ -312,7 +312,7 @@ def test_json_and_figures_of_soft_map_say_it_too(soft: Robustness) -> None:
         assert "Score: Soft mAP, classes of protocol hico-det-520" in text
 
 
-def test_soft_map_by_the_ratings_of_this_package(written: RobustnessStudy) -> None:
+def test_soft_map_by_the_ratings_of_this_package(written: Path) -> None:
     found = evaluated(written, {"similarity": ("own", "own")}, metric="soft_map")
     told = found.to_dict()["similarity"]
     assert {table["name"] for table in told.values()} == {"ratings of this package, version 1"}
