@@ -4,17 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from math import floor
 from pathlib import Path
 from typing import Any, ClassVar, cast, get_args
 
+from diaghoi.cases.similarities import Similarities
 from diaghoi.cli import options
 from diaghoi.cli.options import Key, checked, flag, fraction, keyed, number, option, options_class
 from diaghoi.cli.progress import Progress
 from diaghoi.cli.reading import Inputs
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.slices import RESAMPLES, Slices, slices
+from diaghoi.comparison.study import MADE, sources_named
 from diaghoi.data.attributes import Own, read_tags
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes, SceneSource
@@ -77,6 +79,13 @@ ALSO = {
     "score-threshold": Key(
         "precision, recall and F1 of predictions from a score on", number, metavar="SCORE"
     ),
+    "semantic": Key(
+        "how much of the loss is near in meaning, by two tables of similarity or WordNet "
+        "[ratings of this package]",
+        partial(sources_named, "tables"),
+        alone=(MADE[0], MADE[0]),
+        metavar="FILE,FILE|wordnet",
+    ),
     "rosetta": flag("the mAP that evaluators of other code bases print (HICO-DET)"),
     **OF_MODELS,
 }
@@ -89,9 +98,10 @@ EXPLAIN = {
     **OF_MODELS,
 }
 """Keys of ``--also`` of a comparison."""
-NEED_BOXES = {*OF_MODELS, "causes", "operating-points"}
+NEED_BOXES = {*OF_MODELS, "causes", "operating-points", "semantic"}
 NEED_RANKS = (
     *("pair-nms", "score-threshold", "calibration", "rosetta", "operating-points", "shortcuts"),
+    "semantic",
 )
 
 
@@ -114,7 +124,8 @@ class ModelAnalyses:
     @property
     def files(self) -> list[Path]:
         """The files that analyses read beside those of the detector."""
-        return [*filter(None, [self._training]), *self._tag_files]
+        tables = (each for each in self.values.get("semantic", ()) if isinstance(each, Path))
+        return [*filter(None, [self._training]), *self._tag_files, *tables]
 
     @property
     def _training(self) -> Path | None:
@@ -442,6 +453,25 @@ class Analyses(ModelAnalyses):
             result["notes"] += sliced.notes
         self.sure.add(result, diagnosis, bar)
         return sliced
+
+    def meaning(
+        self, result: dict[str, Any], diagnosis: Diagnosis, read: Inputs, bar: Progress
+    ) -> Similarities | None:
+        """Add what errors mean to the result, where that is asked for; return it by triplet."""
+        if "semantic" not in self:
+            return None
+        from diaghoi.semantic import evaluate
+        from diaghoi.semantic.diagnosis import semantic_diagnosis
+        from diaghoi.semantic.tables.senses import read_tables
+
+        bar.start("finding out what errors mean", total=len(diagnosis.names))
+        more: Any = {"protocol": diagnosis.protocol, "label": diagnosis.label}
+        more |= {"progress": bar.advance, **read_tables(self.values["semantic"])}
+        evaluated = evaluate(*read.scenes, **more)
+        found = semantic_diagnosis(evaluated)
+        result["semantic"] = evaluated.to_dict() | {"diagnosis": found.to_dict()}
+        result["notes"] = [*dict.fromkeys([*result["notes"], *evaluated.notes])]
+        return found.similarities()
 
 
 def _causes(diagnosis: Diagnosis, read: Inputs) -> dict[str, Any]:

@@ -14,11 +14,11 @@ import typer
 from diaghoi.cases.cases import ERRORS, PER_IMAGE
 from diaghoi.cases.similarities import COMPARED, KINDS
 from diaghoi.cli import options, outputs
-from diaghoi.cli import similarity as similar
 from diaghoi.cli.figures import class_of
 from diaghoi.cli.options import argument, named, option, options_class, with_options, without
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import DetectorOptions, check_choice
+from diaghoi.cli.similarity import SimilarityOptions
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.inputs import check_readable
@@ -42,7 +42,7 @@ CASES, TYPICAL, OUTCOMES, CORRUPTED = (
 OF_PREDICTIONS = ("images", "annotations", "image")
 OF_ERRORS = (*OF_PREDICTIONS, "pairs", "error", "hoi")
 TAKEN = {
-    CASES: (*OF_ERRORS, "most", "captions", "verb_similarity", "object_similarity", "kind"),
+    CASES: (*OF_ERRORS, "most", "captions", "similarity", "kind"),
     TYPICAL: (*OF_ERRORS, "repairs", "across"),
     OUTCOMES: (*OF_PREDICTIONS, "most", "outcomes", "threshold", "across"),
     CORRUPTED: ("corruption", "severity", "seed", "across"),
@@ -115,7 +115,7 @@ class CaseOptions:
         panel=options.MEANING,
         help=f"Only errors of this similarity: {', '.join(KINDS)}; repeatable [all].",
     )
-    tables: similar.SimilarityOptions
+    tables: SimilarityOptions
     quiet: options.Quiet = False
 
     def __post_init__(self) -> None:
@@ -140,8 +140,6 @@ class CaseOptions:
                 "--images: give the folder with the pictures; without them, 'diaghoi report "
                 f"{self.predictions[0]} --out PAGE.html' shows the worst cases"
             )
-        if self.kinds and not self.tables.files:
-            raise InputError("--kind: give both --verb-similarity and --object-similarity")
         others = [name for name in self.errors if name not in COMPARED]
         if self.kinds and others:
             raise InputError(
@@ -255,9 +253,10 @@ def _read(
     evaluation.check(detector.named)
     if choices.hoi is not None:
         check_choice(partial(class_of, choices.hoi), detector.named)
-    beside = [*choices.tables.files.values()]
+    beside = choices.tables.files
     choices.check([*choices.predictions, *detector.files, *beside])
-    similarity = choices.tables.read(bar) if beside else None
+    wanted = choices.kinds or choices.tables.similarity is not None
+    similarity = choices.tables.read(bar) if wanted else None
     models: list[Model] = []
     notes: list[str] = []
     for path in choices.predictions:

@@ -76,7 +76,11 @@ class Command(TyperCommand):
 
 
 def _key_hint(option: str, words: Collection[str]) -> str:
-    """Name the option of a command, of which an unknown option is a key."""
+    """Name the option of a command, of which an unknown option is a key or an old name."""
+    if option in ("--verb-similarity", "--object-similarity") and "--similarity" in words:
+        return "give --similarity VERBS,OBJECTS"
+    if option == "--similarity" and "--also" in words:
+        return "give --also semantic=VERBS,OBJECTS"
     key = option.removeprefix("--")
     for word, keys in {"--protocol": CHANGES, "--read": READ, "--also": ALSO | EXPLAIN}.items():
         if word in words and key in keys:

@@ -14,7 +14,6 @@ from diaghoi.cli.locate import find_annotations
 from diaghoi.cli.options import argument, option, options_class, with_options
 from diaghoi.cli.progress import Progress, progress
 from diaghoi.cli.reading import Inputs, ProtocolOptions, ReadingOptions, check_annotations
-from diaghoi.cli.similarity import SimilarityOptions
 from diaghoi.comparison.comparison import Comparison
 from diaghoi.comparison.comparison import compare as compared
 from diaghoi.comparison.explained import ExplainedDifference, explained
@@ -222,7 +221,7 @@ def _files(study: Study) -> list[Path | None]:
 def _check(choices: CompareOptions, study: Study) -> bool:
     """Refuse what is wrong with a study before any predictions are read; say if meaning counts."""
     choices.of_study(study).check(study.vocabulary)
-    choices.check_files([*_files(study), study.instances, study.ids, *study.tables.values()])
+    choices.check_files([*_files(study), study.instances, study.ids, *study.tables])
     choices.tests.check(len(study.models))
     if "explain" in choices.analyses and len(study.models) < 2:
         raise InputError("--also explain: is between models; give at least two")
@@ -312,12 +311,12 @@ def _is_semantic(
 ) -> bool:
     """Whether meaning counts; refuse what cannot be compared by it, and what it does not have."""
     semantic = [file for file, result in saved.items() if is_semantic(result)]
-    evaluated = [file for file, result in saved.items() if study.tables and result is None]
-    if not (study.tables or semantic):
+    evaluated = [file for file, result in saved.items() if study.similarity and result is None]
+    if not (study.similarity or semantic):
         return False
     for file in saved:
         if file not in (*semantic, *evaluated):
-            by = study.source if study.tables else semantic[0]
+            by = study.source if study.similarity else semantic[0]
             raise InputError(
                 f"{file}: is compared by mAP, and {by} by meaning; give predictions and a study "
                 "that names tables of similarity, or results of 'diaghoi semantic --json' alone"
@@ -343,6 +342,7 @@ def _compared(
     ``page_of`` says how a page shows a model; None where there is no page.
     """
     from diaghoi.semantic.run_evaluation import evaluate
+    from diaghoi.semantic.tables.senses import read_tables
 
     whole: Scenes | None = None
     truth: SceneSource | None = None
@@ -353,8 +353,10 @@ def _compared(
     results: list[dict[str, Any]] = []
     located: list[str] = []
     analyses, tests = choices.analyses, choices.tests
-    tables: Any = study.tables  # by their options; similarity is measured as in the paper
-    similarity = SimilarityOptions(**tables).read(bar) if tables else None
+    similarity = None
+    if study.similarity is not None:  # measured as in the paper
+        bar.start("reading tables of similarity")
+        similarity = read_tables(study.similarity, study.synsets)
     for model in study.models:
         result = choices.saved(model.file, study.dataset)
         if result is None:

@@ -93,10 +93,10 @@ def option(
     return field(default=default, metadata={"kind": typer.Option, "names": names, "given": given})
 
 
-def argument(*, help: str, metavar: str | None = None) -> Any:
-    """Declare a required argument as the field of a dataclass; as :func:`option`."""
+def argument(*, help: str, metavar: str | None = None, default: Any = MISSING) -> Any:
+    """Declare an argument as the field of a dataclass, required unless it has a default."""
     given = {"help": help, "metavar": metavar}
-    return field(metadata={"kind": typer.Argument, "names": (), "given": given})
+    return field(default=default, metadata={"kind": typer.Argument, "names": (), "given": given})
 
 
 def without(block: Callable[..., Any], *names: str) -> Any:

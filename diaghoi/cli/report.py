@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from diaghoi.cases.similarities import Similarities
 from diaghoi.cli import options, outputs
 from diaghoi.cli.analyses import Analyses
 from diaghoi.cli.compare import TableOptions
@@ -139,20 +140,25 @@ def report(choices: ReportOptions) -> None:
             result["coverage"] = read.coverage
         result["notes"] = [*read.notes, *notes, *result["notes"]]
         sliced = analyses.add(result, diagnosis, read, labels, bar)
+        similar = analyses.meaning(result, diagnosis, read, bar)
         bar.start("writing" if choices.page.images is None else "drawing the worst cases")
         texts = _texts(choices, result, diagnosis)
-        remarks = choices.write(texts, _writers(choices, result, diagnosed, sliced), choices.stem)
+        writers = _writers(choices, result, diagnosed, sliced, similar)
+        remarks = choices.write(texts, writers, choices.stem)
         page = None
         if choices.page.open:
             from diaghoi.report.html import Page, page_model
 
-            model = page_model(diagnosis, read.scenes, result=result, shown=outputs.SHOWN)
-            page = Page.of([model], files=read.files, slices=sliced, every_image=True)
+            shown: Any = {"shown": outputs.SHOWN, "similarities": similar}
+            model = page_model(diagnosis, read.scenes, result=result, **shown)
+            more: Any = {"slices": sliced, "similarities": similar, "every_image": True}
+            page = Page.of([model], files=read.files, **more)
 
     def show() -> None:
-        from diaghoi.report.text import print_report, print_screen
+        from diaghoi.report.semantic import print_with_meaning
+        from diaghoi.report.text import print_screen
 
-        everything = partial(print_report, result, notes=False)
+        everything = partial(print_with_meaning, result, notes=False)
         choices.present(result["notes"], partial(print_screen, result), everything)
 
     choices.show(texts, show, remarks, choices.written)
@@ -230,7 +236,7 @@ def _texts(
 ) -> dict[str, outputs.Text]:
     """Make the text files of a report: tables for papers are those of a comparison of one."""
     from diaghoi.report.columns import table_text
-    from diaghoi.report.text import print_report
+    from diaghoi.report.semantic import print_with_meaning
 
     def rows(kind: str) -> str:
         table, suffix = kind.split(".")
@@ -242,13 +248,17 @@ def _texts(
     return {
         **TableOptions().texts(compare(result)),
         **outputs.as_json(result),
-        ".txt": lambda: outputs.plain_text(lambda console: print_report(result, console)),
+        ".txt": lambda: outputs.plain_text(lambda console: print_with_meaning(result, console)),
         **{kind: partial(rows, kind) for kind in OF_ROWS},
     }
 
 
 def _writers(
-    choices: ReportOptions, result: dict[str, Any], diagnosed: Diagnosed, slices: Slices | None
+    choices: ReportOptions,
+    result: dict[str, Any],
+    diagnosed: Diagnosed,
+    slices: Slices | None,
+    similarities: Similarities | None,
 ) -> dict[str, outputs.Writer]:
     """Make the page and the figures of a report."""
     from diaghoi.report.html import write_html
@@ -257,6 +267,7 @@ def _writers(
         diagnosis, read, *_ = diagnosed
         pictures = choices.page.pictures
         more: dict[str, Any] = {"files": read.files, "pictures": pictures, "slices": slices}
+        more["similarities"] = similarities
         return outputs.noting_letters(
             lambda: write_html(path, diagnosis, read.scenes, result=result, **more)
         )

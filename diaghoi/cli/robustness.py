@@ -111,7 +111,7 @@ class RobustnessOptions(TableOptions):
         for run in study.runs():  # those that cannot be read are reported in the end
             paths = map(Path, run.files)
             inputs += [path for path in paths if path.is_file() and os.access(path, os.R_OK)]
-        self.check(KINDS, [*inputs, *(study.similarity or ())], STEM)
+        self.check(KINDS, [*inputs, *study.tables], STEM)
         outputs.check_folder(self.cache)
 
 

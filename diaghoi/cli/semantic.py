@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from diaghoi.cli import options, outputs
-from diaghoi.cli import similarity as similar
 from diaghoi.cli.asking import PictureOptions
 from diaghoi.cli.compare import TableOptions
 from diaghoi.cli.options import (
@@ -23,6 +22,7 @@ from diaghoi.cli.options import (
 )
 from diaghoi.cli.progress import progress
 from diaghoi.cli.reading import DetectorOptions, ReadingOptions
+from diaghoi.cli.similarity import SimilarityOptions
 from diaghoi.comparison.semantic import compare_semantic
 from diaghoi.comparison.study import StudyModel
 from diaghoi.exceptions import InputError
@@ -46,6 +46,12 @@ ALSO = {
 class MeasureOptions:
     """How soft mAP and mF1 are computed: :class:`diaghoi.semantic.measure.Measure`."""
 
+    matching: str = option(
+        "boxes",
+        panel=COUNTS,
+        rare=True,
+        help="What makes a match: boxes, or class alone (also used where there are no boxes).",
+    )
     theta: float = option(0.5, panel=COUNTS, help="IoU threshold of a correct box.")
     tau: float = option(
         0.5, panel=COUNTS, help="Score rank, 0 to 1, or score, from which mF1 counts predictions."
@@ -73,19 +79,11 @@ class MeasureOptions:
 
 
 @options_class
-class TablesOptions(similar.SimilarityOptions):
-    """The tables of similarity, which are needed here."""
-
-    verb_similarity: Path = similar.table("verb")
-    object_similarity: Path = similar.table("object")
-
-
-@options_class
 class SemanticOptions(outputs.ScreenOptions):
     """What is evaluated with similarity, how, and what is written of it."""
 
     predictions: options.Predictions
-    tables: TablesOptions
+    tables: SimilarityOptions
     wordnet: options.WordNet = None
     detector: DetectorOptions = without(DetectorOptions, "pairs", "only_predicted_images")
     measure: MeasureOptions
@@ -108,8 +106,8 @@ class SemanticOptions(outputs.ScreenOptions):
         """The name of the detector, and of files in a folder."""
         return self.predictions.stem if self.label is None else self.label
 
-    def check_scored(self, scored: bool) -> None:
-        """Refuse what shows the meaning of errors where there are no scores.
+    def check_errors(self, *, scored: bool, boxed: bool = True) -> None:
+        """Refuse what shows the meaning of errors where there are no scores or boxes.
 
         Raises
         ------
@@ -121,25 +119,27 @@ class SemanticOptions(outputs.ScreenOptions):
         if asked and not scored:
             this = "this or --no-scores" if self.no_scores else "this"
             raise InputError(f"{asked[0]}: shows what errors mean, by scores; leave {this} out")
+        if asked and not boxed:
+            raise InputError(f"{asked[0]}: shows what errors mean, by boxes; leave this out")
 
 
 @with_options
 def semantic(choices: SemanticOptions) -> None:
     """Evaluate with credit for similar classes: soft mAP, mF1 and miss rates.
 
-    Similarity comes from tables of verbs and of objects, as in SHOE. `diaghoi semantic ask` asks a
-    vision-language model for the predictions.
+    Similarity is that of the ratings of this package, or of other tables, as in SHOE. `diaghoi
+    semantic ask` asks a vision-language model for the predictions.
     """
     from diaghoi.language.lexicon import using_wordnet
     from diaghoi.semantic.diagnosis import semantic_diagnosis
     from diaghoi.semantic.run_evaluation import default_protocol, evaluate
 
     detector = choices.detector
-    choices.check_scored(not choices.no_scores)
+    choices.check_errors(scored=not choices.no_scores, boxed=choices.measure.matching != "class")
     detector.evaluation.check(detector.named)
 
     def check(inputs: list[Path | None]) -> None:
-        choices.check(KINDS, [*inputs, *choices.tables.files.values()], choices.stem)
+        choices.check(KINDS, [*inputs, *choices.tables.files], choices.stem)
 
     check([choices.predictions, *detector.files])
     with progress(choices.quiet) as bar, using_wordnet(choices.wordnet):
@@ -156,21 +156,21 @@ def semantic(choices: SemanticOptions) -> None:
             label=choices.stem,
             progress=bar.advance,
         )
-        choices.check_scored(evaluated.score is not None)
+        boxed = evaluated.measure.matching == "boxes"
+        choices.check_errors(scored=evaluated.score is not None, boxed=boxed)
         bar.start("adding up")
         result = evaluated.to_dict()
         notes = detector.evaluation.notes(read.vocabulary)
         result["notes"] = [*read.notes, *notes, *result["notes"]]
         meaning = None
         shown = set(OF_ERRORS) & set(choices.output_files(KINDS, choices.stem).values())
-        if evaluated.score is not None and (shown or "diagnose" in choices.analyses):
+        if evaluated.score is not None and boxed and (shown or "diagnose" in choices.analyses):
             bar.start("finding out what errors mean")
             meaning = semantic_diagnosis(evaluated)
             result["diagnosis"] = meaning.to_dict()
         bar.start("writing")
         texts = _texts(choices, result, evaluated)
-        used = [*read.files, choices.tables.verb_similarity, choices.tables.object_similarity]
-        writers = _writers(result, meaning, used)
+        writers = _writers(result, meaning, [*read.files, *choices.tables.files])
         remarks = choices.write(texts, writers, choices.stem)
     written = choices.output_files([*texts, *writers], choices.stem)
     choices.show(texts, lambda: _show(choices, result), remarks, written)

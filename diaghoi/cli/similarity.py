@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, asdict
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -14,6 +14,7 @@ from diaghoi.cli import options, outputs
 from diaghoi.cli.asking import AskingOptions, estimate_line
 from diaghoi.cli.options import MEANING, argument, option, options_class, with_options, without
 from diaghoi.cli.progress import Progress, progress
+from diaghoi.comparison.study import MADE, Sources, sources_named
 from diaghoi.data.table import Table, percent
 from diaghoi.exceptions import InputError, number_of, some_of
 from diaghoi.formats.description import vocabulary as vocabulary_named
@@ -26,18 +27,21 @@ if TYPE_CHECKING:
 SCALE = "Highest possible score [1 or 4, inferred from the scores]."
 
 
-def table(what: str, default: Any = MISSING) -> Any:
-    """Declare the table of verbs or of objects."""
-    words = f"Similarity of {what}s: CSV a,b,score, or .npz."
-    return option(default, panel=MEANING, help=words)
+def similarity_option(default: str | None) -> Any:
+    """Declare what similarity goes by."""
+    return option(
+        default,
+        panel=MEANING,
+        metavar="FILE,FILE|wordnet|own",
+        help="Tables of verbs and of objects (CSV a,b,score, or .npz), or Wu-Palmer, or the "
+        "ratings of this package [own].",
+    )
 
 
 @options_class
-class SimilarityOptions:
-    """The tables of similarity, how they are read, and how their similarities are combined."""
+class CombinationOptions:
+    """How the similarities of verbs and objects are combined, and on which scale they are."""
 
-    verb_similarity: Path | None = table("verb", None)
-    object_similarity: Path | None = table("object", None)
     weight: float = option(
         0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
     )
@@ -45,31 +49,9 @@ class SimilarityOptions:
         "arithmetic", panel=MEANING, help="Mean of both: arithmetic, geometric or minimum."
     )
     scale: float | None = option(None, panel=MEANING, help=SCALE)
-    verb_synsets: Path | None = option(
-        None, panel=MEANING, rare=True, help="CSV that maps verbs to their names in the table."
-    )
-    object_synsets: Path | None = option(
-        None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
-    )
 
     def __post_init__(self) -> None:
         self.measure()
-
-    @property
-    def files(self) -> dict[str, Path]:
-        """The files that are given; both tables, or none at all.
-
-        Raises
-        ------
-        InputError
-            For one table without the other, and options that need them.
-        """
-        files = {name: path for name, path in vars(self).items() if isinstance(path, Path)}
-        tables = [name for name in ("verb_similarity", "object_similarity") if name in files]
-        if len(tables) < 2 and (files or self.scale is not None):
-            name = [*tables, *files, "scale"][0].replace("_", "-")
-            raise InputError(f"--{name}: give both --verb-similarity and --object-similarity")
-        return files
 
     def measure(self, **more: Any) -> Measure:
         """Make the measure of similarity, with more of its settings.
@@ -84,6 +66,40 @@ class SimilarityOptions:
         combine: Any = self.combine
         return Measure(weight=self.weight, combine=combine, **more)
 
+
+@options_class
+class SimilarityOptions(CombinationOptions):
+    """What similarity goes by, and how it is combined."""
+
+    similarity: str | None = similarity_option(None)
+    verb_synsets: Path | None = option(
+        None, panel=MEANING, rare=True, help="CSV that maps verbs to their names in the table."
+    )
+    object_synsets: Path | None = option(
+        None, panel=MEANING, rare=True, help="CSV that maps objects to their names in the table."
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.scale is not None and isinstance(self.sources[0], str):
+            raise InputError("--scale: is for tables; add --similarity VERBS,OBJECTS")
+
+    @property
+    def sources(self) -> Sources:
+        """What similarity of verbs and of objects goes by."""
+        return sources_named("--similarity", self.similarity or MADE[0])
+
+    @property
+    def synsets(self) -> dict[str, Path]:
+        """The files with names in the tables."""
+        given = {key: getattr(self, key) for key in ("verb_synsets", "object_synsets")}
+        return {key: path for key, path in given.items() if path is not None}
+
+    @property
+    def files(self) -> list[Path]:
+        """All files that are given."""
+        return [*(each for each in self.sources if isinstance(each, Path)), *self.synsets.values()]
+
     def read(self, bar: Progress, **more: Any) -> dict[str, Any]:
         """Read the tables: keyword arguments of :func:`diaghoi.semantic.evaluate`.
 
@@ -92,17 +108,11 @@ class SimilarityOptions:
         InputError
             If they cannot be read, and of :meth:`measure`.
         """
-        from diaghoi.semantic.tables.similarity import read_similarity
-        from diaghoi.semantic.tables.words import read_senses
+        from diaghoi.semantic.tables.senses import read_tables
 
-        words: dict[str, Any] = {"measure": self.measure(**more)}
         bar.start("reading tables of similarity")
-        files = self.files
-        for what in ("verb", "object"):
-            words[f"{what}s"] = read_similarity(files[f"{what}_similarity"], scale=self.scale)
-            if senses := files.get(f"{what}_synsets"):
-                words[f"{what}_senses"] = read_senses(senses)
-        return words
+        tables = read_tables(self.sources, self.synsets, self.scale)
+        return tables | {"measure": self.measure(**more)}
 
 
 similarity = typer.Typer(
@@ -148,9 +158,14 @@ class DescribingOptions(outputs.ScreenOptions):
 class AgreementOptions(DescribingOptions):
     """Whose ratings are compared."""
 
-    ratings: Path = argument(
-        help="CSV: one item per row and one column per person, or columns annotator and rating."
+    ratings: Path | None = argument(
+        default=None,
+        help="CSV: one item per row and one column per person, or columns annotator and rating.",
     )
+    published: Path | None = option(
+        None, help="Instead, CSV of pairs of interactions and their level, to compare tables with."
+    )
+    similarity: str = similarity_option("own")
     again: Path | None = option(None, help="The same items, rated again by the same people.")
     metric: list[str] | None = option(
         None, help="Column with the scores of a metric; repeatable [score, similarity, shoe, ...]."
@@ -166,7 +181,7 @@ class AgreementOptions(DescribingOptions):
 @similarity.command()
 @with_options
 def agreement(choices: AgreementOptions) -> None:
-    """Measure how well people agree with each other, and metrics with people.
+    """Measure how well people agree with each other, and metrics or tables with people.
 
     Quadratic weighted kappa, Krippendorff's alpha, agreement as SHOE states it, and Spearman's rank
     correlation of each metric with the mean of the people. A .pdf, .svg or .png file shows
@@ -178,7 +193,12 @@ def agreement(choices: AgreementOptions) -> None:
     from diaghoi.semantic.tables.agreement import compare_ratings, measure_agreement
     from diaghoi.semantic.tables.people import read_human_ratings
 
+    if choices.published is not None:
+        _compare_with_published(choices, choices.published)
+        return
     ratings, again, highest = choices.ratings, choices.again, choices.scale
+    if ratings is None:
+        raise InputError("no ratings; give a file of them, or --published FILE")
     confidence, seed = choices.confidence, choices.seed
     choices.check((*KINDS, *outputs.FIGURES), [ratings, again], "agreement")
     if not 0 < confidence < 1:
@@ -201,6 +221,21 @@ def agreement(choices: AgreementOptions) -> None:
 
     figures = dict.fromkeys(outputs.FIGURES, draw)
     choices.finish(result, agreement_tables(result), "agreement", figures)
+
+
+def _compare_with_published(choices: AgreementOptions, published: Path) -> None:
+    from diaghoi.report.similarity import published_tables
+    from diaghoi.semantic.published import agreement_with_published
+    from diaghoi.semantic.tables.people import read_human_scores
+
+    sources = sources_named("--similarity", choices.similarity)
+    tables = [each for each in sources if isinstance(each, Path)]
+    given = set(options.given(choices)) & {"ratings", "again", "metric"}
+    if given:
+        raise InputError(f"--published: compares tables, not people; leave {min(given)} out")
+    choices.check(KINDS, [published, *tables], "published")
+    result = agreement_with_published(read_human_scores(published, scale=choices.scale), sources)
+    choices.finish(result, published_tables(result), "published")
 
 
 @options_class
@@ -274,9 +309,7 @@ class SubsetOptions(DescribingOptions):
     table: Path = argument(help=RATINGS)
     human: Path = option(help="Ratings by people: CSV of pairs, one column per person.")
     objects: Path | None = option(None, help="Table of objects, if people compared interactions.")
-    combination: SimilarityOptions = without(
-        SimilarityOptions, "verb_similarity", "object_similarity", "verb_synsets", "object_synsets"
-    )
+    combination: CombinationOptions
     human_scale: float | None = option(
         None, help="Highest possible rating by people [1 or 4, inferred from the ratings]."
     )

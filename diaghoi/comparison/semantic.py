@@ -134,7 +134,7 @@ def _scored(result: Result) -> bool:
 
 
 def _measure(result: Result) -> list[str]:
-    chosen = part(result, "measure")
+    chosen = {"matching": "boxes", **part(result, "measure")}
     return [f"{key} {value}" for key, value in chosen.items() if key not in OF_SCORES]
 
 

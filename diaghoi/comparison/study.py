@@ -4,8 +4,9 @@ A study is written down in a TOML file, so that it can be repeated with one comm
 
     annotations = "instances_test2015.json"  # paths start from this file
     protocol = "hico-det-520"                # optional, as `dataset`
-    verb_similarity = "verbs.csv"            # optional, with object_similarity: credit for meaning
-    object_similarity = "objects.csv"        # (verb_synsets, object_synsets: names in the tables)
+    similarity = "own"                       # optional: credit for meaning; or "wordnet", or two
+                                             # tables, "verbs.csv,objects.csv" (verb_synsets,
+                                             # object_synsets: names in these)
 
     [[model]]
     label = "QPIC"
@@ -48,15 +49,19 @@ DESCRIPTIONS = {
 }
 """What a study may say about a model in its own words, with the heads of these columns."""
 FILES = ("annotations", "instances", "ids")
-KEYS = (*FILES, "dataset", "protocol")
+SIMILARITY = "similarity"
+KEYS = (*FILES, "dataset", "protocol", SIMILARITY)
 """Keys that every kind of study has, beside its models."""
-SIMILARITY = ("verb_similarity", "object_similarity")
 SYNSETS = ("verb_synsets", "object_synsets")
+OLD_KEYS = ("verb_similarity", "object_similarity")
+MADE = ("own", "wordnet")
+"""Similarity that needs no tables of the user: ratings of this package, WordNet's hierarchy."""
 LIST = "studies"
 """The only key of a file that lists studies on several data sets."""
 MOST_MODELS = 1000
 """Models that a study may have, and studies that a file may list."""
 Texts = Mapping[str, str | None]
+Sources = tuple[Path, Path] | tuple[str, str]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -119,6 +124,9 @@ class StudyData:
         The data set or its description; None where the content of the files decides.
     protocol : str or None
         None for that of the data set.
+    similarity : tuple of two, of pathlib.Path or str, or None
+        What similarity goes by, of verbs and of objects, where meaning counts: tables, or one of
+        :data:`MADE`.
     source : str
         The file that describes the study, for messages.
     """
@@ -128,7 +136,13 @@ class StudyData:
     ids: Path | None = None
     dataset: str | None = None
     protocol: str | None = None
+    similarity: Sources | None = None
     source: str = ""
+
+    @property
+    def tables(self) -> list[Path]:
+        """The files that similarity goes by."""
+        return [each for each in self.similarity or () if isinstance(each, Path)]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,8 +153,8 @@ class Study(StudyData):
     ----------
     models : tuple of Model
         In the order in which they are shown.
-    tables : mapping of str to pathlib.Path
-        The tables of similarity by their keys, where meaning counts; else empty.
+    synsets : mapping of str to pathlib.Path
+        Files with the names of words in the tables, by their keys.
     reading : Reading
         How predictions are read, where their content does not show it.
     images : pathlib.Path or None
@@ -148,9 +162,14 @@ class Study(StudyData):
     """
 
     models: tuple[Model, ...]
-    tables: Mapping[str, Path] = field(default_factory=dict)
+    synsets: Mapping[str, Path] = field(default_factory=dict)
     reading: Reading = field(default_factory=Reading)
     images: Path | None = None
+
+    @property
+    def tables(self) -> list[Path]:
+        """The files that similarity goes by."""
+        return [*super().tables, *self.synsets.values()]
 
     @property
     def vocabulary(self) -> Vocabulary | None:
@@ -207,11 +226,16 @@ def read_study(path: str | PathLike[str]) -> Study:
     content, fields = read_study_file(
         path,
         _model,
-        keys=(*SIMILARITY, *SYNSETS),
+        keys=SYNSETS,
         model_keys=("file", "pairs"),
         needed={"file": "name the predictions or the saved result"},
     )
-    return Study(**fields, tables=_tables(Path(path), content))
+    folder = Path(path).parent
+    texts = {key: text_of(str(path), content, key) for key in SYNSETS}
+    synsets = {key: folder / name for key, name in texts.items() if name is not None}
+    if synsets and fields[SIMILARITY] is None:
+        raise InputError(f"{path}: {next(iter(synsets))}: needs {SIMILARITY}; name the tables")
+    return Study(**fields, synsets=synsets)
 
 
 def read_studies(path: str | PathLike[str]) -> tuple[Study, ...]:
@@ -291,6 +315,9 @@ def read_study_file(
             f"{path}: {LIST}: lists other studies, where a study with [[model]] is needed; give "
             "one of those"
         )
+    for key in OLD_KEYS:
+        if key in content:
+            raise InputError(f'{path}: {key}: give {SIMILARITY} = "VERBS,OBJECTS"')
     check_keys(str(path), content, (*KEYS, *keys, "model"))
     data = _data(path, content)
     rows = content.get("model")
@@ -331,17 +358,24 @@ def _model(_: str, folder: Path, texts: Texts) -> Model:
     )
 
 
-def _tables(path: Path, content: Mapping[str, Any]) -> dict[str, Path]:
-    """Return the tables of similarity; paths start from the file."""
-    texts = {key: text_of(str(path), content, key) for key in (*SIMILARITY, *SYNSETS)}
-    tables = {key: path.parent / name for key, name in texts.items() if name is not None}
-    for key in SIMILARITY:
-        if tables and key not in tables:
-            raise InputError(
-                f"{path}: {key}: missing; {next(iter(tables))} needs it, as the similarities of "
-                "verbs and of objects are used together"
-            )
-    return tables
+def sources_named(where: str, value: str, folder: Path | None = None) -> Sources:
+    """Read ``VERBS,OBJECTS``, two tables of similarity in a folder, or one of :data:`MADE`.
+
+    Raises
+    ------
+    InputError
+        With the place, for anything else.
+    """
+    if value in MADE:
+        return value, value
+    names = [name.strip() for name in value.split(",")]
+    if len(names) != 2 or not all(names):
+        raise InputError(
+            f"{where} '{value}'{close_matches(value, MADE)}: give two tables, VERBS,OBJECTS, or "
+            f"{' or '.join(MADE)}"
+        )
+    verbs, objects = ((folder or Path()) / name for name in names)
+    return verbs, objects
 
 
 def described(texts: Texts) -> dict[str, str]:
@@ -361,6 +395,11 @@ def _data(path: Path, content: Mapping[str, Any]) -> dict[str, Any]:
             data[key] = path.parent / data[key]
     if data["dataset"] is not None and data["dataset"].endswith(".toml"):
         data["dataset"] = str(path.parent / data["dataset"])
+    if data[SIMILARITY] is not None:
+        where, value = f"{path}: {SIMILARITY}", data[SIMILARITY]
+        if is_remote(value):
+            raise InputError(f"{where}: {value} lies elsewhere; copy it to this machine")
+        data[SIMILARITY] = sources_named(where, value, path.parent)
     return data | {"source": str(path)}
 
 

@@ -225,6 +225,11 @@ class Scenes(SceneSource):
         """(T,) HOI class of each triplet, -1 where object and verb do not form one."""
         return self.vocabulary.class_of[self.pair_label[self.triplet_pair], self.triplet_verb]
 
+    @cached_property
+    def unboxed(self) -> bool:
+        """Whether what is predicted has no boxes: all are empty ones at the origin."""
+        return len(self.box_xyxy) > 0 and not self.box_xyxy.any()
+
     @property
     def scores(self) -> FloatArray:
         """(T,) ranking scores of predictions; an ``InputError`` where the triplets have none."""

@@ -12,7 +12,7 @@ from diaghoi.data.groups import check_protocol
 from diaghoi.data.joining import join, under
 from diaghoi.data.protocol import Protocol
 from diaghoi.data.protocol import protocol as protocol_named
-from diaghoi.data.scenes import SceneSource
+from diaghoi.data.scenes import Scenes, SceneSource
 from diaghoi.diagnosis.benchmark import as_customary, benchmarks
 from diaghoi.diagnosis.blocks import examine
 from diaghoi.diagnosis.diagnosis import Diagnosis
@@ -94,6 +94,11 @@ def diagnose(
     annotations, predictions, notes = read_inputs(
         annotations, predictions, pairs=pairs, force=force, **reading
     )
+    if isinstance(predictions, Scenes) and predictions.unboxed:
+        raise InputError(
+            f"{predictions.source or 'predictions'}: has no boxes; 'diaghoi semantic' evaluates "
+            "it by class alone"
+        )
     dataset, other = annotations.vocabulary.name, predictions.vocabulary.name
     if dataset != other:
         raise InputError(f"the annotations are of {dataset}, the predictions of {other}")

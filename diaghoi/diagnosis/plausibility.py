@@ -102,6 +102,8 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
         # A detector without scores may list nothing; what could not be read of it is counted.
         text = "holds no predicted triplet, so that there is nothing to evaluate"
         return [Doubt(text, predictions.ranked)]
+    if isinstance(predictions, Scenes) and predictions.unboxed:
+        return []  # what needs boxes refuses it
     named = annotations.named and predictions.named
     if not named and len(annotations) != len(predictions):
         return []

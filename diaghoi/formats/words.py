@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from diaghoi.data.arrays import IntArray
+from diaghoi.data.arrays import FloatArray, IntArray
 from diaghoi.data.scenes import UNREAD, Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError, some_of
@@ -158,6 +158,7 @@ _ALIASES = {
     "human_box": ("human_box", "human"),
     "object_box": ("object_box",),
 }
+_OF_BOXES = (*_ALIASES["human_box"], *_ALIASES["object_box"])
 # The lists of an image that has columns, and the keys of a line that their values become.
 _LISTS = {
     "h_boxes": ("human_box",),
@@ -166,6 +167,8 @@ _LISTS = {
     "ao_names": ("verb", "object"),
 }
 _LIST_OF = {key: column for column, keys in _LISTS.items() for key in keys}
+# Where answers without boxes are parted.
+_BETWEEN = re.compile(r"[;\n]+")
 _ARTICLE, _NOTHING, _PERSON = " a/an ", "no_interaction", "person"
 
 
@@ -176,7 +179,9 @@ class Words(Format):
     "verb": "sit on", "object": "couch", "score": 0.9}``, or has ``text`` instead of verb and
     object: the reply of a language model, ``"person sitting on a couch"``, or null where it names
     no interaction. All lines with an interaction have a score, or none. Boxes are counted from
-    zero. A JSON list of such objects is read, too.
+    zero. A JSON list of such objects is read, too. Answers about whole images have no boxes, in no
+    line; then a text may have several interactions, on lines of their own or with semicolons
+    between them.
 
     Words of the data set get its numbers, others get the numbers after them; boxes with the same
     coordinates and category in one image are one box. A reply without a recognised verb and object
@@ -234,8 +239,12 @@ class Words(Format):
             pairs = zip(verbs, verb.tolist(), strict=True)
             numbers = [roles.get(text.replace(" ", "_"), number) for text, number in pairs]
             verb = np.array(numbers, dtype=np.int64)
+        boxes: dict[str, FloatArray] = {
+            key: table.boxes(key) if _boxed(lines_of) else np.zeros((len(rows), 4))
+            for key in ("human_box", "object_box")
+        }
         return flat.scenes(
-            {key: table.boxes(key) for key in ("human_box", "object_box")},
+            boxes,
             vocabulary=words.vocabulary,
             category=words.object,
             verb=verb,
@@ -244,8 +253,15 @@ class Words(Format):
 
 
 def _names_nothing(line: Mapping[str, Any]) -> bool:
-    """Whether a line says that there is no interaction between its boxes."""
-    return line.get("text", "") is None and "object_box" in line
+    """Whether a line says that there is no interaction between its boxes, or in its image."""
+    others = line.keys() - {"text", "score", *_ALIASES["image"]}
+    return line.get("text", "") is None and ("object_box" in line or not others)
+
+
+def _boxed(lines_of: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
+    """Whether the lines of all images have boxes."""
+    first = next((line for lines in lines_of.values() for line in lines), {})
+    return "human_box" in first
 
 
 def _has_lists(value: Any) -> bool:
@@ -281,12 +297,22 @@ def _verb_and_object(text: Any) -> tuple[Any, Any]:
 def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
     """Group the lines by image, in order of first use, and rename keys to those of this format."""
     images: dict[str, list[dict[str, Any]]] = {}
-    for number, line in enumerate([value] if isinstance(value, dict) else value, 1):
+    lines = [value] if isinstance(value, dict) else value
+    # The first line shows whether any has boxes.
+    boxed = any(key in lines[0] for key in _OF_BOXES) if isinstance(lines[0], dict) else True
+    for number, line in enumerate(lines, 1):
         where = f"{file}: line {number}"
         if not isinstance(line, dict):
             raise InputError(f"{where}: is {shown(line)}; give a JSON object")
         row = dict(line)
+        if not boxed and (key := next((key for key in _OF_BOXES if key in line), None)):
+            raise InputError(
+                f"{where}: {key}: the first line has no boxes; give both boxes in all lines, or in "
+                "none"
+            )
         for key, aliases in _ALIASES.items():
+            if not boxed and key != "image":
+                continue
             alias = next((alias for alias in aliases if alias in line), None)
             if alias is None:
                 raise InputError(f"{where}: {missing(line, key, 8)}")
@@ -297,7 +323,10 @@ def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
                 f"{where}: image: {shown(name)} is not the name of an image; give the file name as "
                 "a string"
             )
-        images.setdefault(name, []).append(row)
+        text = row.get("text")
+        parts = _BETWEEN.split(text) if isinstance(text, str) and not boxed else []
+        several = [row | {"text": part} for part in parts if part.strip()]
+        images.setdefault(name, []).extend(several or [row])
     return images
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import lzma
 import re
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -78,6 +79,11 @@ class Lexicon:
     def names(self) -> tuple[str, ...]:
         """Name of each synset."""
         return tuple(f"{w[0][0].lower()}.{pos}.{w[0][1]:02d}" for pos, w in self.synsets)
+
+    @cached_property
+    def kinds(self) -> Counter[int]:
+        """Number of synsets directly below each."""
+        return Counter(above for hypernyms in self.hypernyms for above in hypernyms)
 
     @cached_property
     def _senses(self) -> dict[str, dict[str, dict[int, int]]]:

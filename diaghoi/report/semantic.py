@@ -13,9 +13,18 @@ from diaghoi.comparison.results import by_person
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
 from diaghoi.evaluation.means import TITLES
+from diaghoi.exceptions import some_of
 from diaghoi.report.causes import NOT_FOUND, VERBS_OF_V_COCO, WHICH, wrong_word
 from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
-from diaghoi.report.text import LINES, counts_line, end_lines, heading, marked, title_lines
+from diaghoi.report.text import (
+    LINES,
+    counts_line,
+    end_lines,
+    heading,
+    marked,
+    print_report,
+    title_lines,
+)
 from diaghoi.report.verdict import unusual, without_folder
 from diaghoi.semantic.measure import Measure
 
@@ -62,6 +71,22 @@ def print_semantic(
         print_line(console, f"Note: {note}")
 
 
+def print_with_meaning(
+    result: Result, console: Console | None = None, *, notes: bool = True
+) -> None:
+    """Print a report, and what its errors mean where that is in it; as :func:`print_report`."""
+    console = Console(highlight=False) if console is None else console
+    print_report(result, console, notes=False)
+    found = result.get("semantic")
+    for table in [] if found is None else semantic_tables(found):
+        console.print()
+        print_table(console, table)
+    for line in [] if found is None else table_lines(found):
+        print_line(console, line)
+    for note in result["notes"] if notes else ():
+        print_line(console, f"Note: {note}")
+
+
 def print_screen(result: Result, console: Console | None = None, *, classes: int = 0) -> None:
     """Print what a semantic evaluation comes to on one screen, and the tables asked for.
 
@@ -75,13 +100,14 @@ def print_screen(result: Result, console: Console | None = None, *, classes: int
     """
     console = Console(highlight=False) if console is None else console
     width = max(console.width, WIDTH)
-    figures, rates, *asked = semantic_tables(result, classes)
-    diagnose = "--also diagnose, " if result["measure"]["scores"] and not asked else ""
+    figures, rates, *asked = semantic_tables(result, classes, words=False)
+    errors = result["measure"]["scores"] and "matching" not in result["measure"]
+    diagnose = "--also diagnose, " if errors and not asked else ""
     more = f"--detail, {diagnose}--out FOLDER"
     title = title_lines(result, width)
     below = [
         *folded(_changed(result), width, 2),
-        *(folded(line, width, 1)[0] for line in table_lines(result)),
+        *(folded(line, width, 1)[0] for line in (_tables_in_short(result), _free(result)) if line),
         *end_lines(result, more, width),
     ]
     taken = len(title) + len(below) + sum(len(table.rows) + 3 for table in (figures, rates)) + 1
@@ -107,6 +133,8 @@ def _remarks(result: Result) -> list[str]:
 
 def _other_rules(result: Result) -> list[str]:
     """Say in what the standard mAP differs from soft mAP besides similarity."""
+    if result["measure"].get("matching") == "class":
+        return ["Matched by class alone: each class once per image, without boxes; mAP as well."]
     differs = result.get("map_differs")
     return [f"mAP, exact matching, has {' and '.join(differs)}."] if differs else []
 
@@ -132,6 +160,28 @@ def table_lines(result: Result) -> list[str]:
     ]
 
 
+def _tables_in_short(result: Result) -> str:
+    """Name both tables in one line."""
+    verbs, objects = (result["similarity"][what] for what in ("verbs", "objects"))
+    covered = [
+        f"{table['covered']:,} of {table['words']:,} {what}"
+        for table, what in ((verbs, "verbs"), (objects, "objects"))
+    ]
+    if verbs["name"] == objects["name"]:
+        return f"Tables: {verbs['name']}: {', '.join(covered)}"
+    (of_verbs, of_objects), (first, second) = covered, (verbs["source"], objects["source"])
+    return f"Tables: {first} ({of_verbs}), {second} ({of_objects})"
+
+
+def _free(result: Result) -> str:
+    """Count the free words of predictions, and name those that were not understood."""
+    tables = result["similarity"].values()
+    number = sum(len(table.get("free_words", ())) for table in tables)
+    lost = [word for table in tables for word in table.get("not_understood", ())]
+    named = f"; not understood {len(lost):,}: {some_of(lost, 3)}" if lost else ""
+    return f"Words beyond the data set: {number:,}{named}" if number else ""
+
+
 def similarity_in_words(similarities: Similarities) -> str:
     """Say what action and object errors are compared by, and which kinds of them there are."""
     tables = ", ".join(
@@ -146,9 +196,12 @@ def similarity_in_words(similarities: Similarities) -> str:
     )
 
 
-def semantic_tables(result: Result, classes: int = 0) -> list[Table]:
+def semantic_tables(result: Result, classes: int = 0, *, words: bool = True) -> list[Table]:
     """Make the tables of a semantic evaluation; classes are left out where 0 are asked for."""
     tables = [_figures(result), _rates(result)]
+    for what, table in result["similarity"].items() if words else ():
+        if "free_words" in table:
+            tables.append(_words(what, table))
     if classes:
         tables.append(_classes(result["classes"], classes))
     if result.get("diagnosis") is not None:
@@ -207,6 +260,26 @@ def _rates(result: Result) -> Table:
     caption = f"mF1 counts {number:,} predictions"
     heads = ("As in mF1", "All predictions")
     return text_table("Miss rates, %", heads, rows, caption=f"{caption}.")
+
+
+def _words(what: str, table: Result) -> Table:
+    """List the free words of predictions, and what they were taken for."""
+    rows = [
+        text_row(
+            word["word"],
+            shown(word["predictions"], "count"),
+            word["sense"] or UNDEFINED,
+            word["closest"] or UNDEFINED,
+            f"{word['similarity']:.2f}",
+        )
+        for word in table["free_words"][:SHOWN]
+    ]
+    number, lost = len(table["free_words"]), table["not_understood"]
+    caption = f"{number:,} words that the data set does not have; the JSON has all."
+    if lost:
+        caption += f"\nNot understood, and similar to nothing: {some_of(lost, SHOWN)}."
+    heads = ("Count", "Sense", "Closest to", "Similarity")
+    return text_table(f"Predicted {what}", heads, rows, caption=caption)
 
 
 def _classes(classes: Sequence[Result], number: int) -> Table:

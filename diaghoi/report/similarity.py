@@ -122,6 +122,48 @@ def subset_tables(result: Result) -> Iterator[Table]:
 RULES = {"mean": "Mean", "majority": "Majority"}
 """How several raters are made one."""
 DIFFERS = {"any": "All", "verb": "Verb", "object": "Object", "both": "Both"}
+HALVES = {"fitted": "every other pair", "other": "the other half"}
+
+
+def published_tables(result: Result) -> Iterator[Table]:
+    """Show how well tables agree with published levels.
+
+    Parameters
+    ----------
+    result : mapping
+        As from :func:`diaghoi.semantic.published.agreement_with_published`.
+
+    Yields
+    ------
+    Table
+    """
+    for half, title in HALVES.items():
+        groups = [
+            [
+                text_row(f"{DIFFERS[row['differs']]} ({row['pairs']:,} pairs)", "", "", ""),
+                *(
+                    text_row(
+                        name,
+                        *(_number(of[key]) for key in ("mean_absolute_difference", "correlation")),
+                        percent(of["zero"]),
+                        indented=True,
+                    )
+                    for name, of in row["tables"].items()
+                ),
+            ]
+            for row in result["rows"]
+            if row["half"] == half
+        ]
+        if not groups:
+            continue
+        yield text_table(
+            f"What differs, {title}",
+            ("Difference", "Pearson", "At 0, %"),
+            *groups,
+            caption="Difference: mean absolute difference to the published level, from 0 to 1. "
+            "Where both differ, the smaller similarity is compared. Constants of the ratings of "
+            "this package are fitted to every other pair.",
+        )
 
 
 def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:

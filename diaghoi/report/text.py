@@ -129,6 +129,7 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
         *wrapped(_means(result), width, GAP)[:2],
         "",
         *_costs(result),
+        *(folded(_meaning(result), width, 2) if "semantic" in result else ()),
         "",
         *wrapped(_parts_in_words(result), width, " · "),
         *end_lines(result, f"--detail{sure}, --out FOLDER", width),
@@ -249,6 +250,30 @@ def _costs(result: Result) -> list[str]:
         ),
         "  " + GAP.join(f"{words} {_gain(oracles[name])}" for name, words in TOTAL_WORDS.items()),
     ]
+
+
+def _meaning(result: Result) -> str:
+    """Say how much of the loss is near in meaning."""
+    found = result.get("semantic", {}).get("diagnosis", {})
+    errors = [name for name in ("action", "object_box") if name in found]
+    near, plausible = (
+        percent(
+            sum(
+                kind["delta_map"] or 0.0
+                for name in errors
+                for kind in found[name]["kinds"]
+                if kind["kind"] == wanted
+            )
+        )
+        for wanted in ("near", "plausible")
+    )
+    tables = dict.fromkeys(
+        table["name"] for table in result.get("semantic", {}).get("similarity", {}).values()
+    )
+    return (
+        f"  of the loss to {' and '.join(map(_title, errors))}, {near} points are near in meaning "
+        f"and {plausible} plausible, by {' and '.join(tables)}"
+    )
 
 
 def _share(result: Result, name: str) -> str:

@@ -18,20 +18,19 @@ A study is written down in a TOML file::
 
 A file is one of predictions, or the result of ``diaghoi report --json``; a study of such results
 needs no annotations. Files of predictions may lie anywhere that fsspec can read
-(``s3://bucket/file.npz``), where it is installed. ``verb_similarity`` and ``object_similarity``
-name tables by which soft mAP and mF1 are computed as well (see :mod:`diaghoi.semantic`).
+(``s3://bucket/file.npz``), where it is installed. With ``similarity``, as of
+:mod:`diaghoi.comparison.study`, soft mAP and mF1 are computed as well.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from diaghoi.comparison.study import (
-    SIMILARITY,
     StudyData,
     StudyModel,
     Texts,
@@ -40,8 +39,7 @@ from diaghoi.comparison.study import (
 )
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Reading
-from diaghoi.formats.locations import below, is_remote
-from diaghoi.formats.toml import text_of
+from diaghoi.formats.locations import below
 from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES, find
 
 FEW = 3  # corruptions that are left out and named
@@ -173,8 +171,6 @@ class RobustnessStudy(StudyData):
         Names, in the order of the registry.
     severities : tuple of int
         In ascending order.
-    similarity : tuple of pathlib.Path or None
-        Tables of verbs and of objects for soft mAP and mF1.
     reading : Reading
         How predictions are read, where their content does not show it.
     """
@@ -182,7 +178,6 @@ class RobustnessStudy(StudyData):
     models: tuple[RobustModel, ...]
     corruptions: tuple[str, ...] = tuple(CORRUPTIONS)
     severities: tuple[int, ...] = SEVERITIES
-    similarity: tuple[Path, Path] | None = None
     reading: Reading = field(default_factory=Reading)
 
     @property
@@ -212,7 +207,7 @@ def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
     content, fields = read_study_file(
         path,
         _model,
-        keys=(*SIMILARITY, "corruptions", "severities"),
+        keys=("corruptions", "severities"),
         model_keys=("clean", "files", "clean_pairs", "pairs"),
         needed={
             "label": "name the model",
@@ -224,7 +219,6 @@ def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
     return RobustnessStudy(
         corruptions=_corruptions(path, content.get("corruptions", [*CORRUPTIONS])),
         severities=_severities(path, content.get("severities", [*SEVERITIES])),
-        similarity=_similarity(path, content),
         **fields,
     )
 
@@ -280,13 +274,3 @@ def _severities(path: Path, levels: Any) -> tuple[int, ...]:
     if not whole or not levels or not set(levels) <= set(SEVERITIES):
         raise InputError(f"{path}: severities: is {levels!r:.60}; give a list like [1, 3, 5]")
     return tuple(sorted(set(levels)))
-
-
-def _similarity(path: Path, content: Mapping[str, Any]) -> tuple[Path, Path] | None:
-    names = [name for key in SIMILARITY if (name := text_of(str(path), content, key)) is not None]
-    if len(names) == 1:
-        raise InputError(f"{path}: verb_similarity and object_similarity: give both or none")
-    for name in names:
-        if is_remote(name):
-            raise InputError(f"{path}: {name}: tables of similarity are read from this machine")
-    return (path.parent / names[0], path.parent / names[1]) if names else None

@@ -19,6 +19,7 @@ from typing import Any, NamedTuple, cast
 
 from diaghoi._version import __version__
 from diaghoi.comparison.results import other_protocol, read_result, text
+from diaghoi.comparison.study import Sources
 from diaghoi.data.joining import Joined, join
 from diaghoi.data.protocol import protocol
 from diaghoi.data.scenes import Scenes, SceneSource
@@ -47,14 +48,14 @@ Place = tuple[str, Condition]
 class Settings(NamedTuple):
     """What is the same for all runs of a study.
 
-    ``reading`` has the items of a :class:`diaghoi.formats.base.Reading`, and ``similarity`` tables
-    of verbs and of objects. There are so many resamples of the bootstrap, and exchanges of tests
-    against clean pictures; None for none.
+    ``reading`` has the items of a :class:`diaghoi.formats.base.Reading`, and ``similarity``
+    what that of verbs and of objects goes by. There are so many resamples of the bootstrap, and
+    exchanges of tests against clean pictures; None for none.
     """
 
     truth: Truth
     reading: tuple[tuple[str, Any], ...]
-    similarity: tuple[Path, Path] | None
+    similarity: Sources | None
     resamples: int | None
     exchanges: int | None
     confidence: float
@@ -112,12 +113,12 @@ def finish(settings: Settings, run: Run, *blocks: Diagnosis) -> dict[str, Any]:
             diagnosis, settings.resamples, seed=settings.seed, confidence=settings.confidence
         ).to_dict()
     if settings.similarity is not None:
-        from diaghoi.semantic import evaluate, read_similarity
+        from diaghoi.semantic import evaluate
+        from diaghoi.semantic.tables.senses import read_tables
 
         truth, predictions, *_ = _joined(settings, run)
-        tables = map(read_similarity, settings.similarity)
-        rules = settings.truth.protocol_for(truth)
-        soft = evaluate(truth, predictions.load(), *tables, protocol=rules).to_dict()
+        tables, rules = read_tables(settings.similarity), settings.truth.protocol_for(truth)
+        soft = evaluate(truth, predictions.load(), **tables, protocol=rules).to_dict()
         result |= {key: soft[key] for key in ("soft_map", "mf1", "measure", "similarity")}
     return result
 
@@ -303,10 +304,9 @@ def sweep(
             f"that is missing is {missing[runs[0]]}"
         )
     if study.similarity is not None:
-        from diaghoi.semantic import read_similarity
+        from diaghoi.semantic.tables.senses import read_tables
 
-        for path in study.similarity:  # or every run would fail by them
-            read_similarity(path)
+        read_tables(study.similarity)  # or every run would fail by them
     outcomes: dict[Run, Any] = {}
     for run, outcome in plan.diagnosed([run for run in runs if run not in missing], block):
         outcomes[run] = outcome
@@ -394,14 +394,16 @@ class _Plan:
         files = (
             *(truth.annotations, truth.instances or beside[0], truth.ids or beside[1]),
             *(run.file, run.pairs, described if described.endswith(".toml") else None),
-            *(settings.similarity or ()),
+            *(each for each in settings.similarity or () if isinstance(each, Path)),
         )
+        made = [each for each in settings.similarity or () if isinstance(each, str)]
         return self.store.key(
             [self.store.hash_of(file) for file in files],
             vocabulary(described).fingerprint if described else "",
             truth.protocol,
             dict(settings.reading),
             (settings.resamples, settings.confidence, settings.seed),
+            *made,
             *more,
         )
 

@@ -32,6 +32,8 @@ from diaghoi.semantic.tables.similarity import FittedSimilarity, exact
 from diaghoi.semantic.triplets import EvaluatedTriplets, class_names, of_interactions
 
 Split = dict[str, float | None]
+FREE = ("word", "predictions", "sense", "closest", "similarity")
+"""What results say of each free word of predictions."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -359,7 +361,9 @@ class SemanticEvaluation:
             ``soft_map``, ``mf1``, the miss rates (``..._all_predictions``: without tau) and
             ``map``, the standard mAP, each over all classes; ``splits`` (the same of each split,
             and ``soft_map_exact``, soft mAP if nothing were similar to anything else),
-            ``classes``, ``similarity`` (name, source and coverage of both tables), ``measure``,
+            ``classes``, ``similarity`` (name, source and coverage of both tables;
+            of free words of predictions, ``free_words``, the sense and the word of the data set
+            that each came closest to, and ``not_understood``), ``measure``,
             ``protocol``, ``class_set`` (which classes count, and their number), ``counts`` and
             ``notes``; ``map_differs`` (what ``map`` has where soft mAP has another IoU or fewer
             predictions). None where undefined.
@@ -377,13 +381,16 @@ class SemanticEvaluation:
                 "number": int(counted_classes(self.protocol, self.base_vocabulary).sum()),
             },
             "measure": {
-                **asdict(measure),
+                **{k: v for k, v in asdict(measure).items() if (k, v) != ("matching", "boxes")},
                 "scores": scored,
                 "threshold": measure.threshold if scored else None,
                 "soft_ap": measure.soft_ap if scored else None,
                 "signature": measure.signature if scored else measure.signature_without_scores,
             },
-            "similarity": {what: _coverage(*table) for what, table in self._tables.items()},
+            "similarity": {
+                what: _coverage(*table) | self._free_words(what)
+                for what, table in self._tables.items()
+            },
             "counts": {
                 "images": len(self.joined.annotated),
                 "annotated_triplets": len(self.annotated),
@@ -407,6 +414,23 @@ class SemanticEvaluation:
                 for row in rows
             ],
             "notes": list(self.notes),
+        }
+
+    def _free_words(self, what: str) -> dict[str, Any]:
+        """List words of predictions that the data set lacks, the most frequent first."""
+        fitted, column = (
+            (self.verbs, self.predicted.verb)
+            if what == "verbs"
+            else (self.objects, self.predicted.object)
+        )
+        if not fitted.free:
+            return {}
+        count = np.bincount(column[column >= 0], minlength=len(fitted.similarity)).tolist()
+        rows = [word._asdict() | {"predictions": count[word.number]} for word in fitted.free]
+        rows.sort(key=lambda row: -row["predictions"])
+        return {
+            "free_words": [{key: row[key] for key in FREE} for row in rows],
+            "not_understood": [row["word"] for row in rows if not row["known"]],
         }
 
 

@@ -14,7 +14,8 @@ from diaghoi.exceptions import some_of
 from diaghoi.language.lexicon import Lexicon, Pos, load_lexicon
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.language.words import WordForms, plain, verb_words
-from diaghoi.semantic.tables.similarity import SYNSET, FittedSimilarity, Similarity, fit
+from diaghoi.semantic.tables.senses import sense_table
+from diaghoi.semantic.tables.similarity import SYNSET, FittedSimilarity, FreeWord, Similarity, fit
 from diaghoi.semantic.tables.words import annotated_synsets, hico_synsets
 
 Senses = Mapping[str, str] | None
@@ -23,8 +24,8 @@ Senses = Mapping[str, str] | None
 def fit_to(
     predicted: Vocabulary,
     annotated: Vocabulary,
-    verbs: Similarity,
-    objects: Similarity,
+    verbs: Similarity | str,
+    objects: Similarity | str,
     verb_senses: Senses = None,
     object_senses: Senses = None,
 ) -> tuple[FittedSimilarity, FittedSimilarity]:
@@ -35,31 +36,36 @@ def fit_to(
     predicted, annotated : Vocabulary
         Vocabularies of predictions and annotations; the former may have free words after those of
         the data set.
-    verbs, objects : Similarity
-        The tables.
+    verbs, objects : Similarity or {"own", "wordnet"}
+        The tables; by name, one made for these words
+        (:func:`diaghoi.semantic.tables.senses.sense_table`).
     verb_senses, object_senses : mapping, optional
         The name in the table for words of the data set. Where a table names senses and nothing is
         given, words of HICO-DET have the senses that the authors of SHOE chose, and others their
         most frequent one.
     """
-    if isinstance(predicted, OpenVocabulary):
-        wordnet = load_lexicon()
-        return (
-            fit_open(verbs, predicted, "v", wordnet, verb_senses),
-            fit_open(objects, predicted, "n", wordnet, object_senses),
-        )
 
-    def fit_closed(
-        similarity: Similarity, words: Sequence[str], pos: Pos, senses: Senses
+    def fitted(
+        table: Similarity | str, words: Sequence[str], pos: Pos, senses: Senses
     ) -> FittedSimilarity:
-        if senses is None and _has_senses(similarity):
-            senses = _annotated_senses(similarity, words, pos, load_lexicon())
-        return fit(similarity, words, senses)
+        names: Mapping[str, str] = {}
+        if isinstance(table, str):
+            forms = _forms(predicted, pos) if isinstance(predicted, OpenVocabulary) else ()
+            table, senses, names = sense_table(table, pos, words, forms, annotated.name, senses)
+        if isinstance(predicted, OpenVocabulary):
+            return fit_open(table, predicted, pos, load_lexicon(), senses, names)
+        if senses is None and _has_senses(table):
+            senses = _annotated_senses(table, words, pos, load_lexicon())
+        return fit(table, words, senses)
 
     return (
-        fit_closed(verbs, verb_words(annotated), "v", verb_senses),
-        fit_closed(objects, annotated.objects, "n", object_senses),
+        fitted(verbs, verb_words(annotated), "v", verb_senses),
+        fitted(objects, annotated.objects, "n", object_senses),
     )
+
+
+def _forms(vocabulary: OpenVocabulary, pos: Pos) -> tuple[WordForms, ...]:
+    return vocabulary.verb_forms if pos == "v" else vocabulary.object_forms
 
 
 def _has_senses(similarity: Similarity) -> bool:
@@ -90,7 +96,8 @@ def fit_open(
     vocabulary: OpenVocabulary,
     pos: Pos,
     lexicon: Lexicon,
-    senses: Mapping[str, str] | None = None,
+    senses: Senses = None,
+    names: Mapping[str, str] | None = None,
 ) -> FittedSimilarity:
     """Fit a table to the words of a data set and the free words of predictions.
 
@@ -106,6 +113,8 @@ def fit_open(
         Gives the senses of words.
     senses : mapping, optional
         Synset of each word of the data set; by default the annotated one.
+    names : mapping, optional
+        Words that mean one sense of the table alone, whoever uses them.
 
     Returns
     -------
@@ -119,8 +128,8 @@ def fit_open(
     """
     base = vocabulary.base
     annotated = verb_words(base) if pos == "v" else base.objects
-    readings = vocabulary.verb_forms if pos == "v" else vocabulary.object_forms
-    table = _Table(similarity, pos, lexicon)
+    readings = _forms(vocabulary, pos)
+    table = _Table(similarity, pos, lexicon, names or {})
     if senses is None:
         senses = _annotated_senses(similarity, annotated, pos, lexicon)
     closed = fit(similarity, annotated, senses)
@@ -144,6 +153,22 @@ def fit_open(
     words = vocabulary.verbs if pos == "v" else vocabulary.objects
     covered = np.any(values > 0, axis=0).tolist()
     dissimilar = [n for n in range(size, len(words)) if not candidates[n] and not covered[n]]
+    free = []
+    for number in range(size, len(words)):
+        column, understood = values[:, number], number not in dissimilar
+        if not column.any():
+            free.append(FreeWord(number, words[number], None, None, 0.0, understood))
+            continue
+        best = int(column.argmax())
+        own = sense[best]
+        if own is not None and own in known[number]:
+            name = lexicon.names[own]
+        else:
+            few = np.array(candidates[number], dtype=np.int64)
+            close = similarity.at(np.full(len(few), rows[best][0]), few)
+            name = similarity.names[few[close.argmax()]]
+        named = (name, annotated[best], float(column[best]))
+        free.append(FreeWord(number, words[number], *named, understood))
     name, notes = similarity.name, similarity.notes
     for in_wordnet, what in (
         (False, "predicted words are unknown to WordNet and to the table"),
@@ -161,6 +186,7 @@ def fit_open(
             notes=notes,
         ),
         missing=tuple(word for word, row in zip(annotated, rows, strict=True) if not row),
+        free=tuple(free),
     )
 
 
@@ -188,9 +214,12 @@ def _candidates(
 class _Table:
     """Rows of a table by word and by synset."""
 
-    def __init__(self, similarity: Similarity, pos: Pos, lexicon: Lexicon) -> None:
-        self.of_senses = _has_senses(similarity)
-        self.index_of = similarity.index_of
+    def __init__(
+        self, similarity: Similarity, pos: Pos, lexicon: Lexicon, named: Mapping[str, str]
+    ) -> None:
+        self.of_senses = _has_senses(similarity) and not named
+        rows = similarity.index_of
+        self.index_of = rows | {word: rows[sense] for word, sense in named.items()}
         self._of_synset: dict[int, list[int]] = {}
         chosen = hico_synsets()[pos]
         for row, name in enumerate(map(plain, similarity.names)):

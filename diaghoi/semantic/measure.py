@@ -17,6 +17,7 @@ Integrator = Literal["area", "trapezoid", "11-point"]
 Thresholded = Literal["rank", "score"]
 Subset = Literal["all", "single-hoi"]
 Rule = Literal["algorithm", "figure"]
+Matching = Literal["boxes", "class"]
 SAME_PAIR = 0.8
 """IoU from which two annotated boxes are the same one, where single pairs are looked for."""
 
@@ -31,6 +32,9 @@ class Measure:
         Weight w of the verb in [0, 1]; that of the object is 1 - w.
     combine : {"arithmetic", "geometric", "minimum"}
         sigma = w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or the smaller of both, for any w.
+    matching : {"boxes", "class"}
+        What makes a prediction a candidate for an annotated triplet: both boxes, or that it is in
+        the same image. Then each class of an image counts once, and scores are the highest.
     theta : float
         Both boxes are found at an IoU of at least this.
     delta : float
@@ -69,6 +73,7 @@ class Measure:
 
     weight: float = 0.5
     combine: Combination = "arithmetic"
+    matching: Matching = "boxes"
     theta: float = 0.5
     delta: float = 0.5
     tau: float = 0.5
@@ -85,6 +90,7 @@ class Measure:
             ("integrator", Integrator),
             ("subset", Subset),
             ("rule", Rule),
+            ("matching", Matching),
         ):
             known = get_args(kind)
             choice = getattr(self, name)
@@ -152,6 +158,8 @@ class Measure:
     def signature_without_scores(self) -> str:
         """The parameters that matter for predictions without scores, in one line."""
         matched = f"IoU >= {self.theta:g}"
+        if self.matching == "class":
+            matched = "by class alone: each class once per image, without boxes"
         whose = "its image" if self.rule == "algorithm" else "the data set"
         wrong = f"false positive of the closest class of {whose} at sigma >= {self.delta:g}"
         return SEPARATOR.join([self.formula, matched, wrong, *self._images])

@@ -17,11 +17,13 @@ from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
+from diaghoi.formats.flat import from_repeated
 from diaghoi.language.open_vocabulary import OpenVocabulary
 from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.fitting import fit_to
 from diaghoi.semantic.matching import SimilarityTables, match_candidates
 from diaghoi.semantic.measure import SAME_PAIR, Measure
+from diaghoi.semantic.tables.senses import OWN
 from diaghoi.semantic.tables.similarity import Similarity
 from diaghoi.semantic.triplets import select_triplets
 
@@ -29,8 +31,8 @@ from diaghoi.semantic.triplets import select_triplets
 def evaluate(
     annotations: Scenes,
     predictions: Scenes,
-    verbs: Similarity,
-    objects: Similarity,
+    verbs: Similarity | str = OWN,
+    objects: Similarity | str = OWN,
     *,
     measure: Measure | None = None,
     protocol: str | Protocol | None = None,
@@ -47,8 +49,9 @@ def evaluate(
     annotations, predictions : Scenes
         As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`; images are
         joined by name.
-    verbs, objects : Similarity
-        Tables of verbs and of objects, by words or senses.
+    verbs, objects : Similarity or {"own", "wordnet"}
+        Tables of verbs and of objects, by words or senses; by default the ratings of this package,
+        with "wordnet" Wu-Palmer similarity.
     measure : Measure, optional
         Combination of similarities and thresholds.
     protocol : str or Protocol, optional
@@ -91,6 +94,10 @@ def evaluate(
     truth, found, joined = join(annotations, predictions)
     if measure.subset == "single-hoi":
         truth, found, joined = _of_single_pairs(truth, found, joined, protocol)
+    if predictions.unboxed:
+        measure = replace(measure, matching="class")
+    if measure.matching == "class":
+        truth, found = _by_class(truth), _by_class(found)
     diagnosis = diagnose(truth, found, protocol) if scored else None
     annotated, predicted = select_triplets(truth, found, protocol)
     if not len(annotated):
@@ -125,6 +132,34 @@ def evaluate(
         counted=counted,
         candidates=candidates,
         diagnosis=diagnosis,
+    )
+
+
+def _by_class(scenes: Scenes) -> Scenes:
+    """Take each class of an image once, with its highest score, at the same place in all images."""
+    rows = np.flatnonzero(scenes.pair_object[scenes.triplet_pair] >= 0)
+    image, verb = scenes.triplet_image[rows], scenes.triplet_verb[rows]
+    category = scenes.pair_label[scenes.triplet_pair[rows]]
+    score = None if scenes.triplet_score is None else scenes.triplet_score[rows]
+    keys = [rows] if score is None else [rows, -score]
+    order = np.lexsort((*keys, verb, category, image))
+    sorted_keys = np.stack([image, category, verb])[:, order]
+    first = np.append(True, (np.diff(sorted_keys) != 0).any(axis=0))[: len(order)]
+    kept = np.sort(order[first])
+    boxes = np.tile([0.0, 0.0, 1.0, 1.0], (len(kept), 1))
+    return from_repeated(
+        scenes.vocabulary,
+        names=scenes.names,
+        sizes=scenes.sizes,
+        image=image[kept],
+        human=boxes,
+        object_box=boxes,
+        category=category[kept].astype(np.int64),
+        verb=verb[kept].astype(np.int64),
+        score=None if score is None else score[kept],
+        unread=scenes.unread,
+        source=scenes.source,
+        notes=scenes.notes,
     )
 
 

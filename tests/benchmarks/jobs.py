@@ -218,7 +218,7 @@ def _repeated(counts: Counts) -> Iterator[Job]:
 
 def _semantic(counts: Counts) -> Iterator[Job]:
     files = ("one_stage.npz", "annotations.npz")
-    tables = ("--verb-similarity", "verbs.csv", "--object-similarity", "objects.csv")
+    tables = ("--similarity", "verbs.csv,objects.csv")
     words = ("semantic", files[0], "--annotations", files[1], *tables, "--quiet")
     yield from _beside(
         "bare load for semantic",

@@ -358,15 +358,14 @@ def test_no_cases_at_all(run, files, alone) -> None:
 # What cannot be done.
 
 
-BOTH = ("--verb-similarity", "verbs.csv", "--object-similarity", "objects.csv")
+BOTH = ("--similarity", "verbs.csv,objects.csv")
 
 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (("--out", "o", "--kind", "near"), "--kind: give both --verb-similarity and --obj"),
-        (("--out", "o", "--scale", 4), "--scale: give both --verb-similarity and --object-simil"),
-        (("--out", "o", *BOTH[:2]), "--verb-similarity: give both --verb-similarity and --obj"),
+        (("--out", "o", "--scale", 4), "--scale: is for tables; add --similarity VERBS,OBJECTS"),
+        (("--out", "o", "--similarity", "verbs.csv"), "--similarity 'verbs.csv': give two tables"),
         (("--out", "o", *BOTH), "verbs.csv: No such file"),
         (("--out", "o", *BOTH, "--kind", "nar"), "--kind 'nar': not known (did you mean 'near'?)"),
         (("--out", "o", *BOTH, "--weight", 2), "weight 2: must lie between 0 and 1"),
@@ -376,7 +375,7 @@ BOTH = ("--verb-similarity", "verbs.csv", "--object-similarity", "objects.csv")
             "--kind: 'duplicate' is not compared with what is annotated; only action and object_b",
         ),
         (
-            ("--out", "c.html", "--verb-similarity", "c.html", "--object-similarity", "o.csv"),
+            ("--out", "c.html", "--similarity", "c.html,o.csv"),
             "c.html: would overwrite an input file",
         ),
         (("--error", "asociation", "--out", "o"), "--error 'asociation': not known (did you mean"),
@@ -395,7 +394,7 @@ BOTH = ("--verb-similarity", "verbs.csv", "--object-similarity", "objects.csv")
         (("--threshold", 0.3, "--out", "p.pdf"), "(of several files, or with --outcomes), not for"),
         (("--error", "action", "--outcomes", "--out", "p.pdf"), "--error: is for a folder or a"),
         (("--no-captions", "--out", "p.pdf"), "--no-captions: is for a folder or a"),
-        (("--verb-similarity", "v", "--out", "p.pdf"), "--verb-similarity: is for a folder or a"),
+        (("--similarity", "own", "--out", "p.pdf"), "--similarity: is for a folder or a"),
         (
             ("--most", 31, "--outcomes", "--out", "p.pdf"),
             "--most 31: at most 30 images fit a figure",

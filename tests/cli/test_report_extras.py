@@ -7,6 +7,7 @@ import re
 from pathlib import Path
 
 import pytest
+from support.explorer import page_data_of
 
 from diaghoi.diagnosis.rosetta import FAMILIES
 from diaghoi.oracles import ERRORS
@@ -242,3 +243,54 @@ def test_operating_points(report) -> None:
         assert best[key] == result["detections"]["best"][key]
     assert f"{100 * best['f1']:.2f}" in next(s for s in out.splitlines() if s.startswith("Best F1"))
     assert "Errors at the best F1" in out
+
+
+@pytest.mark.parametrize("tables", ["", "=wordnet", "=v.csv,o.csv"])
+def test_how_much_of_the_loss_is_near_in_meaning(run, report, data, alone: Path, tables) -> None:
+    (alone / "v.csv").write_text("a,b,score\nride,hold,2\nride,straddle,3\n")
+    (alone / "o.csv").write_text("a,b,score\nbicycle,motorcycle,3\n")
+    result, text, _ = report("--also", f"semantic{tables}", "--out", "p.html", "--out", "r.txt")
+    meaning = result["semantic"]["diagnosis"]
+    assert meaning["action"]["delta_map"] == pytest.approx(
+        result["oracles"]["action"]["delta_map"]["full"]
+    )
+    names = {table["name"] for table in result["semantic"]["similarity"].values()}
+    expected = {
+        "": "ratings of this package, version 1",
+        "=wordnet": "WordNet",
+        "=v.csv,o.csv": "v",
+    }
+    assert any(name.startswith(expected[tables]) for name in names)
+    for told in (text, (alone / "r.txt").read_text(), (alone / "p.html").read_text()):
+        assert "Action errors by meaning" in told
+    usual = ("report", data.predictions, "--annotations", data.annotations)
+    screen = run(*usual, "--also", f"semantic{tables}").out
+    near = sum(
+        kind["delta_map"]
+        for error in ("action", "object_box")
+        for kind in meaning[error]["kinds"]
+        if kind["kind"] == "near"
+    )
+    line = f"of the loss to Action and Object box, {100 * near:.2f} points are near in meaning"
+    assert line in " ".join(screen.split())
+    assert len(screen.splitlines()) <= 24
+    assert max(map(len, screen.splitlines())) <= 80
+    assert "near in meaning" not in run(*usual).out
+    similar = json.dumps(page_data_of((alone / "p.html").read_text()))
+    assert re.search(r"Similarity to [a-z ]+ [01]\.\d{3}: (near|plausible|wrong)\.", similar)
+
+
+@pytest.mark.parametrize(
+    ("words", "message"),
+    [
+        (("--also", "semantic=v.csv"), "tables 'v.csv': give two tables, VERBS,OBJECTS, or own or"),
+        (("--also", "semantic=v.csv,o.csv"), "v.csv: No such file"),
+    ],
+)
+def test_tables_that_a_report_cannot_use(refuse, data, words, message) -> None:
+    assert message in refuse("report", data.predictions, "--annotations", data.annotations, *words)
+
+
+def test_the_option_of_other_commands_names_the_analysis(run, data) -> None:
+    done = run("report", data.predictions, "--similarity", "own")
+    assert "give --also semantic=VERBS,OBJECTS" in done.err

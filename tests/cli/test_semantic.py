@@ -25,7 +25,7 @@ OBJECTS = "a,b,score\nbicycle,motorcycle,3\ncup,bottle,2\n"
 def tables(alone) -> tuple[str, ...]:
     (alone / "verbs.csv").write_text(VERBS)
     (alone / "objects.csv").write_text(OBJECTS)
-    return ("--verb-similarity", "verbs.csv", "--object-similarity", "objects.csv")
+    return ("--similarity", "verbs.csv,objects.csv")
 
 
 @pytest.fixture
@@ -39,8 +39,7 @@ def test_golden(run, shared, alone):
     done = run(
         *("semantic", folder / "hico_det_diagnosis/one_stage_preds.pkl"),
         *("--annotations", folder / "hico_det_diagnosis/gt_wo_nointer.pkl"),
-        *("--verb-similarity", folder / "semantic/verbs.csv"),
-        *("--object-similarity", folder / "semantic/objects.csv"),
+        *("--similarity", f"{folder}/semantic/verbs.csv,{folder}/semantic/objects.csv"),
         *("--json", "found.json"),
     )
     assert done.code == 0
@@ -68,8 +67,8 @@ def test_the_classes_are_printed_with_the_figure(run, shared, alone, more, soft,
     done = run(
         *("semantic", folder / "hico_det_official/one_stage_arrays.pkl"),
         *("--annotations", folder / "hico_det_official/annotations.json"),
-        *("--verb-similarity", folder / "semantic/verbs.csv"),
-        *("--object-similarity", folder / "semantic/objects.csv", *more, "--detail"),
+        *("--similarity", f"{folder}/semantic/verbs.csv,{folder}/semantic/objects.csv"),
+        *(*more, "--detail"),
     )
     figures = done.out.partition("Miss rates")[0]
     assert re.search(rf"Soft mAP +{soft}", figures)
@@ -97,7 +96,7 @@ def test_the_first_screen_has_the_numbers_and_what_to_beware_of(run, words, alon
         rf"Annotated triplets without prediction +{100 * result['gt_miss_rate']:.2f}", done.out
     )
     assert "Similarity changes soft mAP by 0.00: σ = 0.5 S_v + 0.5 S_o; IoU >= 0.6\n" in done.out
-    assert "Similarity of verbs: verbs, verbs.csv; covers 5 of 117 verbs" in done.out
+    assert "Tables: verbs.csv (5 of 117 verbs), objects.csv (4 of 80 objects)" in done.out
     line = next(line for line in lines if "|iou.5|" in line)
     assert "SHOE" not in done.out
     assert "more: --detail, --also diagnose, --out FOLDER" in done.out
@@ -338,7 +337,9 @@ def test_synsets(run, data, alone, tables):
     [
         (("--weight", 2), "weight 2: must lie between 0 and 1"),
         (("--combine", "mean"), "combine 'mean': not known"),
-        (("--verb-similarity", "nothing.csv"), "nothing.csv: No such file"),
+        (("--similarity", "nothing.csv,objects.csv"), "nothing.csv: No such file"),
+        (("--similarity", "wordnett"), "'wordnett' (did you mean 'wordnet'?): give two tables"),
+        (("--similarity", "own", "--scale", 4), "--scale: is for tables; add --similarity VERBS"),
         (("--scale", 3), "4 is outside 0 to 3"),
         (("--json", "verbs.csv"), "verbs.csv: would overwrite an input file"),
         (("--out", "examples.png.xlsx"), "examples.png.xlsx: unknown suffix .xlsx; give one of"),
@@ -357,6 +358,31 @@ def test_synsets(run, data, alone, tables):
 )
 def test_bad_input_is_one_line(refuse, words, alone, more, message):
     assert message in refuse(*words, *more)
+
+
+@pytest.mark.parametrize(
+    ("more", "line"),
+    [
+        ((), "Tables: ratings of this package, version 1: 117 of 117 verbs, 80 of 80 objects"),
+        (("--similarity", "wordnet"), "Tables: WordNet Wu-Palmer similarity (not SHOE): 116 of "),
+        (
+            ("--similarity", "verbs.csv,objects.csv"),
+            "Tables: verbs.csv (5 of 117 verbs), objects.csv (4 of 80 objects)",
+        ),
+    ],
+)
+def test_one_line_names_the_tables(run, data, tables, more, line):
+    done = run("semantic", data.predictions, "--annotations", data.annotations, *more)
+    assert done.code == 0
+    assert line in done.out
+    assert len(done.out.splitlines()) <= 24
+    assert "not SHOE" not in done.out or "wordnet" in more
+
+
+def test_the_old_options_name_the_new_one(run, words):
+    done = run(*words, "--verb-similarity", "verbs.csv")
+    assert done.code == 2
+    assert "No such option: --verb-similarity; give --similarity VERBS,OBJECTS." in done.err
 
 
 ZOO = """
@@ -383,7 +409,7 @@ def of_one_image(run, dataset: str, category: int, annotated: int, predicted: in
         Path(name).write_bytes(pickle.dumps([image | more]))
     done = run(
         *("semantic", "p.pkl", "--annotations", "t.pkl", "--dataset", dataset, "--json", "-"),
-        *("--verb-similarity", "v.csv", "--object-similarity", "o.csv"),
+        *("--similarity", "v.csv,o.csv"),
     )
     result = json.loads(done.out)
     assert result["soft_map"] == pytest.approx(0.75 * 0.75)
@@ -489,8 +515,7 @@ def test_saved_results_are_compared_in_one_table(run, words, alone):
 
 STUDY = """
 annotations = "{annotations}"
-verb_similarity = "verbs.csv"
-object_similarity = "objects.csv"
+similarity = "verbs.csv,objects.csv"
 [[model]]
 label = "one"
 stage = "one"
@@ -507,8 +532,8 @@ def test_a_study_names_similarity_tables(run, words, data, alone):
         run(*words, "--label", label, "--json", f"{label}.json", "--quiet")
     study = STUDY.format(annotations=data.annotations, predictions=data.predictions)
     (alone / "study.toml").write_text(study)
-    saved = study.replace(str(data.predictions), "one.json").replace("verb_sim", "# ")
-    (alone / "saved.toml").write_text(saved.replace("object_sim", "# "))
+    saved = study.replace(str(data.predictions), "one.json").replace("similarity", "# ")
+    (alone / "saved.toml").write_text(saved)
     done = run("compare", "study.toml", "--json", "evaluated.json")
     assert done.code == 0
     assert "Similarity: verbs (verbs.csv) and objects (objects.csv)" in done.out.replace("\n", " ")
@@ -545,16 +570,16 @@ def test_confusions_of_several_results_are_one_figure(run, words, alone):
     ("old", "new", "more", "message"),
     [
         (
-            'object_similarity = "objects.csv"',
-            "",
+            "verbs.csv,objects.csv",
+            "verbs.csv",
             (),
-            "study.toml: object_similarity: missing; verb_similarity needs it",
+            "study.toml: similarity 'verbs.csv': give two tables, VERBS,OBJECTS, or own or",
         ),
         (
-            'verb_similarity = "verbs.csv"\nobject_similarity = "objects.csv"',
+            'similarity = "verbs.csv,objects.csv"',
             'verb_synsets = "s.csv"',
             (),
-            "verb_similarity: missing; verb_synsets needs it",
+            "study.toml: verb_synsets: needs similarity; name the tables",
         ),
         ("verbs.csv", "none.csv", (), "none.csv"),
         ("two.json", "report.json", (), "report.json: is compared by mAP, and study.toml by meani"),
@@ -579,7 +604,7 @@ def test_results_that_do_not_compare_are_refused(refuse, run, words, data, alone
     run(*words, "--label", "one", "--json", "one.json", "--quiet")
     run(*words, "--label", "two", "--json", "two.json", "--quiet", "--weight", 0.3)
     (alone / "objects.csv").rename("other.csv")
-    other = [*words[:-1], "other.csv"]
+    other = [*words[:-1], "verbs.csv,other.csv"]
     run(*other, "--label", "three", "--json", "three.json", "--quiet")
     truth = ("--annotations", data.annotations)
     run("report", data.predictions, *truth, "--json", "report.json", "--quiet")

@@ -23,7 +23,7 @@ NAMES = [f"HICO_test2015_{number:08}.jpg" for number in range(1, 5)]
 BICYCLE = 2  # as COCO numbers it
 RIDE, HOLD = 76, 36
 QUICK = ("--pause", 0.01, "--yes")
-TABLES = ("--verb-similarity", "verbs.csv", "--object-similarity", "objects.csv")
+TABLES = ("--similarity", "verbs.csv,objects.csv")
 
 
 def spoken(*tokens: tuple[str, float], scored: bool = True) -> Reply:

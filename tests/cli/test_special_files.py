@@ -19,12 +19,13 @@ NEEDED: dict[str, dict[str, object]] = {
     "figures": {"study": "models.toml"},
     "figures cases": {
         "images": "pictures",
-        "verb_similarity": "gt.pkl",
-        "object_similarity": "gt.pkl",
+        "similarity": "gt.pkl,gt.pkl",
     },
     "choice ask": {"model": "http://127.0.0.1:9,x", "yes": True},
     "semantic ask": {"model": "http://127.0.0.1:9,x", "yes": True},
     "choice build": {"judge": "http://127.0.0.1:9,x", "images": "pictures", "yes": True},
+    "similarity agreement again": {"ratings": "gt.pkl"},
+    "similarity agreement json": {"ratings": "gt.pkl"},
     "similarity build": {"out": "new.csv", "verbs": "gt.pkl", "baseline": "path"},
     "similarity build store": {"out": "new.csv", "verbs": "gt.pkl", "rater": "http://x,x"},
 }

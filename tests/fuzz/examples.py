@@ -232,8 +232,7 @@ ROBUSTNESS = """annotations = "instances.json"
 protocol = "hico-det"
 corruptions = ["motion_blur", "EI"]
 severities = [1, 3, 5]
-verb_similarity = "verbs.csv"
-object_similarity = "objects.csv"
+similarity = "verbs.csv,objects.csv"
 [[model]]
 label = "QPIC"
 clean = "qpic/clean.npz"

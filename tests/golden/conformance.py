@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from golden.groups import Group, tables
 
+MEANING = "--similarity conformance/semantic/verbs.csv,conformance/semantic/objects.csv"
+
 HICO = "conformance/hico_det_diagnosis"
 HICO_TRUTH = f"--annotations {HICO}/gt_wo_nointer.pkl"
 
@@ -76,15 +78,10 @@ v_coco = Group(
         "inspect": f"inspect {_v_coco('one_stage')}",
         "annotations": f"inspect {V_COCO}/vcoco_test.json",
         "compare": f"compare {V_COCO}/one_stage.pkl {V_COCO}/two_stage.pkl {V_COCO_TRUTH}",
-        "semantic": f"semantic {V_COCO}/one_stage.pkl {V_COCO_TRUTH} --verb-similarity "
-        "conformance/semantic/verbs.csv --object-similarity conformance/semantic/objects.csv",
+        "semantic": f"semantic {V_COCO}/one_stage.pkl {V_COCO_TRUTH} {MEANING}",
     },
 )
 
-MEANING = (
-    "--verb-similarity conformance/semantic/verbs.csv "
-    "--object-similarity conformance/semantic/objects.csv"
-)
 semantic = Group(
     shared=True,
     results={

@@ -72,7 +72,7 @@ files = Group(
     },
 )
 
-MEANING = "--verb-similarity verbs.csv --object-similarity objects.csv"
+MEANING = "--similarity verbs.csv,objects.csv"
 meaning = Group(
     files={
         "verbs.csv": "a,b,score\nride,hold,2\nride,straddle,3\nwash,clean,4\nsit_on,ride,2.5\n",

@@ -311,7 +311,15 @@ def test_json_and_figures_of_soft_map_say_it_too(soft: Robustness) -> None:
         assert "Score: Soft mAP, classes of protocol hico-det-520" in text
 
 
-def test_mf1_has_a_name_and_other_scores_do_not_speak_of_similarity(written, tmp_path) -> None:
+def test_soft_map_by_the_ratings_of_this_package(written: Path) -> None:
+    found = evaluated(written, {"similarity": ("own", "own")}, metric="soft_map")
+    told = found.to_dict()["similarity"]
+    assert {table["name"] for table in told.values()} == {"ratings of this package, version 1"}
+
+
+def test_mf1_has_a_name_and_other_scores_do_not_speak_of_similarity(
+    written: Path, tmp_path: Path
+) -> None:
     few = {"corruptions": ("occlusion",), "severities": (5,)}
     table = softly(written, tmp_path, "mf1", **few).comparison().tables[0]
     assert [column.title for column in table.columns] == ["mF1", "MRI", "CRI"]

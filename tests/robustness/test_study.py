@@ -108,10 +108,17 @@ def test_paths_start_from_the_file(tmp_path: Path) -> None:
             "annotations = 's3://b/gt.npz'\n" + MODEL,
             "annotations: s3://b/gt.npz lies elsewhere; copy it to this machine",
         ),
-        ("verb_similarity = 'v.csv'\n" + MODEL, "verb_similarity and object_similarity: give both"),
         (
-            "verb_similarity = 's3://v.csv'\nobject_similarity = 'o.csv'\n" + MODEL,
-            "s3://v.csv: tables of similarity are read from this machine",
+            "verb_similarity = 'v.csv'\n" + MODEL,
+            'verb_similarity: give similarity = "VERBS,OBJECTS"',
+        ),
+        (
+            "similarity = 'v.csv'\n" + MODEL,
+            "similarity 'v.csv': give two tables, VERBS,OBJECTS, or own or wordnet",
+        ),
+        (
+            "similarity = 's3://v.csv,o.csv'\n" + MODEL,
+            "similarity: s3://v.csv,o.csv lies elsewhere; copy it to this machine",
         ),
     ],
 )

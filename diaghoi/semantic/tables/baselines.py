@@ -60,7 +60,7 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
             "column 'synset', or leave it out"
         )
     synsets = [lexicon.number(term.synset) for term in terms]
-    above = [_distances(number, lexicon) for number in synsets]
+    above = [distances(number, lexicon) for number in synsets]
     return Similarity(
         names=tuple(term.name for term in terms),
         values=_path(above) if method == "path" else _wu_palmer(above, lexicon),
@@ -69,7 +69,7 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
     )
 
 
-def _distances(number: int, lexicon: Lexicon) -> dict[int, int]:
+def distances(number: int, lexicon: Lexicon) -> dict[int, int]:
     """Shortest path from a synset up to each hypernym, the synset included."""
     found, frontier = {number: 0}, [number]
     verb = lexicon.names[number].split(".")[-2] == "v"

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import combinations
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -138,6 +138,34 @@ class Similarity:
         return float(self.at(one, other)[0])
 
 
+class FreeWord(NamedTuple):
+    """What a free word of predictions was understood as.
+
+    Parameters
+    ----------
+    number : int
+        Its index in the vocabulary.
+    word : str
+        The word.
+    sense : str or None
+        The sense, or word of the table, by which it comes closest to a word of the data set; None
+        where it is similar to none.
+    closest : str or None
+        That word.
+    similarity : float
+        Its similarity to it.
+    known : bool
+        Whether the word was understood at all: it has a sense in or near the table.
+    """
+
+    number: int
+    word: str
+    sense: str | None
+    closest: str | None
+    similarity: float
+    known: bool
+
+
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FittedSimilarity:
     """A table fitted to the words of a data set.
@@ -155,6 +183,8 @@ class FittedSimilarity:
         The table itself; None where free words are compared.
     rows : (N,) int array or None
         The row of each word in it, -1 for none.
+    free : tuple of FreeWord
+        The free words of predictions.
     """
 
     similarity: Similarity
@@ -162,6 +192,7 @@ class FittedSimilarity:
     ambiguous: tuple[str, ...] = ()
     table: Similarity | None = None
     rows: IntArray | None = None
+    free: tuple[FreeWord, ...] = ()
 
     def in_table(self, first: IntArray, second: IntArray) -> list[bool | None]:
         """Whether pairs of words, by their indices, are in the table; None if not known."""
@@ -228,7 +259,7 @@ def mean_similarity(
     zeros = ratings.first[zero] * np.int64(size) + ratings.second[zero]
     return Similarity(
         names=ratings.names,
-        values=_symmetric(size, one, other, value),
+        values=symmetric(size, one, other, value),
         name=name or ratings.stem,
         source=ratings.provenance,
         notes=ratings.notes,
@@ -236,7 +267,8 @@ def mean_similarity(
     )
 
 
-def _symmetric(size: int, one: IntArray, other: IntArray, value: FloatArray) -> Any:
+def symmetric(size: int, one: IntArray, other: IntArray, value: FloatArray) -> Any:
+    """Make the (size, size) values of a table of pairs above 0; sparse where the table is large."""
     if size <= DENSE:
         values = np.eye(size)
         values[one, other] = values[other, one] = value
@@ -444,11 +476,12 @@ def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, A
     for one, other in combinations(range(len(raters)), 2):
         both = ~np.isnan(scores[:, [one, other]]).any(axis=1)
         row = {"raters": [raters[one], raters[other]], "pairs": int(both.sum())}
-        rows.append(row | {"pearson": _pearson(scores[both, one], scores[both, other])})
+        rows.append(row | {"pearson": pearson(scores[both, one], scores[both, other])})
     return rows
 
 
-def _pearson(one: FloatArray, other: FloatArray) -> float | None:
+def pearson(one: FloatArray, other: FloatArray) -> float | None:
+    """Correlate two (P,) arrays; None where either is constant."""
     if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
         return None
     with np.errstate(divide="ignore", invalid="ignore"):  # squares of tiny scores underflow to 0

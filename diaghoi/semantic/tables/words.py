@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from pathlib import Path
+from typing import NamedTuple
 
 from diaghoi.data.files import check_widths, read_rows
 from diaghoi.exceptions import InputError, close_matches, some_of
@@ -20,6 +21,8 @@ from diaghoi.semantic.tables.similarity import SYNSET
 WORDS = ("word", "name", "verb", "object", "original_verb")
 SYNSETS = ("synset", "sense")
 SENSES = {"word": WORDS, "sense": (*SYNSETS, "table", "name_in_table")}
+NO_INTERACTION = "no_interaction"
+KINDS: dict[Pos, str] = {"v": "verbs", "n": "objects"}
 TERMS = {"name": (*WORDS, "term"), "synset": SYNSETS, "gloss": ("definition", "gloss")}
 
 
@@ -174,14 +177,55 @@ def _term(where: str, cells: Mapping[str, str], pos: Pos, lexicon: Lexicon) -> T
     return Term(name=plain(name), gloss=gloss, synset=synset)
 
 
+class RatedTerm(NamedTuple):
+    """A term of the ratings of this package.
+
+    Parameters
+    ----------
+    sense : str
+        Its synset in WordNet, or its name where WordNet has none.
+    names : tuple of str
+        What HICO-DET and V-COCO call it.
+    shoe : str
+        The synset that the authors of SHOE chose, for four objects not what they are; "none" for
+        what HICO-DET does not have.
+    definition : str
+        As the rater saw it.
+    """
+
+    sense: str
+    names: tuple[str, ...]
+    shoe: str
+    definition: str
+
+
+@cache
+def rated_terms(pos: Pos) -> tuple[RatedTerm, ...]:
+    """Return the terms that the ratings of this package compare, verbs or objects."""
+    return tuple(
+        RatedTerm(sense, tuple(names.split()), shoe or sense, definition)
+        for sense, names, shoe, definition in packaged(f"rated_{KINDS[pos]}.csv")
+    )
+
+
+def packaged(name: str) -> list[list[str]]:
+    """Read the rows of a table of this package, without its header."""
+    table = resources.files("diaghoi.semantic.tables") / name
+    return list(csv.reader(table.read_text(encoding="utf-8").splitlines()))[1:]
+
+
 @cache
 def hico_synsets() -> dict[str, dict[str, str]]:
     """Return the synset of each word of HICO-DET: of verbs under "v", of objects under "n"."""
-    synsets: dict[str, dict[str, str]] = {"v": {}, "n": {}}
-    table = resources.files("diaghoi.semantic.tables") / "hico_synsets.csv"
-    for row in csv.DictReader(table.read_text(encoding="utf-8").splitlines()):
-        synsets["v" if row["kind"] == "verb" else "n"][row["name"]] = row["synset"]
-    return synsets
+    return {
+        pos: {
+            name: term.shoe
+            for term in rated_terms(pos)
+            for name in term.names
+            if term.shoe != "none"
+        }
+        for pos in KINDS
+    }
 
 
 def annotated_synsets(words: Sequence[str], pos: Pos, lexicon: Lexicon) -> dict[str, str]:
@@ -198,7 +242,7 @@ def annotated_synsets(words: Sequence[str], pos: Pos, lexicon: Lexicon) -> dict[
         key = plain(word)
         if key in chosen:
             synsets[word] = chosen[key]
-        elif key != "no_interaction":
+        elif key != NO_INTERACTION:
             lemmas = read(word, lexicon).lemmas
             senses = [sense for lemma in lemmas for sense in lexicon.senses(lemma, pos)]
             if senses:
