@@ -152,6 +152,7 @@ def test_a_page_holds_its_pictures_and_loads_nothing(run, files, alone) -> None:
     assert [anchor["href"] for anchor in page.all("a")] == [f"#{error}" for error in ERRORS]
     assert "but the object box overlaps no annotated bicycle." in page.text
     assert "Under its oracle it becomes a true positive of ride bicycle" in page.text
+    assert "1 case, of which 1 is shown" in page.text
     assert "Protocol hico-det-520: classes: no_interaction left out" in page.text
 
 

@@ -349,16 +349,17 @@ def test_search_answers_a_key_within_a_tenth_of_a_second(
         times = browser.execute_script(
             """
             const search = document.querySelector('#filter input[type="search"]');
-            return [..."hold bicycle"].map((_, at) => {
+            return [1, 2, 3].map(() => [..."hold bicycle"].map((_, at) => {
               search.value = "hold bicycle".slice(0, at + 1);
               const start = performance.now();
               search.dispatchEvent(new Event("input", {bubbles: true}));
               document.body.offsetHeight;
               return performance.now() - start;
-            });
+            }));
             """
         )
-        typical[folded] = float(np.median(times))
+        # The quietest of three rounds, as other programs may run.
+        typical[folded] = float(np.median(times, axis=1).min())
     with capsys.disabled():
         print(f"\na key takes {typical[True]:.0f} ms, with all parts open {typical[False]:.0f} ms")
     assert max(typical.values()) < 100
@@ -911,13 +912,13 @@ def test_dark_is_dark(page: webdriver.Chrome) -> None:
 
 WIDER_THAN_ITS_ROOM = """
 return [...document.querySelectorAll("body *")]
-  .filter((each) => !each.closest("svg, .scroll, .skip") && each.clientWidth)
+  .filter((each) => !each.closest("svg, .skip") && each.clientWidth)
   .filter((each) => each.scrollWidth > each.clientWidth + 1)
-  .map((each) => `${each.tagName} ${each.className} ${each.id}`)
+  .map((each) => `${each.tagName} ${each.className} ${each.id} ${each.ariaLabel}`)
 """
 
 
-@pytest.mark.parametrize("kind", ["file", "single_file"])
+@pytest.mark.parametrize("kind", ["file", "single_file", "six_file"])
 def test_nothing_is_cut_off_on_a_phone(
     page: webdriver.Chrome, kind: str, request: pytest.FixtureRequest
 ) -> None:

@@ -73,8 +73,8 @@ def order_of_cases(diagnosis: Diagnosis) -> str:
         wrong = "the predictions, which have no scores, are in the order of their list"
     return (
         f"Of each error, {wrong}. Of annotated triplets, those described in words come first, then "
-        "those with the highest score among what is assigned to them. Two cases of an image come "
-        "before the others of that image."
+        "those that a prediction with a high score is assigned to. An image has at most two cases "
+        "before all other images had theirs."
     )
 
 
