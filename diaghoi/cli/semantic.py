@@ -85,7 +85,7 @@ class SemanticOptions(outputs.ScreenOptions):
     predictions: options.Predictions
     tables: SimilarityOptions
     wordnet: options.WordNet = None
-    detector: DetectorOptions = without(DetectorOptions, "pairs", "only_predicted_images")
+    detector: DetectorOptions = without(DetectorOptions, "pairs")
     measure: MeasureOptions
     no_scores: bool = option(
         False, panel=COUNTS, help="Count every prediction, regardless of its score."

@@ -112,7 +112,7 @@ def in_pixels(annotations: SceneSource, predictions: Source) -> Source:
     do not say how large any of the images is.
     """
     some = predictions.between(0, _FIRST).box_xyxy
-    if len(some) and not _fractions(some):
+    if len(some) and not (_fractions(some) and some.any()):  # all 0 where there are no boxes
         return predictions
     found = predictions.load()
     sizes = _sizes(annotations.load(), found) if _fractions(found.box_xyxy) else None

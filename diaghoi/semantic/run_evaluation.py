@@ -146,7 +146,7 @@ def _by_class(scenes: Scenes) -> Scenes:
     sorted_keys = np.stack([image, category, verb])[:, order]
     first = np.append(True, (np.diff(sorted_keys) != 0).any(axis=0))[: len(order)]
     kept = np.sort(order[first])
-    boxes = np.tile([0.0, 0.0, 1.0, 1.0], (len(kept), 1))
+    boxes = np.tile([0.0, 0.0, 100.0, 100.0], (len(kept), 1))  # pixels, not shares of an image
     return from_repeated(
         scenes.vocabulary,
         names=scenes.names,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 
 TRUTH = {
@@ -70,6 +72,21 @@ def test_without_boxes_each_class_of_an_image_counts_once(evaluate) -> None:
     )
     assert result["map"] == pytest.approx(1 / 3)  # "bike" is another word than "bicycle"
     assert len(done.out.splitlines()) <= 24
+
+
+def test_sizes_of_images_change_nothing(truth: Path) -> None:
+    from diaghoi import read_annotations, read_predictions
+    from diaghoi.semantic import evaluate
+
+    annotations = read_annotations(truth, dataset="hico-det")
+    lines = [{"image": "a.jpg", "text": "ride bicycle; hold bicycle", "score": 0.9}]
+    Path("x.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    predictions = read_predictions("x.jsonl", dataset="hico-det")
+    sized = replace(annotations, sizes=np.full((2, 2), 500))
+    for given in (annotations, sized):
+        found = evaluate(given, predictions)
+        assert found.standard_map == pytest.approx(2 / 3)
+        assert not any("fractions" in note for note in found.notes)
 
 
 def test_words_and_the_sense_chosen_for_each(evaluate) -> None:

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from diaghoi.data.arrays import FloatArray
+from diaghoi.data.arrays import BoolArray, FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.language.lexicon import Lexicon, Pos, load_lexicon
 from diaghoi.language.words import (
@@ -168,8 +168,8 @@ def sense_table(
     rated = {lexicon.find(sense): sense for sense in _rated(pos).names}
     for word, sense in senses.items():
         if sense not in rated.values():  # another name of a rated one, or of one in WordNet
-            number = lexicon.number(sense)
-            senses[word] = rated.get(number, lexicon.names[number])
+            synset = lexicon.number(sense)
+            senses[word] = rated.get(synset, lexicon.names[synset])
     free = [form for form in forms[len(words) :] if names.keys().isdisjoint(form.names)]
     table = _extended(pos, [*senses.values()], _senses_of(free, pos, lexicon), lexicon)
     return SenseTable(table, senses, names)
@@ -253,13 +253,13 @@ def _extended(
     similar[:size, :size] = rated.values
     values = _best_product(_best_product(near[: len(targets)], similar), near.T)
     values[:, : len(targets)] = np.maximum(values[:, : len(targets)], values[:, : len(targets)].T)
-    kept = (values > 0).any(axis=0)
+    kept: BoolArray = np.asarray((values > 0).any(axis=0))
     kept[size : len(targets)] = (values[size:] > 0).sum(axis=1) > 1
     names = [*rated.names, *(lexicon.names[sense or 0] for sense in senses[size:])]
     one, other = np.triu(values, 1).nonzero()
     row_of = np.cumsum(kept) - 1
     return Similarity(
-        names=tuple(name for name, keep in zip(names, kept.tolist(), strict=True) if keep),
+        names=tuple(names[row] for row in np.flatnonzero(kept).tolist()),
         values=symmetric(int(kept.sum()), row_of[one], row_of[other], values[one, other]),
         name=NAME,
         source=SOURCE,
