@@ -21,8 +21,8 @@ from diaghoi.diagnosis.saved import load
 from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
-from diaghoi.plots.captions import caption, protocol_of
 from diaghoi.plots.figure import (
+    FIGURES,
     FigureKind,
     ModelData,
     NotApplicable,
@@ -30,7 +30,7 @@ from diaghoi.plots.figure import (
     diagnosis_of,
     source_of,
 )
-from diaghoi.plots.labels import model_names
+from diaghoi.plots.labels import caption, model_names, protocol_of
 
 # What comparisons and captions need of a result; the rest is freed.
 KEPT = ("dataset", "protocol", "counts", "official", "notes")
@@ -194,8 +194,6 @@ def _found(
     study: Study, model: Model, names: Sequence[str], hoi: str | None, locate: Locate | None
 ) -> _Found:
     """Do all work on one model, as a worker does."""
-    from diaghoi.plots.registry import FIGURES
-
     return _Reader(study, hoi, locate).found(model, [FIGURES[name] for name in names])
 
 
@@ -308,8 +306,8 @@ class _Reader:
         return self._source(diagnosis)
 
     def _source(self, diagnosis: Diagnosis) -> Source:
-        source = source_of(diagnosis, self._hoi(diagnosis.vocabulary))
-        return replace(source, images=self.study.images)
+        hoi = self._hoi(diagnosis.vocabulary)
+        return replace(source_of(diagnosis), hoi=hoi, images=self.study.images)
 
     def _annotations(self, vocabulary: Vocabulary) -> Scenes:
         if self.annotations is None:

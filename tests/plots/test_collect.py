@@ -25,8 +25,8 @@ from diaghoi.plots import (
     collect,
     figure_of,
     joined,
+    notes_of,
 )
-from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figure import source_of
 from diaghoi.plots.style import DOUBLE_COLUMN, SINGLE_COLUMN
 from diaghoi.report.json import write_json

@@ -14,8 +14,8 @@ from diaghoi import plots, simulate
 from diaghoi.diagnosis.diagnose import diagnose
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ORACLES
-from diaghoi.plots.captions import notes_of
-from diaghoi.plots.figures.delta_bars import DeltaBar
+from diaghoi.plots import notes_of
+from diaghoi.plots.figures.delta_map import DeltaBar
 from diaghoi.plots.style import colour
 from diaghoi.statistics.bootstrap import bootstrap
 

@@ -8,12 +8,7 @@ from matplotlib.figure import Figure
 from support.figures import complaints
 
 from diaghoi import InputError, plots
-from diaghoi.plots.figures.operating_points import (
-    OPERATING_POINTS,
-    Thresholds,
-    operating_points,
-    operating_points_table,
-)
+from diaghoi.plots.figures.scores import Thresholds, operating_points, operating_points_table
 
 
 def result(**changes: object) -> dict:
@@ -83,6 +78,10 @@ def test_into_axes_of_the_user(table: Thresholds) -> None:
 @pytest.mark.parametrize("models", [1, 2, 6])
 @pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
 def test_figure(models_of, models: int, width: float) -> None:
-    figure = plots.figure_of(OPERATING_POINTS, models_of(OPERATING_POINTS, models), width)
+    figure = plots.figure_of(
+        plots.FIGURES["operating_points"],
+        models_of(plots.FIGURES["operating_points"], models),
+        width,
+    )
     assert len(figure.axes) == 2 * models
     assert complaints(figure) == []
