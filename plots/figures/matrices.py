@@ -244,7 +244,8 @@ def _profile(target: Axes | Figure, models: Sequence[ModelData], by: str) -> Non
     for ax in grid.flat[len(titles) :]:
         ax.remove()
     share = "share of the predictions (%)"
-    target.supylabel(f"{label}: {share}" if written else label, fontsize=NAME_SIZE)
+    label = f"{label}: {share}" if written else label
+    target.supylabel(fitted(label, target.get_figheight(), NAME_SIZE), fontsize=NAME_SIZE)
     if not written:
         cells = grid.flat[0].collections[0]
         bar = target.colorbar(cells, ax=target.axes, location="bottom", fraction=0.05, aspect=40)

@@ -119,6 +119,13 @@ def oracle_curve_table(diagnosis: Diagnosis, classes: Sequence[int]) -> dict[int
     }
 
 
+def candidates(diagnosis: Diagnosis) -> list[int]:
+    """List the classes with at least 20 annotated triplets, or else the most annotated ones."""
+    positives = np.where(diagnosis.splits["full"], diagnosis.ledger.positives, 0)
+    least = max(1, min(LEAST, positives.max(initial=0)))
+    return [int(hoi) for hoi in np.flatnonzero(positives >= least)]
+
+
 def most_costly(tables: Sequence[dict[int, ClassCurves]]) -> int:
     """Return the class whose errors cost most, summed over errors and models.
 
@@ -211,9 +218,7 @@ def _handles(shown: ClassCurves, gains: bool) -> list[Line2D]:
 def _data(source: Source) -> dict[int, ClassCurves]:
     diagnosis = diagnosis_of(source)
     if source.hoi is None:
-        positives = np.where(diagnosis.splits["full"], diagnosis.ledger.positives, 0)
-        shown = np.flatnonzero(positives >= max(1, min(LEAST, positives.max(initial=0))))
-        return oracle_curve_table(diagnosis, shown.tolist())
+        return oracle_curve_table(diagnosis, candidates(diagnosis))
     table = oracle_curve_table(diagnosis, [source.hoi])
     if not table[source.hoi].annotated:
         raise NotApplicable(f"no triplet of '{table[source.hoi].name}' counts")

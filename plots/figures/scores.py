@@ -394,7 +394,7 @@ def operating_points(target: Axes | Figure, models: Sequence[ModelData]) -> None
         set_title(ax, fitted(name, inches, 7.0), inches)
         _shares(ax, table)
         _errors(errors, table, _most(shown))
-        set_title(errors, _best(table), inches)
+        set_title(errors, _best(table) if table.best else "", inches)
         if number + columns >= len(shown):  # also where the row below ends before this panel
             errors.tick_params(labelbottom=True)
             errors.set_xlabel(THRESHOLD_LABELS[0])

@@ -105,12 +105,13 @@ def test_bars_stand_in_order_and_causes_of_nothing_are_left_out() -> None:
 
 
 def test_undefined_differences_have_no_bar() -> None:
-    ax = annotation_causes({"a": causes_table(result())}, of="delta")
+    ax = annotation_causes({"a": causes_table(result())}, Figure().add_subplot(), of="delta")
     assert bars(ax) == [0.01, 2.5, 0.2]
 
 
 def test_negative_differences_hang_to_the_left_and_carry_their_figure_on_the_right() -> None:
-    ax = annotation_causes({"a": causes_table(result(), "rare")}, of="delta")
+    table = causes_table(result(), "rare")
+    ax = annotation_causes({"a": table}, Figure().add_subplot(), of="delta")
     assert bars(ax) == [-0.1, -1, -25, -2]
     assert ax.texts[2].get_text() == "−25.0"
     assert ax.texts[2].xy[0] == 0

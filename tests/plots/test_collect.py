@@ -115,7 +115,7 @@ def test_notes_say_whose_they_are(folder):
 
 
 def test_captions_say_that_costs_lose_classes(folder):
-    mine, other = FIGURES["delta_map"], FIGURES["class_ap"]
+    mine, other = FIGURES["delta_map"], FIGURES["negatives_curve"]
     found = collect(study(folder, "one.npz"), [mine, other])
     (note,) = found.remarks.values()
     assert found.caption("delta_map").endswith(note)

@@ -122,7 +122,7 @@ def test_nothing_to_draw():
         plots.FIGURES["confusions"].data(Source(result={}))
     with pytest.raises(NotApplicable, match="no annotated pair has a wrong verb"):
         plots.FIGURES["confusions"].data(Source(result={"diagnosis": {"confusions": []}}))
-    with pytest.raises(InputError, match="there is no confusion to draw"):
+    with pytest.raises(InputError, match="there is nothing to draw for confusions"):
         confusions([])
     with pytest.raises(InputError, match="'confusions' cannot be drawn"):
         confusions_table([{"predicted": "ride"}])

@@ -195,7 +195,7 @@ def test_models_without_a_backbone_are_left_out():
     ]
 
 
-def test_one_row_a_family_each_with_its_legend():
+def test_one_row_a_family_with_one_legend_if_backbones_are_the_same():
     models = [
         model(f"{family} {backbone}", backbone=backbone)
         for family in ("UPT", "GEN-VLKT")
@@ -203,7 +203,12 @@ def test_one_row_a_family_each_with_its_legend():
     ]
     figure = figure_of(FIGURES["delta_map_backbone"], models, SINGLE_COLUMN)
     assert len(panels(figure)) == 2
-    assert legends(figure) == [["R50", "R101"], ["R50", "R101"]]
+    assert legends(figure) == [["R50", "R101"]]
+    assert [row[0].get_title("left") for row in panels(figure)] == ["UPT", "GEN-VLKT"]
+    assert complaints(figure) == []
+    models.append(model("UPT R152", backbone="R152"))
+    figure = figure_of(FIGURES["delta_map_backbone"], models, SINGLE_COLUMN)
+    assert legends(figure) == [["R50", "R101", "R152"], ["R50", "R101"]]
     assert complaints(figure) == []
 
 

@@ -110,7 +110,7 @@ def test_differences_are_signed_points_unless_they_round_to_nothing(one, two, sh
         (1, SINGLE_COLUMN, 25, True),
         (3, DOUBLE_COLUMN, 25, True),
         (12, DOUBLE_COLUMN, 14, True),
-        (12, SINGLE_COLUMN, 9, False),
+        (12, SINGLE_COLUMN, 14, False),
     ],
 )
 def test_panels_fit_a_page(models, width, names, numbers):

@@ -44,7 +44,7 @@ def test_agreement() -> None:
     names = [f"p{number}" for number in range(12)]
     pairs = [(a, b) for n, a in enumerate(names) for b in names[:n]]
     values = [None, *np.linspace(-1, 1, len(pairs) - 1).tolist()]
-    votes = dict.fromkeys(names, [1, 2])
+    votes = {name: [1, 2] for name in names}
     ax = agreement_figure(
         {
             "annotators": names,

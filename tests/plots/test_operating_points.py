@@ -57,22 +57,19 @@ def test_what_is_drawn(table: Thresholds) -> None:
     assert shares is ax
     lines = [line.get_ydata().tolist() for line in ax.lines[:3]]
     np.testing.assert_allclose(lines, 100 * np.array([table.shares[key] for key in table.shares]))
-    assert [text.get_text() for text in errors.texts] == ["F1 80.0 from 0.6"]
+    assert errors.get_title("left") == "F1 80.0 from 0.6"
     labels = [text.get_text() for text in ax.figure.legends[0].get_texts()]
     assert labels == ["Precision", "Recall", "F1", "Action"]
     assert complaints(ax.figure) == []
 
 
 def test_into_axes_of_the_user(table: Thresholds) -> None:
-    ax, errors = Figure(layout="constrained").subplots(2)
-    assert operating_points(table, ax, errors) is ax
-    assert errors.get_yscale() == "log"
     alone = operating_points(table, Figure().add_subplot())
     legend = alone.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()][-1] == "F1 80.0 from 0.6"
     nothing = operating_points(operating_points_table(result(best=None)))
-    assert not nothing.figure.axes[1].texts
+    assert not nothing.figure.axes[1].get_title("left")
 
 
 @pytest.mark.parametrize("models", [1, 2, 6])

@@ -16,10 +16,11 @@ from support.scenes import BICYCLE, EAT, HOLD, PERSON, RIDE, image, scenes
 from diaghoi import ORACLES, Diagnosis, diagnose, plots
 from diaghoi.diagnosis.curves import Curve
 from diaghoi.plots import notes_of
-from diaghoi.plots.figure import drawn, source_of
+from diaghoi.plots.figure import drawn
 from diaghoi.plots.figures.oracle_curve import (
     ClassCurves,
     RepairedCurve,
+    candidates,
     most_costly,
     oracle_curve_table,
 )
@@ -118,10 +119,6 @@ def test_a_class_has_twenty_annotations_or_the_most(
     grown = replace(ledger, annotation_class=more, annotation_counts=counts)
     assert candidates(replace(diagnosis, ledger=grown)) == [common]
     assert candidates(small) == sorted([class_of(small, RIDE), class_of(small, HOLD)])
-
-
-def candidates(diagnosis: Diagnosis) -> list[int]:
-    return list(plots.FIGURES["oracle_curve"].data(source_of(diagnosis)))
 
 
 def test_the_class_that_costs_most_over_all_models_is_shown() -> None:
