@@ -36,7 +36,7 @@ MODELS = (
 )
 NARROW = (
     *("delta_map", "error_shares", "negatives_curve", "pair_recall", "calibration"),
-    *("difference", "transitions", "mean_oracle_curve", "operating_points"),
+    *("difference", "transitions", "operating_points"),
     "slices",
 )
 SINGLE = ("error_profile_verb", "error_profile_object")

@@ -12,9 +12,9 @@ import numpy.typing as npt
 from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colors import to_rgb
 from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
-from matplotlib.legend import Legend
 from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
@@ -281,13 +281,6 @@ def legend_above(
     return lines + bool(title)
 
 
-def legend_of(ax: Axes) -> Legend:
-    """Return the legend of axes that have one."""
-    legend = ax.get_legend()
-    assert legend is not None
-    return legend
-
-
 def model_lines(labels: Sequence[str], **style: Any) -> list[Line2D]:
     """Make one legend entry per model, for :func:`legend_above`.
 
@@ -328,7 +321,7 @@ class BarStyle(NamedTuple):
 
     def on(self, rgb: Rgb) -> Rgb:
         """Return the colour of a bar of something that has a colour, unless it is the model's."""
-        return lighter(Patch(color=self.colour or rgb).get_facecolor()[:3], self.white)
+        return lighter(to_rgb(self.colour or rgb), self.white)
 
 
 def bar_styles(models: int) -> list[BarStyle]:

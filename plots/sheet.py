@@ -357,7 +357,7 @@ def _classes(name: str, classes: Sequence[WeakClass], ax: Axes) -> None:
     for each in classes:
         gain = f"  {error_title(each.error)} {points(each.delta, signed=True)}"
         texts.append(f"{each.ap:.1f}{gain if each.delta > 0 else ''}")
-    right = {"color": colour("true_positive"), "edgecolor": "none"}
+    right: dict[str, Any] = {"color": colour("true_positive"), "edgecolor": "none"}
     bars(ax, range(len(classes)), [c.ap for c in classes], 0.72, texts, across=True, **right)
     labels = [f" ({each.annotated})" for each in classes]
     room = [CLASS_ROOM - text_width(label, SMALL) for label in labels]

@@ -130,13 +130,13 @@ def annotation_causes(
     some = {row.cause for table in tables.values() for row in table if row.share}
     names = [name for name in CAUSES if name in some]
     bar = min(BAR, (TALLEST - 2.0) / len(names) / len(tables) - BETWEEN / len(tables))
-    shown, panels = (of,), [target]
     if isinstance(target, Figure):
         target.set_figheight(FRAME + len(names) * (BETWEEN + len(tables) * bar))
-        shown = tuple(PANELS)
-        panels = target.subplots(1, len(shown), sharey=True, squeeze=False).ravel().tolist()
+        panels = dict(zip(PANELS, target.subplots(1, len(PANELS), sharey=True), strict=True))
+    else:
+        panels = {of: target}
     step = bar / (bar * len(tables) + BETWEEN)
-    for ax, key in zip(panels, shown, strict=True):
+    for key, ax in panels.items():
         styles = bar_styles(len(tables))
         for number, (table, style) in enumerate(zip(tables.values(), styles, strict=True)):
             rows = [(row.cause, getattr(row, key)) for row in table if row.cause in names]

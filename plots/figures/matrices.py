@@ -208,9 +208,9 @@ def _profile(target: Axes | Figure, models: Sequence[ModelData], by: str) -> Non
     if not names:
         raise NotApplicable(f"the models share no {by}s")
     if isinstance(target, Axes):
-        shares = 100 * _rows(tables[0], names)
-        most = float(np.nanmax(shares, initial=1.0))
-        _heat_map(target, shares, names, most, written=True, signed=False)
+        own = 100 * _rows(tables[0], names)
+        most = float(np.nanmax(own, initial=1.0))
+        _heat_map(target, own, names, most, written=True, signed=False)
         return
     others = any(len(table.names) > len(names) for table in tables)
     titles = shown_names(models)

@@ -195,14 +195,15 @@ def calibration(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """
     by_name = tables_of(models)
     tables = list(by_name.values())
-    ax, histogram = target, None
     if isinstance(target, Figure):
-        ax, histogram = target.subplots(2, 1, sharex=True, height_ratios=RATIOS)
-        _steps(histogram, tables)
-        histogram.set_ylabel(LABELS[2])
+        ax, last = target.subplots(2, 1, sharex=True, height_ratios=RATIOS)
+        _steps(last, tables)
+        last.set_ylabel(LABELS[2])
+    else:
+        ax = last = target
     _lines(ax, tables)
     ax.set_ylabel(LABELS[1])
-    (histogram or ax).set_xlabel(LABELS[0])
+    last.set_xlabel(LABELS[0])
     legend_above(target, _handles(by_name), mark=MARK)
     counts = np.concatenate([table.counts for table in tables])
     add_note(target, f"{LEFT_OUT}." if ((counts > 0) & (counts < LEAST)).any() else "")
