@@ -23,7 +23,6 @@ from diaghoi.plots.boxes import (
     LINE,
     WHITE,
     BoxTags,
-    Colour,
     Image,
     PairLines,
     PictureFrame,
@@ -47,27 +46,6 @@ KEY, AFTER = 9.0, 3.0  # length of the line before a caption, and the gap after 
 BOLD = 0.87  # width of letters over that of bold letters
 
 
-class Key(NamedTuple):
-    """A line as it is drawn on the pictures, to stand before a text.
-
-    Parameters
-    ----------
-    line, casing : tuple of three floats
-        Colours.
-    dashed : bool
-        Whether it is dashed.
-    """
-
-    line: Colour
-    casing: Colour
-    dashed: bool
-
-
-def key_of(pair: PairLines) -> Key:
-    """Return the key of a pair as it is drawn."""
-    return Key(pair.line, pair.casing, pair.dashed)
-
-
 class Caption(NamedTuple):
     """A text below a picture, broken into lines.
 
@@ -77,13 +55,13 @@ class Caption(NamedTuple):
         Any text.
     bold : bool
         Whether it is bold.
-    key : Key or None
-        What it explains.
+    key : PairLines or None
+        What it explains: a line as it is drawn on the pictures stands before the text.
     """
 
     text: str
     bold: bool = False
-    key: Key | None = None
+    key: PairLines | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -110,7 +88,7 @@ class _Line(NamedTuple):
 
     text: str
     bold: bool
-    key: Key | None
+    key: PairLines | None
     inset: bool
 
 
@@ -276,7 +254,8 @@ def _write(figure: Figure, text: str, x: float, down: float, size: float, **styl
 
 RATIO = 0.75  # height over width of pictures
 MOST = 6  # pairs with a number and a caption
-PREDICTION = Key(to_rgb("0.6"), DARK, dashed=False)
+PREDICTION = PairLines(boxes=(), line=to_rgb("0.6"), casing=DARK)
+ANNOTATION = PairLines(boxes=(), line=WHITE, casing=DARK, dashed=True)
 
 
 def error_panel(
@@ -319,11 +298,9 @@ def error_panel(
         if repairs:
             cells.append(_after(case, image))
     legend = [Caption("prediction, coloured by its error", key=PREDICTION)]
-    legend.append(Caption("annotation", key=Key(WHITE, DARK, dashed=True)))
+    legend.append(Caption("annotation", key=ANNOTATION))
     if repairs:
-        legend.append(
-            Caption("true positive after the repair", key=key_of(PairLines.of_outcome(RIGHT)))
-        )
+        legend.append(Caption("true positive after the repair", key=PairLines.of_outcome(RIGHT)))
     return montage(in_rows(cells, columns), width, legend=legend)
 
 
@@ -331,9 +308,9 @@ def case_cell(case: Case, image: Image | None) -> Cell:
     """Draw a case on the part of the image with its boxes, with captions."""
     captions = [Caption(error_title(case.error), bold=True)]
     if case.name is not None:
-        captions.append(Caption(case_title(case), key=key_of(predicted_lines(case))))
+        captions.append(Caption(case_title(case), key=predicted_lines(case)))
     if case.annotated is not None and case.annotated != case.name:
-        captions.append(Caption(case.annotated, key=key_of(annotated_lines(case))))
+        captions.append(Caption(case.annotated, key=annotated_lines(case)))
     return _cell_of(case, image, (predicted_lines(case), annotated_lines(case)), captions)
 
 
@@ -344,7 +321,7 @@ def _after(case: Case, image: Image | None) -> Cell:
         own = case.human, case.object
         meant = own if case.error == "action" else (case.annotated_human, case.annotated_object)
         lines = PairLines.of_outcome(RIGHT, *meant)
-        text = Caption(case.repaired, key=key_of(lines))
+        text = Caption(case.repaired, key=lines)
         return _cell_of(case, image, (lines,), [Caption("Repaired", bold=True), text])
     if case.name is None:
         return _cell_of(case, image, (), [Caption("Not counted", bold=True)])
@@ -422,7 +399,7 @@ def outcome_panel(
                 [_outcome_cell([each[n] for each in outcomes], own[n], images[n]) for n in some]
             )
             sides.append(name)
-    legend = [Caption(outcome, key=key_of(PairLines.of_outcome(outcome))) for outcome in OUTCOMES]
+    legend = [Caption(outcome, key=PairLines.of_outcome(outcome)) for outcome in OUTCOMES]
     return montage(rows, width, sides=sides, legend=legend)
 
 
@@ -433,7 +410,7 @@ def _outcome_cell(models: Sequence[ImageOutcomes], own: ImageOutcomes, image: Im
     frame = crop(boxes, whole, RATIO)
     pairs = [_lines(pair) for pair in own.pairs]
     captions = [
-        Caption(f"{number} {pair.caption}", key=key_of(lines))
+        Caption(f"{number} {pair.caption}", key=lines)
         for number, pair, lines in zip(range(1, MOST + 1), own.pairs, pairs, strict=False)
     ]
     if len(own.pairs) > MOST:

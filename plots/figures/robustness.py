@@ -29,6 +29,7 @@ from diaghoi.plots.panels import (
     GRID,
     MARK,
     NAME_SIZE,
+    TALLEST,
     bar_legend,
     bar_styles,
     bars,
@@ -421,7 +422,7 @@ ROBUSTNESS_SEVERITIES = _figure(
 # Growth of errors:
 
 # Inches:
-ROW, FRAME = 0.14, 0.45  # height of a row, and of title and labels of a panel
+ROW, HEAD, FOOT = 0.14, 0.22, 0.25  # heights of a row, of a title, and of the labels below
 CELL = 0.2  # width from which a number fits into a cell
 BESIDE = 1.35  # names of errors and colour bar
 NUMBER_SIZE = 5.5  # points
@@ -487,7 +488,9 @@ def _points(growth: float) -> str:
 
 def _draw_growth(figure: Figure, models: Sequence[ModelData]) -> None:
     tables: list[ErrorGrowth] = [model.data for model in models]
-    figure.set_figheight(sum(FRAME + ROW * len(table.errors) for table in tables))
+    errors = len(tables[0].errors)
+    row = min(ROW, ((TALLEST - FOOT) / len(tables) - HEAD) / errors)
+    figure.set_figheight(FOOT + len(tables) * (HEAD + row * errors))
     panels = figure.subplots(len(models), 1, sharex=True, squeeze=False).ravel().tolist()
     # The scale is symmetric about zero.
     largest = max(float(np.nanmax(np.abs(table.growth))) for table in tables) or 1.0
@@ -496,9 +499,9 @@ def _draw_growth(figure: Figure, models: Sequence[ModelData]) -> None:
     for ax, name, table in zip(panels, _marked(models, partial), tables, strict=True):
         ends = {"vmin": -largest, "vmax": largest}
         cells = ax.imshow(table.growth, cmap=COLOURS, aspect="auto", **ends)
-        errors, names = [error_title(name) for name in table.errors], table.corruptions
+        titles, names = [error_title(name) for name in table.errors], table.corruptions
         written = width / len(names) >= CELL
-        ax.set_yticks(range(len(errors)), errors, fontsize=NAME_SIZE)
+        ax.set_yticks(range(errors), titles, fontsize=NAME_SIZE)
         ax.set_xticks(range(len(names)), names, fontsize=NAME_SIZE, rotation=0 if written else 90)
         ax.tick_params(length=0, pad=2)
         ax.spines[:].set_visible(False)
