@@ -21,7 +21,7 @@ from diaghoi import plots, simulate
 from diaghoi.comparison.study import Model, Study
 from diaghoi.engines.engine import LocalEngine
 from diaghoi.formats import write
-from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
+from diaghoi.plots.figures.robustness import ROBUSTNESS_FIGURES, models_of
 from diaghoi.robustness.corruptions import CORRUPTIONS
 from diaghoi.robustness.evaluation import evaluate_study
 from diaghoi.robustness.simulated import under_corruption
@@ -36,7 +36,7 @@ MODELS = (
 )
 NARROW = (
     *("delta_map", "error_shares", "negatives_curve", "pair_recall", "calibration"),
-    *("difference", "transitions", "mean_oracle_curve", "operating_points"),
+    *("difference", "transitions", "operating_points"),
     "slices",
 )
 SINGLE = ("error_profile_verb", "error_profile_object")

@@ -25,11 +25,9 @@ from diaghoi.plots.style import SAVED
 
 # So many cells, dots or hatches that they would be large as SVG.
 PIXELS = (
-    "class_ap",
     "error_profile_object",
     "error_profile_verb",
     "error_shares",
-    "mean_oracle_curve",
     "robustness_costs",
     "robustness_errors",
     "robustness_shares",

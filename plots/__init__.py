@@ -7,26 +7,45 @@
 and :func:`figure_of` draws one of them.
 """
 
-from diaghoi.plots.captions import caption, notes_of
 from diaghoi.plots.collection import Collection, collect, joined
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, figure_of
-from diaghoi.plots.figures.average_precision import action_ap, class_ap
-from diaghoi.plots.figures.calibration import calibration
-from diaghoi.plots.figures.causes import annotation_causes
-from diaghoi.plots.figures.confusions import confusions
-from diaghoi.plots.figures.delta_bars import delta_map, delta_map_table
-from diaghoi.plots.figures.error_profile import error_profile
-from diaghoi.plots.figures.error_shares import error_shares
-from diaghoi.plots.figures.intervals import difference, slices
-from diaghoi.plots.figures.operating_points import operating_points
-from diaghoi.plots.figures.oracle_curve import mean_oracle_curve, oracle_curve
-from diaghoi.plots.figures.pairs import negatives_curve, pair_recall
-from diaghoi.plots.figures.picture import card, picture
-from diaghoi.plots.figures.transitions import transitions
+from diaghoi.plots.figure import (
+    FIGURES,
+    FigureKind,
+    ModelData,
+    NotApplicable,
+    Source,
+    figure_of,
+)
+
+# Figures are drawn in the order in which their modules are read.
+# isort: off
+from diaghoi.plots.figures.delta_map import delta_map, delta_map_table
 from diaghoi.plots.figures.waterfall import waterfall
-from diaghoi.plots.registry import FIGURES, USUAL
+from diaghoi.plots.figures.error_shares import error_shares
+from diaghoi.plots.figures.pairs import negatives_curve, pair_recall
+from diaghoi.plots.figures.intervals import difference, slices
+from diaghoi.plots.figures.matrices import error_profile, transitions
+from diaghoi.plots.figures.action_ap import action_ap
+from diaghoi.plots.figures.oracle_curve import oracle_curve
+from diaghoi.plots.figures.causes import annotation_causes
+from diaghoi.plots.figures.scores import calibration, operating_points
+from diaghoi.plots.figures.confusions import confusions
 from diaghoi.plots.sheet import SHEET_MODELS
-from diaghoi.plots.style import COLOURS, DOUBLE_COLUMN, SINGLE_COLUMN, paper, save
+
+# isort: on
+from diaghoi.plots.figures.picture import card, picture
+from diaghoi.plots.labels import caption
+from diaghoi.plots.style import (
+    COLOURS,
+    DOUBLE_COLUMN,
+    SINGLE_COLUMN,
+    notes_of,
+    paper,
+    save,
+)
+
+USUAL = tuple(name for name, kind in FIGURES.items() if kind.usual)
+"""Those that a study draws unless others are asked for."""
 
 __all__ = [
     "COLOURS",
@@ -45,7 +64,6 @@ __all__ = [
     "calibration",
     "caption",
     "card",
-    "class_ap",
     "collect",
     "confusions",
     "delta_map",
@@ -55,7 +73,6 @@ __all__ = [
     "error_shares",
     "figure_of",
     "joined",
-    "mean_oracle_curve",
     "negatives_curve",
     "notes_of",
     "operating_points",

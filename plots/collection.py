@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -21,8 +21,8 @@ from diaghoi.diagnosis.saved import load
 from diaghoi.engines.engine import Engine, Failure, Task
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS, ORACLES
-from diaghoi.plots.captions import caption, protocol_of
 from diaghoi.plots.figure import (
+    FIGURES,
     FigureKind,
     ModelData,
     NotApplicable,
@@ -30,7 +30,7 @@ from diaghoi.plots.figure import (
     diagnosis_of,
     source_of,
 )
-from diaghoi.plots.labels import model_names
+from diaghoi.plots.labels import caption, model_names, protocol_of
 
 # What comparisons and captions need of a result; the rest is freed.
 KEPT = ("dataset", "protocol", "counts", "official", "notes")
@@ -110,11 +110,14 @@ def collect(
     located: dict[str, None] = {}
     class_used = hoi is None
     labels = model_names(model.label for model in study.models)
+    named = dict(zip(labels, study.models, strict=True))
+    reader, report = _Reader(study, hoi, locate), progress or (lambda _: None)
     if engine is None or engine.workers == 1:
-        every = _one_by_one(study, labels, kinds, hoi, locate, progress)
+        every = _one_by_one(reader, named, kinds, report)
     else:
-        every = _side_by_side(study, labels, kinds, hoi, locate, progress, engine)
-    for model, label, found in zip(study.models, labels, every, strict=True):
+        report(f"{len(labels)} models")
+        every = _side_by_side(reader, named, [kind.name for kind in kinds], engine)
+    for (label, model), found in zip(named.items(), every, strict=True):
         results.append(found.result | {"label": label})
         caveats = check_comparable(results)
         located |= dict.fromkeys(found.located)
@@ -153,50 +156,25 @@ class _Found(NamedTuple):
 
 
 def _one_by_one(
-    study: Study,
-    labels: Sequence[str],
+    reader: _Reader,
+    models: Mapping[str, Model],
     kinds: Sequence[FigureKind],
-    hoi: str | None,
-    locate: Locate | None,
-    progress: Callable[[str], Any] | None,
+    report: Callable[[str], Any],
 ) -> Iterator[_Found]:
-    reader = _Reader(study, hoi, locate)
-    for model, label in zip(study.models, labels, strict=True):
-        if progress is not None:
-            progress(label)
+    for label, model in models.items():
+        report(label)
         yield reader.found(model, kinds)
 
 
 def _side_by_side(
-    study: Study,
-    labels: Sequence[str],
-    kinds: Sequence[FigureKind],
-    hoi: str | None,
-    locate: Locate | None,
-    progress: Callable[[str], Any] | None,
-    engine: Engine,
+    reader: _Reader, models: Mapping[str, Model], names: Sequence[str], engine: Engine
 ) -> Iterator[_Found]:
-    if progress is not None:
-        progress(f"{len(labels)} models")
-    names = [kind.name for kind in kinds]
-    tasks = [
-        Task(label, _found, (study, model, names, hoi, locate))
-        for model, label in zip(study.models, labels, strict=True)
-    ]
+    tasks = [Task(label, reader.found, (model, names)) for label, model in models.items()]
     done = dict(engine.run(tasks))
-    for label in labels:
+    for label in models:
         if isinstance(done[label], Failure):
             raise InputError(done[label].message)
         yield done[label]
-
-
-def _found(
-    study: Study, model: Model, names: Sequence[str], hoi: str | None, locate: Locate | None
-) -> _Found:
-    """Do all work on one model, as a worker does."""
-    from diaghoi.plots.registry import FIGURES
-
-    return _Reader(study, hoi, locate).found(model, [FIGURES[name] for name in names])
 
 
 def _leaving(results: Sequence[dict[str, Any]], kinds: Sequence[FigureKind]) -> dict[str, str]:
@@ -284,10 +262,11 @@ class _Reader:
         self.located: Sequence[str] = ()
         self.class_used = False
 
-    def found(self, model: Model, kinds: Sequence[FigureKind]) -> _Found:
+    def found(self, model: Model, kinds: Sequence[FigureKind | str]) -> _Found:
+        """Compute what figures, of which workers get the names alone, show of a model."""
         source = self.source(model)
         data, reasons = {}, {}
-        for kind in kinds:
+        for kind in (FIGURES[each] if isinstance(each, str) else each for each in kinds):
             try:
                 data[kind.name] = _data(kind, source)
             except NotApplicable as reason:
@@ -308,8 +287,8 @@ class _Reader:
         return self._source(diagnosis)
 
     def _source(self, diagnosis: Diagnosis) -> Source:
-        source = source_of(diagnosis, self._hoi(diagnosis.vocabulary))
-        return replace(source, images=self.study.images)
+        hoi = self._hoi(diagnosis.vocabulary)
+        return replace(source_of(diagnosis), hoi=hoi, images=self.study.images)
 
     def _annotations(self, vocabulary: Vocabulary) -> Scenes:
         if self.annotations is None:

@@ -1,19 +1,19 @@
-"""Kinds of figures: computing the data of each model, and drawing all models together.
+"""Kinds of figures: the list of all, and drawing them.
 
-Each module of :mod:`diaghoi.plots.figures` draws one kind of figure. It has a function
-``NAME_table`` that computes the data without drawing, a function ``NAME(..., ax=None)`` that draws
-into one axes, and a :class:`FigureKind` that describes the figure of a whole study; the registry
-:data:`diaghoi.plots.FIGURES` names them all. Drawing never saves or shows.
+A figure is a function that draws models into an empty figure or given axes, with one row above it,
+:func:`figure`, that names it and the function which computes its data. Drawing never saves or
+shows.
 """
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from os import PathLike
+from functools import update_wrapper
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from matplotlib.axes import Axes
 from matplotlib.backend_bases import RendererBase
@@ -23,13 +23,20 @@ from matplotlib.layout_engine import ConstrainedLayoutEngine
 from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.inputs import VERSION
-from diaghoi.exceptions import InputError
+from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles.localised import PUBLISHED
-from diaghoi.plots.captions import add_note, protocol_of
-from diaghoi.plots.labels import model_names
+from diaghoi.plots.labels import caption, model_names, protocol_of
 from diaghoi.plots.panels import prepared
-from diaghoi.plots.style import SINGLE_COLUMN, paper
+from diaghoi.plots.style import (
+    DOUBLE_COLUMN,
+    SINGLE_COLUMN,
+    add_note,
+    check_suffix,
+    paper,
+    save,
+)
 
+COLUMNS = {"single": SINGLE_COLUMN, "double": DOUBLE_COLUMN}
 Model = Diagnosis | Mapping[str, Any]
 """A detector to draw: its diagnosis, or its result as from :meth:`diaghoi.Diagnosis.to_dict`."""
 Models = Model | Sequence[Model]
@@ -130,11 +137,9 @@ class FigureKind:
     Parameters
     ----------
     name : str
-        Name in the registry, on the command line, and of the file.
+        Name in the list, on the command line, and of the file.
     title : str
         What it shows, in a few words without a period.
-    needs : {"results", "diagnoses"}
-        Whether a saved result is enough, or a diagnosis with its scenes is needed.
     data : callable
         Turns the :class:`Source` of one model into the data to draw. It keeps no reference to the
         source, so that one model can be freed before the next one is read. It raises
@@ -149,8 +154,14 @@ class FigureKind:
         Height of the figure in inches.
     width : float, optional
         Width in inches of a figure that is not for a column.
+    needs : {"results", "diagnoses"}
+        Whether a saved result is enough, or a diagnosis with its scenes is needed.
     parts : callable, optional
         Names the parts of the title that these models allow, where not all figures have all.
+    usual : bool
+        Whether a study draws it unless others are asked for.
+    single : bool
+        Whether axes show a single model.
     datasets : bool
         Whether it can show models of several data sets.
     published : bool
@@ -159,12 +170,14 @@ class FigureKind:
 
     name: str
     title: str
-    needs: Literal["results", "diagnoses"]
     data: Callable[[Source], Any]
     draw: Callable[..., None]
     height: float = 2.4
     width: float | None = None
+    needs: Literal["results", "diagnoses"] = "diagnoses"
     parts: Callable[[Sequence[ModelData]], str] | None = None
+    usual: bool = False
+    single: bool = False
     datasets: bool = False
     published: bool = False
 
@@ -173,7 +186,81 @@ class FigureKind:
         return self.title if self.parts is None else f"{self.title}: {self.parts(models)}"
 
 
-def source_of(model: Model, hoi: int | None = None) -> Source:
+FIGURES: dict[str, FigureKind] = {}
+"""The figures of a study of several models, by name; see :func:`diaghoi.plots.figure.figure`."""
+FUNCTIONS: dict[str, Callable[..., Axes]] = {}
+"""What draws into one axes, by name."""
+
+
+def figure(name: str, title: str, **settings: Any) -> Callable[[Callable[..., None]], Any]:
+    """Add what a function draws to the list of figures.
+
+    Parameters
+    ----------
+    name, title, **settings
+        Of :class:`FigureKind`.
+
+    Returns
+    -------
+    callable
+        Decorates the function that draws; the result draws into one axes, as :func:`drawn`. It has
+        the name of the function and its docstring.
+    """
+
+    def add(draw: Callable[..., None]) -> Callable[..., Axes]:
+        kind = FIGURES[name] = FigureKind(name=name, title=title, draw=draw, **settings)
+
+        def function(diagnoses: Any, ax: Axes | None = None, **parameters: Any) -> Axes:
+            return drawn(kind, diagnoses, ax, **parameters)
+
+        update_wrapper(function, draw)
+        del function.__wrapped__  # type: ignore[attr-defined]
+        if not draw.__name__.startswith("_"):
+            FUNCTIONS[draw.__name__] = function
+        return function
+
+    return add
+
+
+def plot(
+    diagnosis: Diagnosis,
+    figure: str,
+    ax: Axes | None = None,
+    *,
+    column: str | None = None,
+    path: str | os.PathLike[str] | None = None,
+    **settings: Any,
+) -> Axes:
+    """Draw a figure of one detector; see :meth:`diaghoi.Diagnosis.plot`.
+
+    Raises
+    ------
+    InputError
+        For an unknown figure, column or ending of the path, and for a figure that the diagnosis
+        does not allow.
+    """
+    kinds: Mapping[str, Any] = FUNCTIONS if column is None else FIGURES
+    for name, choice, known in (("column", column, COLUMNS), ("figure", figure, kinds)):
+        if choice is not None and choice not in known:
+            raise InputError(
+                f"{name}: '{choice}' is not known{close_matches(choice, known)}; give one of "
+                f"{', '.join(known)}"
+            )
+    if column is not None:
+        for name in (*([] if ax is None else ["ax"]), *settings):
+            raise InputError(f"{name}: is not for a figure as wide as a column; leave one of both")
+    if path is not None:
+        check_suffix(path)
+    if column is None:
+        ax = FUNCTIONS[figure](diagnosis, ax, **settings)
+    else:
+        ax = figure_of(FIGURES[figure], [diagnosis], COLUMNS[column]).axes[0]
+    if path is not None:
+        save(cast("Figure", ax.get_figure(root=True)), path, caption=caption([diagnosis.to_dict()]))
+    return ax
+
+
+def source_of(model: Model) -> Source:
     """Return what is known about a detector.
 
     Raises
@@ -182,38 +269,18 @@ def source_of(model: Model, hoi: int | None = None) -> Source:
         For anything that is neither a diagnosis nor a result.
     """
     if isinstance(model, Diagnosis):
-        return Source(result=model.to_dict(), diagnosis=model, hoi=hoi)
+        return Source(result=model.to_dict(), diagnosis=model)
     if not isinstance(model, Mapping):
         raise InputError(
             f"a detector to draw is a {type(model).__name__}; give its diagnosis or its result"
         )
-    return Source(result=model, hoi=hoi)
+    return Source(result=model)
 
 
 def is_model(given: Any) -> bool:
     """Whether something is a diagnosis or a result, and not data of a figure."""
     result = isinstance(given, Mapping) and isinstance(given.get(VERSION), str)
     return result or isinstance(given, Diagnosis)
-
-
-def data_of(kind: FigureKind, given: Any) -> Any:
-    """Return the data of one detector for a figure.
-
-    Parameters
-    ----------
-    kind : FigureKind
-        The figure.
-    given : Diagnosis, mapping or object
-        The detector, or the data themselves.
-
-    Raises
-    ------
-    NotApplicable
-        If the figure cannot show this detector.
-    """
-    several = isinstance(given, Sequence) and any(is_model(each) for each in given)
-    wanted = is_model(given) or several or isinstance(given, str | PathLike)
-    return kind.data(source_of(given)) if wanted else given
 
 
 def sources_of(given: Any) -> list[Source]:
@@ -227,15 +294,15 @@ def models_for(kind: FigureKind, given: Models) -> list[ModelData]:
     """Return one or more detectors with their data for a figure, named by their labels."""
     sources = sources_of(given)
     names = model_names(source.result.get("label") for source in sources)
-    found = []
+    models = []
     for name, source in zip(names, sources, strict=True):
         try:
             data = kind.data(source)
         except NotApplicable as reason:
             raise NotApplicable(f"{kind.name} of {name}: {reason}") from None
         protocol = protocol_of(source.result, "name")
-        found.append(ModelData(label=name, data=data, protocol=protocol))
-    return found
+        models.append(ModelData(label=name, data=data, protocol=protocol))
+    return models
 
 
 def drawn(kind: FigureKind, given: Any, ax: Axes | None, **settings: Any) -> Axes:
@@ -246,7 +313,8 @@ def drawn(kind: FigureKind, given: Any, ax: Axes | None, **settings: Any) -> Axe
     kind : FigureKind
         The figure.
     given : Diagnosis, mapping, or sequence of these
-        The detectors; or the data of each by its label.
+        The detectors; or the data of each by its label. If the kind shows a single one, this or its
+        data.
     ax : matplotlib.axes.Axes or None
         Where to draw.
     **settings
@@ -259,7 +327,14 @@ def drawn(kind: FigureKind, given: Any, ax: Axes | None, **settings: Any) -> Axe
     NotApplicable
         If the figure cannot show one of them.
     """
-    if isinstance(given, Mapping) and not is_model(given):
+    if kind.single:
+        several = isinstance(given, Sequence) and any(is_model(model) for model in given)
+        wanted = is_model(given) or several or isinstance(given, str | os.PathLike)
+        data = kind.data(source_of(given)) if wanted else given
+        if isinstance(data, Sequence) and not data:
+            raise InputError(f"diagnosis: there is nothing to draw for {kind.name}")
+        models = [ModelData(label="", data=data)]
+    elif isinstance(given, Mapping) and not is_model(given):
         models = [ModelData(label=label, data=data) for label, data in given.items()]
     else:
         models = models_for(kind, given)

@@ -1,14 +1,16 @@
-"""Text in figures: labels of models, titles of splits, numbers, and the room that text takes."""
+"""Words of figures: labels, numbers, the room that they take, and captions."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.font_manager import FontProperties
 from matplotlib.textpath import text_to_path
 
+from diaghoi.data.vocabulary import printed_name
 from diaghoi.plots.style import DOUBLE_COLUMN
 
 SPLITS = {
@@ -132,3 +134,40 @@ def _shortened(label: str, letters: int) -> str:
         return label
     tail = (letters - 1) // 2
     return f"{label[: letters - 1 - tail]}…{label[-tail:]}"
+
+
+def protocol_of(result: Mapping[str, Any], key: str) -> str:
+    """Look up an entry of the protocol of a result; empty if there is none.
+
+    Parameters
+    ----------
+    result : mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`.
+    key : {"name", "signature"}
+        The entry.
+    """
+    protocol = result.get("protocol")
+    return str(protocol.get(key, "")) if isinstance(protocol, Mapping) else ""
+
+
+def caption(results: Sequence[Mapping[str, Any]]) -> str:
+    """Name the detectors of a figure, the data set, and the protocol with its choices.
+
+    Parameters
+    ----------
+    results : sequence of mapping
+        As from :meth:`diaghoi.Diagnosis.to_dict`.
+
+    Returns
+    -------
+    str
+        One sentence per protocol, for :func:`diaghoi.plots.save`.
+    """
+    sentences: dict[str, list[str]] = {}
+    for number, result in enumerate(results, start=1):
+        name, signature = (protocol_of(result, key) for key in ("name", "signature"))
+        where = f" on {printed_name(result['dataset'])}" if result.get("dataset") else ""
+        choices = f", protocol {name} ({signature})" if name else ""
+        label = str(result.get("label") or f"model {number}")
+        sentences.setdefault(f"{where}{choices}", []).append(label)
+    return " ".join(f"{', '.join(labels)}{rest}." for rest, labels in sentences.items())

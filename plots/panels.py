@@ -1,30 +1,40 @@
-"""Panels of several models in rows and columns, with shared scales."""
+"""The parts that figures are made of: panels with shared scales, legends, bars, dots and cells."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from math import ceil
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.cm import ScalarMappable
+from matplotlib.colors import to_rgb
+from matplotlib.container import BarContainer
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
 
-from diaghoi.plots.labels import fitted, text_width
-from diaghoi.plots.style import SINGLE_COLUMN, ink_on
+from diaghoi.data.arrays import FloatArray
+from diaghoi.plots.labels import MINUS, fitted, inches_of, text_width
+from diaghoi.plots.style import MODEL_COLOURS, SINGLE_COLUMN, ink_on, lighter, model_style
 
+TALLEST = 8.9  # inches: of a figure with its caption on a page
 NARROWEST = 1.5  # inches: least width of a panel, with its share of the scale
 MOST_COLUMNS = 4
 TITLE_SIZE, SMALL_TITLE_SIZE = 7.0, 6.0  # points
-LABEL_SIZE = 8.0
+LABEL_SIZE, NAME_SIZE = 8.0, 6.0
+NUMBER_SIZE, LEAST_NUMBER = 6.0, 5.5  # points: of numbers at bars, and of those at thin ones
 SCALE, GAP = 0.45, 0.12  # inches: left of the first panel, and between panels
+GRID = "0.9"
 
 
-def set_title(ax: Axes, title: str, inches: float, size: float = TITLE_SIZE) -> None:
-    """Write a title above the left edge of a panel, shortened to some inches."""
+def set_title(ax: Axes, title: str, inches: float) -> None:
+    """Write a title above the left edge of a panel, smaller and shortened where it is long."""
+    size = TITLE_SIZE if text_width(title, TITLE_SIZE) <= inches else SMALL_TITLE_SIZE
     # Labels of models may contain dollar signs, which are not mathematics.
     ax.set_title(fitted(title, inches, size), loc="left", fontsize=size, parse_math=False)
 
@@ -50,6 +60,94 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
         return prepared(ax), ax
     figure = Figure(figsize=(SINGLE_COLUMN, height), layout="constrained")
     return figure.add_subplot(), figure
+
+
+def panel_of(target: Axes | Figure, height: float = 0.0) -> Axes:
+    """Return given axes, or those of an empty figure, which gets a height unless it is 0."""
+    if isinstance(target, Axes):
+        return target
+    if height:
+        target.set_figheight(height)
+    return target.add_subplot()
+
+
+def prepared(ax: Axes) -> Axes:
+    """Prepare axes that the caller made, perhaps outside of the style of these figures.
+
+    Grids lie below bars, and a figure without a layout gets one that leaves room for names at the
+    sides and legends above.
+    """
+    ax.set_axisbelow(True)
+    figure = ax.get_figure(root=True)
+    if figure is not None and figure.get_layout_engine() is None:
+        # Matplotlib refuses where the figure already has a colour bar.
+        with suppress(RuntimeError):
+            figure.set_layout_engine("constrained")
+    return ax
+
+
+def shape_of(panels: int, width: float, narrowest: float = NARROWEST) -> tuple[int, int]:
+    """Return rows and columns of some panels in a width in inches, as even as possible."""
+    columns = min(panels, MOST_COLUMNS, max(1, int(width / narrowest)))
+    rows = ceil(panels / columns)
+    return rows, ceil(panels / rows)  # five panels are 3 + 2, not 4 + 1
+
+
+def panel_grid(
+    target: Axes | Figure,
+    titles: Sequence[str],
+    labels: tuple[str, str],
+    row_height: float,
+    narrowest: float = NARROWEST,
+    *,
+    share_x: bool = True,
+    share_y: bool = True,
+) -> list[Axes]:
+    """Divide a figure into panels, as many per row as fit; each further row makes it higher.
+
+    Parameters
+    ----------
+    target : Axes or Figure
+        An empty figure of its final width, and of the height of one row; or axes to draw into,
+        which get labels and no title.
+    titles : sequence of str
+        One per panel, empty for none; long ones are shortened.
+    labels : tuple of str
+        Labels of the x-axis and of the y-axis. If the first is wider than a panel, only the middle
+        panel of a row has it.
+    row_height : float
+        Height of each further row in inches; less where the figure would be taller than a page.
+    narrowest : float
+        Least width of a panel in inches.
+    share_x, share_y : bool
+        Whether all panels have the same axis, which only those at the foot or at the left label.
+
+    Returns
+    -------
+    list of Axes
+        In reading order.
+    """
+    if isinstance(target, Axes):
+        target.set(xlabel=labels[0], ylabel=labels[1])
+        return [target]
+    figure = target
+    rows, columns = shape_of(len(titles), figure.get_figwidth(), narrowest)
+    figure.set_figheight(min(figure.get_figheight() + row_height * (rows - 1), TALLEST - 0.6))
+    grid = figure.subplots(rows, columns, sharex=share_x, sharey=share_y, squeeze=False)
+    width = (figure.get_figwidth() - SCALE) / columns - GAP
+    panels: list[Axes] = grid.ravel().tolist()
+    for ax in panels[len(titles) :]:
+        ax.remove()
+    wide = text_width(labels[0], LABEL_SIZE) > width
+    for number, title in enumerate(titles):
+        ax = panels[number]
+        set_title(ax, title, width)
+        if number + columns >= len(titles):  # also where the row below ends before this panel
+            ax.tick_params(labelbottom=True)
+            ax.set_xlabel("" if wide and number % columns != columns // 2 else labels[0])
+        if number % columns == 0:
+            ax.set_ylabel(labels[1])
+    return panels[: len(titles)]
 
 
 def write_cells(
@@ -91,95 +189,228 @@ def write_cells(
             ).set_in_layout(False)  # hundreds of numbers inside the axes would slow the layout
 
 
-def shape_of(panels: int, width: float, narrowest: float = NARROWEST) -> tuple[int, int]:
-    """Return rows and columns of some panels in a width in inches, as even as possible."""
-    columns = min(panels, MOST_COLUMNS, max(1, int(width / narrowest)))
-    rows = ceil(panels / columns)
-    return rows, ceil(panels / rows)  # five panels are 3 + 2, not 4 + 1
+def name_rows(ax: Axes, names: Sequence[str], size: float = NAME_SIZE) -> None:
+    """Name rows of bars or dots at 0, 1 and so on from the top, over a grid of their scale."""
+    ax.set_yticks(range(len(names)), names, fontsize=size, parse_math=False)
+    ax.set_ylim(max(len(names), 2) - 0.4, -0.6)
+    ax.tick_params(axis="y", length=0)
+    ax.xaxis.grid(True, color=GRID, linewidth=0.5)
 
 
-def set_fitting_title(ax: Axes, title: str, inches: float) -> None:
-    """Write a title as :func:`set_title`, in smaller letters before it is shortened."""
-    size = TITLE_SIZE if text_width(title, TITLE_SIZE) <= inches else SMALL_TITLE_SIZE
-    set_title(ax, title, inches, size)
+def interval_dots(
+    ax: Axes,
+    rows: npt.NDArray[Any],
+    values: FloatArray,
+    bounds: Sequence[FloatArray] | FloatArray,
+    number: int,
+) -> None:
+    """Draw the dots of a model in some rows with their intervals; dots without one are hollow."""
+    style = model_style(number) | {"linestyle": "", "markersize": 3.0}
+    ax.hlines(rows, *bounds, color=style["color"], linewidth=0.8)
+    # A dot without an interval must not look like one whose interval is as narrow as a dot.
+    certain = ~np.isnan(bounds[0])
+    ax.plot(values[certain], rows[certain], **style)
+    if not certain.all():
+        ax.plot(values[~certain], rows[~certain], **style, markerfacecolor="white")
 
 
-def panel_of(target: Axes | Figure, height: float = 0.0) -> Axes:
-    """Return given axes, or those of an empty figure, which gets a height unless it is 0."""
-    if isinstance(target, Axes):
-        return target
-    if height:
-        target.set_figheight(height)
-    return target.add_subplot()
+# Legends:
+
+GAPS = 1.4  # em: 0.4 between mark and label, 1.0 between columns
+LINE = 0.125  # inches: height of a line
+MARK = 2.4  # em: width of a line in a legend, long enough to show its dashes
 
 
-def prepared(ax: Axes) -> Axes:
-    """Prepare axes that the caller made, perhaps outside of the style of these figures.
-
-    Grids lie below bars, and a figure without a layout gets one that leaves room for names at the
-    sides and legends above.
-    """
-    ax.set_axisbelow(True)
-    figure = ax.get_figure(root=True)
-    if figure is not None and figure.get_layout_engine() is None:
-        # Matplotlib refuses where the figure already has a colour bar.
-        with suppress(RuntimeError):
-            figure.set_layout_engine("constrained")
-    return ax
-
-
-def panel_grid(
+def legend_above(
     target: Axes | Figure,
-    titles: Sequence[str],
-    labels: tuple[str, str],
-    row_height: float,
-    narrowest: float = NARROWEST,
+    marks: Sequence[Artist],
+    title: str = "",
     *,
-    share_x: bool = True,
-) -> list[Axes]:
-    """Divide a figure into panels, as many per row as fit; each further row makes it higher.
+    size: float = 7.0,
+    mark: float = 1.4,
+    inches: float | None = None,
+) -> int:
+    """Add a legend; each of its lines after the first makes the figure higher.
 
     Parameters
     ----------
     target : Axes or Figure
-        An empty figure of its final width, and of the height of one row; or axes to draw into,
-        which get labels and no title.
-    titles : sequence of str
-        One per panel, empty for none; long ones are shortened.
-    labels : tuple of str
-        Labels of the x-axis and of the y-axis. If the first is wider than a panel, only the middle
-        panel of a row has it.
-    row_height : float
-        Height of each further row in inches.
-    narrowest : float
-        Least width of a panel in inches.
-    share_x : bool
-        Whether all panels have the same x-axis.
+        What the legend goes above.
+    marks : sequence of matplotlib.artist.Artist
+        Legend entries with their labels; long labels are shortened.
+    title : str
+        Title of the legend, empty for none.
+    size : float
+        Font size in points.
+    mark : float
+        Width of a mark in em.
+    inches : float, optional
+        Available width; by default that of the target before layout.
 
     Returns
     -------
-    list of Axes
-        In reading order, with shared scales and tick labels only at the left and at the bottom;
-        where x-axes are not shared, below each panel.
+    int
+        How many lines it has, with its title.
     """
+    inches = inches_of(target) if inches is None else inches
+    taken = (mark + GAPS) * size / 72
+    labels = [fitted(str(each.get_label()), inches - taken, size) for each in marks]
+    widest = taken + max(text_width(label, size) for label in labels)
+    lines = ceil(len(marks) / max(1, int(inches / widest)))
+    place: dict[str, Any] = {"loc": "outside upper left"}
     if isinstance(target, Axes):
-        target.set(xlabel=labels[0], ylabel=labels[1])
-        return [target]
-    figure = target
-    rows, columns = shape_of(len(titles), figure.get_figwidth(), narrowest)
-    figure.set_figheight(figure.get_figheight() + row_height * (rows - 1))
-    grid = figure.subplots(rows, columns, sharex=share_x, sharey=True, squeeze=False)
-    width = (figure.get_figwidth() - SCALE) / columns - GAP
-    panels: list[Axes] = grid.ravel().tolist()
-    for ax in panels[len(titles) :]:
-        ax.remove()
-    wide = text_width(labels[0], LABEL_SIZE) > width
-    for number, title in enumerate(titles):
-        ax = panels[number]
-        set_fitting_title(ax, title, width)
-        if number + columns >= len(titles):  # also where the row below ends before this panel
-            ax.tick_params(labelbottom=True)
-            ax.set_xlabel("" if wide and number % columns != columns // 2 else labels[0])
-        if number % columns == 0:
-            ax.set_ylabel(labels[1])
-    return panels[: len(titles)]
+        place = {"loc": "lower left", "bbox_to_anchor": (0, 1.0), "borderaxespad": 0.2}
+    else:
+        target.set_figheight(target.get_figheight() + LINE * (lines - 1 + bool(title)))
+    legend = target.legend(
+        handles=list(marks),
+        labels=labels,
+        fontsize=size,
+        title=title or None,
+        title_fontsize=size,
+        alignment="left",
+        ncols=ceil(len(marks) / lines),
+        handlelength=mark,
+        handletextpad=0.4 if mark else 0,
+        columnspacing=1.0,
+        labelspacing=0.25,
+        **place,
+    )
+    for text in (*legend.get_texts(), legend.get_title()):
+        text.set_parse_math(False)
+    return lines + bool(title)
+
+
+def model_lines(labels: Sequence[str], **style: Any) -> list[Line2D]:
+    """Make one legend entry per model, for :func:`legend_above`.
+
+    Parameters
+    ----------
+    labels : sequence of str
+        Label of each entry, in the order of the study.
+    **style
+        Overrides of :func:`diaghoi.plots.style.model_style`, for instance ``linestyle=""``.
+    """
+    return [
+        Line2D([], [], label=label, **({"markersize": 3.5} | model_style(number) | style))
+        for number, label in enumerate(labels)
+    ]
+
+
+# Bars:
+
+FEW = 4  # models whose bars are told apart by lightness and hatch; more have colours of their own
+PALEST = 0.75  # share of white in the bars of the last of few models
+PALE = 0.45  # the same of the second one: its hatch must show on dark colours too
+FAINT = 0.25  # the same of bars in the colours of models, on which hatches must show
+HATCHES = ("", "////", "....", "xxxx", "\\\\\\\\", "----", "++++", "||||", "oooo", "**", "//", "xx")
+GREY = (0.35, 0.35, 0.35)
+EDGE = "0.15"
+LEAN = 0.7  # points: vertical digits lean to the left, by half the room of letters such as p
+ROOM = 0.105, 0.078  # inches: width of a bar that has a number of either size beside it
+
+Rgb = tuple[float, float, float]
+
+
+class BarStyle(NamedTuple):
+    """How the bars of a model look: the share of white in their colour, or a colour; a hatch."""
+
+    white: float
+    colour: str | None
+    hatch: str | None
+
+    def on(self, rgb: Rgb) -> Rgb:
+        """Return the colour of a bar of something that has a colour, unless it is the model's."""
+        return lighter(to_rgb(self.colour or rgb), self.white)
+
+
+def bar_styles(models: int) -> list[BarStyle]:
+    """Return the style of the bars of each model: if they are many, a colour and hatch of its own.
+
+    Those of few are lighter and lighter, so that colours can stand for something else.
+    """
+    if models > FEW:
+        palette = [MODEL_COLOURS[number % len(MODEL_COLOURS)] for number in range(models)]
+        hatches = [HATCHES[number % len(HATCHES)] or None for number in range(models)]
+        return [BarStyle(FAINT, *style) for style in zip(palette, hatches, strict=True)]
+    whites = [0.0, *np.linspace(PALE, PALEST, max(models - 1, 1)).tolist()]
+    return [BarStyle(whites[number], None, HATCHES[number] or None) for number in range(models)]
+
+
+def bar_legend(
+    target: Axes | Figure, models: Sequence[str], title: str = "", inches: float | None = None
+) -> int:
+    """Explain the models of bars, few by greys; a single one is only named.
+
+    Parameters
+    ----------
+    target, title, inches
+        See :func:`legend_above`, also for what is returned.
+    models : sequence of str
+        Their names, in the order of the bars.
+    """
+    one = len(models) == 1
+    marks = [
+        Patch(
+            facecolor=style.on(GREY),
+            edgecolor=EDGE,
+            hatch=style.hatch,
+            label=model,
+            visible=not one,
+        )
+        for model, style in zip(models, bar_styles(len(models)), strict=True)
+    ]
+    return legend_above(target, marks, title, mark=0.0 if one else 1.4, inches=inches)
+
+
+def number_size(inches: float) -> float:
+    """Return the size of the numbers of bars of some width, across them; 0 for none."""
+    return NUMBER_SIZE if inches >= ROOM[0] else LEAST_NUMBER if inches >= ROOM[1] else 0.0
+
+
+def bars(
+    ax: Axes,
+    places: Sequence[float],
+    values: Sequence[float],
+    thickness: float,
+    texts: Sequence[str] = (),
+    *,
+    size: float = NUMBER_SIZE,
+    flat: bool = True,
+    across: bool = False,
+    tops: Sequence[float] = (),
+    **style: Any,
+) -> BarContainer:
+    """Draw bars with numbers at their ends.
+
+    Parameters
+    ----------
+    ax : matplotlib.axes.Axes
+        Where to draw.
+    places, values, thickness
+        Where bars stand, how long they are, and how thick.
+    texts : sequence of str
+        What stands at their ends; nothing by default, or for a size of 0.
+    size : float
+        Font size in points.
+    flat : bool
+        Whether numbers above bars are horizontal.
+    across : bool
+        Whether bars are horizontal.
+    tops : sequence of float
+        Where numbers stand, if not at the ends.
+    **style
+        Of the bars.
+    """
+    draw = ax.barh if across else ax.bar
+    drawn = draw(list(places), list(values), thickness, **{"edgecolor": EDGE, **style})
+    ends = [max(value, 0) for value in values] if across else values
+    for place, end, text in zip(places, tops or ends, texts if size else (), strict=False):
+        below = text.startswith(MINUS) and not across
+        where: dict[str, Any] = {"xy": (place, end), "ha": "center"}
+        where |= {"xytext": (0 if flat else LEAN, -1.5 if below else 1.5)}
+        where |= {"va": "top" if below else "bottom", "rotation": 0 if flat else 90}
+        if across:
+            where = {"xy": (end, place), "xytext": (2.0, -0.3), "va": "center_baseline"}
+        ax.annotate(text, textcoords="offset points", fontsize=size, **where)
+    return drawn

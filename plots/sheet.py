@@ -24,24 +24,18 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.exceptions import InputError
 from diaghoi.formats.pictures import Pictures
 from diaghoi.oracles import ERRORS, TOTALS, error_title
-from diaghoi.plots.captions import add_note, protocol_of
-from diaghoi.plots.figure import FigureKind, ModelData, NotApplicable, Source, shown_names
-from diaghoi.plots.figures.confusions import CONFUSIONS, ConfusionCost, confusions
-from diaghoi.plots.figures.delta_bars import (
-    DeltaBar,
-    cost_legend,
-    delta_map_table,
-    draw_costs,
-    intervals_note,
-)
-from diaghoi.plots.figures.error_shares import ERROR_SHARES, ErrorShares, error_shares
-from diaghoi.plots.figures.picture_panels import case_cell
-from diaghoi.plots.frame import Image
-from diaghoi.plots.labels import fitted, points, split_title, text_width
-from diaghoi.plots.montage import GAP as POINTS
-from diaghoi.plots.montage import Caption, draw_row, laid_out
-from diaghoi.plots.panels import set_title
-from diaghoi.plots.style import colour
+from diaghoi.plots.boxes import Image
+from diaghoi.plots.figure import FIGURES, ModelData, NotApplicable, Source, figure, shown_names
+from diaghoi.plots.figures.confusions import NAMES as CONFUSION_NOTE
+from diaghoi.plots.figures.confusions import SCALE as CONFUSION_SCALE
+from diaghoi.plots.figures.confusions import ConfusionCost, confusion_bars
+from diaghoi.plots.figures.delta_map import DeltaBar, delta_bars, draw_costs, intervals_note
+from diaghoi.plots.figures.error_shares import ErrorShares, error_shares
+from diaghoi.plots.figures.picture_panels import GAP as POINTS
+from diaghoi.plots.figures.picture_panels import Caption, case_cell, draw_row, laid_out
+from diaghoi.plots.labels import fitted, points, protocol_of, split_title, text_width
+from diaghoi.plots.panels import bar_legend, bars, name_rows, set_title
+from diaghoi.plots.style import add_note, colour
 
 WIDE, TALL = 8.27, 11.69  # inches: A4
 MARGIN, GAP = 0.5, 0.15  # inches: around the page, and between pictures
@@ -55,7 +49,7 @@ SHEET_MODELS = 2
 """The most detectors that a sheet shows."""
 CASES = 4  # in a row
 LEAST = 5  # annotated triplets of a class that is shown
-NAMES, NUMBER = 1.5, 0.4  # inches: for the names of a table's rows, and for a number
+NAMES, NUMBER = 1.6, 0.4  # inches: for the names of a table's rows, and for a number
 CLASS_ROOM = 1.25  # inches: for the name of a class
 LIST_ROOM = ROOM / 2 - CLASS_ROOM - 2 * GAP  # inches: beside names
 PER_IMAGE = "pairs.per_image"
@@ -133,9 +127,9 @@ def weak_classes(diagnosis: Diagnosis, most: int = 10) -> list[WeakClass]:
 def _data(source: Source) -> Sheet:
     sheet = Sheet(result={key: source.result.get(key) for key in KEPT})
     with suppress(NotApplicable):
-        sheet = replace(sheet, confusions=CONFUSIONS.data(source))
+        sheet = replace(sheet, confusions=FIGURES["confusions"].data(source))
     with suppress(NotApplicable):
-        sheet = replace(sheet, shares=ERROR_SHARES.data(source))
+        sheet = replace(sheet, shares=FIGURES["error_shares"].data(source))
     if source.diagnosis is not None:
         sheet = replace(sheet, classes=weak_classes(source.diagnosis))
         if source.images is not None:
@@ -151,16 +145,26 @@ def _cases(
     there = [name for name in diagnosis.names.tolist() if pictures.find(name) is not None]
     if not there:
         raise InputError(f"{pictures.folder}: has no picture of these images; give their folder")
-    costs = {bar.oracle: bar.delta or 0.0 for bar in delta_map_table(result, oracles=list(ERRORS))}
+    costs = {bar.oracle: bar.delta or 0.0 for bar in delta_bars({"": result}, oracles=list(ERRORS))}
     whole, errors = as_one(diagnosis), sorted(costs, key=costs.__getitem__, reverse=True)
     cases = typical_cases(whole, *scenes_of(whole), errors, images=there)[:CASES]
     return [(case, pictures.read(case.image, case.size).image) for case in cases]
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
+@figure(
+    "sheet",
+    "Summary on one page",
+    data=_data,
+    needs="results",
+    width=WIDE,
+    height=TALL,
+    usual=True,
+    published=True,
+)
+def _sheet(figure: Figure, models: Sequence[ModelData]) -> None:
     if len(models) > SHEET_MODELS:
         raise NotApplicable(f"it shows one detector or two, and here are {len(models)}")
-    names, stages = shown_names(models), [model.stage for model in models]
+    names = shown_names(models)
     sheets: dict[str, Sheet] = {n: m.data for n, m in zip(names, models, strict=True)}
     results = {name: sheet.result for name, sheet in sheets.items()}
     cells = [
@@ -168,7 +172,7 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
         for name, sheet in sheets.items()
         for cell in (case_cell(*case) for case in sheet.cases[: CASES // len(sheets)])
     ]
-    costs, counted = _costs(results), list(_counted(results))
+    costs, counted = delta_bars(results), list(_counted(results))
     means = _means(next(iter(results.values())))
     ranked = {name: sheet.shares for name, sheet in sheets.items() if sheet.shares is not None}
     shown = 10 if len(sheets) == 1 else 6 if cells else 8
@@ -190,17 +194,17 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
         _Part(0.5, partial(_table, "Pairs and actions (%)", results, NUMBERS, lines)),
     ]
     fixed: list[tuple[float, list[_Part]]] = [
-        (HEAD, [_Part(1.0, partial(_head, results, stages))]),
+        (HEAD, [_Part(1.0, partial(_head, results))]),
         (LINE * (lines + 3), tables),
     ]
     wide = BESIDE if ranked else 1.0
     narrow = (1 - wide) / max(len(ranked), 1)
     shares = [
-        _bars("Predictions by error", "Predictions (%)", counted, stages, wide),
+        _bars("Predictions by error", "Predictions (%)", counted, wide),
         *(_Part(narrow, partial(_shares, name, table, narrow)) for name, table in ranked.items()),
     ]
     charts: list[tuple[float, list[_Part]]] = [
-        (COSTS, [_bars("Each error repaired alone", "ΔmAP (points)", costs, stages, 1.0)]),
+        (COSTS, [_bars("Each error repaired alone", "ΔmAP (points)", costs, 1.0)]),
         (SHARES, shares),
         *((FRAME + BAR * shown, lists[n : n + 2]) for n in range(0, len(lists), 2)),
     ]
@@ -229,11 +233,6 @@ def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
         add_note(figure, CASES_NOTE)
     if lines_are := intervals_note(list(results.values())):
         add_note(figure, f"{lines_are} Ranges beside numbers are intervals, too.")
-
-
-def _costs(results: Mapping[str, Mapping[str, Any]]) -> list[DeltaBar]:
-    tables = {name: delta_map_table(result) for name, result in results.items()}
-    return [bar._replace(model=name) for name, table in tables.items() for bar in table]
 
 
 def _counted(results: Mapping[str, Mapping[str, Any]]) -> Iterator[DeltaBar]:
@@ -270,7 +269,7 @@ def _interval(result: Mapping[str, Any], path: str) -> tuple[float, float] | Non
     return (bounds[0], bounds[1]) if bounds is not None and has_width(bounds) else None
 
 
-def _head(results: Mapping[str, Mapping[str, Any]], stages: Sequence[str], ax: Axes) -> None:
+def _head(results: Mapping[str, Mapping[str, Any]], ax: Axes) -> None:
     """Name detectors, data set and protocol."""
     ax.set_axis_off()
     first = next(iter(results.values()))
@@ -283,9 +282,10 @@ def _head(results: Mapping[str, Mapping[str, Any]], stages: Sequence[str], ax: A
         (name,) = results
         ax.text(0, 0.55, fitted(name, ROOM, 10), fontsize=10, weight="bold", parse_math=False)
     else:
-        legend = cost_legend(ax, list(results), inches=ROOM, stages=stages)
-        legend.set_loc("upper left")
-        legend.set_in_layout(False)
+        bar_legend(ax, list(results), inches=ROOM)
+        if (legend := ax.get_legend()) is not None:
+            legend.set_loc("upper left")
+            legend.set_in_layout(False)
 
 
 def _table(
@@ -319,13 +319,11 @@ def _table(
         ax.text(place, -1.1, text, fontsize=SIZE, va="center", parse_math=False)
 
 
-def _bars(
-    title: str, scale: str, rows: Sequence[DeltaBar], stages: Sequence[str], width: float
-) -> _Part:
+def _bars(title: str, scale: str, rows: Sequence[DeltaBar], width: float) -> _Part:
     names = list(dict.fromkeys(row.oracle for row in rows))
 
     def draw(ax: Axes) -> None:
-        draw_costs(ax, rows, (ROOM * width - SCALE) / len(names), stages)
+        draw_costs(ax, rows, (ROOM * width - SCALE) / len(names))
         if names[-2:] == list(TOTALS):
             ax.axvline(len(names) - 2.5, color="0.6", linewidth=0.6, linestyle=":")
         ax.set_ylabel(scale)
@@ -335,10 +333,7 @@ def _bars(
 
 
 def _shares(name: str, table: ErrorShares, width: float, ax: Axes) -> None:
-    error_shares(table, ax)
-    # The bars beside it name the colours.
-    if (legend := ax.get_legend()) is not None:
-        legend.remove()
+    error_shares(table, ax, legend=False)  # the bars beside it name the colours
     ax.set_ylabel("")
     _title(ax, "By rank", name, ROOM * width - SCALE)
     add_note(ax, SHARES_NOTE)
@@ -351,39 +346,27 @@ def _title(ax: Axes, what: str, name: str, inches: float) -> None:
 
 
 def _confusions(name: str, costs: Sequence[ConfusionCost], ax: Axes) -> None:
-    confusions(costs, ax)
+    confusion_bars(ax, costs)
+    ax.set_xlabel(CONFUSION_SCALE)
+    add_note(ax, CONFUSION_NOTE)
     _title(ax, "Wrong verbs", name, LIST_ROOM)
 
 
 def _classes(name: str, classes: Sequence[WeakClass], ax: Axes) -> None:
-    for place, each in enumerate(classes):
-        ax.barh(place, each.ap, 0.72, color=colour("true_positive"))
+    texts = []
+    for each in classes:
         gain = f"  {error_title(each.error)} {points(each.delta, signed=True)}"
-        text = f"{each.ap:.1f}{gain if each.delta > 0 else ''}"
-        offset: dict[str, Any] = {"xytext": (2, 0), "textcoords": "offset points"}
-        ax.annotate(text, (each.ap, place), va="center", fontsize=SMALL, **offset)
+        texts.append(f"{each.ap:.1f}{gain if each.delta > 0 else ''}")
+    right: dict[str, Any] = {"color": colour("true_positive"), "edgecolor": "none"}
+    bars(ax, range(len(classes)), [c.ap for c in classes], 0.72, texts, across=True, **right)
     labels = [f" ({each.annotated})" for each in classes]
     room = [CLASS_ROOM - text_width(label, SMALL) for label in labels]
     names = [fitted(each.name, inches, SMALL) for each, inches in zip(classes, room, strict=True)]
-    ticks = [name + label for name, label in zip(names, labels, strict=True)]
-    ax.set_yticks(range(len(classes)), ticks, fontsize=SMALL, parse_math=False)
-    ax.set_ylim(max(len(classes), 2) - 0.4, -0.6)
+    name_rows(ax, [name + label for name, label in zip(names, labels, strict=True)])
+    ax.xaxis.grid(False)
     ax.set_xlim(0, 150)
     ax.set_xticks([0, 50, 100])
-    ax.tick_params(axis="y", length=0)
     ax.spines.bottom.set_bounds(0, 100)
     ax.set_xlabel("AP (%)", x=1 / 3)
     _title(ax, "Classes of lowest AP", name, LIST_ROOM)
     add_note(ax, CLASSES_NOTE)
-
-
-SHEET = FigureKind(
-    name="sheet",
-    title="Summary on one page",
-    needs="results",
-    data=_data,
-    draw=_draw,
-    width=WIDE,
-    height=TALL,
-    published=True,
-)

@@ -8,15 +8,16 @@ from contextlib import contextmanager
 from io import BytesIO
 from pathlib import Path
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import matplotlib as mpl
+from matplotlib.axes import Axes
 from matplotlib.colors import to_rgb
 from matplotlib.figure import Figure
 
 from diaghoi.data.arrays import FloatArray
 from diaghoi.exceptions import InputError, close_matches
 from diaghoi.formats.output import replacing
-from diaghoi.plots.captions import notes_of
 
 DRAWN = ("pdf", "svg", "png")
 """File formats of figures, for papers, pages and slides. Equal figures give equal files."""
@@ -45,8 +46,12 @@ Colour = Sequence[float] | FloatArray
 """Red, green and blue in [0, 1]; an opacity after them is left out."""
 HATCHES = {"object_box": "....", "association": "////", "duplicate": "\\\\\\\\"}
 """White hatches of dark colours, to distinguish adjacent areas of errors in grey print."""
-# Five colours and four dashes: their combinations repeat only after twenty models.
-MODEL_COLOURS = ("#004488", "#BB5566", "#DDAA33", "#222222", "#33AADD")
+# The first five differ in grey print, too. Ten colours and four dashes: their combinations repeat
+# only after twenty models.
+MODEL_COLOURS = (
+    *("#004488", "#BB5566", "#DDAA33", "#222222", "#33AADD"),
+    *("#117733", "#AA4499", "#998800", "#888888", "#44BB99"),
+)
 MODEL_DASHES: tuple[Any, ...] = ("-", (0, (4, 1.5)), (0, (1, 1.2)), (0, (5, 1, 1, 1)))
 MODEL_MARKERS = "osD^vP*X<>hd"
 
@@ -128,8 +133,8 @@ def model_style(number: int) -> dict[str, Any]:
     Parameters
     ----------
     number : int
-        Position of the model in the study, from 0. The first twelve differ both in the combination
-        of colour and dashes and, for grey print, in the marker.
+        Position of the model in the study, from 0. The first ten differ in colour, and the first
+        twelve in the combination of colour and dashes and, for grey print, in the marker.
 
     Returns
     -------
@@ -200,3 +205,26 @@ def _metadata(kind: str, caption: str) -> dict[str, str | None]:
         return undated[kind]
     text = caption.encode(errors="replace").decode()  # file names need not be Unicode
     return undated[kind] | {"Subject" if kind == "pdf" else "Description": text}
+
+
+_NOTES: WeakKeyDictionary[Figure, list[str]] = WeakKeyDictionary()
+
+
+def add_note(target: Axes | Figure, text: str) -> None:
+    """Add what a reader must know to read a figure to its caption.
+
+    Parameters
+    ----------
+    target : Axes or Figure
+        The figure, or axes in it.
+    text : str
+        Sentences; empty for none.
+    """
+    figure = target if isinstance(target, Figure) else target.get_figure(root=True)
+    if text and figure is not None and text not in notes_of(figure):
+        _NOTES.setdefault(figure, []).append(text)
+
+
+def notes_of(figure: Figure) -> list[str]:
+    """List what readers of a figure must know: the end of its caption."""
+    return list(_NOTES.get(figure, ()))

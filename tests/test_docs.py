@@ -30,7 +30,7 @@ from diaghoi.data.protocol import PROTOCOLS
 from diaghoi.formats import FORMATS
 from diaghoi.oracles import ERRORS
 from diaghoi.plots import FIGURES
-from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES
+from diaghoi.plots.figures.robustness import ROBUSTNESS_FIGURES
 from diaghoi.robustness.corruptions import CORRUPTIONS
 
 pytestmark = pytest.mark.skipif(

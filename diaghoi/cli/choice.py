@@ -374,7 +374,7 @@ def compare(choices: CompareOptions) -> None:
     texts = choices.texts(comparison)
 
     def draw() -> Axes:
-        from diaghoi.plots.figures.choice import choice_scores
+        from diaghoi.plots.figures.answers import choice_scores
 
         return choice_scores([evaluation.to_dict() for evaluation in evaluations])
 
@@ -396,7 +396,7 @@ def _position_figures(
     choices: ScoreOptions, result: Mapping[str, Any]
 ) -> dict[str, outputs.Writer]:
     """Draw the picks by position; without the order of options a folder gets no figure."""
-    from diaghoi.plots.figures.choice import choice_positions, choice_positions_table
+    from diaghoi.plots.figures.answers import choice_positions, choice_positions_table
 
     named = any(path.suffix.lower() in outputs.FIGURES for path in choices.out or ())
     if result["positions"] is None and not named:

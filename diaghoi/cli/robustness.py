@@ -197,7 +197,7 @@ def _draw(
 ) -> list[str]:
     """Draw a figure; return notes on it."""
     from diaghoi import plots
-    from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
+    from diaghoi.plots.figures.robustness import ROBUSTNESS_FIGURES, models_of
 
     kind, result = ROBUSTNESS_FIGURES[f"{STEM}_{name}"], found.to_dict()
 

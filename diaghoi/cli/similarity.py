@@ -214,7 +214,7 @@ def agreement(choices: AgreementOptions) -> None:
     result = found.to_dict() | {"confidence": confidence, "seed": seed, **changes}
 
     def draw(path: Path) -> list[str]:
-        from diaghoi.plots.figures.agreement import agreement_figure
+        from diaghoi.plots.figures.answers import agreement_figure
 
         caption = f"Agreement of people in {result['source']}"
         return outputs.save_figure(partial(agreement_figure, result), path, caption)

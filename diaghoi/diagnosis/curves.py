@@ -26,10 +26,9 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.blocks import annotated_pairs, block_bounds, counted_images, listed_pairs
 from diaghoi.diagnosis.variants import ClosePairs, detection_scores
-from diaghoi.evaluation.average_precision import ClassScores, envelopes
+from diaghoi.evaluation.average_precision import envelopes
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.evaluation.matching import among_best, score_order
-from diaghoi.evaluation.means import counts_in_mean
 from diaghoi.evaluation.negatives import Negatives
 from diaghoi.evaluation.overlap import box_overlap, pair_hits
 from diaghoi.evaluation.pairs import credited_pairs, pair_recall
@@ -112,44 +111,6 @@ def class_curve(ledger: Ledger, hoi: int, protocol: Protocol) -> Curve:
         true = np.sort(true)  # false rows first, see Evaluated.ranked_by
     true = true[: protocol.top_of_class]
     return precision_recall(true, int(ledger.positives[hoi]))
-
-
-def mean_curve(
-    ledger: Ledger, scores: ClassScores, protocol: Protocol, members: BoolArray
-) -> Curve:
-    """Mean of the precision-recall curves of the classes that count in a mean.
-
-    Parameters
-    ----------
-    ledger : Ledger
-        Of the protocol, repaired or not.
-    scores : ClassScores
-        Of this ledger.
-    protocol : Protocol
-        How rows are ranked, and which classes count.
-    members : (C,) bool array
-        The classes of the full mean.
-
-    Returns
-    -------
-    Curve
-        At every hundredth of recall the mean of the highest precision at that recall or a higher
-        one, 0 for a class that does not reach it: mAP at 101 points is their mean, at 11
-        points that of every tenth.
-    """
-    evaluated = ledger.evaluated.ranked_by(protocol)
-    curves = envelopes(
-        evaluated.row_class, evaluated.row_true, ledger.positives, protocol.top_of_class
-    )
-    counted = counts_in_mean(scores, protocol, "full", members)
-    levels = np.arange(101) / 100
-    if protocol.levels is not None:
-        # 0.3 is not always the same float, and which one decides whether a recall reaches it.
-        levels[:: 100 // (len(protocol.levels) - 1)] = protocol.levels
-    precision = [
-        float(curves.at(level)[counted].mean()) if counted.any() else 0.0 for level in levels
-    ]
-    return Curve(recall=levels, precision=np.array(precision))
 
 
 class Corners(NamedTuple):

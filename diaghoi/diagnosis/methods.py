@@ -191,7 +191,7 @@ class DiagnosisMethods(OneScreen):
             For an unknown figure, column or ending of the path, and for a figure that the
             diagnosis does not allow.
         """
-        from diaghoi.plots.registry import plot
+        from diaghoi.plots.figure import plot
 
         return plot(self, figure, ax, column=column, path=path, **settings)
 

@@ -13,9 +13,8 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.pictures import Pictures, read_picture
-from diaghoi.plots.captions import caption
 from diaghoi.plots.figures.picture_panels import corruption_panel, error_panel, outcome_panel
-from diaghoi.plots.labels import model_names
+from diaghoi.plots.labels import caption, model_names
 from diaghoi.plots.style import SINGLE_COLUMN, paper, save
 from diaghoi.report.case_pictures import FoundPictures
 from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES, corrupt, find, generator

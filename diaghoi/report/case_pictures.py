@@ -102,8 +102,8 @@ class CasePictures(FoundPictures):
 
     def draw(self, case: Case) -> CasePicture:
         """Draw a case over its picture, as a JPEG that a page holds."""
+        from diaghoi.plots.boxes import enlargement
         from diaghoi.plots.figures.picture import card, enlarged_words
-        from diaghoi.plots.frame import enlargement
 
         picture = self.read(case.image, case.size)
         figure = card(

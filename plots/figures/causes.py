@@ -12,28 +12,22 @@ from diaghoi.cases import causes as cases
 from diaghoi.cases.causes import CAUSES
 from diaghoi.diagnosis.saved import as_one, scenes_of
 from diaghoi.exceptions import InputError
-from diaghoi.plots.captions import add_note
-from diaghoi.plots.figure import (
-    FigureKind,
-    ModelData,
-    Models,
-    NotApplicable,
-    Source,
-    drawn,
-    reading,
-    tables_of,
-)
+from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure, reading, tables_of
 from diaghoi.plots.labels import points
-from diaghoi.plots.legend import EDGE, GREY, bar_legend, hatch, paleness
-from diaghoi.plots.style import lighter
+from diaghoi.plots.panels import (
+    GREY,
+    TALLEST,
+    bar_legend,
+    bar_styles,
+    bars,
+    name_rows,
+    number_size,
+)
+from diaghoi.plots.style import add_note
 
 # Inches:
 BAR, BETWEEN = 0.105, 0.09  # height of a bar, and gap between causes
-THINNEST = 0.085  # bars from this height on have a number at their end, in 6 pt type
-FRAME = 0.75  # legend above; x-axis and protocol below the bars
-MOST_BARS = 4.6  # height of all bars; those of many models become thinner
-NUMBER_SIZE, NAME_SIZE = 6.0, 7.0  # points
-NUMBERED = "bars of each cause from top to bottom"  # order of more than four models
+FRAME = 0.6  # legend above, and x-axis below the bars
 PANELS = {"share": "False positives (%)", "delta": "ΔmAP (points)"}
 NOTE = (
     "Patterns prove no cause: pairs and objects that are left out of the annotations fall under "
@@ -96,8 +90,24 @@ def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseSh
     return rows
 
 
-def annotation_causes(diagnoses: Models, ax: Axes | None = None, of: str = "share") -> Axes:
-    """Draw the share of each cause among false positives, or their cost in mAP.
+def _data(source: Source) -> list[CauseShare]:
+    if source.diagnosis is None or not source.diagnosis.scenes:
+        return causes_table(source.result)
+    diagnosis = as_one(source.diagnosis)
+    found = cases.annotation_causes(diagnosis, *scenes_of(diagnosis))
+    return causes_table({"annotation_causes": found.to_dict()})
+
+
+@figure(
+    "annotation_causes",
+    "False positives that may be due to the annotations, and what they cost",
+    data=_data,
+    needs="results",
+)
+def annotation_causes(
+    target: Axes | Figure, models: Sequence[ModelData], of: str = "share"
+) -> None:
+    """Draw the share of each cause among false positives, and their cost in mAP.
 
     Parameters
     ----------
@@ -107,7 +117,7 @@ def annotation_causes(diagnoses: Models, ax: Axes | None = None, of: str = "shar
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
     of : {"share", "delta"}
-        What the bars show.
+        What the bars show in given axes.
 
     Raises
     ------
@@ -116,90 +126,37 @@ def annotation_causes(diagnoses: Models, ax: Axes | None = None, of: str = "shar
     """
     if of not in PANELS:
         raise InputError(f"of: '{of}' is not known; give one of {', '.join(PANELS)}")
-    return drawn(ANNOTATION_CAUSES, diagnoses, ax, shown=(of,))
-
-
-def _shown(tables: Sequence[Sequence[CauseShare]]) -> list[str]:
-    """List the causes that occur in any model, in the order of precedence."""
-    some = {row.cause for table in tables for row in table if row.share}
-    return [name for name in CAUSES if name in some]
-
-
-def _bar(models: int, causes: int) -> float:
-    """Return the height of one bar in inches."""
-    return min(BAR, (MOST_BARS / causes - BETWEEN) / models)
-
-
-def _height(tables: Sequence[Sequence[CauseShare]]) -> float:
-    causes = len(_shown(tables))
-    return causes * (BETWEEN + len(tables) * _bar(len(tables), causes))
-
-
-def _bars(ax: Axes, tables: Sequence[Sequence[CauseShare]], of: str) -> None:
-    """Draw the bars of a panel, from the first cause and model at the top."""
-    names, models = _shown(tables), len(tables)
-    bar = _bar(models, len(names))
-    room = bar * models + BETWEEN
-    for number, table in enumerate(tables):
-        for row in table:
-            value: float | None = getattr(row, of)
-            if row.cause not in names or value is None:
-                continue
-            place = names.index(row.cause) + (number - (models - 1) / 2) * bar / room
-            ax.barh(
-                place,
-                value,
-                0.94 * bar / room,
-                color=lighter(GREY, paleness(number, models)),
-                edgecolor=EDGE,
-                hatch=hatch(number, models),
-            )
-            if bar >= THINNEST:
-                ax.annotate(
-                    points(value),
-                    (max(value, 0), place),
-                    xytext=(2.0, -0.3),
-                    textcoords="offset points",
-                    va="center_baseline",
-                    fontsize=NUMBER_SIZE,
-                )
-    ax.set_yticks(range(len(names)), [CAUSES[name].title for name in names], fontsize=NAME_SIZE)
-    ax.set_ylim(len(names) - 0.5, -0.5)
-    ax.tick_params(axis="y", length=0)
-    ax.margins(x=0.16)
-    ax.axvline(0, color="black", linewidth=0.6, zorder=3)
-    ax.spines["left"].set_visible(False)
-    ax.xaxis.grid(True, color="0.9", linewidth=0.5)
-    ax.set_xlabel(PANELS[of])
-
-
-def _data(source: Source) -> list[CauseShare]:
-    if source.diagnosis is None or not source.diagnosis.scenes:
-        return causes_table(source.result)
-    diagnosis = as_one(source.diagnosis)
-    found = cases.annotation_causes(diagnosis, *scenes_of(diagnosis))
-    return causes_table({"annotation_causes": found.to_dict()})
-
-
-def _draw(
-    target: Axes | Figure, models: Sequence[ModelData], shown: Sequence[str] = tuple(PANELS)
-) -> None:
     tables = tables_of(models)
-    if isinstance(target, Axes):
-        panels = [target]
+    some = {row.cause for table in tables.values() for row in table if row.share}
+    names = [name for name in CAUSES if name in some]
+    bar = min(BAR, (TALLEST - 2.0) / len(names) / len(tables) - BETWEEN / len(tables))
+    if isinstance(target, Figure):
+        target.set_figheight(FRAME + len(names) * (BETWEEN + len(tables) * bar))
+        panels = dict(zip(PANELS, target.subplots(1, len(PANELS), sharey=True), strict=True))
     else:
-        target.set_figheight(FRAME + _height(list(tables.values())))
-        panels = target.subplots(1, len(shown), sharey=True, squeeze=False).ravel().tolist()
-    for ax, of in zip(panels, shown, strict=True):
-        _bars(ax, list(tables.values()), of)
-    bar_legend(target, list(tables), numbered=NUMBERED)
+        panels = {of: target}
+    step = bar / (bar * len(tables) + BETWEEN)
+    for key, ax in panels.items():
+        styles = bar_styles(len(tables))
+        for number, (table, style) in enumerate(zip(tables.values(), styles, strict=True)):
+            rows = [(row.cause, getattr(row, key)) for row in table if row.cause in names]
+            known = [(names.index(name), value) for name, value in rows if value is not None]
+            bars(
+                ax,
+                [place + (number - (len(tables) - 1) / 2) * step for place, _ in known],
+                [value for _, value in known],
+                0.94 * step,
+                [points(value) for _, value in known],
+                size=number_size(bar),
+                across=True,
+                color=style.on(GREY),
+                hatch=style.hatch,
+            )
+        name_rows(ax, [CAUSES[name].title for name in names], 7.0)
+        ax.set_ylim(len(names) - 0.5, -0.5)
+        ax.margins(x=0.16)
+        ax.axvline(0, color="black", linewidth=0.6, zorder=3)
+        ax.spines["left"].set_visible(False)
+        ax.set_xlabel(PANELS[key])
+    bar_legend(target, list(tables))
     add_note(target, NOTE)
-
-
-ANNOTATION_CAUSES = FigureKind(
-    name="annotation_causes",
-    title="False positives that may be due to the annotations, and what they cost",
-    needs="results",
-    data=_data,
-    draw=_draw,
-)

@@ -6,7 +6,6 @@ What a confusion is: see :mod:`diaghoi.semantic.confusions`.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from math import ceil
 from typing import Any, NamedTuple
 
 from matplotlib.axes import Axes
@@ -14,34 +13,37 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from diaghoi.diagnosis.saved import as_one, scenes_of
-from diaghoi.exceptions import InputError
-from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
-    FigureKind,
-    Model,
     ModelData,
     NotApplicable,
     Source,
-    data_of,
     diagnosis_of,
+    figure,
     reading,
     shown_names,
 )
 from diaghoi.plots.labels import MINUS, fitted_pair
-from diaghoi.plots.legend import legend_above
-from diaghoi.plots.panels import one_panel, set_title
-from diaghoi.plots.style import colour, lighter, paper
+from diaghoi.plots.panels import (
+    EDGE,
+    NAME_SIZE,
+    TALLEST,
+    bars,
+    legend_above,
+    name_rows,
+    panel_grid,
+    shape_of,
+)
+from diaghoi.plots.style import add_note, colour, lighter
 from diaghoi.semantic.confusions import word_confusions
 
 SHOWN = 10  # confusions of a model
-MANY_ROWS = 2  # rows of panels, above which each panel shows half as many confusions
 HEIGHT = 2.3  # inches: height of a single panel
-FRAME, BAR, GAP = 0.65, 0.15, 0.25  # inches: above and below the bars, of a bar, beside a panel
+FRAME, HEAD, BAR = 0.4, 0.25, 0.14  # inches: scale, title of a panel, and a bar
 NARROWEST = 2.6  # inches: least width of a panel, nearly half of it for the names of verbs
 SCALE = "ΔmAP (points)"
-NAME_ROOM, NAME_SIZE = 1.25, 6.0  # inches, points
+NAME_ROOM = 1.25  # inches
 NAMES = (
-    "Wrong verb (verb annotated for the pair; V-COCO: read by the pair, without an object box for "
+    "Wrong verb (verb annotated for the pair; V-COCO: on found pairs, without an object box for "
     "the person). That one may be found as well; of several, it is the assigned or else the first "
     "one. Number: mAP gained by repairing these predictions alone; gains do not add up."
 )
@@ -102,39 +104,6 @@ def confusions_table(found: Sequence[Mapping[str, Any]]) -> list[ConfusionCost]:
         ][:SHOWN]
 
 
-def confusions(diagnosis: Model | Sequence[ConfusionCost], ax: Axes | None = None) -> Axes:
-    """Draw what the confusions of verbs cost, the most costly at the top.
-
-    Parameters
-    ----------
-    diagnosis : Diagnosis or mapping
-        The detector, the result of its semantic evaluation, or a :func:`confusions_table`.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        The number at the end of a bar is its length, the shade of a bar the similarity of the
-        verbs.
-
-    Raises
-    ------
-    InputError
-        If there is nothing to draw.
-    """
-    costs = data_of(CONFUSIONS, diagnosis)
-    if not costs:
-        raise InputError("diagnosis: there is no confusion to draw")
-    with paper():
-        ax, target = one_panel(ax, HEIGHT)
-        _bars(ax, costs)
-        ax.set_xlabel(SCALE)
-        _legend(target, [costs])
-        add_note(target, NAMES)
-    return ax
-
-
 def _shade(similarity: float | None) -> float:
     pale, medium, dark = SHADES.values()
     if not similarity:
@@ -142,46 +111,27 @@ def _shade(similarity: float | None) -> float:
     return pale if similarity >= SIMILAR else medium
 
 
-def _bars(ax: Axes, costs: Sequence[ConfusionCost]) -> None:
-    for place, cost in enumerate(costs):
-        ax.barh(
-            place,
-            cost.delta,
-            0.72,
-            color=lighter(colour("action"), _shade(cost.similarity)),
-            edgecolor="0.15",
-            linewidth=0.4,
-        )
-        ax.annotate(
-            f"{cost.delta:.2f}".replace("-", MINUS),
-            (max(cost.delta, 0.0), place),
-            xytext=(2, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=NAME_SIZE,
-        )
-    names = [fitted_pair(c.predicted, c.annotated, NAME_ROOM, NAME_SIZE) for c in costs]
-    ax.set_yticks(range(len(costs)), names, fontsize=NAME_SIZE)
-    ax.set_ylim(max(len(costs), 2) - 0.4, -0.6)
+def confusion_bars(ax: Axes, costs: Sequence[ConfusionCost]) -> None:
+    """Draw a bar for each confusion, the first at the top."""
+    bars(
+        ax,
+        range(len(costs)),
+        [cost.delta for cost in costs],
+        0.72,
+        [_cost(cost.delta) for cost in costs],
+        across=True,
+        color=[lighter(colour("action"), _shade(cost.similarity)) for cost in costs],
+        linewidth=0.4,
+    )
+    name_rows(ax, [fitted_pair(c.predicted, c.annotated, NAME_ROOM, NAME_SIZE) for c in costs])
     ax.margins(x=0.2)
-    ax.tick_params(axis="y", length=0)
     ax.axvline(0, color="black", linewidth=0.6, zorder=3)
-    ax.xaxis.grid(True, color="0.9", linewidth=0.5)
 
 
-def _legend(target: Axes | Figure, models: Sequence[Sequence[ConfusionCost]]) -> None:
-    if not any(cost.similarity is not None for costs in models for cost in costs):
-        return
-    marks = [
-        Patch(
-            facecolor=lighter(colour("action"), shade),
-            edgecolor="0.15",
-            linewidth=0.4,
-            label=title,
-        )
-        for title, shade in SHADES.items()
-    ]
-    legend_above(target, marks, LEGEND, size=7.0, mark=1.4)
+def _cost(delta: float) -> str:
+    """Format percent points with two decimals, or with one digit where these would be zeros."""
+    text = f"{delta:.2f}" if abs(delta) >= 0.005 or not delta else f"{delta:.1g}"
+    return text.replace("-", MINUS) if "e" not in text else f"{delta:.4f}".replace("-", MINUS)
 
 
 def _data(source: Source) -> list[ConfusionCost]:
@@ -206,35 +156,49 @@ def _some(costs: list[ConfusionCost]) -> list[ConfusionCost]:
     return costs
 
 
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    columns = min(len(models), max(1, int(figure.get_figwidth() / NARROWEST)))
-    rows = ceil(len(models) / columns)
-    shown = SHOWN if rows <= MANY_ROWS else SHOWN // 2
-    costs = [model.data[:shown] for model in models]
-    figure.set_figheight(rows * (FRAME + BAR * max(map(len, costs))))
-    # Each model has its own confusions, so the panels cannot share the names of bars.
-    panels = figure.subplots(rows, columns, squeeze=False).ravel().tolist()
-    for panel in panels[len(models) :]:
-        panel.remove()
-    width = figure.get_figwidth() / columns - NAME_ROOM - GAP
-    for panel, name, of_model in zip(panels, shown_names(models), costs, strict=False):
-        _bars(panel, of_model)
-        panel.set_xlabel(SCALE)
-        set_title(panel, name, width)
-    # The same scale everywhere: bars of different models are compared.
-    drawn = panels[: len(models)]
-    low, high = zip(*(panel.get_xlim() for panel in drawn), strict=True)
-    for panel in drawn:
-        panel.set_xlim(min(low), max(high))
-    _legend(figure, costs)
-    add_note(figure, NAMES)
-
-
-CONFUSIONS = FigureKind(
-    name="confusions",
-    title="Wrong verbs on annotated pairs, and what they cost",
-    needs="diagnoses",
+@figure(
+    "confusions",
+    "Wrong verbs on annotated pairs, and what they cost",
     data=_data,
-    draw=_draw,
     height=HEIGHT,
+    single=True,
 )
+def confusions(target: Axes | Figure, models: Sequence[ModelData]) -> None:
+    """Draw what the confusions of verbs cost, the most costly at the top.
+
+    The number at the end of a bar is its length, the shade of a bar the similarity of the verbs.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis or mapping
+        The detector, the result of its semantic evaluation, or a :func:`confusions_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure of the width of one column.
+
+    Raises
+    ------
+    InputError
+        If there is nothing to draw.
+    """
+    costs: list[list[ConfusionCost]] = [model.data for model in models]
+    if isinstance(target, Figure):
+        rows, _ = shape_of(len(models), target.get_figwidth(), NARROWEST)
+        # As many as a page has room for.
+        most = int(((TALLEST - 2 * FRAME) / rows - HEAD) / BAR)
+        costs = [own[:most] for own in costs]
+        height = HEAD + BAR * max(map(len, costs))
+        target.set_figheight(FRAME + height)
+        panels = panel_grid(
+            target, shown_names(models), (SCALE, ""), height, NARROWEST, share_y=False
+        )
+    else:
+        panels = panel_grid(target, [""], (SCALE, ""), 0.0)
+    for panel, own in zip(panels, costs, strict=True):
+        confusion_bars(panel, own)
+    if any(cost.similarity is not None for own in costs for cost in own):
+        marks = [
+            Patch(facecolor=lighter(colour("action"), shade), edgecolor=EDGE, label=title)
+            for title, shade in SHADES.items()
+        ]
+        legend_above(target, marks, LEGEND)
+    add_note(target, NAMES)

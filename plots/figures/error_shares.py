@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -18,27 +18,18 @@ from diaghoi.data.arrays import FloatArray
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import error_title
-from diaghoi.plots.figure import (
-    FigureKind,
-    Model,
-    ModelData,
-    NotApplicable,
-    data_of,
-    diagnosis_of,
-    drawn,
-    shown_names,
-)
+from diaghoi.plots.figure import ModelData, NotApplicable, diagnosis_of, figure, shown_names
 from diaghoi.plots.labels import inches_of
-from diaghoi.plots.legend import legend_above
-from diaghoi.plots.panels import panel_grid
+from diaghoi.plots.panels import legend_above, panel_grid
 from diaghoi.plots.style import HATCHES, colour
 
 BINS = 6  # per decade of ranks
 BEST = 100  # predictions of the first bin; fewer if there are fewer than 1,000
 PANEL = 1.25  # inches: height of each row of panels after the first
 AXES = ("Rank by score", "Predictions (%)")
-DASHES = (0, (3, 1.5))
+ANNOTATED: dict[str, Any] = {"color": "black", "linewidth": 0.9, "linestyle": (0, (3, 1.5))}
 INCHES_PER_RANK = 0.3  # least distance of tick labels on the x-axis
+INCHES_BESIDE_FIRST = 0.18  # the same beside the label of the first rank
 RANKS = EngFormatter(sep="")  # 100, 1k, 10k
 HEIGHT = 2.0  # inches
 
@@ -97,25 +88,6 @@ def error_shares_table(diagnosis: Diagnosis) -> ErrorShares:
     )
 
 
-def error_shares(diagnosis: Model | ErrorShares, ax: Axes | None = None) -> Axes:
-    """Draw the shares of one model as stacked steps over the rank.
-
-    Parameters
-    ----------
-    diagnosis : Diagnosis
-        The detector, or its :func:`error_shares_table`.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
-
-    Returns
-    -------
-    matplotlib.axes.Axes
-        True positives are at the bottom, the errors above them in the order of the oracles. A
-        dashed line marks the number of annotated triplets.
-    """
-    return drawn(ERROR_SHARES, {"": data_of(ERROR_SHARES, diagnosis)}, ax)
-
-
 def _fill(ax: Axes, table: ErrorShares) -> None:
     ranks = _ranks(table.edges)
     tops = 100 * np.cumsum(table.shares, axis=1)
@@ -126,21 +98,23 @@ def _fill(ax: Axes, table: ErrorShares) -> None:
             _steps(below),
             _steps(tops[:, number]),
             step="post",
-            facecolor=colour(name),
-            edgecolor="white",
-            linewidth=0.3,
-            hatch=HATCHES.get(name),
             label=error_title(name),
+            **_look(name),
         )
         steps.set_gid(name)
         below = tops[:, number]
     if ranks[0] < table.annotated < ranks[-1]:
         # A white line below the dashes, so that they show on dark colours.
         ax.axvline(table.annotated, color="white", linewidth=2.0)
-        ax.axvline(table.annotated, color="black", linewidth=0.9, linestyle=DASHES)
+        ax.axvline(table.annotated, **ANNOTATED)
     ax.set_xscale("log")
     ax.set_xlim(ranks[0], ranks[-1])
     ax.set_ylim(0, 100)
+
+
+def _look(name: str) -> dict[str, Any]:
+    hatch = HATCHES.get(name)
+    return {"facecolor": colour(name), "edgecolor": "white", "linewidth": 0.3, "hatch": hatch}
 
 
 def _edges(rows: int) -> npt.NDArray[np.int64]:
@@ -156,7 +130,9 @@ def _label_ranks(ax: Axes) -> None:
     left, right = ax.get_xlim()
     first, last = np.log10([left, right])
     step = ceil(INCHES_PER_RANK * (last - first) / inches_of(ax))
-    ranks = 10.0 ** np.arange(ceil(first), int(last) + 1, step)
+    # One too near to the first would touch its label.
+    start = ceil(first + INCHES_BESIDE_FIRST * (last - first) / inches_of(ax))
+    ranks = 10.0 ** np.arange(start, int(last) + 1, step)
     ax.set_xticks([left, *ranks], ["1", *(RANKS(rank) for rank in ranks)])
     ax.minorticks_off()
 
@@ -170,7 +146,30 @@ def _steps(values: FloatArray) -> FloatArray:
     return np.append(values, values[-1])
 
 
-def _draw(target: Axes | Figure, models: Sequence[ModelData]) -> None:
+@figure(
+    "error_shares",
+    "Which errors predictions of each rank make",
+    data=lambda source: error_shares_table(diagnosis_of(source)),
+    height=HEIGHT,
+    usual=True,
+    single=True,
+    published=True,
+)
+def error_shares(target: Axes | Figure, models: Sequence[ModelData], legend: bool = True) -> None:
+    """Draw the shares of one model as stacked steps over the rank.
+
+    True positives are at the bottom, the errors above them in the order of the oracles. A dashed
+    line marks the number of annotated triplets.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis
+        The detector, or its :func:`error_shares_table`.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure of the width of one column.
+    legend : bool
+        Whether the colours are explained above.
+    """
     panels = panel_grid(target, shown_names(models), AXES, PANEL)
     for ax, model in zip(panels, models, strict=True):
         _fill(ax, model.data)
@@ -178,30 +177,7 @@ def _draw(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     panels[0].set_xlim(min(ranks[0] for ranks in edges), max(ranks[-1] for ranks in edges))
     for ax in panels:
         _label_ranks(ax)
-    marks = [
-        *(
-            Patch(
-                facecolor=colour(name),
-                edgecolor="white",
-                linewidth=0,
-                hatch=HATCHES.get(name),
-                label=error_title(name),
-            )
-            for name in LABELS
-        ),
-        Line2D(
-            [], [], color="black", linewidth=0.9, linestyle=DASHES, label="Number of annotations"
-        ),
-    ]
-    legend_above(target, marks)
-
-
-ERROR_SHARES = FigureKind(
-    name="error_shares",
-    title="Which errors predictions of each rank make",
-    needs="diagnoses",
-    data=lambda source: error_shares_table(diagnosis_of(source)),
-    draw=_draw,
-    height=HEIGHT,
-    published=True,
-)
+    if legend:
+        marks = [Patch(**_look(name), label=error_title(name)) for name in LABELS]
+        line = Line2D([], [], **ANNOTATED, label="Number of annotations")
+        legend_above(target, [*marks, line])

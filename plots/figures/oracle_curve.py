@@ -1,8 +1,8 @@
-"""Precision against recall before and after each oracle, of one HOI class or of all."""
+"""Precision against recall of one HOI class before and after each oracle."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
@@ -12,28 +12,26 @@ from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
 from diaghoi.data.groups import find_class
-from diaghoi.diagnosis.curves import Curve, class_curve, mean_curve
+from diaghoi.diagnosis.curves import Curve, class_curve
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.evaluation.ledger import deciding
-from diaghoi.exceptions import number_of
 from diaghoi.oracles import ORACLES, TOTALS
-from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
-    FigureKind,
+    FIGURES,
+    FUNCTIONS,
     Model,
     ModelData,
     NotApplicable,
     Source,
-    data_of,
     diagnosis_of,
     drawn,
+    figure,
     shown_names,
     source_of,
 )
 from diaghoi.plots.labels import MINUS
-from diaghoi.plots.legend import MARK, legend_above
-from diaghoi.plots.panels import panel_grid
-from diaghoi.plots.style import colour
+from diaghoi.plots.panels import MARK, legend_above, panel_grid
+from diaghoi.plots.style import add_note, colour
 
 HEIGHT = 2.1  # inches
 FURTHER_ROW = 1.3  # inches: each row of panels after the first
@@ -65,27 +63,21 @@ class RepairedCurve(NamedTuple):
 
 
 class ClassCurves(NamedTuple):
-    """The lines of one HOI class, or of the mean of all, and model.
+    """The lines of one HOI class and model.
 
     Parameters
     ----------
     name : str
-        The class, or how many the mean is of.
+        The class.
     annotated : int
         Its annotated triplets.
     curves : list of RepairedCurve
         Before any repair, and after each oracle alone.
-    score : str
-        What the area below them is.
-    left : mapping or None
-        How many classes leave the mean, by the name of the oracle that does it; None for a class.
     """
 
     name: str
     annotated: int
     curves: list[RepairedCurve]
-    score: str = "AP"
-    left: Mapping[str, int] | None = None
 
     @property
     def gain(self) -> float:
@@ -127,41 +119,10 @@ def oracle_curve_table(diagnosis: Diagnosis, classes: Sequence[int]) -> dict[int
     }
 
 
-def mean_oracle_curve_table(diagnosis: Diagnosis) -> ClassCurves:
-    """Compute the data of :func:`mean_oracle_curve` for one model.
-
-    Parameters
-    ----------
-    diagnosis : Diagnosis
-        The model.
-    """
-    before, lines = diagnosis.mean_ap["full"], []
-    rows = deciding(diagnosis.ledger, diagnosis.protocol)
-    for name in (None, *ORACLES):
-        ledger = rows if name is None else ORACLES[name](rows)
-        scores = diagnosis.class_scores if name is None else diagnosis.repaired_scores[name]
-        after = before if name is None else diagnosis.oracles[name]["map"]["full"]
-        lines.append(
-            RepairedCurve(
-                oracle=name,
-                curve=mean_curve(ledger, scores, diagnosis.protocol, diagnosis.splits["full"]),
-                ap=None if after is None else 100 * after,
-                delta=None if before is None or after is None else 100 * (after - before),
-            )
-        )
-    counts = diagnosis.counts
-    classes = number_of("class", counts["classes_in_mean"]["full"])
-    left = {name: gone["full"] for name, gone in counts["leave_mean"].items()}
-    return ClassCurves(f"Mean of {classes}", counts["annotated_triplets"], lines, "mAP", left)
-
-
 def candidates(diagnosis: Diagnosis) -> list[int]:
-    """List the classes that may be shown by default.
-
-    These have at least twenty annotated triplets or, if no class has, at least one.
-    """
+    """List the classes with at least 20 annotated triplets, or else the most annotated ones."""
     positives = np.where(diagnosis.splits["full"], diagnosis.ledger.positives, 0)
-    least = LEAST if (positives >= LEAST).any() else 1
+    least = max(1, min(LEAST, positives.max(initial=0)))
     return [int(hoi) for hoi in np.flatnonzero(positives >= least)]
 
 
@@ -184,9 +145,7 @@ def most_costly(tables: Sequence[dict[int, ClassCurves]]) -> int:
     return max(shared, key=lambda hoi: sum(table[hoi].gain for table in tables))
 
 
-def oracle_curve(
-    diagnosis: Model | ClassCurves, ax: Axes | None = None, hoi: str | int | None = None
-) -> Axes:
+def oracle_curve(diagnosis: Model, ax: Axes | None = None, hoi: str | int | None = None) -> Axes:
     """Draw precision against recall of one HOI class before and after each oracle.
 
     Lines that an oracle does not change are hidden by the black one. The lines are envelopes, the
@@ -196,36 +155,21 @@ def oracle_curve(
     Parameters
     ----------
     diagnosis : Diagnosis
-        The detector; or one class of its :func:`oracle_curve_table`.
+        The detector.
     ax : matplotlib.axes.Axes, optional
         Where to draw; by default a new figure of the width of one column.
     hoi : str or int, optional
         The class by its name (``ride bicycle``) or number, from 1; by default, of the classes with
-        at least 20 annotated triplets, the one with the largest sum of the ΔAP of its errors.
+        at least 20 annotated triplets, the one with the largest sum of the ΔAP of its errors; of
+        classes with fewer, the most annotated one.
     """
-    table = diagnosis if isinstance(diagnosis, ClassCurves) else _class_of(diagnosis, hoi)
-    return drawn(MEAN_ORACLE_CURVE, {"": table}, ax)
-
-
-def mean_oracle_curve(diagnosis: Model | ClassCurves, ax: Axes | None = None) -> Axes:
-    """Draw precision against recall before and after each oracle, as a mean over classes.
-
-    Parameters
-    ----------
-    diagnosis : Diagnosis
-        The detector; or its :func:`mean_oracle_curve_table`.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
-    """
-    return oracle_curve(data_of(MEAN_ORACLE_CURVE, diagnosis), ax)
-
-
-def _class_of(model: Model, hoi: str | int | None) -> ClassCurves:
-    """Compute the curves of one class, by default of the most costly one."""
-    source = source_of(model)
+    source = source_of(diagnosis)
     words = diagnosis_of(source).vocabulary
-    tables = _data(replace(source, hoi=None if hoi is None else find_class("hoi", hoi, words)))
-    return tables[most_costly([tables])]
+    chosen = None if hoi is None else find_class("hoi", hoi, words)
+    return drawn(FIGURES["oracle_curve"], _data(replace(source, hoi=chosen)), ax)
+
+
+FUNCTIONS[oracle_curve.__name__] = oracle_curve
 
 
 def _lines(ax: Axes, shown: ClassCurves) -> None:
@@ -241,7 +185,7 @@ def _lines(ax: Axes, shown: ClassCurves) -> None:
     ap = shown.curves[0].ap
     if ap is not None:
         ax.annotate(
-            f"{shown.score} {ap:.1f}",
+            f"AP {ap:.1f}",
             (0, 0),
             xytext=(4, 4),
             textcoords="offset points",
@@ -260,7 +204,7 @@ def _style_of(oracle: str | None) -> dict[str, Any]:
     return {"color": colour(oracle), "linestyle": dashes, "linewidth": 1.0}
 
 
-def _handles(shown: ClassCurves, *, gains: bool = True) -> list[Line2D]:
+def _handles(shown: ClassCurves, gains: bool) -> list[Line2D]:
     """Make the handles of the legend, with ``gains`` also the gain of each oracle."""
     handles = []
     for line in shown.curves:
@@ -269,60 +213,6 @@ def _handles(shown: ClassCurves, *, gains: bool = True) -> list[Line2D]:
             label += f" {line.delta:+.1f}".replace("-", MINUS)
         handles.append(Line2D([], [], label=label, **_style_of(line.oracle)))
     return handles
-
-
-def _head(shown: ClassCurves) -> str:
-    return f"{shown.name} ({shown.annotated:,} annotated)"
-
-
-def _why(shown: Sequence[ClassCurves]) -> str:
-    """Say why the class is shown that nobody asked for."""
-    frequent = all(each.annotated >= LEAST for each in shown)
-    among = f", of those with at least {LEAST} annotated triplets" if frequent else ""
-    return f"“{shown[0].name}” is the class with the largest sum of the ΔAP of its errors{among}."
-
-
-def _draw(figure: Figure, models: Sequence[ModelData]) -> None:
-    hoi = most_costly([model.data for model in models])
-    shown = [model.data[hoi] for model in models]
-    _panels(figure, models, shown)
-    if any(len(model.data) > 1 for model in models):
-        add_note(figure, _why(shown))
-
-
-def _draw_mean(target: Axes | Figure, models: Sequence[ModelData]) -> None:
-    shown = [model.data for model in models]
-    _panels(target, models, shown)
-    add_note(target, _fewer(shown))
-
-
-def _fewer(shown: Sequence[ClassCurves]) -> str:
-    """Say how many classes repairs take out of the mean."""
-    most = {
-        name: max((each.left or {}).get(name, 0) for each in shown)
-        for name in ORACLES
-        if any(each.left and name in each.left for each in shown)
-    }
-    if not most:
-        return ""
-    gone = ", ".join(f"{ORACLES[name].title} up to {left}" for name, left in most.items())
-    return f"Classes that a repair leaves without annotated triplets leave the mean: {gone}."
-
-
-def _panels(
-    target: Axes | Figure, models: Sequence[ModelData], shown: Sequence[ClassCurves]
-) -> None:
-    panels = panel_grid(target, shown_names(models), LABELS, FURTHER_ROW)
-    for ax, one in zip(panels, shown, strict=True):
-        _lines(ax, one)
-    legend_above(target, _handles(shown[0], gains=len(models) == 1), _head(shown[0]), mark=MARK)
-
-
-def _mean_data(source: Source) -> ClassCurves:
-    table = mean_oracle_curve_table(diagnosis_of(source))
-    if not table.annotated:
-        raise NotApplicable("there is no class with annotations")
-    return table
 
 
 def _data(source: Source) -> dict[int, ClassCurves]:
@@ -335,22 +225,25 @@ def _data(source: Source) -> dict[int, ClassCurves]:
     return table
 
 
-ORACLE_CURVE = FigureKind(
-    name="oracle_curve",
-    title="One class before and after each oracle",
-    needs="diagnoses",
+@figure(
+    "oracle_curve",
+    "One class before and after each oracle",
     data=_data,
-    draw=_draw,
     height=HEIGHT,
+    single=True,
     published=True,
 )
-
-MEAN_ORACLE_CURVE = FigureKind(
-    name="mean_oracle_curve",
-    title="All classes before and after each oracle",
-    needs="diagnoses",
-    data=_mean_data,
-    draw=_draw_mean,
-    height=HEIGHT,
-    published=True,
-)
+def _draw(target: Axes | Figure, models: Sequence[ModelData]) -> None:
+    hoi = most_costly([model.data for model in models])
+    shown: list[ClassCurves] = [model.data[hoi] for model in models]
+    first = shown[0]
+    panels = panel_grid(target, shown_names(models), LABELS, FURTHER_ROW)
+    for ax, one in zip(panels, shown, strict=True):
+        _lines(ax, one)
+    head = f"{first.name} ({first.annotated:,} annotated)"
+    legend_above(target, _handles(first, len(models) == 1), head, mark=MARK)
+    if any(len(model.data) > 1 for model in models):
+        among = f", of those with at least {LEAST} annotated triplets"
+        which = "the class with the largest sum of the ΔAP of its errors"
+        among = among if all(each.annotated >= LEAST for each in shown) else ""
+        add_note(target, f"“{first.name}” is {which}{among}.")

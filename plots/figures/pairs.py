@@ -18,22 +18,18 @@ from diaghoi.diagnosis.curves import negatives_curve as curve_of
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.exceptions import InputError, close_matches
-from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
-    FigureKind,
     ModelData,
-    Models,
     NotApplicable,
     Source,
     diagnosis_of,
-    drawn,
+    figure,
     shown_names,
     tables_of,
 )
 from diaghoi.plots.labels import fitted, inches_of, text_width
-from diaghoi.plots.legend import MARK, legend_above, model_lines
-from diaghoi.plots.panels import panel_grid, panel_of
-from diaghoi.plots.style import model_style
+from diaghoi.plots.panels import MARK, legend_above, model_lines, panel_grid, panel_of
+from diaghoi.plots.style import add_note, model_style
 
 RECALL_HEIGHT = 2.0  # inches
 NARROWEST = 1.0  # inches: least width of a panel
@@ -114,31 +110,6 @@ def pair_recall_table(
     return rows
 
 
-def pair_recall(diagnoses: Models, ax: Axes | None = None, sweep: str = "best") -> Axes:
-    """Draw pair recall against the number of pairs that are kept, one line per model.
-
-    Parameters
-    ----------
-    diagnoses : Diagnosis or sequence of Diagnosis
-        One or more detectors; or the :func:`pair_recall_table` of each by its label.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
-    sweep : {"best", "detection", "nms"}
-        How pairs are dropped.
-
-    Raises
-    ------
-    InputError
-        If there is no model or the sweep is not known.
-    """
-    if sweep not in SWEEPS:
-        raise InputError(
-            f"sweep: '{sweep}' is not known{close_matches(sweep, SWEEPS)}; "
-            f"give one of {', '.join(SWEEPS)}"
-        )
-    return drawn(PAIR_RECALL, diagnoses, ax, sweep=sweep)
-
-
 def _recall_lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -> None:
     """Draw the lines of one sweep, each from a large marker for all pairs to fewer pairs."""
     for number, table in enumerate(tables):
@@ -178,34 +149,10 @@ def _ticks(low: float, high: float) -> list[float]:
     return list(map(float, MaxNLocator(4, steps=[1, 2, 5, 10]).tick_values(low, high)))
 
 
-def _draw_recall(target: Axes | Figure, models: Sequence[ModelData], sweep: str = "") -> None:
-    tables, names = [model.data for model in models], shown_names(models)
-    sweeps = [sweep] if sweep else _sweeps(models)
-    titles = [""]
-    if isinstance(target, Figure) and not sweep:
-        wide = target.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
-        titles = [(LONG_TITLES if wide else SWEEPS)[name] for name in sweeps]
-    # Thresholds and suppression never leave as few pairs as the best ones do: on one scale, their
-    # lines would lie in a corner.
-    panels = panel_grid(target, titles, LABELS, 0.0, narrowest=NARROWEST, share_x=False)
-    for ax, name in zip(panels, sweeps, strict=True):
-        _recall_lines(ax, tables, name)
-    everything = Line2D([], [], color="0.5", marker="o", markersize=4.5, linestyle="")
-    everything.set_label("large marks: all pairs")
-    marks = [*model_lines(names), everything]
-    legend_above(target, marks, LONG_TITLES[sweep] if sweep else "", mark=MARK)
-    add_note(target, "" if sweep else _lacking(models))
-
-
 def _sweeps(models: Sequence[ModelData]) -> list[str]:
     """Name the sweeps that some model has."""
     found = {row.sweep for model in models for row in model.data}
     return [name for name in SWEEPS if name in found]
-
-
-def _parts(models: Sequence[ModelData]) -> str:
-    """Say which pairs are kept in the panels that are drawn."""
-    return ", ".join(KEPT[sweep] for sweep in _sweeps(models))
 
 
 def _lacking(models: Sequence[ModelData]) -> str:
@@ -230,15 +177,53 @@ def _data(source: Source) -> list[KeptPairs]:
     return pair_recall_table(*scenes_of(diagnosis), diagnosis.protocol)
 
 
-PAIR_RECALL = FigureKind(
-    name="pair_recall",
-    title="Pair recall with fewer pairs",
-    needs="diagnoses",
+@figure(
+    "pair_recall",
+    "Pair recall with fewer pairs",
     data=_data,
-    draw=_draw_recall,
     height=RECALL_HEIGHT,
-    parts=_parts,
+    parts=lambda models: ", ".join(KEPT[sweep] for sweep in _sweeps(models)),
+    usual=True,
 )
+def pair_recall(target: Axes | Figure, models: Sequence[ModelData], sweep: str = "") -> None:
+    """Draw pair recall against the number of pairs that are kept, one line per model.
+
+    Parameters
+    ----------
+    diagnoses : Diagnosis or sequence of Diagnosis
+        One or more detectors; or the :func:`pair_recall_table` of each by its label.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure of the width of one column.
+    sweep : {"best", "detection", "nms"}
+        How pairs are dropped: by default the best ones stay.
+
+    Raises
+    ------
+    InputError
+        If there is no model or the sweep is not known.
+    """
+    if sweep and sweep not in SWEEPS:
+        raise InputError(
+            f"sweep: '{sweep}' is not known{close_matches(sweep, SWEEPS)}; "
+            f"give one of {', '.join(SWEEPS)}"
+        )
+    sweeps = [sweep] if sweep else _sweeps(models)
+    titles = [""]
+    if isinstance(target, Axes):
+        sweeps = [sweep or "best"]
+    elif not sweep:
+        wide = target.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
+        titles = [(LONG_TITLES if wide else SWEEPS)[name] for name in sweeps]
+    # Thresholds and suppression never leave as few pairs as the best ones do: on one scale, their
+    # lines would lie in a corner.
+    panels = panel_grid(target, titles, LABELS, 0.0, narrowest=NARROWEST, share_x=False)
+    for ax, name in zip(panels, sweeps, strict=True):
+        _recall_lines(ax, [model.data for model in models], name)
+    everything = Line2D([], [], color="0.5", marker="o", markersize=4.5, linestyle="")
+    everything.set_label("large marks: all pairs")
+    marks = [*model_lines(shown_names(models)), everything]
+    legend_above(target, marks, "" if titles[0] else LONG_TITLES[sweeps[0]], mark=MARK)
+    add_note(target, _lacking(models) if titles[0] else "")
 
 
 NEGATIVES_HEIGHT = 2.1  # inches
@@ -281,28 +266,6 @@ def negatives_curve_table(diagnosis: Diagnosis) -> NegativesCurve:
     )
 
 
-def negatives_curve(diagnoses: Models, ax: Axes | None = None) -> Axes:
-    """Draw precision against recall of rejecting pairs that match no annotated one.
-
-    There is one line per model. The legend gives average precision and the share of such pairs.
-    That share is the precision of guessing, and high, as most pairs match none. Markers at the ends
-    of the lines distinguish models in grey print.
-
-    Parameters
-    ----------
-    diagnoses : Diagnosis or sequence of Diagnosis
-        One or more detectors; or the :func:`negatives_curve_table` of each by its label.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
-
-    Raises
-    ------
-    InputError
-        If there is no model.
-    """
-    return drawn(NEGATIVES_CURVE, diagnoses, ax)
-
-
 def _negatives_lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
     for number, table in enumerate(tables):
         curve, style = table.curve, model_style(number)
@@ -332,20 +295,34 @@ def _negatives_lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
     ax.grid(True, color="0.9", linewidth=0.5)
 
 
-def _draw_negatives(target: Axes | Figure, models: Sequence[ModelData]) -> None:
+@figure(
+    "negatives_curve",
+    "How well pairs that match no annotated one are rejected",
+    data=lambda source: negatives_curve_table(diagnosis_of(source)),
+    height=NEGATIVES_HEIGHT,
+)
+def negatives_curve(target: Axes | Figure, models: Sequence[ModelData]) -> None:
+    """Draw precision against recall of rejecting pairs that match no annotated one.
+
+    There is one line per model. The legend gives average precision and the share of such pairs.
+    That share is the precision of guessing, and high, as most pairs match none. Markers at the ends
+    of the lines distinguish models in grey print.
+
+    Parameters
+    ----------
+    diagnoses : Diagnosis or sequence of Diagnosis
+        One or more detectors; or the :func:`negatives_curve_table` of each by its label.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure of the width of one column.
+
+    Raises
+    ------
+    InputError
+        If there is no model.
+    """
     tables = tables_of(models)
     _negatives_lines(panel_of(target), list(tables.values()))
     scores = [f" {100 * table.ap:.2f} / {100 * table.chance:.2f}" for table in tables.values()]
     room = inches_of(target) - 0.5 - text_width(max(scores, key=len), 7.0)
     labels = [fitted(label, room, 7.0) + own for label, own in zip(tables, scores, strict=True)]
     legend_above(target, model_lines(labels), "AP / share of such pairs (%)", mark=MARK)
-
-
-NEGATIVES_CURVE = FigureKind(
-    name="negatives_curve",
-    title="How well pairs that match no annotated one are rejected",
-    needs="diagnoses",
-    data=lambda source: negatives_curve_table(diagnosis_of(source)),
-    draw=_draw_negatives,
-    height=NEGATIVES_HEIGHT,
-)

@@ -13,17 +13,22 @@ from diaghoi.cases.sentences import shown_score
 from diaghoi.oracles import error_title
 from diaghoi.plots.boxes import (
     DARK,
+    ENLARGED,
     GROUND,
     HINTED,
     WHITE,
     BoxTags,
+    Image,
     PairLines,
+    PictureFrame,
     draw_pair,
+    enlargement,
+    frame_of,
     in_a_line,
     short,
     show,
+    whole_of,
 )
-from diaghoi.plots.frame import ENLARGED, Image, PictureFrame, enlargement, frame_of, whole_of
 from diaghoi.plots.labels import fitted, text_width, wrapped
 from diaghoi.plots.style import SINGLE_COLUMN, colour, ink_on, paper
 
@@ -43,7 +48,7 @@ def picture(
     The prediction has solid lines in the colour of its error, the annotation black and white
     dashes.
     Small boxes are shown enlarged, in a part of the picture; see
-    :func:`diaghoi.plots.frame.enlargement`.
+    :func:`diaghoi.plots.boxes.enlargement`.
     A line joins the centres of two boxes that form a pair, from a dot in the person to a square
     in the object.
 

@@ -10,25 +10,20 @@ from matplotlib.figure import Figure
 
 from diaghoi.oracles import ERRORS, error_title
 from diaghoi.oracles.localised import reading_by_pair
-from diaghoi.plots.captions import add_note
 from diaghoi.plots.figure import (
-    FigureKind,
-    Model,
     ModelData,
     NotApplicable,
     Source,
-    data_of,
     diagnosis_of,
-    drawn,
+    figure,
     shown_names,
 )
-from diaghoi.plots.labels import points
-from diaghoi.plots.panels import panel_grid
-from diaghoi.plots.style import colour
+from diaghoi.plots.labels import inches_of, points
+from diaghoi.plots.panels import NARROWEST, bars, name_rows, panel_grid
+from diaghoi.plots.style import add_note, colour
 from diaghoi.statistics.attribution import attribute
 
-HEIGHT = 2.2  # inches of a panel
-NARROWEST = 1.7  # inches: least width of a panel
+HEIGHT = 1.75  # inches of a panel
 THICKNESS = 0.72  # height of a bar, as a share of the distance between bars
 ROOM = 112  # percent: end of the x-axis, with room for the numbers of bars that end at 100
 SCALE = "mAP (%)"
@@ -39,7 +34,7 @@ SHORT_OF_100 = (
     "repairs remove, such as duplicates."
 )
 
-READING = "By the pair: {}. delta_map goes by the published rule."
+READING = "On found pairs: {}. delta_map goes by the published rule."
 
 
 class WaterfallBar(NamedTuple):
@@ -81,66 +76,31 @@ def waterfall_table(attribution: Mapping[str, Any]) -> list[WaterfallBar]:
     return [*steps, WaterfallBar("map_repaired", 0.0, end, end)]
 
 
-def waterfall(diagnosis: Model, ax: Axes | None = None) -> Axes:
-    """Draw the cost of each error, one after the other, from mAP to mAP with all repaired.
-
-    Parameters
-    ----------
-    diagnosis : Diagnosis or mapping
-        The detector, a result with its ``attribution``, or what :func:`waterfall_table` takes.
-    ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
-    """
-    return drawn(WATERFALL, {"": data_of(WATERFALL, diagnosis)}, ax)
-
-
 def _bars(ax: Axes, steps: Sequence[WaterfallBar]) -> None:
+    ends = [step.name in ENDS for step in steps]
+    bars(
+        ax,
+        range(len(steps)),
+        [step.high - step.low for step in steps],
+        THICKNESS,
+        [
+            f"{step.value:.1f}" if end else points(step.value, signed=True)
+            for step, end in zip(steps, ends, strict=True)
+        ],
+        across=True,
+        tops=[step.high for step in steps],
+        left=[step.low for step in steps],
+        color=["0.45" if end else colour(s.name) for s, end in zip(steps, ends, strict=True)],
+        linewidth=0.4,
+    )
     level = 0.0
-    for place, step in enumerate(steps):
-        end = step.name in ENDS
-        ax.barh(
-            place,
-            step.high - step.low,
-            left=step.low,
-            height=THICKNESS,
-            color="0.45" if end else colour(step.name),
-            edgecolor="0.15",
-            linewidth=0.4,
-        )
-        ax.annotate(
-            f"{step.value:.1f}" if end else points(step.value, signed=True),
-            (step.high, place),
-            xytext=(2, 0),
-            textcoords="offset points",
-            va="center",
-            fontsize=6,
-        )
-        level = step.value if end else level + step.value
-        if place < len(steps) - 1:
-            ends = [place - THICKNESS / 2, place + 1 + THICKNESS / 2]
-            ax.plot([level, level], ends, color="0.4", linewidth=0.5)
-    ax.set_yticks(range(len(steps)), [ENDS.get(s.name) or error_title(s.name) for s in steps])
-    ax.set_ylim(len(steps) - 0.4, -0.6)
+    for place, step in enumerate(steps[:-1]):
+        level = step.value if place == 0 else level + step.value
+        reach = [place - THICKNESS / 2, place + 1 + THICKNESS / 2]
+        ax.plot([level, level], reach, color="0.4", linewidth=0.5)
+    name_rows(ax, [ENDS.get(step.name) or error_title(step.name) for step in steps])
     ax.set_xlim(min(0.0, *(step.low for step in steps)), ROOM)
-    ax.set_xticks(range(0, 101, 20))
-    ax.tick_params(axis="y", length=0)
-    ax.xaxis.grid(True, color="0.88", linewidth=0.5)
-
-
-def _draw(target: Axes | Figure, models: Sequence[ModelData]) -> None:
-    names = shown_names(models)
-    panels = panel_grid(target, names, (SCALE, ""), HEIGHT, NARROWEST)
-    for panel, model in zip(panels, models, strict=True):
-        _bars(panel, waterfall_table(model.data))
-    add_note(target, _note([model.data for model in models]))
-
-
-def _note(attributions: Sequence[Mapping[str, Any]]) -> str:
-    short = any(100 * each["map_repaired"] < PERFECT for each in attributions)
-    # Results that were saved before costs went by the pair do not name the pairing.
-    named = all("pairing" in each for each in attributions)
-    by_pair = READING.format(reading_by_pair(attributions[0]["pairing"])) if named else ""
-    return " ".join(filter(None, (by_pair, SHORT_OF_100 if short else "")))
+    ax.set_xticks(range(0, 101, 20) if inches_of(ax) > NARROWEST else (0, 50, 100))
 
 
 def _data(source: Source) -> Mapping[str, Any]:
@@ -153,11 +113,23 @@ def _data(source: Source) -> Mapping[str, Any]:
     return found.to_dict()
 
 
-WATERFALL = FigureKind(
-    name="waterfall",
-    title="Costs of the errors that add up",
-    needs="diagnoses",
-    data=_data,
-    draw=_draw,
-    height=HEIGHT,
-)
+@figure("waterfall", "Costs of the errors that add up", data=_data, height=HEIGHT, single=True)
+def waterfall(target: Axes | Figure, models: Sequence[ModelData]) -> None:
+    """Draw the cost of each error, one after the other, from mAP to mAP with all repaired.
+
+    Parameters
+    ----------
+    diagnosis : Diagnosis or mapping
+        The detector, a result with its ``attribution``, or what :func:`waterfall_table` takes.
+    ax : matplotlib.axes.Axes, optional
+        Where to draw; by default a new figure of the width of one column.
+    """
+    costs: list[Mapping[str, Any]] = [model.data for model in models]
+    panels = panel_grid(target, shown_names(models), (SCALE, ""), HEIGHT - 0.25)
+    for panel, cost in zip(panels, costs, strict=True):
+        _bars(panel, waterfall_table(cost))
+    # Results that were saved before costs were told on found pairs do not name the pairing.
+    if all("pairing" in cost for cost in costs):
+        add_note(target, READING.format(reading_by_pair(costs[0]["pairing"])))
+    if any(100 * cost["map_repaired"] < PERFECT for cost in costs):
+        add_note(target, SHORT_OF_100)

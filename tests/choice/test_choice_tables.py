@@ -15,7 +15,7 @@ from diaghoi.choice import ChoiceEvaluation, evaluate_answers
 from diaghoi.choice.analyses import position_bias
 from diaghoi.choice.comparison import compare_choices, compare_choices_table
 from diaghoi.choice.evaluation import choice_bootstrap
-from diaghoi.plots.figures.choice import (
+from diaghoi.plots.figures.answers import (
     choice_positions,
     choice_positions_table,
     choice_scores,

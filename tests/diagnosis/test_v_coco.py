@@ -214,7 +214,7 @@ SCENARIOS = pytest.mark.parametrize("scenario", ["v-coco-s1", "v-coco-s2"])
 
 
 def _costs(scenario: str, scores: dict[str, Any]) -> dict[str, float]:
-    """What errors cost by the second reading, for a person who holds and carries a thing."""
+    """What errors cost on found pairs, for a person who holds and carries a thing."""
     doing = {"hold": [0], "carry": [0], "point": [-1]}
     person = {"box": (0, 0, 9, 9), "doing": doing, "ignored": False}
     other = {"box": (50, 0, 59, 9), "doing": {"read": [1]}, "ignored": False}

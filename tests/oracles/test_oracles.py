@@ -281,6 +281,6 @@ def test_an_action_on_another_pair_of_the_person_does_not_stand_for_the_first_tr
     # By the published rule the first is taken for a wrong action, and the second is missed.
     assert diagnosis.ledger.row_annotation.tolist() == [0]
     assert diagnosis.errors["missed_gt"] == 1
-    # By the pair, the wrong action is that of the second.
+    # On found pairs, the wrong action is that of the second.
     assert diagnosis.ledger.row_attempt.tolist() == [1]
     assert diagnosis.lost["triplets"] == 1

@@ -12,14 +12,8 @@ from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, CAR, HOLD, PERSON, RIDE, WASH, image, scenes
 
 from diaghoi import InputError, diagnose, plots, simulate
-from diaghoi.plots.captions import notes_of
-from diaghoi.plots.figures.average_precision import (
-    ACTION_AP,
-    ActionAP,
-    action_ap,
-    action_ap_table,
-    shown_verbs,
-)
+from diaghoi.plots import notes_of
+from diaghoi.plots.figures.action_ap import ActionAP, action_ap, action_ap_table, shown_verbs
 
 FEW = [ActionAP("ride", 10, 50.0), ActionAP("hold", 30, 80.0), ActionAP("wash", 20, None)]
 AP = (("a", 20.0), ("b", 20.5), ("c", 30.0))
@@ -61,7 +55,6 @@ def test_no_table_without_action_scores() -> None:
 
 def test_the_most_annotated_verbs_are_shown_the_best_on_top() -> None:
     rows = [ActionAP("a", 5, 10.0), ActionAP("b", 9, 20.0), ActionAP("c", 7, 30.0)]
-    assert shown_verbs([rows], 2) == ["c", "b"]
     assert shown_verbs([rows]) == ["c", "b", "a"]
 
 
@@ -108,8 +101,11 @@ def test_v_coco_says_what_is_left_out() -> None:
     truth = simulate.v_coco_annotations(20, np.random.default_rng(0))
     diagnosis = diagnose(truth, simulate.v_coco_detect(truth, np.random.default_rng(1)))
     source = plots.Source(result={}, diagnosis=diagnosis)
-    model = plots.ModelData(label="a", data=ACTION_AP.data(source))
-    for figure in (action_ap(diagnosis).figure, plots.figure_of(ACTION_AP, [model], 3.25)):
+    model = plots.ModelData(label="a", data=plots.FIGURES["action_ap"].data(source))
+    for figure in (
+        action_ap(diagnosis).figure,
+        plots.figure_of(plots.FIGURES["action_ap"], [model], 3.25),
+    ):
         text = " ".join(notes_of(figure))
         assert "Wrong actions with an object box are associations by the published rule" in text
     (note,) = notes_of(action_ap({"a": FEW}).figure)
@@ -117,14 +113,13 @@ def test_v_coco_says_what_is_left_out() -> None:
 
 
 def test_the_numbers_in_brackets_are_explained(models_of: Any) -> None:
-    study = plots.figure_of(ACTION_AP, models_of(ACTION_AP, 2, LONG), plots.SINGLE_COLUMN)
+    study = plots.figure_of(
+        plots.FIGURES["action_ap"],
+        models_of(plots.FIGURES["action_ap"], 2, LONG),
+        plots.SINGLE_COLUMN,
+    )
     for figure in (action_ap({"a": FEW}).figure, study):
         assert "In brackets: annotated triplets of the verb." in notes_of(figure)
-
-
-def test_no_more_rows_than_wanted() -> None:
-    ax = action_ap({"a": FEW}, verbs=2)
-    assert [text.get_text() for text in ax.get_yticklabels()] == ["hold (30)", "wash (20)"]
 
 
 def test_verbs_that_have_no_ap_anywhere() -> None:
@@ -141,7 +136,9 @@ def test_axes_that_are_given_are_used() -> None:
 
 @pytest.mark.parametrize(("width", "number"), SIZES)
 def test_the_figure_can_be_read(width: float, number: int, models_of: Any) -> None:
-    figure = plots.figure_of(ACTION_AP, models_of(ACTION_AP, number, LONG), width)
+    figure = plots.figure_of(
+        plots.FIGURES["action_ap"], models_of(plots.FIGURES["action_ap"], number, LONG), width
+    )
     assert complaints(figure) == []
     assert len(figure.axes[0].get_yticklabels()) == 25
     assert len(figure.axes[0].get_lines()) == number
@@ -150,10 +147,8 @@ def test_the_figure_can_be_read(width: float, number: int, models_of: Any) -> No
 def test_bad_input() -> None:
     with pytest.raises(InputError, match="models: there is nothing to draw; give at least one"):
         action_ap({})
-    with pytest.raises(InputError, match="verbs: 0 cannot be shown; give 1 or more"):
-        action_ap({"a": FEW}, verbs=0)
 
 
 def test_a_saved_result_is_not_enough(sources: list[plots.Source]) -> None:
     with pytest.raises(plots.NotApplicable, match="a saved result is not enough"):
-        ACTION_AP.data(plots.Source(result=sources[2].result))
+        plots.FIGURES["action_ap"].data(plots.Source(result=sources[2].result))

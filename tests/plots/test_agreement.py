@@ -7,12 +7,7 @@ import math
 import numpy as np
 import pytest
 
-from diaghoi.plots.figures.agreement import (
-    agreement_figure,
-    kappa_matrix,
-    score_distribution,
-    votes_by_majority,
-)
+from diaghoi.plots.figures.answers import agreement_figure
 from diaghoi.semantic.tables.agreement import measure_agreement
 from diaghoi.semantic.tables.people import HumanRatings
 
@@ -32,30 +27,20 @@ def heights(ax) -> list[list[float]]:
 
 
 def test_bars_are_the_counts_of_each_annotator(result) -> None:
-    ax = score_distribution(result)
-    assert heights(ax) == list(result["distribution"].values())
-    assert [text.get_text() for text in ax.get_legend().get_texts()] == ["ann", "bob", "cem"]
-
-
-def test_panels_of_majorities_are_the_votes_on_those_items(result) -> None:
-    for level in range(5):
-        ax = votes_by_majority(result, level)
+    figure = agreement_figure(result)
+    assert figure.get_size_inches()[0] == 6.875
+    scores, kappa, *majorities = figure.axes
+    assert heights(scores) == list(result["distribution"].values())
+    assert [text.get_text() for text in scores.get_legend().get_texts()] == ["ann", "bob", "cem"]
+    assert len(majorities) == 5
+    for level, ax in enumerate(majorities):
         assert heights(ax) == list(result["by_majority"][level].values())
         assert ax.get_title() == f"Majority {level}"
-
-
-def test_the_matrix_is_symmetric_with_ones(result) -> None:
-    (image,) = kappa_matrix(result).get_images()
+    (image,) = kappa.get_images()
     values = np.asarray(image.get_array())
     assert (np.diag(values) == 1).all()
     assert (values == values.T).all()
     assert values[0, 1] == result["kappa"]["pairs"][0]["value"]
-
-
-def test_all_of_them_in_one_figure(result) -> None:
-    figure = agreement_figure(result)
-    assert len(figure.axes) == 7
-    assert figure.get_size_inches()[0] == 6.875
 
 
 @pytest.mark.slow

@@ -11,15 +11,9 @@ from support.figures import SIZES, complaints
 from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
-from diaghoi.plots.captions import notes_of
+from diaghoi.plots import notes_of
 from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of
-from diaghoi.plots.figures.calibration import (
-    CALIBRATION,
-    FEW,
-    LEAST,
-    calibration,
-    calibration_table,
-)
+from diaghoi.plots.figures.scores import FEW, LEAST, calibration, calibration_table
 from diaghoi.statistics.calibration import measure_calibration
 
 
@@ -66,7 +60,7 @@ def test_the_data_of_a_diagnosis_are_those_of_its_result() -> None:
     diagnosis = diagnose(truth, scenes([image("a.jpg", boxes, rows)], scored=True))
     told = {"calibration": measure_calibration(diagnosis).to_dict()}
     for source in (Source(result={}, diagnosis=diagnosis), Source(result=told)):
-        table = CALIBRATION.data(source)
+        table = plots.FIGURES["calibration"].data(source)
         assert table.ece == pytest.approx((0.1 + 0.3) / 2)
         assert table.counts.sum() == 2
 
@@ -118,7 +112,9 @@ def test_bins_of_very_few_predictions_are_not_drawn_and_a_note_says_so() -> None
     assert histogram.patches[0].get_data()[0][2] == LEAST - 1
     own = Figure().add_subplot()
     calibration({"a": table}, own)
-    study = figure_of(CALIBRATION, [ModelData(label="a", data=table)], plots.SINGLE_COLUMN)
+    study = figure_of(
+        plots.FIGURES["calibration"], [ModelData(label="a", data=table)], plots.SINGLE_COLUMN
+    )
     for figure in (ax.figure, own.figure, study):
         assert f"Bins of fewer than {LEAST} predictions are not drawn." in " ".join(
             notes_of(figure)
@@ -137,7 +133,7 @@ def test_the_diagram_keeps_its_room_where_no_mark_is_full_or_hollow(
     counts: tuple[int, int, int],
 ) -> None:
     models = [ModelData(label="a", data=calibration_table(result(counts=counts)), protocol="p")]
-    figure = figure_of(CALIBRATION, models, plots.SINGLE_COLUMN)
+    figure = figure_of(plots.FIGURES["calibration"], models, plots.SINGLE_COLUMN)
     assert complaints(figure) == []
     diagram, histogram = (ax.get_position().height for ax in figure.axes)
     assert diagram > 0.4
@@ -174,7 +170,7 @@ def test_one_axes_has_no_histogram() -> None:
 def test_the_figure_of_a_study(width: float, number: int) -> None:
     data = calibration_table(result())
     models = [ModelData(label=f"model $ {n}", data=data, protocol="p") for n in range(number)]
-    figure = figure_of(CALIBRATION, models, width)
+    figure = figure_of(plots.FIGURES["calibration"], models, width)
     figure.draw_without_rendering()
     diagram, histogram = figure.axes
     assert len(lines(diagram)) == len(histogram.patches) == number
@@ -184,4 +180,4 @@ def test_the_figure_of_a_study(width: float, number: int) -> None:
         for text in (*ax.get_xticklabels(), *ax.get_yticklabels(), ax.xaxis.label, ax.yaxis.label):
             assert text.get_fontsize() >= 5.5
     assert figure.get_figwidth() == width
-    assert plots.FIGURES["calibration"] is CALIBRATION
+    assert plots.FIGURES["calibration"] is plots.FIGURES["calibration"]

@@ -10,14 +10,9 @@ from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
 from diaghoi.cases.causes import CAUSES
-from diaghoi.plots.captions import notes_of
+from diaghoi.plots import notes_of
 from diaghoi.plots.figure import ModelData, NotApplicable, Source, figure_of, source_of
-from diaghoi.plots.figures.causes import (
-    ANNOTATION_CAUSES,
-    CauseShare,
-    annotation_causes,
-    causes_table,
-)
+from diaghoi.plots.figures.causes import CauseShare, annotation_causes, causes_table
 
 SHARES = {
     "near_duplicate_annotation": 0.001,
@@ -65,7 +60,8 @@ def test_the_data_of_a_diagnosis() -> None:
     truth = scenes([image("a.jpg", boxes, [(0, 1, RIDE)])], scored=False)
     found = scenes([image("a.jpg", boxes, [(0, 1, HOLD, 0.3), (0, 1, RIDE, 0.2)])], scored=True)
     shares = {
-        row.cause: row.share for row in ANNOTATION_CAUSES.data(source_of(diagnose(truth, found)))
+        row.cause: row.share
+        for row in plots.FIGURES["annotation_causes"].data(source_of(diagnose(truth, found)))
     }
     assert shares == dict.fromkeys(shares, 0) | {"other_verb": 100}
 
@@ -75,7 +71,9 @@ def test_results_without_causes_are_left_out() -> None:
         causes_table({"label": "a"})
     with pytest.raises(NotApplicable, match="no false positive has a cause"):
         causes_table(result(0.0))
-    assert ANNOTATION_CAUSES.data(Source(result=result())) == causes_table(result())
+    assert plots.FIGURES["annotation_causes"].data(Source(result=result())) == causes_table(
+        result()
+    )
 
 
 @pytest.mark.parametrize("broken", [{"other_verb": {}}, {"other_verb": 1}, 3, {"other_verb": None}])
@@ -107,12 +105,13 @@ def test_bars_stand_in_order_and_causes_of_nothing_are_left_out() -> None:
 
 
 def test_undefined_differences_have_no_bar() -> None:
-    ax = annotation_causes({"a": causes_table(result())}, of="delta")
+    ax = annotation_causes({"a": causes_table(result())}, Figure().add_subplot(), of="delta")
     assert bars(ax) == [0.01, 2.5, 0.2]
 
 
 def test_negative_differences_hang_to_the_left_and_carry_their_figure_on_the_right() -> None:
-    ax = annotation_causes({"a": causes_table(result(), "rare")}, of="delta")
+    table = causes_table(result(), "rare")
+    ax = annotation_causes({"a": table}, Figure().add_subplot(), of="delta")
     assert bars(ax) == [-0.1, -1, -25, -2]
     assert ax.texts[2].get_text() == "−25.0"
     assert ax.texts[2].xy[0] == 0
@@ -136,7 +135,7 @@ def test_one_axes() -> None:
 def test_the_figure_of_a_study(number: int, width: float) -> None:
     data = causes_table(result())
     models = [ModelData(label=f"model $ {n}", data=data, protocol="p") for n in range(number)]
-    figure = figure_of(ANNOTATION_CAUSES, models, width)
+    figure = figure_of(plots.FIGURES["annotation_causes"], models, width)
     figure.draw_without_rendering()
     left, right = figure.axes
     assert (len(left.patches), len(right.patches)) == (4 * number, 3 * number)
@@ -153,4 +152,4 @@ def test_the_figure_of_a_study(number: int, width: float) -> None:
             assert text.get_fontsize() >= 5.5
     labels = [ax.xaxis.label.get_window_extent() for ax in (left, right)]
     assert labels[0].x1 < labels[1].x0
-    assert plots.FIGURES["annotation_causes"] is ANNOTATION_CAUSES
+    assert plots.FIGURES["annotation_causes"] is plots.FIGURES["annotation_causes"]

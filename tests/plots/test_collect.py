@@ -25,8 +25,8 @@ from diaghoi.plots import (
     collect,
     figure_of,
     joined,
+    notes_of,
 )
-from diaghoi.plots.captions import notes_of
 from diaghoi.plots.figure import source_of
 from diaghoi.plots.style import DOUBLE_COLUMN, SINGLE_COLUMN
 from diaghoi.report.json import write_json
@@ -115,7 +115,7 @@ def test_notes_say_whose_they_are(folder):
 
 
 def test_captions_say_that_costs_lose_classes(folder):
-    mine, other = FIGURES["delta_map"], FIGURES["class_ap"]
+    mine, other = FIGURES["delta_map"], FIGURES["negatives_curve"]
     found = collect(study(folder, "one.npz"), [mine, other])
     (note,) = found.remarks.values()
     assert found.caption("delta_map").endswith(note)

@@ -13,9 +13,8 @@ from support.semantic import identity
 from diaghoi import diagnose, plots
 from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.exceptions import InputError
-from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, Source, figure_of
-from diaghoi.plots.captions import notes_of
-from diaghoi.plots.figures.confusions import CONFUSIONS, SHOWN, confusions, confusions_table
+from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, Source, figure_of, notes_of
+from diaghoi.plots.figures.confusions import SHOWN, confusions, confusions_table
 from diaghoi.semantic import Similarity, evaluate
 from diaghoi.semantic.diagnosis import semantic_diagnosis
 
@@ -32,7 +31,7 @@ def words(figure):
 
 
 def test_it_is_registered():
-    assert plots.FIGURES["confusions"] is CONFUSIONS
+    assert plots.FIGURES["confusions"] is plots.FIGURES["confusions"]
 
 
 def test_the_table_is_in_percent_points():
@@ -61,7 +60,9 @@ def test_bars_stand_from_the_most_costly_down():
 
 def test_the_names_are_explained(models_of):
     alone = confusions(confusions_table(FOUND)).figure
-    study = figure_of(CONFUSIONS, models_of(CONFUSIONS, 3), DOUBLE_COLUMN)
+    study = figure_of(
+        plots.FIGURES["confusions"], models_of(plots.FIGURES["confusions"], 3), DOUBLE_COLUMN
+    )
     own = Figure().add_subplot()
     confusions(confusions_table(FOUND), own)
     for figure in (alone, study, own.figure):
@@ -81,8 +82,11 @@ def test_a_confusion_costs_the_same_here_and_in_the_semantic_evaluation(sources)
     diagnosis = source.diagnosis
     evaluation = evaluate(*scenes_of(diagnosis), *tables, protocol=diagnosis.protocol)
     meaning = semantic_diagnosis(evaluation).to_dict()
-    here = [tuple(cost)[:3] for cost in CONFUSIONS.data(source)]
-    there = [tuple(cost)[:3] for cost in CONFUSIONS.data(Source(result={"diagnosis": meaning}))]
+    here = [tuple(cost)[:3] for cost in plots.FIGURES["confusions"].data(source)]
+    there = [
+        tuple(cost)[:3]
+        for cost in plots.FIGURES["confusions"].data(Source(result={"diagnosis": meaning}))
+    ]
     assert here == there
 
 
@@ -95,19 +99,19 @@ def test_a_confusion_is_between_verbs_of_the_same_boxes():
     (assigned,) = diagnosis.ledger.row_annotation
     assert truth.triplet_verb[diagnosis.ledger.annotation_input[assigned]] == WASH
     source = Source(result=diagnosis.to_dict(), diagnosis=diagnosis)
-    (cost,) = CONFUSIONS.data(source)
+    (cost,) = plots.FIGURES["confusions"].data(source)
     assert (cost.predicted, cost.annotated) == ("hold", "ride")
 
 
 def test_a_saved_result_with_its_diagnosis_is_enough():
-    data = CONFUSIONS.data(Source(result={"diagnosis": {"confusions": FOUND}}))
+    data = plots.FIGURES["confusions"].data(Source(result={"diagnosis": {"confusions": FOUND}}))
     assert data == confusions_table(FOUND)
     report = {"oracles": {}, "semantic": {"diagnosis": {"confusions": FOUND}}}
-    assert CONFUSIONS.data(Source(result=report)) == data
+    assert plots.FIGURES["confusions"].data(Source(result=report)) == data
 
 
 def test_without_table_there_is_no_similarity(sources):
-    data = CONFUSIONS.data(sources[0])
+    data = plots.FIGURES["confusions"].data(sources[0])
     assert 0 < len(data) <= SHOWN
     assert all(cost.similarity is None for cost in data)
     assert [cost.delta for cost in data] == sorted((c.delta for c in data), reverse=True)
@@ -115,10 +119,10 @@ def test_without_table_there_is_no_similarity(sources):
 
 def test_nothing_to_draw():
     with pytest.raises(NotApplicable, match="a saved result is not enough"):
-        CONFUSIONS.data(Source(result={}))
+        plots.FIGURES["confusions"].data(Source(result={}))
     with pytest.raises(NotApplicable, match="no annotated pair has a wrong verb"):
-        CONFUSIONS.data(Source(result={"diagnosis": {"confusions": []}}))
-    with pytest.raises(InputError, match="there is no confusion to draw"):
+        plots.FIGURES["confusions"].data(Source(result={"diagnosis": {"confusions": []}}))
+    with pytest.raises(InputError, match="there is nothing to draw for confusions"):
         confusions([])
     with pytest.raises(InputError, match="'confusions' cannot be drawn"):
         confusions_table([{"predicted": "ride"}])
@@ -129,5 +133,7 @@ def test_nothing_to_draw():
 @pytest.mark.parametrize("number", [1, 3, 12])
 def test_no_words_overlap_or_leave_the_paper(models_of, width, number):
     long = " with a backbone that has a very long name"
-    figure = figure_of(CONFUSIONS, models_of(CONFUSIONS, number, long), width)
+    figure = figure_of(
+        plots.FIGURES["confusions"], models_of(plots.FIGURES["confusions"], number, long), width
+    )
     assert complaints(figure) == []

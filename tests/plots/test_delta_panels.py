@@ -13,9 +13,9 @@ from diaghoi.plots import (
     ModelData,
     NotApplicable,
     figure_of,
+    notes_of,
 )
-from diaghoi.plots.captions import notes_of
-from diaghoi.plots.figures.delta_panels import backbone_groups
+from diaghoi.plots.figures.delta_map import backbone_groups
 
 
 def result(splits=("full", "rare", "non_rare"), **deltas):
@@ -42,11 +42,8 @@ def names(ax):
 
 
 def legends(figure):
-    return [
-        [text.get_text() for text in ax.get_legend().get_texts()]
-        for ax in figure.axes
-        if ax.get_legend() is not None
-    ]
+    found = [*figure.legends, *(ax.get_legend() for ax in figure.axes)]
+    return [[text.get_text() for text in each.get_texts()] for each in found if each is not None]
 
 
 def test_totals_have_a_scale_of_their_own():
@@ -60,33 +57,38 @@ def test_totals_have_a_scale_of_their_own():
     assert legends(figure) == [["a", "b"]]
 
 
-def test_bars_of_two_stage_models_are_hatched():
+def test_the_caption_names_the_stages():
     models = [model("a", stage="two"), model("b", stage="one"), model("c", stage="two")]
     figure = figure_of(FIGURES["delta_map"], models, DOUBLE_COLUMN)
-    ((errors, _),) = panels(figure)
-    bars = [bar for bar in errors.patches if str(bar.get_gid()).startswith("action/")]
-    bars.sort(key=lambda bar: bar.get_x())
-    assert [bar.get_gid() for bar in bars] == ["action/a", "action/b", "action/c"]
-    assert [bar.get_hatch() for bar in bars] == ["////", None, "////"]
-    assert len({bar.get_facecolor() for bar in bars}) == 3
-    assert legends(figure) == [["a", "b", "c"]]
-    (title,) = (ax.get_legend().get_title().get_text() for ax in figure.axes if ax.get_legend())
-    assert title == "Hatched: two-stage"
+    assert notes_of(figure) == ["One-stage: b. Two-stage: a, c."]
+    assert notes_of(figure_of(FIGURES["delta_map"], models[::2], DOUBLE_COLUMN)) == []
 
 
-def test_dots_of_two_stage_models_are_hollow():
-    stages = ["one", "two"] * 4
-    models = [model(f"m{number}", stage=stage) for number, stage in enumerate(stages)]
-    figure = figure_of(FIGURES["delta_map"], models, SINGLE_COLUMN)
-    ((errors, _),) = panels(figure)
-    dots = [line for line in errors.lines if str(line.get_gid()).startswith("action/")]
-    dots.sort(key=lambda dot: dot.get_xdata()[0])
-    assert [dot.get_markerfacecolor() == "white" for dot in dots] == [False, True] * 4
-    assert [dot.get_gid()[-1] for dot in dots] == list("01234567")
-    legend = next(ax.get_legend() for ax in figure.axes if ax.get_legend())
-    assert legend.get_title().get_text() == "Hollow: two-stage"
-    hollow = [mark.get_markerfacecolor() == "white" for mark in legend.legend_handles]
-    assert hollow == [False, True] * 4
+@pytest.mark.parametrize(
+    ("number", "width", "lines", "written"),
+    [
+        (6, DOUBLE_COLUMN, 1, True),
+        (10, DOUBLE_COLUMN, 2, True),
+        (3, SINGLE_COLUMN, 2, True),
+        (6, SINGLE_COLUMN, 3, True),
+        (10, SINGLE_COLUMN, 3, False),
+    ],
+)
+def test_many_models_have_a_look_and_a_number_each(number, width, lines, written):
+    models = [model(f"m{each}") for each in range(number)]
+    figure = figure_of(FIGURES["delta_map"], models, width)
+    assert len(figure.axes) == lines + 1
+    bars = [bar for ax in figure.axes for bar in ax.patches]
+    assert len(bars) == number * len(ORACLES)
+    looks = {(bar.get_facecolor(), bar.get_hatch()) for bar in bars}
+    if number > 4:
+        assert len(looks) == len({colour for colour, _ in looks}) == number
+        assert len({hatch for _, hatch in looks}) == number
+    texts = [text for ax in figure.axes for text in ax.texts]
+    assert len(texts) == (len(bars) if written else 0)
+    assert len({ax.get_ylim() for ax in figure.axes}) == 2
+    assert figure.get_figheight() < 9
+    assert complaints(figure) == []
 
 
 def test_models_of_one_stage_differ_by_hatch():
@@ -147,10 +149,8 @@ def test_negative_bars_are_shown():
 
 
 def groups(*told):
-    found = backbone_groups(
-        [model(label, backbone=backbone, stage=stage) for label, backbone, stage in told]
-    )
-    return [(title, shown) for title, shown, _ in found]
+    models = [model(label, backbone=backbone, stage=stage) for label, backbone, stage in told]
+    return [(title, list(shown)) for title, shown in backbone_groups(models).items()]
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def test_models_without_a_backbone_are_left_out():
     ]
 
 
-def test_one_row_a_family_each_with_its_legend():
+def test_one_row_a_family_with_one_legend_if_backbones_are_the_same():
     models = [
         model(f"{family} {backbone}", backbone=backbone)
         for family in ("UPT", "GEN-VLKT")
@@ -203,7 +203,12 @@ def test_one_row_a_family_each_with_its_legend():
     ]
     figure = figure_of(FIGURES["delta_map_backbone"], models, SINGLE_COLUMN)
     assert len(panels(figure)) == 2
-    assert legends(figure) == [["R50", "R101"], ["R50", "R101"]]
+    assert legends(figure) == [["R50", "R101"]]
+    assert [row[0].get_title("left") for row in panels(figure)] == ["UPT", "GEN-VLKT"]
+    assert complaints(figure) == []
+    models.append(model("UPT R152", backbone="R152"))
+    figure = figure_of(FIGURES["delta_map_backbone"], models, SINGLE_COLUMN)
+    assert legends(figure) == [["R50", "R101", "R152"], ["R50", "R101"]]
     assert complaints(figure) == []
 
 

@@ -15,12 +15,11 @@ from diaghoi.plots import (
     NotApplicable,
     figure_of,
 )
-from diaghoi.plots.figures.error_profile import (
+from diaghoi.plots.figures.matrices import (
     ErrorProfile,
     error_profile,
     error_profile_table,
     most_annotated,
-    panel_layout,
 )
 
 
@@ -90,42 +89,37 @@ def test_cells_hold_percents():
     assert complaints(ax.figure) == []
 
 
-def test_differences_are_signed_points():
-    one = ErrorProfile(("a",), np.array([1]), np.array([[1, 3, 0, 0, 0, 0, 0]]))
-    two = ErrorProfile(("a",), np.array([1]), np.array([[3, 1, 0, 0, 0, 0, 0]]))
-    ax = error_profile(two, minus=one)
-    assert written(ax)[:3] == ["50", "−50", "0"]
+@pytest.mark.parametrize(
+    ("one", "two", "shown"),
+    [((1, 3), (3, 1), ["50", "−50"]), ((1000, 1001), (1001, 1000), ["0"] * 2)],
+)
+def test_differences_are_signed_points_unless_they_round_to_nothing(one, two, shown):
+    tables = [
+        ErrorProfile(("a",), np.array([1]), np.array([[*each, *[0] * 5]])) for each in (one, two)
+    ]
+    models = [ModelData(label=label, data=data) for label, data in zip("xy", tables, strict=True)]
+    ax = figure_of(FIGURES["error_profile_verb"], models, DOUBLE_COLUMN).axes[2]
+    assert written(ax) == [*shown, *["0"] * 5]
     cells = ax.collections[0]
     assert cells.norm.vmin == -cells.norm.vmax
 
 
-def test_rows_in_the_order_asked_for():
-    table = profile()
-    ax = error_profile(table, names=["c", "a"], written=False)
-    assert written(ax) == []
-    shown = np.ma.getdata(ax.collections[0].get_array()).reshape(2, 7)
-    np.testing.assert_allclose(shown, 100 * table.shares[[2, 0]])
-
-
-def test_differences_that_round_to_nothing_have_no_sign():
-    one = ErrorProfile(("a",), np.array([1]), np.array([[1000, 1001, 0, 0, 0, 0, 0]]))
-    two = ErrorProfile(("a",), np.array([1]), np.array([[1001, 1000, 0, 0, 0, 0, 0]]))
-    assert written(error_profile(two, minus=one))[:2] == ["0", "0"]
-
-
 @pytest.mark.parametrize(
-    ("panels", "width", "columns", "names", "figures"),
+    ("models", "width", "names", "numbers"),
     [
-        (1, 2.4, 1, 25, True),
-        (2, 2.4, 1, 25, True),
-        (3, 6.0, 3, 25, True),
-        (12, 6.0, 3, 14, True),
-        (12, 2.4, 2, 9, False),
-        (40, 2.4, 2, 3, False),
+        (1, SINGLE_COLUMN, 25, True),
+        (3, DOUBLE_COLUMN, 25, True),
+        (12, DOUBLE_COLUMN, 14, True),
+        (12, SINGLE_COLUMN, 14, False),
     ],
 )
-def test_panels_fit_a_page(panels, width, columns, names, figures):
-    assert panel_layout(panels, 25, width) == (columns, names, figures)
+def test_panels_fit_a_page(models, width, names, numbers):
+    table = profile([f"v{number}" for number in range(25)])
+    shown = [ModelData(label=f"m{number}", data=table) for number in range(models)]
+    figure = figure_of(FIGURES["error_profile_verb"], shown, width)
+    assert len(figure.axes[0].get_yticklabels()) == names
+    assert bool(written(figure.axes[0])) == numbers
+    assert figure.get_figheight() < 9
 
 
 def assert_two_models(models):

@@ -8,9 +8,10 @@ from support.figures import faint
 
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ERRORS
-from diaghoi.plots.figures.agreement import kappa_matrix
-from diaghoi.plots.figures.error_profile import ErrorProfile, error_profile
-from diaghoi.plots.robustness.errors import ErrorGrowth, robustness_errors
+from diaghoi.plots import DOUBLE_COLUMN, FIGURES, SINGLE_COLUMN, ModelData, figure_of
+from diaghoi.plots.figures.answers import agreement_figure
+from diaghoi.plots.figures.matrices import ErrorProfile
+from diaghoi.plots.figures.robustness import ROBUSTNESS_FIGURES, ErrorGrowth
 from diaghoi.plots.style import COLOURS, colour, contrast, ink_on
 
 
@@ -20,19 +21,21 @@ def profile(seed: int) -> ErrorProfile:
     return ErrorProfile(names, np.arange(len(names)), counts)
 
 
-@pytest.mark.parametrize("minus", [None, profile(1)])
-def test_error_profiles(minus: ErrorProfile | None) -> None:
-    table = profile(0)
-    ax = error_profile(table, names=table.names, minus=minus)
-    shares = 100 * (table.shares - (0 if minus is None else minus.shares))
-    assert len(ax.texts) == shares.size
-    assert faint(ax, ax.collections[0], shares) == []
+def test_error_profiles() -> None:
+    tables = [profile(0), profile(1)]
+    models = [ModelData(label=label, data=data) for label, data in zip("ab", tables, strict=True)]
+    figure = figure_of(FIGURES["error_profile_verb"], models, DOUBLE_COLUMN)
+    shares = [100 * table.shares[::-1] for table in tables]
+    for ax, shown in zip(figure.axes, (*shares, shares[1] - shares[0]), strict=True):
+        assert len(ax.texts) == shown.size
+        assert faint(ax, ax.collections[0], shown) == []
 
 
 def test_growth_of_errors() -> None:
     names = tuple("ABCDE")
     growth = np.linspace(-9, 9, len(ERRORS) * len(names)).reshape(len(ERRORS), -1)
-    ax = robustness_errors(ErrorGrowth(ERRORS, names, growth))
+    model = ModelData(label="a", data=ErrorGrowth(ERRORS, names, growth))
+    ax = figure_of(ROBUSTNESS_FIGURES["robustness_errors"], [model], SINGLE_COLUMN).axes[0]
     assert len(ax.texts) == growth.size
     assert faint(ax, ax.images[0], growth) == []
 
@@ -41,9 +44,13 @@ def test_agreement() -> None:
     names = [f"p{number}" for number in range(12)]
     pairs = [(a, b) for n, a in enumerate(names) for b in names[:n]]
     values = [None, *np.linspace(-1, 1, len(pairs) - 1).tolist()]
-    ax = kappa_matrix(
+    votes = {name: [1, 2] for name in names}
+    ax = agreement_figure(
         {
             "annotators": names,
+            "scale": 1,
+            "distribution": votes,
+            "by_majority": [votes, votes],
             "kappa": {
                 "pairs": [
                     {"a": a, "b": b, "value": value}
@@ -51,7 +58,7 @@ def test_agreement() -> None:
                 ]
             },
         }
-    )
+    ).axes[1]
     shown = np.asarray(ax.images[0].get_array())
     assert len(ax.texts) == shown.size
     assert faint(ax, ax.images[0], shown) == []

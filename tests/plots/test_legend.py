@@ -5,7 +5,7 @@ from matplotlib.figure import Figure
 from matplotlib.patches import Patch
 
 from diaghoi.plots import SINGLE_COLUMN
-from diaghoi.plots.legend import bar_legend, legend_above
+from diaghoi.plots.panels import bar_legend, legend_above
 
 
 @pytest.fixture
@@ -14,10 +14,8 @@ def figure():
 
 
 def test_as_many_columns_as_fit(figure):
-    short = legend_above(figure, [Patch(label=name) for name in "abcdef"])
-    assert short._ncols == 6
-    long = legend_above(figure, [Patch(label=f"{name} {'x' * 18}") for name in "abcdef"])
-    assert long._ncols == 2
+    assert legend_above(figure, [Patch(label=name) for name in "abcdef"]) == 1
+    assert legend_above(figure, [Patch(label=f"{name} {'x' * 18}") for name in "abcdef"]) == 3
 
 
 def test_figures_grow_by_further_lines(figure):
@@ -30,21 +28,25 @@ def test_figures_grow_by_further_lines(figure):
 
 
 def test_labels_are_no_mathematics(figure):
-    legend = legend_above(figure, [Patch(label="$a_b$")])
-    assert not legend.get_texts()[0].get_parse_math()
+    legend_above(figure, [Patch(label="$a_b$")])
+    assert not figure.legends[0].get_texts()[0].get_parse_math()
 
 
-def test_few_models_have_hatches_many_have_numbers(figure):
-    few = bar_legend(figure, ["a", "b"])
+def test_few_models_have_hatches_many_have_colours(figure):
+    bar_legend(figure, ["a", "b"])
+    bar_legend(figure, list("abcdefghij"), "Two-stage")
+    few, many = figure.legends
     assert [text.get_text() for text in few.get_texts()] == ["a", "b"]
     assert [patch.get_hatch() for patch in few.get_patches()] == [None, "////"]
     assert few.get_title().get_text() == ""
-    many = bar_legend(figure, list("abcde"), "Two-stage")
-    assert [text.get_text() for text in many.get_texts()] == ["1 a", "2 b", "3 c", "4 d", "5 e"]
-    assert many.get_title().get_text() == "Two-stage; bars of each error from left to right:"
+    assert [text.get_text() for text in many.get_texts()] == list("abcdefghij")
+    assert many.get_title().get_text() == "Two-stage"
+    assert len({patch.get_facecolor() for patch in many.get_patches()}) == 10
+    assert len({patch.get_hatch() for patch in many.get_patches()}) == 10
 
 
 def test_one_model_needs_no_mark(figure):
-    legend = bar_legend(figure, ["a"])
+    bar_legend(figure, ["a"])
+    (legend,) = figure.legends
     assert [text.get_text() for text in legend.get_texts()] == ["a"]
     assert not legend.get_patches()[0].get_visible()

@@ -13,12 +13,7 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots
 from diaghoi.diagnosis.curves import Curve
-from diaghoi.plots.figures.pairs import (
-    NEGATIVES_CURVE,
-    NegativesCurve,
-    negatives_curve,
-    negatives_curve_table,
-)
+from diaghoi.plots.figures.pairs import NegativesCurve, negatives_curve, negatives_curve_table
 
 CURVE = Curve(recall=np.array([0.5, 1.0]), precision=np.array([1.0, 0.9]))
 ROW = NegativesCurve(curve=CURVE, ap=0.95, chance=0.9)
@@ -122,7 +117,11 @@ def test_axes_that_are_given_are_used() -> None:
 
 @pytest.mark.parametrize(("width", "number"), SIZES)
 def test_the_figure_can_be_read(width: float, number: int, models_of: Any) -> None:
-    figure = plots.figure_of(NEGATIVES_CURVE, models_of(NEGATIVES_CURVE, number, LONG), width)
+    figure = plots.figure_of(
+        plots.FIGURES["negatives_curve"],
+        models_of(plots.FIGURES["negatives_curve"], number, LONG),
+        width,
+    )
     assert complaints(figure) == []
 
 
@@ -131,7 +130,7 @@ def test_models_of_other_protocols_are_marked() -> None:
         plots.ModelData(label="a", data=ROW, protocol="hico-det"),
         plots.ModelData(label="b", data=ROW, protocol="upt"),
     ]
-    legend = plots.figure_of(NEGATIVES_CURVE, data, plots.SINGLE_COLUMN).legends[0]
+    legend = plots.figure_of(plots.FIGURES["negatives_curve"], data, plots.SINGLE_COLUMN).legends[0]
     assert legend.get_texts()[1].get_text() == "b (upt) 95.00 / 90.00"
 
 
@@ -142,4 +141,4 @@ def test_nothing_to_draw() -> None:
 
 def test_a_saved_result_is_not_enough(sources: list[plots.Source]) -> None:
     with pytest.raises(plots.NotApplicable, match="a saved result is not enough"):
-        NEGATIVES_CURVE.data(plots.Source(result=sources[2].result))
+        plots.FIGURES["negatives_curve"].data(plots.Source(result=sources[2].result))

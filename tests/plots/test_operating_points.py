@@ -8,12 +8,7 @@ from matplotlib.figure import Figure
 from support.figures import complaints
 
 from diaghoi import InputError, plots
-from diaghoi.plots.figures.operating_points import (
-    OPERATING_POINTS,
-    Thresholds,
-    operating_points,
-    operating_points_table,
-)
+from diaghoi.plots.figures.scores import Thresholds, operating_points, operating_points_table
 
 
 def result(**changes: object) -> dict:
@@ -62,27 +57,28 @@ def test_what_is_drawn(table: Thresholds) -> None:
     assert shares is ax
     lines = [line.get_ydata().tolist() for line in ax.lines[:3]]
     np.testing.assert_allclose(lines, 100 * np.array([table.shares[key] for key in table.shares]))
-    assert [text.get_text() for text in errors.texts] == ["F1 80.0 from 0.6"]
+    assert errors.get_title("left") == "F1 80.0 from 0.6"
     labels = [text.get_text() for text in ax.figure.legends[0].get_texts()]
     assert labels == ["Precision", "Recall", "F1", "Action"]
     assert complaints(ax.figure) == []
 
 
 def test_into_axes_of_the_user(table: Thresholds) -> None:
-    ax, errors = Figure(layout="constrained").subplots(2)
-    assert operating_points(table, ax, errors) is ax
-    assert errors.get_yscale() == "log"
     alone = operating_points(table, Figure().add_subplot())
     legend = alone.get_legend()
     assert legend is not None
     assert [text.get_text() for text in legend.get_texts()][-1] == "F1 80.0 from 0.6"
     nothing = operating_points(operating_points_table(result(best=None)))
-    assert not nothing.figure.axes[1].texts
+    assert not nothing.figure.axes[1].get_title("left")
 
 
 @pytest.mark.parametrize("models", [1, 2, 6])
 @pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
 def test_figure(models_of, models: int, width: float) -> None:
-    figure = plots.figure_of(OPERATING_POINTS, models_of(OPERATING_POINTS, models), width)
+    figure = plots.figure_of(
+        plots.FIGURES["operating_points"],
+        models_of(plots.FIGURES["operating_points"], models),
+        width,
+    )
     assert len(figure.axes) == 2 * models
     assert complaints(figure) == []

@@ -14,19 +14,14 @@ from support.figures import complaints
 from support.scenes import BICYCLE, EAT, HOLD, PERSON, RIDE, image, scenes
 
 from diaghoi import ORACLES, Diagnosis, diagnose, plots
-from diaghoi.data.protocol import protocol as protocol_named
 from diaghoi.diagnosis.curves import Curve
-from diaghoi.plots.captions import notes_of
+from diaghoi.plots import notes_of
+from diaghoi.plots.figure import drawn
 from diaghoi.plots.figures.oracle_curve import (
-    MEAN_ORACLE_CURVE,
-    ORACLE_CURVE,
     ClassCurves,
     RepairedCurve,
     candidates,
-    mean_oracle_curve,
-    mean_oracle_curve_table,
     most_costly,
-    oracle_curve,
     oracle_curve_table,
 )
 from diaghoi.plots.style import colour
@@ -43,6 +38,10 @@ def line(oracle: str | None, delta: float | None = 0.0, ap: float | None = 50.0)
 def curves(annotated: int = 30, **deltas: float | None) -> ClassCurves:
     lines = [line(None), *(line(oracle, deltas.get(oracle, 0.0)) for oracle in ORACLES)]
     return ClassCurves("ride bicycle", annotated, lines)
+
+
+def draw(shown: ClassCurves, ax: Any = None) -> Any:
+    return drawn(plots.FIGURES["oracle_curve"], {1: shown}, ax)
 
 
 def titles(legend: Any) -> list[str]:
@@ -91,20 +90,6 @@ def test_oracles_that_leave_no_annotation_have_no_ap(small: Diagnosis) -> None:
     assert not len(missed.curve.recall)
 
 
-def test_the_mean_says_how_many_classes_repairs_take_out_of_it(small: Diagnosis) -> None:
-    table = mean_oracle_curve_table(small)
-    assert table.left == {"missed_gt": 1, "false_negative": 1}
-    note = "leave the mean: Missed up to 1, False negative up to 1."
-    for figure in (
-        mean_oracle_curve(small).figure,
-        plots.figure_of(plots.FIGURES["mean_oracle_curve"], [small, small], plots.SINGLE_COLUMN),
-    ):
-        assert complaints(figure) == []
-        assert note in " ".join(notes_of(figure))
-    whole = table._replace(left={})
-    assert not notes_of(mean_oracle_curve(whole).figure)
-
-
 def test_table_has_the_figures_of_the_diagnosis(sources: list[plots.Source]) -> None:
     diagnosis = sources[1].diagnosis
     assert diagnosis is not None
@@ -119,7 +104,7 @@ def test_table_has_the_figures_of_the_diagnosis(sources: list[plots.Source]) -> 
             assert one.delta is None or one.delta == pytest.approx(100 * delta)
 
 
-def test_candidates_have_twenty_annotations_where_any_class_has(
+def test_a_class_has_twenty_annotations_or_the_most(
     sources: list[plots.Source], small: Diagnosis
 ) -> None:
     diagnosis = sources[0].diagnosis
@@ -127,7 +112,7 @@ def test_candidates_have_twenty_annotations_where_any_class_has(
     ledger = diagnosis.ledger
     positives = ledger.positives
     assert positives.max() < 20
-    assert candidates(diagnosis) == np.flatnonzero(positives).tolist()
+    assert candidates(diagnosis) == np.flatnonzero(positives == positives.max()).tolist()
     common = int(positives.argmax())
     more = np.append(ledger.annotation_class, [common] * 20)
     counts = np.ones(len(more), dtype=bool)
@@ -156,18 +141,18 @@ def test_the_class_that_is_asked_for(sources: list[plots.Source]) -> None:
     diagnosis = sources[0].diagnosis
     assert diagnosis is not None
     hoi = int(diagnosis.ledger.positives.argmax())
-    assert list(ORACLE_CURVE.data(replace(sources[0], hoi=hoi))) == [hoi]
+    assert list(plots.FIGURES["oracle_curve"].data(replace(sources[0], hoi=hoi))) == [hoi]
     absent = int(np.flatnonzero(diagnosis.ledger.positives == 0)[0])
     name = diagnosis.vocabulary.class_name(absent)
     with pytest.raises(plots.NotApplicable, match=f"no triplet of '{name}' counts"):
-        ORACLE_CURVE.data(replace(sources[0], hoi=absent))
+        plots.FIGURES["oracle_curve"].data(replace(sources[0], hoi=absent))
 
 
 # Axes
 
 
 def test_the_lines_and_their_colours() -> None:
-    ax = oracle_curve(curves())
+    ax = draw(curves())
     *oracles, before = ax.get_lines()
     assert before.get_xydata().tolist() == [[0, 100], [50, 100], [80, 40]]
     assert before.get_drawstyle() == "steps-pre"
@@ -181,13 +166,13 @@ def test_the_lines_and_their_colours() -> None:
 
 def test_lines_without_points_are_empty() -> None:
     nothing = Curve(recall=np.zeros(0), precision=np.zeros(0))
-    ax = oracle_curve(ClassCurves("x", 3, [RepairedCurve(None, nothing, None, None)]))
+    ax = draw(ClassCurves("x", 3, [RepairedCurve(None, nothing, None, None)]))
     assert ax.get_lines()[0].get_xydata().tolist() == []
     assert not ax.texts
 
 
 def test_legend_says_what_each_oracle_gains() -> None:
-    legend = oracle_curve(curves(action=7.31, missed_gt=-0.24, human_box=None)).figure.legends[0]
+    legend = draw(curves(action=7.31, missed_gt=-0.24, human_box=None)).figure.legends[0]
     assert legend.get_title().get_text() == "ride bicycle (30 annotated)"
     shown = titles(legend)
     assert shown[0] == "Before"
@@ -196,7 +181,7 @@ def test_legend_says_what_each_oracle_gains() -> None:
 
 def test_axes_that_are_given_are_used() -> None:
     given = Figure(layout="constrained").add_subplot()
-    assert oracle_curve(curves(), given) is given
+    assert draw(curves(), given) is given
     assert given.get_legend() is not None
 
 
@@ -204,7 +189,9 @@ def test_axes_that_are_given_are_used() -> None:
 @pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
 @pytest.mark.parametrize("number", [1, 2, 3, 12])
 def test_the_figure_can_be_read(width: float, number: int, models_of: Any) -> None:
-    figure = plots.figure_of(ORACLE_CURVE, models_of(ORACLE_CURVE, number, LONG), width)
+    figure = plots.figure_of(
+        plots.FIGURES["oracle_curve"], models_of(plots.FIGURES["oracle_curve"], number, LONG), width
+    )
     assert complaints(figure) == []
     assert len(figure.axes) == number
     assert {len(ax.get_lines()) for ax in figure.axes} == {10}
@@ -217,7 +204,7 @@ def test_all_models_show_the_same_class() -> None:
         plots.ModelData(label="a", data={1: curves(action=5.0), 2: curves(31, action=9.0)}),
         plots.ModelData(label="b", data={1: curves(action=8.0), 2: curves(31, action=1.0)}),
     ]
-    figure = plots.figure_of(ORACLE_CURVE, models, plots.DOUBLE_COLUMN)
+    figure = plots.figure_of(plots.FIGURES["oracle_curve"], models, plots.DOUBLE_COLUMN)
     assert figure.legends[0].get_title().get_text() == "ride bicycle (30 annotated)"
     assert titles(figure.legends[0]) == ["Before", *TITLES]
     assert [ax.get_title("left") for ax in figure.axes] == ["a", "b"]
@@ -226,68 +213,19 @@ def test_all_models_show_the_same_class() -> None:
 def test_it_says_why_the_class_is_shown() -> None:
     chosen = [plots.ModelData(label="a", data={1: curves(action=5.0), 2: curves(action=1.0)})]
     asked = [plots.ModelData(label="a", data={1: curves(action=5.0)})]
-    figure = plots.figure_of(ORACLE_CURVE, chosen, plots.DOUBLE_COLUMN)
+    figure = plots.figure_of(plots.FIGURES["oracle_curve"], chosen, plots.DOUBLE_COLUMN)
     assert notes_of(figure) == [
         "“ride bicycle” is the class with the largest sum of the ΔAP of its errors, of those with "
         "at least 20 annotated triplets."
     ]
-    assert not notes_of(plots.figure_of(ORACLE_CURVE, asked, plots.DOUBLE_COLUMN))
+    assert not notes_of(plots.figure_of(plots.FIGURES["oracle_curve"], asked, plots.DOUBLE_COLUMN))
 
 
 def test_a_saved_result_is_not_enough(sources: list[plots.Source]) -> None:
     with pytest.raises(plots.NotApplicable, match="a saved result is not enough"):
-        ORACLE_CURVE.data(plots.Source(result=sources[0].result))
+        plots.FIGURES["oracle_curve"].data(plots.Source(result=sources[0].result))
 
 
 def test_a_class_without_predictions(small: Diagnosis) -> None:
     hoi = class_of(small, EAT)
     assert oracle_curve_table(small, [hoi])[hoi].annotated == 0
-
-
-# The mean over classes
-
-
-def test_mean_of_a_hand_made_case(small: Diagnosis) -> None:
-    table = mean_oracle_curve_table(small)
-    assert (table.name, table.annotated) == ("Mean of 2 classes", 2)
-    by_oracle = {one.oracle: one for one in table.curves}
-    # Riding reaches every recall with a precision of one half, holding none.
-    assert set(by_oracle[None].curve.precision) == {0.25}
-    assert set(by_oracle["object_box"].curve.precision) == {0.5}
-    assert (by_oracle["object_box"].ap, by_oracle["object_box"].delta) == (50, 25)
-    # Without what was missed, riding is the only class.
-    assert set(by_oracle["missed_gt"].curve.precision) == {0.5}
-
-
-def test_every_tenth_of_the_mean_curve_is_map(sources: list[plots.Source]) -> None:
-    for source in sources:
-        assert source.diagnosis is not None
-        table = mean_oracle_curve_table(source.diagnosis)
-        for one in table.curves:
-            if one.ap is not None:
-                assert 100 * one.curve.precision[::10].mean() == pytest.approx(one.ap, abs=1e-9)
-            assert (np.diff(one.curve.precision) <= 1e-12).all()
-            after = source.result["map"] if one.oracle is None else None
-            after = after or source.result["oracles"][one.oracle]["map"]
-            assert one.ap == pytest.approx(100 * after["full"])
-
-
-def test_the_mean_of_101_points_is_map(sources: list[plots.Source]) -> None:
-    assert sources[1].diagnosis is not None
-    truth, found = sources[1].diagnosis.scenes[0]
-    protocol = protocol_named("hico-det-520", average_precision="101-point")
-    table = mean_oracle_curve_table(diagnose(truth, found, protocol))
-    for one in table.curves:
-        assert 100 * one.curve.precision.mean() == pytest.approx(one.ap, abs=1e-9)
-
-
-@pytest.mark.parametrize("models", [1, 2, 6])
-def test_mean_figure(models_of, models: int) -> None:
-    shown = models_of(MEAN_ORACLE_CURVE, models)
-    figure = plots.figure_of(MEAN_ORACLE_CURVE, shown, plots.SINGLE_COLUMN)
-    assert len(figure.axes) == models
-    assert [ax.texts[0].get_text() for ax in figure.axes] == [
-        f"mAP {model.data.curves[0].ap:.1f}" for model in shown
-    ]
-    assert figure.legends[0].get_title().get_text().startswith("Mean of ")
-    assert complaints(figure) == []

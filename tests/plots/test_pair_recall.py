@@ -13,9 +13,9 @@ from support.scenes import BICYCLE, PERSON, RIDE, image, scenes
 
 from diaghoi import InputError, diagnose, plots, protocol
 from diaghoi.diagnosis.curves import DETECTION_THRESHOLDS, NMS_OVERLAPS
-from diaghoi.plots.captions import notes_of
+from diaghoi.plots import notes_of
 from diaghoi.plots.figure import source_of
-from diaghoi.plots.figures.pairs import PAIR_RECALL, KeptPairs, pair_recall, pair_recall_table
+from diaghoi.plots.figures.pairs import KeptPairs, pair_recall, pair_recall_table
 
 ROWS = [
     KeptPairs("best", None, 60.0, 80.0),
@@ -47,7 +47,7 @@ def numbers(ax: Any) -> list[str]:
 
 def test_table_holds_each_sweep_from_all_pairs_to_few(sources: list[plots.Source]) -> None:
     source = sources[0]
-    rows = PAIR_RECALL.data(source)
+    rows = plots.FIGURES["pair_recall"].data(source)
     assert [row.setting for row in rows if row.sweep == "nms"] == [None, *NMS_OVERLAPS]
     thresholds = [row.setting for row in rows if row.sweep == "detection"]
     assert thresholds == [None, *DETECTION_THRESHOLDS][: len(thresholds)]
@@ -131,7 +131,9 @@ def test_axes_that_are_given_are_used() -> None:
 
 @pytest.mark.parametrize(("width", "number"), SIZES)
 def test_the_figure_can_be_read(width: float, number: int, models_of: Any) -> None:
-    figure = plots.figure_of(PAIR_RECALL, models_of(PAIR_RECALL, number, LONG), width)
+    figure = plots.figure_of(
+        plots.FIGURES["pair_recall"], models_of(plots.FIGURES["pair_recall"], number, LONG), width
+    )
     assert complaints(figure) == []
     assert [len(points(ax)) for ax in figure.axes] == [number] * 3
 
@@ -139,7 +141,9 @@ def test_the_figure_can_be_read(width: float, number: int, models_of: Any) -> No
 @pytest.mark.parametrize("width", [plots.SINGLE_COLUMN, plots.DOUBLE_COLUMN])
 def test_each_panel_is_as_wide_as_its_lines(width: float, models_of: Any) -> None:
     """Suppression never leaves as few pairs as the best ones do, and would lie in a corner."""
-    figure = plots.figure_of(PAIR_RECALL, models_of(PAIR_RECALL, 2), width)
+    figure = plots.figure_of(
+        plots.FIGURES["pair_recall"], models_of(plots.FIGURES["pair_recall"], 2), width
+    )
     for ax in figure.axes:
         low, high = np.log(ax.get_xlim())
         pairs = np.log([x for line in points(ax) for x, _ in line])
@@ -148,14 +152,14 @@ def test_each_panel_is_as_wide_as_its_lines(width: float, models_of: Any) -> Non
 
 def test_sweeps_that_no_model_has_take_no_panel() -> None:
     data = [plots.ModelData(label="a", data=ROWS)]
-    figure = plots.figure_of(PAIR_RECALL, data, plots.DOUBLE_COLUMN)
+    figure = plots.figure_of(plots.FIGURES["pair_recall"], data, plots.DOUBLE_COLUMN)
     titles = [ax.get_title("left") for ax in figure.axes]
     assert titles == ["Best pairs of each image", "Pair NMS at overlap 0.9–0.3"]
     (note,) = notes_of(figure)
     assert note == (
         "Detection threshold 0.05–0.9: not drawn, the predictions have no detection scores."
     )
-    assert PAIR_RECALL.title_of(data) == (
+    assert plots.FIGURES["pair_recall"].title_of(data) == (
         "Pair recall with fewer pairs: the best ones, those after pair NMS at 0.9–0.3"
     )
 
@@ -163,9 +167,11 @@ def test_sweeps_that_no_model_has_take_no_panel() -> None:
 def test_models_without_a_sweep_are_named() -> None:
     detected = [*ROWS, KeptPairs("detection", None, 60.0, 80.0)]
     data = [plots.ModelData(label="a", data=detected), plots.ModelData(label="b", data=ROWS)]
-    figure = plots.figure_of(PAIR_RECALL, data, plots.DOUBLE_COLUMN)
+    figure = plots.figure_of(plots.FIGURES["pair_recall"], data, plots.DOUBLE_COLUMN)
     assert len(figure.axes) == 3
-    assert "the best ones, those above a detection threshold" in PAIR_RECALL.title_of(data)
+    assert "the best ones, those above a detection threshold" in plots.FIGURES[
+        "pair_recall"
+    ].title_of(data)
     (note,) = notes_of(figure)
     assert note.endswith("not drawn, the predictions of b have no detection scores.")
 
@@ -175,7 +181,7 @@ def test_models_without_a_sweep_are_named() -> None:
 
 def test_a_saved_result_is_not_enough(sources: list[plots.Source]) -> None:
     with pytest.raises(plots.NotApplicable, match="a saved result is not enough"):
-        PAIR_RECALL.data(plots.Source(result=sources[2].result))
+        plots.FIGURES["pair_recall"].data(plots.Source(result=sources[2].result))
     diagnosis = sources[2].diagnosis
     assert diagnosis is not None
     with pytest.raises(plots.NotApplicable, match="it needs the predictions themselves"):
@@ -196,6 +202,6 @@ def test_the_protocol_is_that_of_the_diagnosis(sources: list[plots.Source]) -> N
     source = sources[0]
     assert source.diagnosis is not None
     strict = diagnose(*source.diagnosis.scenes[0], protocol("hico-det-520", iou=0.75))
-    rows = PAIR_RECALL.data(source_of(strict))
+    rows = plots.FIGURES["pair_recall"].data(source_of(strict))
     assert rows[0].recall == 100 * strict.pairs["recall"]
-    assert rows[0].recall < PAIR_RECALL.data(source)[0].recall
+    assert rows[0].recall < plots.FIGURES["pair_recall"].data(source)[0].recall

@@ -10,9 +10,13 @@ from support.figures import complaints
 
 from diaghoi.cases.cases import Case
 from diaghoi.cases.outcomes import ImageOutcomes, PairOutcome
-from diaghoi.plots.figures.picture_panels import corruption_panel, error_panel, outcome_panel
-from diaghoi.plots.frame import PictureFrame, crop
-from diaghoi.plots.montage import balanced
+from diaghoi.plots.boxes import PictureFrame, crop
+from diaghoi.plots.figures.picture_panels import (
+    balanced,
+    corruption_panel,
+    error_panel,
+    outcome_panel,
+)
 from diaghoi.plots.style import COLOURS
 
 WHOLE = PictureFrame(-0.5, -0.5, 639.5, 479.5)

@@ -15,9 +15,8 @@ from matplotlib.figure import Figure
 
 from diaghoi.cases.cases import ERRORS, Case
 from diaghoi.plots import SINGLE_COLUMN
-from diaghoi.plots.boxes import DASHES, BoxTags
+from diaghoi.plots.boxes import DASHES, BoxTags, PictureFrame, enlargement, frame_of
 from diaghoi.plots.figures.picture import card, case_title, picture
-from diaghoi.plots.frame import PictureFrame, enlargement, frame_of
 from diaghoi.plots.style import colour, ink_on
 
 CASE = Case(

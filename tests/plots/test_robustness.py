@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 from matplotlib.figure import Figure
@@ -9,24 +11,32 @@ from matplotlib.text import Text
 from support.figures import complaints
 from support.robustness_results import SEVERITIES, incomplete, model_of, study
 
-from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
-from diaghoi.plots import DOUBLE_COLUMN, SINGLE_COLUMN, NotApplicable, figure_of
-from diaghoi.plots.captions import notes_of
-from diaghoi.plots.robustness.curves import robustness_curves, robustness_curves_table
-from diaghoi.plots.robustness.errors import robustness_errors, robustness_errors_table
-from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
-from diaghoi.plots.robustness.scores import (
-    robustness_drops,
+from diaghoi.plots import (
+    DOUBLE_COLUMN,
+    SINGLE_COLUMN,
+    ModelData,
+    NotApplicable,
+    figure_of,
+    notes_of,
+)
+from diaghoi.plots.figures.robustness import (
+    ROBUSTNESS_FIGURES,
+    models_of,
+    robustness_curves_table,
     robustness_drops_table,
-    robustness_groups,
+    robustness_errors_table,
     robustness_groups_table,
-    robustness_severities,
     robustness_severities_table,
 )
 from diaghoi.robustness.corruptions import GROUPS
 
 BAND = "band: 95 % interval"
+
+
+def axes_of(name: str, tables: dict[str, Any], place: int = 0) -> Any:
+    models = [ModelData(label=label, data=data) for label, data in tables.items()]
+    return figure_of(ROBUSTNESS_FIGURES[name], models, SINGLE_COLUMN).axes[place]
 
 
 @pytest.mark.slow
@@ -59,7 +69,7 @@ def test_drops_are_what_is_left_in_percent() -> None:
     rows = robustness_drops_table(model_of(study(), 1))
     assert [row.name for row in rows[:3]] == ["MB", "DB", "GauB"]
     assert [row.remaining for row in rows[:3]] == pytest.approx([99, 98, 97])
-    ax = robustness_drops({"A": rows})
+    ax = axes_of("robustness_drops", {"A": rows})
     line = ax.lines[0]
     assert line.get_ydata()[:3] == pytest.approx([99, 98, 97])
     assert line.get_ydata()[-1] == line.get_ydata()[0]
@@ -70,14 +80,14 @@ def test_groups_stand_beside_clean_pictures() -> None:
     rows = robustness_groups_table(model_of(study(), 1))
     assert rows[0] == ("Clean", 40.0, False)
     assert [row.score for row in rows[1:]] == pytest.approx([29] * 4)
-    ax = robustness_groups({"A": rows, "B": rows})
+    ax = axes_of("robustness_groups", {"A": rows, "B": rows})
     assert sorted(bar.get_height() for bar in ax.patches) == pytest.approx([29] * 8 + [40] * 2)
 
 
 def test_severities_of_the_corruptions_that_cost_most() -> None:
     rows = robustness_severities_table(model_of(study()))
     assert len(rows) == 120
-    ax = robustness_severities({"A": rows, "B": rows})
+    ax = axes_of("robustness_severities", {"A": rows, "B": rows})
     # Severities are ordered: lines, which do not join one corruption with the next.
     assert ax.name == "rectilinear"
     labels = [text.get_text() for text in ax.get_xticklabels()]
@@ -95,7 +105,7 @@ def test_errors_by_corruption_in_points() -> None:
     assert table.errors == ERRORS
     assert table.growth.shape == (7, 20)
     assert table.growth[6, 10] == pytest.approx(1.5)
-    ax = robustness_errors(table)
+    ax = axes_of("robustness_errors", {"A": table})
     (image,) = ax.get_images()
     assert image.get_array().tolist() == table.growth.tolist()
     # White is nothing.
@@ -123,7 +133,7 @@ def test_curves_of_a_single_corruption_have_its_intervals(quantity: str) -> None
     table = robustness_curves_table(model_of(told), quantity)
     assert table.low == pytest.approx(table.values - 2)
     assert table.high == pytest.approx(table.values + 3)
-    ax = robustness_curves(table, GROUPS["optical"].label)
+    ax = axes_of("robustness_costs", {"A": table})
     assert len(ax.collections) == len(ERRORS)
     assert BAND in [text.get_text() for text in ax.figure.legends[0].get_texts()]
 
@@ -158,13 +168,10 @@ def test_curves_are_over_what_there_is() -> None:
 
 def test_curves_of_one_group() -> None:
     table = robustness_curves_table(model_of(study()))
-    ax = robustness_curves(table, "Environment")
+    ax = axes_of("robustness_costs", {"A": table}, 2)
     lines = [line for line in ax.lines if len(line.get_xdata()) == 6]
     assert [line.get_ydata().tolist() for line in lines] == table.values[:, 2].tolist()
     assert not ax.collections
-    assert (ax.get_xlabel(), ax.get_ylabel()) == ("Severity (0: clean)", "ΔmAP (points)")
-    with pytest.raises(InputError, match=r"group: 'Enviroment' is not .* \(did you mean 'Environ"):
-        robustness_curves(table, "Enviroment")
 
 
 @pytest.mark.slow
@@ -230,26 +237,12 @@ def test_short_names_are_explained(kind, width: float) -> None:
 
 def test_the_line_of_clean_pictures_is_that_of_no_model() -> None:
     table = robustness_drops_table(model_of(study()))
-    ax = robustness_drops({str(number): table for number in range(5)})
+    ax = axes_of("robustness_drops", {str(number): table for number in range(5)})
     *lines, clean = ax.lines
     looks = [(line.get_linestyle(), line.get_color()) for line in lines]
     assert (clean.get_linestyle(), clean.get_color()) not in looks
     assert clean.get_linestyle() == "-"
     assert clean.get_linewidth() > max(line.get_linewidth() for line in lines)
-
-
-@pytest.mark.parametrize("draw", [robustness_drops, robustness_groups, robustness_severities])
-def test_no_models(draw) -> None:
-    with pytest.raises(InputError, match="models: there is nothing to draw"):
-        draw({})
-
-
-def test_radar_charts_need_polar_axes() -> None:
-    rows = robustness_drops_table(model_of(study()))
-    with pytest.raises(InputError, match="ax: is not polar"):
-        robustness_drops({"A": rows}, Figure().add_subplot())
-    ax = Figure().add_subplot(projection="polar")
-    assert robustness_drops({"A": rows}, ax) is ax
 
 
 def test_models_that_a_figure_cannot_show_are_left_out() -> None:
@@ -265,7 +258,7 @@ def test_models_that_a_figure_cannot_show_are_left_out() -> None:
 def test_corruptions_without_a_drop_are_not_the_most_costly() -> None:
     model = model_of(study(1, corruptions=5))
     model["drops"] = dict(zip(model["drops"], (-0.1, -0.2, None, -0.3, -0.4), strict=True))
-    ax = robustness_severities({"A": robustness_severities_table(model)})
+    ax = axes_of("robustness_severities", {"A": robustness_severities_table(model)})
     names = {text.get_text() for text in ax.get_xticklabels(minor=True)}
     assert names == {"motion blur", "defocus blur", "glass blur"}
 
@@ -274,7 +267,7 @@ def test_chosen_corruptions_are_shown_whatever_they_cost() -> None:
     told = study(2)
     chosen = ("motion_blur", "occlusion", "zoom_blur", "glass_blur")
     severities = ROBUSTNESS_FIGURES["robustness_severities"]
-    ax = robustness_severities({"A": models_of(severities, told, chosen)[0].data})
+    ax = axes_of("robustness_severities", {"A": models_of(severities, told, chosen)[0].data})
     assert len([line for line in ax.lines if len(line.get_xdata()) == 6]) == 4
     drops = ROBUSTNESS_FIGURES["robustness_drops"]
     assert [row.corruption for row in models_of(drops, told, chosen)[0].data] == [
@@ -346,24 +339,10 @@ def test_what_is_missing_as_a_whole_has_no_mark() -> None:
     assert not any("‡" in text for text in words(figure))
 
 
-@pytest.mark.parametrize(
-    ("draw", "table"),
-    [
-        (robustness_drops, robustness_drops_table),
-        (robustness_groups, robustness_groups_table),
-        (robustness_severities, robustness_severities_table),
-    ],
-)
-def test_marks_are_explained_in_new_figures_of_one_panel(draw, table) -> None:
-    model = model_of(incomplete(study(1, corruptions=3)))
-    ax = draw({"A": table(model)})
-    assert any(GAPS in note for note in notes_of(ax.figure))
-
-
 def test_scores_of_zero_are_drawn_without_a_warning() -> None:
     model = model_of(study(1))
     for each in model["cells"]:
         each["score"] = 0.0
     model["clean"] = 0.0
-    ax = robustness_severities({"A": robustness_severities_table(model)})
+    ax = axes_of("robustness_severities", {"A": robustness_severities_table(model)})
     assert ax.get_ylim()[0] == 0

@@ -11,7 +11,7 @@ from matplotlib.text import Text
 from PIL import Image
 from support.figures import complaints
 
-from diaghoi import diagnose, simulate
+from diaghoi import diagnose, plots, simulate
 from diaghoi.exceptions import InputError
 from diaghoi.plots import (
     DOUBLE_COLUMN,
@@ -25,7 +25,7 @@ from diaghoi.plots import (
     notes_of,
 )
 from diaghoi.plots.figure import source_of
-from diaghoi.plots.sheet import LEAST, SHEET, weak_classes
+from diaghoi.plots.sheet import LEAST, weak_classes
 
 A4 = (8.27, 11.69)
 LONG = " with a backbone that has a very long name"
@@ -37,10 +37,14 @@ def words(figure: Figure) -> list[str]:
 
 def sheet_of(*sources: Source, label: str = "") -> Figure:
     models = [
-        ModelData(label=f"m{number}{label}", data=SHEET.data(source), protocol="hico-det-520")
+        ModelData(
+            label=f"m{number}{label}",
+            data=plots.FIGURES["sheet"].data(source),
+            protocol="hico-det-520",
+        )
         for number, source in enumerate(sources)
     ]
-    return figure_of(SHEET, models, SINGLE_COLUMN)
+    return figure_of(plots.FIGURES["sheet"], models, SINGLE_COLUMN)
 
 
 @pytest.fixture(scope="module")
@@ -63,14 +67,16 @@ def pictures(sources: list[Source], tmp_path_factory: pytest.TempPathFactory):
 
 
 def test_it_is_drawn_by_default():
-    assert FIGURES["sheet"] is SHEET
+    assert FIGURES["sheet"] is plots.FIGURES["sheet"]
     assert USUAL[-1] == "sheet"
 
 
 @pytest.mark.parametrize("number", [1, 2])
 @pytest.mark.parametrize("width", [SINGLE_COLUMN, DOUBLE_COLUMN])
 def test_an_a4_page_on_which_nothing_is_cut(models_of, number, width):
-    figure = figure_of(SHEET, models_of(SHEET, number, LONG), width)
+    figure = figure_of(
+        plots.FIGURES["sheet"], models_of(plots.FIGURES["sheet"], number, LONG), width
+    )
     assert tuple(figure.get_size_inches()) == A4
     assert complaints(figure) == []
 
@@ -126,7 +132,7 @@ def test_a_saved_result_lacks_what_needs_predictions(saved, sources):
 
 def test_three_are_too_many(models_of):
     with pytest.raises(NotApplicable, match="it shows one detector or two, and here are 3"):
-        figure_of(SHEET, models_of(SHEET, 3), DOUBLE_COLUMN)
+        figure_of(plots.FIGURES["sheet"], models_of(plots.FIGURES["sheet"], 3), DOUBLE_COLUMN)
 
 
 @pytest.mark.parametrize("number", [1, 2])
@@ -139,7 +145,7 @@ def test_typical_cases_on_pictures(sources, pictures, number):
 
 def test_a_folder_without_the_pictures(sources, tmp_path):
     with pytest.raises(InputError, match="has no picture of these images"):
-        SHEET.data(replace(sources[0], images=tmp_path))
+        plots.FIGURES["sheet"].data(replace(sources[0], images=tmp_path))
 
 
 def test_v_coco_has_role_ap():

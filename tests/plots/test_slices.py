@@ -10,7 +10,7 @@ from support.figures import complaints
 
 from diaghoi import Diagnosis, diagnose, plots, simulate
 from diaghoi.comparison.slices import SliceResult, Slices, slices
-from diaghoi.plots.captions import notes_of
+from diaghoi.plots import notes_of
 from diaghoi.plots.figure import ModelData, models_for
 
 

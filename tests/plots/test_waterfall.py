@@ -8,9 +8,9 @@ from support.figures import complaints
 
 from diaghoi import diagnose, plots, simulate
 from diaghoi.oracles import ERRORS
-from diaghoi.plots.captions import notes_of
+from diaghoi.plots import notes_of
 from diaghoi.plots.figure import ModelData, NotApplicable, Source
-from diaghoi.plots.figures.waterfall import WATERFALL, waterfall, waterfall_table
+from diaghoi.plots.figures.waterfall import waterfall, waterfall_table
 from diaghoi.statistics.attribution import attribute
 
 COSTS = dict(zip(ERRORS, (0.1, 0.2, -0.05, 0.0, 0.3, 0.05, 0.1), strict=True))
@@ -44,7 +44,10 @@ def test_it_says_why_repairing_everything_is_not_enough() -> None:
         ax = waterfall(attribution)
         assert ax.get_yticklabels()[-1].get_text() == "All repaired"
         model = ModelData(label="a", data=attribution)
-        for figure in (ax.figure, plots.figure_of(WATERFALL, [model], plots.SINGLE_COLUMN)):
+        for figure in (
+            ax.figure,
+            plots.figure_of(plots.FIGURES["waterfall"], [model], plots.SINGLE_COLUMN),
+        ):
             text = " ".join(notes_of(figure))
             assert ("attempted only by predictions that repairs remove" in text) == explained
 
@@ -58,10 +61,12 @@ def test_it_says_how_errors_are_read() -> None:
         (older, False, False),
     ):
         figure = plots.figure_of(
-            WATERFALL, [ModelData(label="a", data=attribution)], plots.SINGLE_COLUMN
+            plots.FIGURES["waterfall"],
+            [ModelData(label="a", data=attribution)],
+            plots.SINGLE_COLUMN,
         )
         text = " ".join(notes_of(figure))
-        said = "By the pair: a triplet whose pair no prediction finds is missed" in text
+        said = "On found pairs: a triplet whose pair no prediction finds is missed" in text
         assert said == ("delta_map goes by the published rule." in text) == says
         assert (clause in text) == of_persons
 
@@ -74,13 +79,15 @@ def test_nothing_overlaps(width: float, models: int) -> None:
         ModelData(label=f"Detector {number}", data=ATTRIBUTION, protocol="hico-det-520")
         for number in range(models)
     ]
-    assert complaints(plots.figure_of(WATERFALL, data, width)) == []
+    assert complaints(plots.figure_of(plots.FIGURES["waterfall"], data, width)) == []
 
 
 def test_a_saved_result_with_costs_is_enough() -> None:
-    assert WATERFALL.data(Source(result={"attribution": ATTRIBUTION})) == ATTRIBUTION
+    assert (
+        plots.FIGURES["waterfall"].data(Source(result={"attribution": ATTRIBUTION})) == ATTRIBUTION
+    )
     with pytest.raises(NotApplicable, match="a saved result is not enough"):
-        WATERFALL.data(Source(result={}))
+        plots.FIGURES["waterfall"].data(Source(result={}))
 
 
 def test_a_diagnosis_gives_the_costs() -> None:
@@ -89,4 +96,6 @@ def test_a_diagnosis_gives_the_costs() -> None:
     diagnosis = diagnose(truth, simulate.detect(truth, simulate.ONE_STAGE, rng))
     costs = attribute(diagnosis)
     assert costs is not None
-    assert WATERFALL.data(Source(result={}, diagnosis=diagnosis)) == costs.to_dict()
+    assert (
+        plots.FIGURES["waterfall"].data(Source(result={}, diagnosis=diagnosis)) == costs.to_dict()
+    )

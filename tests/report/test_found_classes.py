@@ -9,7 +9,7 @@ from diaghoi import Diagnosis, diagnose, plots, simulate
 from diaghoi.comparison.comparison import compare
 from diaghoi.comparison.results import CHANGED
 from diaghoi.comparison.selection import selected
-from diaghoi.plots.captions import notes_of
+from diaghoi.plots import notes_of
 from diaghoi.report.html import page_model, write_comparison_html
 from diaghoi.report.text import report_tables
 

@@ -133,7 +133,7 @@ def test_costs_are_fractions_by_error_and_by_group(desk: Path) -> None:
 def test_a_figure_is_as_wide_as_a_column(tmp_path: Path) -> None:
     d = diagnose("gt.json", "preds.pkl")
     for column, width in (("single", 3.25), ("double", 6.875)):
-        for name in ("delta_map", "error_profile_verb", "class_ap"):
+        for name in ("delta_map", "error_profile_verb", "action_ap"):
             ax = d.plot(name, column=column, path=tmp_path / f"{name}.svg")
             assert ax.figure.get_figwidth() == width
             assert f'width="{width * 72:g}pt"' in (tmp_path / f"{name}.svg").read_text()

@@ -29,9 +29,8 @@ from diaghoi.diagnosis.diagnose import diagnose_images
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.oracles import ERRORS
 from diaghoi.oracles.localised import LEFT_OUT, OWN_OBJECT, PUBLISHED
-from diaghoi.plots.captions import notes_of
+from diaghoi.plots import notes_of
 from diaghoi.plots.figure import ModelData, Source
-from diaghoi.plots.figures.transitions import TRANSITIONS
 from diaghoi.report.extras import extra_tables
 from diaghoi.report.html import page_model, write_comparison_html
 from diaghoi.report.text import report_tables
@@ -172,10 +171,15 @@ def test_pages_and_figures_of_annotated_triplets_say_what_a_wrong_action_is(
     own = data_set == "V-COCO"
     drawn = plots.transitions(diagnoses).figure
     models = [
-        ModelData(label=f.label, data=TRANSITIONS.data(Source(result={}, diagnosis=f)))
+        ModelData(
+            label=f.label, data=plots.FIGURES["transitions"].data(Source(result={}, diagnosis=f))
+        )
         for f in diagnoses
     ]
-    for figure in (drawn, plots.figure_of(TRANSITIONS, models, plots.SINGLE_COLUMN)):
+    for figure in (
+        drawn,
+        plots.figure_of(plots.FIGURES["transitions"], models, plots.SINGLE_COLUMN),
+    ):
         assert says_own_object(" ".join(notes_of(figure)).lower()) == own
     pages = [page_model(d, (truth, each)) for d, each in zip(diagnoses, found, strict=True)]
     write_comparison_html(tmp_path / "c.html", compare(*diagnoses), pages)

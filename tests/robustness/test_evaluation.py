@@ -15,9 +15,8 @@ from support.robustness import CORRUPTIONS, SEVERITIES
 from diaghoi.engines.engine import LocalEngine
 from diaghoi.exceptions import InputError
 from diaghoi.oracles import ERRORS
-from diaghoi.plots import SINGLE_COLUMN, figure_of
-from diaghoi.plots.captions import notes_of
-from diaghoi.plots.robustness.figures import ROBUSTNESS_FIGURES, models_of
+from diaghoi.plots import SINGLE_COLUMN, figure_of, notes_of
+from diaghoi.plots.figures.robustness import ROBUSTNESS_FIGURES, models_of
 from diaghoi.report.comparison import to_text
 from diaghoi.report.latex import to_latex
 from diaghoi.report.markdown import to_markdown

@@ -1,4 +1,4 @@
-"""Confusions of verbs on V-COCO go by the pair: wrong actions with a person's own object count."""
+"""Confusions of verbs on V-COCO are on found pairs: wrong actions with a person's own object count."""
 
 from __future__ import annotations
 
@@ -7,10 +7,9 @@ import pytest
 from support import v_coco
 from support.semantic import identity
 
-from diaghoi import Diagnosis, Scenes, diagnose, simulate
+from diaghoi import Diagnosis, Scenes, diagnose, plots, simulate
 from diaghoi.diagnosis.saved import scenes_of
 from diaghoi.plots.figure import Source
-from diaghoi.plots.figures.confusions import CONFUSIONS
 from diaghoi.semantic import evaluate
 from diaghoi.semantic.confusions import PartialOracle, word_confusions
 from diaghoi.semantic.diagnosis import semantic_diagnosis
@@ -81,6 +80,8 @@ def test_report_semantic_evaluation_and_figure_have_the_same_confusions(simulate
         for one in word_confusions(simulated, truth, found)
     ]
     assert here == there
-    drawn = CONFUSIONS.data(Source(result=simulated.to_dict(), diagnosis=simulated))
+    drawn = plots.FIGURES["confusions"].data(
+        Source(result=simulated.to_dict(), diagnosis=simulated)
+    )
     assert [tuple(cost)[:2] for cost in drawn] == [each[:2] for each in here[: len(drawn)]]
     assert [cost.delta for cost in drawn] == [100 * each[3] for each in here[: len(drawn)]]

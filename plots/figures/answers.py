@@ -1,18 +1,22 @@
-"""Answers to multiple-choice questions: the four metrics, and the bias of a model to positions."""
+"""Answers of models and of people: metrics of multiple choice, and agreement of annotators.
+
+These figures show no detectors, so they are not in the list of figures.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+import numpy as np
 from matplotlib.axes import Axes
+from matplotlib.figure import Figure
 
 from diaghoi.data.table import has_width
 from diaghoi.exceptions import InputError
 from diaghoi.plots.labels import model_names
-from diaghoi.plots.legend import legend_above, model_lines
-from diaghoi.plots.panels import one_panel
-from diaghoi.plots.style import MODEL_COLOURS, model_style, paper
+from diaghoi.plots.panels import GRID, legend_above, model_lines, one_panel, write_cells
+from diaghoi.plots.style import DOUBLE_COLUMN, MODEL_COLOURS, model_style, paper
 
 SCORES_HEIGHT = 2.2  # inches
 FIGURES = {
@@ -100,7 +104,7 @@ def choice_scores(results: Sequence[Mapping[str, Any]], ax: Axes | None = None) 
         ax.set_xlim(-0.5, len(FIGURES) - 0.5)
         ax.set_ylim(0, 100)
         ax.set_ylabel("%")
-        ax.grid(True, axis="y", color="0.92", linewidth=0.5)
+        ax.grid(True, axis="y", color=GRID, linewidth=0.5)
         ax.tick_params(axis="x", length=0)
         legend_above(target, model_lines([model.label for model in table], linestyle=""), mark=1.6)
     return ax
@@ -187,5 +191,75 @@ def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
         ax.set_ylim(-1.15 * most, 1.15 * most)
         ax.set_xlabel("Position of the option (dark: p < 0.05)")
         ax.set_ylabel("Picked minus expected\n(% of shown)")
-        ax.grid(True, axis="y", color="0.92", linewidth=0.5)
+        ax.grid(True, axis="y", color=GRID, linewidth=0.5)
     return ax
+
+
+HEIGHT = 2.0  # inches
+WIDTH = 0.8  # of all bars of one score; neighbouring scores are 1 apart
+ACROSS = 3  # panels in a row: with more, the counts above the bars of five annotators overlap
+DEEP = 4  # rows of panels at most, for long scales
+
+
+def agreement_figure(result: Mapping[str, Any]) -> Figure:
+    """Draw the agreement of annotators: figures 2 to 4 of the SHOE supplement together.
+
+    These are how often each annotator gave each score, the quadratic weighted kappa of each pair of
+    annotators, and how they voted on the items of each majority score.
+
+    Parameters
+    ----------
+    result : mapping
+        Of :meth:`diaghoi.semantic.tables.agreement.Agreement.to_dict`.
+
+    Returns
+    -------
+    matplotlib.figure.Figure
+        Two paper columns wide.
+    """
+    levels = result["scale"] + 1
+    deep = min(-(-levels // ACROSS), DEEP)
+    across = -(-levels // deep)
+    with paper():
+        figure = Figure(figsize=(DOUBLE_COLUMN, (1 + deep) * HEIGHT), layout="constrained")
+        rows: Any = figure.subfigures(2, 1, height_ratios=(1, deep))
+        scores, kappa = rows[0].subplots(1, 2, width_ratios=(2, 1))
+        _bars(scores, result["distribution"], levels)
+        scores.legend(loc="lower left", bbox_to_anchor=(0, 1), ncols=len(result["distribution"]))
+        scores.set(xlabel="Score", ylabel="Ratings")
+        _kappa(kappa, result)
+        panels = rows[1].subplots(deep, across, sharey=True, squeeze=False).ravel()
+        for level, ax in enumerate(panels[:levels]):
+            for bars in _bars(ax, result["by_majority"][level], levels):
+                ax.bar_label(bars, fontsize=5.5, padding=1, rotation=90)
+            ax.margins(y=0.2)
+            ax.set_title(f"Majority {level}")
+            ax.set(xlabel="Score", ylabel="" if level % across else "Ratings")
+        for ax in panels[levels:]:
+            ax.remove()
+    return figure
+
+
+def _kappa(ax: Axes, result: Mapping[str, Any]) -> None:
+    names: Sequence[str] = result["annotators"]
+    values = np.eye(len(names))
+    for pair in result["kappa"]["pairs"]:
+        a, b = names.index(pair["a"]), names.index(pair["b"])
+        values[a, b] = values[b, a] = np.nan if pair["value"] is None else pair["value"]
+    cells = ax.imshow(values, cmap="Blues", vmin=0, vmax=1)
+    write_cells(ax, cells, values, lambda k: "–" if np.isnan(k) else f"{k:.2f}", 6)
+    ax.set_xticks(range(len(names)), names)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_title("Quadratic weighted kappa")
+
+
+def _bars(ax: Axes, counts: Mapping[str, Sequence[int]], levels: int) -> list[Any]:
+    """Draw the counts of the annotators side by side at each score."""
+    width = WIDTH / max(len(counts), 1)
+    drawn = []
+    for number, (name, values) in enumerate(counts.items()):
+        places = np.arange(levels) + (number - (len(counts) - 1) / 2) * width
+        colour = model_style(number)["color"]
+        drawn.append(ax.bar(places, values, width, label=name, color=colour))
+    ax.set_xticks(range(levels))
+    return drawn

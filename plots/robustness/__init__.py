@@ -1,1 +1,0 @@
-"""Figures of robustness to corrupted pictures."""
