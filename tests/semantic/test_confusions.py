@@ -1,4 +1,4 @@
-"""Confusions of verbs on V-COCO are on found pairs: wrong actions with a person's own object count."""
+"""Confusions of verbs on V-COCO are on found pairs: wrong actions with one's own object count."""
 
 from __future__ import annotations
 
