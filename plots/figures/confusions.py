@@ -31,6 +31,7 @@ from diaghoi.plots.panels import (
     legend_above,
     name_rows,
     panel_grid,
+    set_title,
     shape_of,
 )
 from diaghoi.plots.style import add_note, colour, lighter
@@ -182,15 +183,17 @@ def confusions(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """
     costs: list[list[ConfusionCost]] = [model.data for model in models]
     if isinstance(target, Figure):
-        rows, _ = shape_of(len(models), target.get_figwidth(), NARROWEST)
+        rows, columns = shape_of(len(models), target.get_figwidth(), NARROWEST)
         # As many as a page has room for.
         most = int(((TALLEST - 2 * FRAME) / rows - HEAD) / BAR)
         costs = [own[:most] for own in costs]
         height = HEAD + BAR * max(map(len, costs))
         target.set_figheight(FRAME + height)
-        panels = panel_grid(
-            target, shown_names(models), (SCALE, ""), height, NARROWEST, share_y=False
-        )
+        titles = [""] * len(models)
+        panels = panel_grid(target, titles, (SCALE, ""), height, NARROWEST, share_y=False)
+        room = target.get_figwidth() / columns - NAME_ROOM - 0.25
+        for panel, name in zip(panels, shown_names(models), strict=True):
+            set_title(panel, name, room)
     else:
         panels = panel_grid(target, [""], (SCALE, ""), 0.0)
     for panel, own in zip(panels, costs, strict=True):

@@ -143,7 +143,7 @@ def test_the_figure_of_a_study(number: int, width: float) -> None:
     assert any("Patterns prove no cause" in note for note in notes_of(figure))
     (legend,) = figure.legends
     words = [text.get_text() for text in legend.get_texts()]
-    assert words[-1] == ("12 model $ 11" if number == 12 else f"model $ {number - 1}")
+    assert words[-1] == ("model $ 11" if number == 12 else f"model $ {number - 1}")
     assert bool(legend.get_title().get_text()) == (number == 12)
     for ax in (left, right):
         frames = [text.get_window_extent() for text in ax.texts]
