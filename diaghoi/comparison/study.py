@@ -345,7 +345,10 @@ def read_study_file(
             if texts[key] is None:
                 raise InputError(f"{where}: {key}: missing; {advice}")
         models.append(model(where, path.parent, texts))
-    return content, {"models": check_models(models), **data}
+    try:
+        return content, {"models": check_models(models), **data}
+    except InputError as error:
+        raise InputError(f"{path}: {error}") from None
 
 
 def _model(_: str, folder: Path, texts: Texts) -> Model:

@@ -88,6 +88,8 @@ def test_what_is_left_out_is_none(tmp_path: Path) -> None:
         ("[[model]]\nlabel = 'a'", "model 1: file: missing; name the predictions"),
         ("[[model]]\nfile = 3", "model 1: file: is 3; give a string"),
         ("[[model]]\nfile = ''", "model 1: file: is ''; give a string"),
+        ("[[model]]\nfile = 'a'\nstage = 'ones'", "model 'a': stage 'ones' (did you mean 'one'?)"),
+        ("[[model]]\nfile = 'a'\n" * 2, "label 'a': used for two models"),
         ("[[model]]\nfile = 'a'\nlabel = '\ufeff'", "contains unprintable characters; remove them"),
         (
             f"[[model]]\nfile = 'a'\nvenue = '{'x' * 201}'",
@@ -103,7 +105,7 @@ def test_bad_studies(tmp_path: Path, text: str, message: str) -> None:
     with pytest.raises(InputError) as caught:
         read_study(study_file(tmp_path, text))
     assert message in str(caught.value)
-    assert "study.toml" in str(caught.value)
+    assert str(caught.value).startswith(f"{tmp_path / 'study.toml'}: ")
 
 
 def test_a_study_that_is_not_there(tmp_path: Path) -> None:

@@ -253,7 +253,7 @@ def test_a_pair_that_found_a_triplet_does_not_localise_its_twin() -> None:
     rows = [(0, 1, RIDE, 0.9), (0, 1, HOLD, 0.01)]
     found = [image("a", [ANN, BIKE], rows)]
     diagnosis = diagnose(scenes(truth, scored=False), scenes(found, scored=True))
-    assert verdict(diagnosis.to_dict()).startswith("Missed triplets cost most: ")
+    assert "On found pairs, missed triplets cost most" in verdict(diagnosis.to_dict())
     assert diagnosis.localised["action"]["delta_map"]["full"] == 0
     assert diagnosis.lost["triplets"] == 1
     # A pair of the twin's own does.

@@ -89,7 +89,7 @@ def test_a_detector_without_a_fault_is_not_blamed(truth: Scenes) -> None:
     diagnosis = diagnose(truth, found)
     said = verdict(diagnosis.to_dict())
     # Pairs that happen to overlap may cost a little.
-    assert "add nothing" in said or float(said.split()[-1].rstrip(".")) < 1
+    assert "add nothing" in said or float(said.split(" add ")[1].split()[0]) < 1
     assert "scores" not in said
     assert doubts(truth, found) == []
     assert warned(truth, found) == []
@@ -101,7 +101,12 @@ def test_a_detector_without_a_fault_is_not_blamed(truth: Scenes) -> None:
 def said_of(fault: str, said: str) -> bool:
     """Tell whether a verdict names a fault; images that the file does not hold are never ranked."""
     if fault != ABSENT:
-        return said.startswith(SENTENCES[ERRORS[fault]])
+        named = SENTENCES[ERRORS[fault]].removesuffix(": ")
+        # Another error may cost most by the published rule, which blames other pairs, too.
+        _, differs, found = said.partition("On found pairs, ")
+        return (
+            found.startswith(named[:1].lower() + named[1:]) if differs else said.startswith(named)
+        )
     return "Left out of this: " in said or "Errors are not ranked by their cost" in said
 
 
@@ -143,7 +148,7 @@ def test_pairs_that_were_dropped_are_missed_though_others_overlap_them(
     costs = result["oracles"] | result["localised"]
     found = {name: costs[name]["delta_map"]["full"] for name in ERROR_WORDS}
     assert max(found, key=lambda name: found[name]) == "missed_gt"
-    assert verdict(result).startswith(SENTENCES["missed_gt"])
+    assert said_of("dropped_pairs", verdict(result))
 
 
 @pytest.mark.parametrize("fault", ERRORS)

@@ -563,9 +563,12 @@ def test_a_run_that_is_killed_goes_on_where_it_was(pictures: Path) -> None:
 
 BAD: list[tuple[tuple[object, ...], str]] = [
     (("--model", "x,m"), "x: is not the address of a model"),
-    (("--model", "http://h/v1"), "--model 'http://h/v1': give URL,MODEL"),
+    (("--model", "http://h/v1"), "--model: has 1 part; give URL,MODEL"),
     (("--model", "http://u:p@h/v1,m"), "holds a password"),
-    (("--model", "http://h/v1,m,NO_SUCH"), "NO_SUCH is not set"),
+    (
+        ("--model", "http://h/v1,m,NO_SUCH"),
+        "the environment variable that is to hold its API key is not set",
+    ),
     (("--images", "nowhere"), "nowhere: no such folder"),
     (("--images", "questions.json"), "questions.json: is a file"),
     (("--images", "empty"), "has none of the 12 pictures to be asked about"),

@@ -363,7 +363,10 @@ def test_baselines_are_named_as_what_they_are(run, verbs: Path) -> None:
         (("--rater", "http://h/v1"), "give URL,MODEL"),
         (("--rater", "http://u:p@h/v1,m"), "holds a password"),
         (("--rater", "http://h/v1,m", "--rater", "http://i/v1,m"), "m is named twice"),
-        (("--rater", "http://h/v1,m,NO_SUCH"), "NO_SUCH is not set"),
+        (
+            ("--rater", "http://h/v1,m,NO_SUCH"),
+            "the environment variable that is to hold its API key is not set",
+        ),
         (("--rater", "http://h/v1,m", "--baseline", "path"), "give either --rater"),
         ((), "give either --rater"),
         (("--baseline", "wup"), "baseline 'wup': not known"),
