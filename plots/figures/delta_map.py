@@ -357,7 +357,9 @@ def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]
     scales: dict[bool, Axes] = {}
     for number, (row, start) in enumerate(lines):
         if start < 0:
-            heights[number] = _key(figure.add_subplot(grid[number, :]), row, figure)
+            # Above the same columns as the first errors: other spans would narrow all columns.
+            ax = figure.add_subplot(grid[number, : min(across, len(ERRORS))])
+            heights[number] = _key(ax, row, figure)
             continue
         named = list(ORACLES)[start : start + across]
         errors = sum(name in ERRORS for name in named)
@@ -389,6 +391,7 @@ def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]
     figure.set_figheight(fixed + tall * panels)
     if not own_keys:
         bar_legend(figure, list(rows[0].results))
+        figure.set_figheight(min(figure.get_figheight(), TALLEST))
     stages = {stage: [m.label for m in models if m.stage == stage] for stage in STAGES}
     if all(stages.values()):
         labels = (", ".join(dict.fromkeys(labels)) for labels in stages.values())

@@ -27,6 +27,7 @@ from diaghoi.plots.labels import MINUS, fitted, inches_of, text_width, wrapped
 from diaghoi.plots.panels import (
     GREY,
     GRID,
+    LEAST_NUMBER,
     MARK,
     NAME_SIZE,
     TALLEST,
@@ -423,6 +424,7 @@ ROBUSTNESS_SEVERITIES = _figure(
 
 # Inches:
 ROW, HEAD, FOOT = 0.14, 0.22, 0.25  # heights of a row, of a title, and of the labels below
+LOWEST = 0.1  # height of a row from which its name has the usual size
 CELL = 0.2  # width from which a number fits into a cell
 BESIDE = 1.35  # names of errors and colour bar
 NUMBER_SIZE = 5.5  # points
@@ -501,7 +503,8 @@ def _draw_growth(figure: Figure, models: Sequence[ModelData]) -> None:
         cells = ax.imshow(table.growth, cmap=COLOURS, aspect="auto", **ends)
         titles, names = [error_title(name) for name in table.errors], table.corruptions
         written = width / len(names) >= CELL
-        ax.set_yticks(range(errors), titles, fontsize=NAME_SIZE)
+        size = NAME_SIZE if row >= LOWEST else LEAST_NUMBER
+        ax.set_yticks(range(errors), titles, fontsize=size)
         ax.set_xticks(range(len(names)), names, fontsize=NAME_SIZE, rotation=0 if written else 90)
         ax.tick_params(length=0, pad=2)
         ax.spines[:].set_visible(False)

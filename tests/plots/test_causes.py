@@ -144,7 +144,6 @@ def test_the_figure_of_a_study(number: int, width: float) -> None:
     (legend,) = figure.legends
     words = [text.get_text() for text in legend.get_texts()]
     assert words[-1] == ("model $ 11" if number == 12 else f"model $ {number - 1}")
-    assert bool(legend.get_title().get_text()) == (number == 12)
     for ax in (left, right):
         frames = [text.get_window_extent() for text in ax.texts]
         assert all(frame.x1 <= figure.bbox.x1 for frame in frames)
