@@ -102,6 +102,18 @@ class DiagnosisMethods(OneScreen):
 
         return load(path, dataset)
 
+    def joined_scenes(self: Any) -> tuple[Scenes, Scenes]:
+        """Return the annotations and predictions, with the images of the diagnosis in their order.
+
+        Raises
+        ------
+        InputError
+            Where the diagnosis does not hold them.
+        """
+        from diaghoi.diagnosis.saved import scenes_of
+
+        return scenes_of(self)
+
     def bootstrap(self: Any, resamples: int = 1000, **settings: Any) -> Bootstrap:
         """Compute intervals of all figures: :func:`diaghoi.statistics.bootstrap.bootstrap`.
 
