@@ -214,6 +214,10 @@ def _block(
         predicted.verb[candidate],
         predicted.object[candidate],
     )
+    if tables.measure.matching == "class":
+        # Without boxes, what has nothing in common with a triplet is not a prediction of it.
+        near = sigma > 0
+        triplet, candidate, sigma = triplet[near], candidate[near], sigma[near]
     # The algorithms take the maximum of a list that is sorted by score, so ties in similarity go to
     # the higher score, and then to the earlier prediction.
     keys = [candidate] if score is None else [candidate, -score[candidate]]
