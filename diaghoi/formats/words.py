@@ -297,6 +297,7 @@ def _verb_and_object(text: Any) -> tuple[Any, Any]:
 def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
     """Group the lines by image, in order of first use, and rename keys to those of this format."""
     images: dict[str, list[dict[str, Any]]] = {}
+    scored: dict[bool, int] = {}  # the first line with a score, and the first without
     lines = [value] if isinstance(value, dict) else value
     # The first line shows whether any has boxes.
     boxed = any(key in lines[0] for key in _OF_BOXES) if isinstance(lines[0], dict) else True
@@ -322,6 +323,16 @@ def _by_image(file: str, value: Any) -> dict[str, list[dict[str, Any]]]:
             raise InputError(
                 f"{where}: image: {shown(name)} is not the name of an image; give the file name as "
                 "a string"
+            )
+        if row.keys().isdisjoint(("text", "verb", "object")):
+            raise InputError(f"{where}: has no answer; give text, or verb and object")
+        if not _names_nothing(row):
+            scored.setdefault("score" in row, number)
+        if len(scored) > 1:
+            here = "given here, but not" if "score" in row else "missing, but given"
+            raise InputError(
+                f"{where}: score: {here} in line {min(scored.values())}; give all lines with an "
+                "interaction a score, or none"
             )
         text = row.get("text")
         parts = _BETWEEN.split(text) if isinstance(text, str) and not boxed else []

@@ -13,7 +13,7 @@ from diaghoi.comparison.results import by_person
 from diaghoi.data.protocol import phrases_of
 from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
 from diaghoi.evaluation.means import TITLES
-from diaghoi.exceptions import some_of
+from diaghoi.exceptions import number_of, some_of
 from diaghoi.report.causes import NOT_FOUND, VERBS_OF_V_COCO, WHICH, wrong_word
 from diaghoi.report.terminal import WIDTH, folded, print_line, print_table, wrapped
 from diaghoi.report.text import (
@@ -26,6 +26,7 @@ from diaghoi.report.text import (
     title_lines,
 )
 from diaghoi.report.verdict import unusual, without_folder
+from diaghoi.semantic.evaluation import NOT_PREDICTED
 from diaghoi.semantic.measure import Measure
 
 Result = Mapping[str, Any]
@@ -128,7 +129,13 @@ def print_screen(result: Result, console: Console | None = None, *, classes: int
 def _remarks(result: Result) -> list[str]:
     """List what changes how the numbers must be read; last, how scores in tables were read."""
     notes = sorted(unusual(result["notes"]), key=lambda note: "read as scores" in note)
-    return [*_other_rules(result), *map(without_folder, notes)]
+    absent = [note.split()[0] for note in result["notes"] if NOT_PREDICTED in note]
+    first = [
+        f"{number_of('annotated image', int(number))} without predictions, where all triplets "
+        "count as missed: --only-predicted-images evaluates the others"
+        for number in absent
+    ]
+    return [*first, *_other_rules(result), *map(without_folder, notes)]
 
 
 def _other_rules(result: Result) -> list[str]:

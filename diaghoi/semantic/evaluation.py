@@ -34,6 +34,8 @@ from diaghoi.semantic.triplets import EvaluatedTriplets, class_names, of_interac
 Split = dict[str, float | None]
 FREE = ("word", "predictions", "sense", "closest", "similarity")
 """What results say of each free word of predictions."""
+NOT_PREDICTED = "annotated images are not in the prediction file; their triplets count as missed"
+"""What a note says of images without predictions, behind their number."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -320,7 +322,7 @@ class SemanticEvaluation:
         for mask, what in (
             (
                 joined.annotated & ~joined.predicted,
-                "annotated images are not in the prediction file; their triplets count as missed",
+                NOT_PREDICTED,
             ),
             (
                 joined.predicted & ~joined.annotated,

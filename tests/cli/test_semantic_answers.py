@@ -127,6 +127,22 @@ def test_with_boxes_they_are_matched_as_usual_unless_asked(evaluate) -> None:
     assert result["gt_miss_rate_all_predictions"] == pytest.approx(1 / 3)
 
 
+def test_by_class_alone_nothing_in_common_is_no_match(evaluate) -> None:
+    """Without boxes, only the meaning says what a prediction is of."""
+    result, _ = evaluate(
+        {"image": "a.jpg", "text": "ride bicycle"}, {"image": "b.jpg", "text": "flurb the gronk"}
+    )
+    assert result["gt_miss_rate_all_predictions"] == pytest.approx(2 / 3)
+    assert result["prediction_miss_rate_all_predictions"] == 0.5
+
+
+def test_images_that_have_no_answer_are_told_of_first(evaluate) -> None:
+    _, done = evaluate({"image": "a.jpg", "text": "ride bicycle"})
+    marks = [line for line in done.out.splitlines() if line.startswith("! ")]
+    assert marks[0].startswith("! 1 annotated image without predictions, where all triplets count")
+    assert "--only-predicted-images" in done.out
+
+
 def test_an_image_in_which_nothing_is_done(evaluate) -> None:
     result, done = evaluate(
         {"image": "a.jpg", "text": "ride bicycle"}, {"image": "b.jpg", "text": None}
@@ -141,7 +157,7 @@ def test_an_image_in_which_nothing_is_done(evaluate) -> None:
     [
         ({"object_box": [0, 0, 1, 1]}, (), "line 2: object_box: the first line has no boxes; give"),
         ({}, ("--also", "diagnose"), "--also diagnose: shows what errors mean, by"),
-        ({"score": 0.5}, (), "score"),
+        ({"score": 0.5}, (), "line 2: score: given here, but not in line 1; give all lines with"),
     ],
 )
 def test_what_cannot_be_evaluated(refuse, truth: Path, line, words, message) -> None:
@@ -149,6 +165,12 @@ def test_what_cannot_be_evaluated(refuse, truth: Path, line, words, message) -> 
     lines[1] |= line
     Path("x.jsonl").write_text("\n".join(map(json.dumps, lines)))
     assert message in refuse("semantic", "x.jsonl", "--annotations", truth, *words)
+
+
+def test_a_line_without_an_answer(refuse, truth: Path) -> None:
+    Path("x.jsonl").write_text('{"image": "a.jpg", "text": "ride bicycle"}\n{"image": "b.jpg"}')
+    said = refuse("semantic", "x.jsonl", "--annotations", truth)
+    assert "line 2: has no answer; give text, or verb and object" in said
 
 
 @pytest.mark.parametrize("command", ["report", "compare"])

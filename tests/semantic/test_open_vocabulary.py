@@ -328,7 +328,7 @@ def test_replies_in_sentences(file) -> None:
         ({**LINE, "object_box": [5, 5, 1, 9]}, "object_box: the box [5.0, 5.0, 1.0, 9.0] ends"),
         ({**LINE, "score": "high"}, "predictions[1].score: 'high' is not a number"),
         ({**LINE, "score": float("nan")}, "the score is nan"),
-        ({k: v for k, v in LINE.items() if k != "score"}, "the key 'score' is missing"),
+        ({k: v for k, v in LINE.items() if k != "score"}, "line 2: score: missing, but given"),
         ({k: v for k, v in LINE.items() if k != "object"}, "the key 'object' is missing"),
         ({"object_bx" if k == "object_box" else k: v for k, v in LINE.items()},
          "line 2: the key 'object_box' is missing (did you mean 'object_bx' or 'object'?)"),
