@@ -268,33 +268,6 @@ class TextTable:
         return Table(heads=(self.head,), columns=columns, row_groups=groups, caption=self.caption)
 
 
-def text_row(title: str, *texts: str, key: str = "", indented: bool = False) -> Row:
-    """Make a row of a table that only people read: its title, and a text for each column."""
-    cells = tuple(Cell(text=text) for text in texts)
-    return Row(titles=(title,), cells=cells, key=key, indented=indented)
-
-
-def text_table(
-    head: str,
-    titles: Sequence[str],
-    *row_groups: Sequence[Row],
-    caption: str = "",
-    widths: Sequence[int] = (),
-) -> Table:
-    """Make a table that only people read, of groups of rows from :func:`text_row`.
-
-    ``head`` is the title of the first column, which names the table, and ``titles`` and ``widths``
-    (see :class:`Column`) are those of the others.
-    """
-    columns = zip(titles, widths or [0] * len(titles), strict=True)
-    return Table(
-        heads=(head,),
-        columns=tuple(Column(title=title, width=width) for title, width in columns),
-        row_groups=tuple(RowGroup(rows=tuple(rows)) for rows in row_groups),
-        caption=caption,
-    )
-
-
 def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
     """Show a number, a fraction where the unit is percent or points; a dash for None.
 

@@ -11,7 +11,7 @@ from rich.console import Console
 from diaghoi.cases.similarities import COMPARED, NEAR, PLAUSIBLE, Similarities
 from diaghoi.comparison.results import by_person
 from diaghoi.data.protocol import phrases_of
-from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
+from diaghoi.data.table import UNDEFINED, Line, Table, TextTable, percent, shown
 from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of, some_of
 from diaghoi.report.causes import NOT_FOUND, VERBS_OF_V_COCO, WHICH, wrong_word
@@ -225,16 +225,16 @@ def _figures(result: Result) -> Table:
         "mf1": "Soft mF1",
     }
     rows = [
-        text_row(
+        Line(
             name,
-            *(percent(result["splits"][key][split]) for split in splits),
+            [*(result["splits"][key][split] for split in splits)],
             indented=key == "soft_map_exact",
         )
         for key, name in names.items()
         if key != "soft_map_exact" or (key in result["splits"] and result["measure"]["scores"])
     ]
     titles = [TITLES.get(split, split) for split in splits]
-    return text_table("Figures, %", titles, rows, caption="\n".join(basis(result)))
+    return TextTable("Figures, %", titles, [rows], "\n".join(basis(result))).table
 
 
 def basis(result: Result) -> list[str]:
@@ -257,7 +257,7 @@ def basis(result: Result) -> list[str]:
 
 def _rates(result: Result) -> Table:
     rows = [
-        text_row(name, percent(result[key]), percent(result[f"{key}_all_predictions"]))
+        Line(name, [result[key], result[f"{key}_all_predictions"]])
         for key, name in (
             ("gt_miss_rate", "Annotated triplets without prediction"),
             ("prediction_miss_rate", "Predictions without annotated triplet"),
@@ -266,18 +266,20 @@ def _rates(result: Result) -> Table:
     number = result["counts"]["predicted_triplets_of_mf1"]
     caption = f"mF1 counts {number:,} predictions"
     heads = ("As in mF1", "All predictions")
-    return text_table("Miss rates, %", heads, rows, caption=f"{caption}.")
+    return TextTable("Miss rates, %", heads, [rows], f"{caption}.").table
 
 
 def _words(what: str, table: Result) -> Table:
     """List the free words of predictions, and what they were taken for."""
     rows = [
-        text_row(
+        Line(
             word["word"],
-            shown(word["predictions"], "count"),
-            word["sense"] or UNDEFINED,
-            word["closest"] or UNDEFINED,
-            f"{word['similarity']:.2f}",
+            [
+                shown(word["predictions"], "count"),
+                word["sense"] or UNDEFINED,
+                word["closest"] or UNDEFINED,
+                f"{word['similarity']:.2f}",
+            ],
         )
         for word in table["free_words"][:SHOWN]
     ]
@@ -286,7 +288,7 @@ def _words(what: str, table: Result) -> Table:
     if lost:
         caption += f"\nNot understood, and similar to nothing: {some_of(lost, SHOWN)}."
     heads = ("Count", "Sense", "Closest to", "Similarity")
-    return text_table(f"Predicted {what}", heads, rows, caption=caption)
+    return TextTable(f"Predicted {what}", heads, [rows], caption).table
 
 
 def _classes(classes: Sequence[Result], number: int) -> Table:
@@ -294,17 +296,19 @@ def _classes(classes: Sequence[Result], number: int) -> Table:
     scored = [{**one, "gain": _gain(one)} for one in classes if one["soft_ap"] is not None]
     if not scored:
         rows = [
-            text_row(one["name"], shown(one["annotated"], "count"), percent(one["f1"]))
+            Line(one["name"], [shown(one["annotated"], "count"), one["f1"]])
             for one in classes[:number]
         ]
-        return text_table("Classes, %", ("Annotated", "Soft F1"), rows)
+        return TextTable("Classes, %", ("Annotated", "Soft F1"), [rows]).table
     gaining = [one for one in scored if round(one["gain"], 4) > 0]
     rows = [
-        text_row(
+        Line(
             one["name"],
-            shown(one["annotated"], "count"),
-            shown(one["gain"], "points"),
-            *(percent(one[key]) for key in ("soft_ap", "ap", "f1")),
+            [
+                shown(one["annotated"], "count"),
+                shown(one["gain"], "points"),
+                *(one[key] for key in ("soft_ap", "ap", "f1")),
+            ],
         )
         for one in sorted(gaining, key=lambda one: -one["gain"])[:number]
     ]
@@ -312,7 +316,7 @@ def _classes(classes: Sequence[Result], number: int) -> Table:
     caption = "Gain: soft AP minus soft AP if nothing were similar" + (
         "." if rows else "; no class has any."
     )
-    return text_table("Gain most by similarity, %", heads, rows, caption=caption)
+    return TextTable("Gain most by similarity, %", heads, [rows], caption).table
 
 
 def _gain(one: Result) -> float:
@@ -326,18 +330,20 @@ def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
     tables = [_kinds(found, error) for error in COMPARED if error in found]
     tables = [table for table in tables if table.rows]
     verbs = [
-        text_row(
+        Line(
             one["verb"],
-            shown(one["count"], "count"),
-            *(percent(one["shares"][kind]) for kind in ("near", "plausible", "wrong")),
-            shown(one["delta_map"], "points"),
+            [
+                shown(one["count"], "count"),
+                *(one["shares"][kind] for kind in ("near", "plausible", "wrong")),
+                shown(one["delta_map"], "points"),
+            ],
         )
         for one in found["verbs"][:SHOWN]
     ]
     if verbs:
         caption = "Action errors where a triplet of the verb is annotated; ΔmAP of repairing them."
         heads = ("Errors", "Near, %", "Plausible, %", "Wrong, %", "ΔmAP")
-        tables.append(text_table("Annotated verbs", heads, verbs, caption=caption))
+        tables.append(TextTable("Annotated verbs", heads, [verbs], caption).table)
     above = "The action errors above go by the published rule."
     read = f" {VERBS_OF_V_COCO} {above}" if by_pair else ""
     tables += [
@@ -354,24 +360,26 @@ def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
 def _kinds(found: Result, name: str) -> Table:
     error = found[name]
     rows = [
-        text_row(
+        Line(
             kind["title"],
-            shown(kind["count"], "count"),
-            percent(kind["share"]),
-            shown(kind["delta_map"], "points"),
-            percent(kind["delta_share"]),
+            [
+                shown(kind["count"], "count"),
+                kind["share"],
+                shown(kind["delta_map"], "points"),
+                kind["delta_share"],
+            ],
         )
         for kind in error["kinds"]
         if kind["count"]
     ]
     total = shown(error["delta_map"], "points")
-    return text_table(
+    return TextTable(
         error["title"],
         ("Count", "Share, %", "ΔmAP", "Of ΔmAP, %"),
-        rows,
-        caption=f"Compared with {error['compared_with']}.\n{_sigma_in_words(found, name)}\n"
+        [rows],
+        f"Compared with {error['compared_with']}.\n{_sigma_in_words(found, name)}\n"
         f"ΔmAP: Shapley values, which add up to the {total} of all of them.",
-    )
+    ).table
 
 
 def _sigma_in_words(found: Result, name: str) -> str:
@@ -394,20 +402,22 @@ def _sigma_in_words(found: Result, name: str) -> str:
 
 def _confusions(what: str, found: Sequence[Result], remark: str) -> Table:
     rows = [
-        text_row(
+        Line(
             wrong_word(one),
-            shown(one["count"], "count"),
-            shown(one.get("not_found"), "count"),
-            UNDEFINED if one.get("in_table") is False else f"{one['similarity']:.2f}",
-            shown(one["delta_map"], "points"),
+            [
+                shown(one["count"], "count"),
+                shown(one.get("not_found"), "count"),
+                UNDEFINED if one.get("in_table") is False else f"{one['similarity']:.2f}",
+                shown(one["delta_map"], "points"),
+            ],
         )
         for one in found[:SHOWN]
     ]
-    return text_table(
+    return TextTable(
         f"Wrong {what} that cost most",
         ("Count", NOT_FOUND, "Similarity", "ΔmAP"),
-        rows,
-        caption=f"{WHICH}{remark}\nThe similarity is that of the {what} alone, not σ; "
+        [rows],
+        f"{WHICH}{remark}\nThe similarity is that of the {what} alone, not σ; "
         f"{UNDEFINED}: the pair is not in the table, which counts as 0. ΔmAP of repairing these "
         "predictions alone: these do not add up.",
-    )
+    ).table

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any
 
-from diaghoi.data.table import UNDEFINED, Table, percent, shown, text_row, text_table
+from diaghoi.data.table import UNDEFINED, Line, Table, TextTable, percent, shown
 from diaghoi.exceptions import some_of
 
 Result = Mapping[str, Any]
@@ -24,46 +24,44 @@ def table_tables(result: Result) -> Iterator[Table]:
     Table
     """
     pairs = result["pairs"]
-    yield text_table(
+    yield TextTable(
         result["name"],
         ("",),
         [
-            text_row("Words", f"{result['words']:,}"),
-            text_row("Pairs of two words", f"{pairs:,}"),
-            text_row("above 0", f"{result['above_0']:,}", indented=True),
-            text_row("in one order alone", f"{result['one_sided']:,}", indented=True),
-            text_row("in contradiction", f"{result['contradictions']:,}", indented=True),
-            text_row("Words not identical to themselves", f"{result['off_diagonal']:,}"),
-            text_row("Highest score of the scale", f"{result['scale']:g}"),
-            text_row("Mean similarity", percent(result["mean"])),
+            [
+                Line("Words", [f"{result['words']:,}"]),
+                Line("Pairs of two words", [f"{pairs:,}"]),
+                Line("above 0", [f"{result['above_0']:,}"], indented=True),
+                Line("in one order alone", [f"{result['one_sided']:,}"], indented=True),
+                Line("in contradiction", [f"{result['contradictions']:,}"], indented=True),
+                Line("Words not identical to themselves", [f"{result['off_diagonal']:,}"]),
+                Line("Highest score of the scale", [f"{result['scale']:g}"]),
+                Line("Mean similarity", [result["mean"]]),
+            ]
         ],
-    )
+    ).table
     covered = [
-        text_row(name, f"{found['covered']:,}", f"{found['words']:,}")
+        Line(name, [f"{found['covered']:,}", f"{found['words']:,}"])
         for name, found in result["coverage"].items()
     ]
     caption = _missing(result["coverage"])
-    yield text_table("Coverage", ("Covered", "Of"), covered, caption=caption)
+    yield TextTable("Coverage", ("Covered", "Of"), [covered], caption).table
     distribution = [
-        text_row(
+        Line(
             f"{each['from']:.1f} to {each['to']:.1f}",
-            f"{each['pairs']:,}",
-            percent(each["pairs"] / max(pairs, 1)),
+            [f"{each['pairs']:,}", each["pairs"] / max(pairs, 1)],
         )
         for each in result["distribution"]
     ]
-    yield text_table("Distribution of pairs", ("Pairs", "Share, %"), distribution)
-    raters = [
-        text_row(each["name"], f"{each['rated']:,}", percent(each["mean"]))
-        for each in result["raters"]
-    ]
-    yield text_table("Raters", ("Rated", "Mean, %"), raters)
+    yield TextTable("Distribution of pairs", ("Pairs", "Share, %"), [distribution]).table
+    raters = [Line(each["name"], [f"{each['rated']:,}", each["mean"]]) for each in result["raters"]]
+    yield TextTable("Raters", ("Rated", "Mean, %"), [raters]).table
     if result["correlation"]:
         correlation = [
-            text_row(" and ".join(each["raters"]), f"{each['pairs']:,}", _number(each["pearson"]))
+            Line(" and ".join(each["raters"]), [f"{each['pairs']:,}", _number(each["pearson"])])
             for each in result["correlation"]
         ]
-        yield text_table("Correlation of raters", ("Pairs", "Pearson"), correlation)
+        yield TextTable("Correlation of raters", ("Pairs", "Pearson"), [correlation]).table
 
 
 def _missing(coverage: Mapping[str, Any]) -> str:
@@ -90,31 +88,30 @@ def subset_tables(result: Result) -> Iterator[Table]:
     Table
     """
     subsets = [
-        text_row(
+        Line(
             ", ".join(each["raters"]),
-            str(len(each["raters"])),
-            *(percent(each[rule]) for rule in ("agreement", "majority")),
+            [str(len(each["raters"])), *(each[rule] for rule in ("agreement", "majority"))],
         )
         for each in result["subsets"]
     ]
-    yield text_table(
+    yield TextTable(
         "Agreement with people, %",
         ("Raters", *RULES.values()),
-        subsets,
-        caption=f"{result['pairs']:,} pairs; agreement: 1 less the mean absolute difference to the "
+        [subsets],
+        f"{result['pairs']:,} pairs; agreement: 1 less the mean absolute difference to the "
         "mean of the people.\nMean: of the raters. Majority: their most frequent score for two "
         "words; of several, that of the rater listed first. Direct match, as in mAP: "
         f"{percent(result['direct_match'])}.",
-    )
+    ).table
     sizes = [
-        text_row(
+        Line(
             str(each["size"]),
-            *(percent(of[key]) for of in (each, each["majority"]) for key in ("mean", "deviation")),
+            [*(of[key] for of in (each, each["majority"]) for key in ("mean", "deviation"))],
         )
         for each in result["sizes"]
     ]
     heads = [head for rule in RULES.values() for head in (rule, "Deviation")]
-    yield text_table("By number of raters, %", heads, sizes)
+    yield TextTable("By number of raters, %", heads, [sizes]).table
     if result["categories"]:
         yield from _category_tables(result["categories"])
 
@@ -140,12 +137,17 @@ def published_tables(result: Result) -> Iterator[Table]:
     for half, title in HALVES.items():
         groups = [
             [
-                text_row(f"{DIFFERS[row['differs']]} ({row['pairs']:,} pairs)", "", "", ""),
+                Line(f"{DIFFERS[row['differs']]} ({row['pairs']:,} pairs)", ["", "", ""]),
                 *(
-                    text_row(
+                    Line(
                         name,
-                        *(_number(of[key]) for key in ("mean_absolute_difference", "correlation")),
-                        percent(of["zero"]),
+                        [
+                            *(
+                                _number(of[key])
+                                for key in ("mean_absolute_difference", "correlation")
+                            ),
+                            of["zero"],
+                        ],
                         indented=True,
                     )
                     for name, of in row["tables"].items()
@@ -156,50 +158,45 @@ def published_tables(result: Result) -> Iterator[Table]:
         ]
         if not groups:
             continue
-        yield text_table(
+        yield TextTable(
             f"What differs, {title}",
             ("Difference", "Pearson", "At 0, %"),
-            *groups,
-            caption="Difference: mean absolute difference to the published level, from 0 to 1. "
+            [*groups],
+            "Difference: mean absolute difference to the published level, from 0 to 1. "
             "Where both differ, the smaller similarity is compared. Constants of the ratings of "
             "this package are fitted to every other pair.",
-        )
+        ).table
 
 
 def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:
     """Show agreement by what differs, and the weight of the verb that agrees best."""
     heads = [DIFFERS[each["differs"]] for each in categories]
-    rows = [
-        text_row(title, *(percent(each[rule]) for each in categories))
-        for rule, title in RULES.items()
-    ]
+    rows = [Line(title, [*(each[rule] for each in categories)]) for rule, title in RULES.items()]
     rows += [
-        text_row(rater, *(percent(each["raters"][rater]) for each in categories))
+        Line(rater, [*(each["raters"][rater] for each in categories)])
         for rater in categories[0]["raters"]
     ]
-    rows.append(text_row("Pairs", *(shown(each["pairs"], "count") for each in categories)))
+    rows.append(Line("Pairs", [*(shown(each["pairs"], "count") for each in categories)]))
     caption = (
         "Mean, Majority: of all raters. Verb: pairs of two verbs with the same object; Object: the "
         "other way round."
     )
-    yield text_table("Agreement by what differs, %", heads, rows, caption=caption)
+    yield TextTable("Agreement by what differs, %", heads, [rows], caption).table
     swept = [each for each in categories if each["best_weight"] is not None]
     weights = [
-        text_row(
+        Line(
             DIFFERS[each["differs"]],
-            _number(each["best_weight"]),
-            percent(each["best_agreement"]),
-            percent(each["mean"]),
+            [_number(each["best_weight"]), each["best_agreement"], each["mean"]],
         )
         for each in swept
     ]
     if weights:
-        yield text_table(
+        yield TextTable(
             "Weight of the verb",
             ("w*", "Agreement at w*, %", "As given, %"),
-            weights,
-            caption="w*: the weight at which the mean of the raters agrees best with people.",
-        )
+            [weights],
+            "w*: the weight at which the mean of the raters agrees best with people.",
+        ).table
 
 
 def agreement_tables(result: Result) -> Iterator[Table]:
@@ -217,43 +214,47 @@ def agreement_tables(result: Result) -> Iterator[Table]:
     """
     kappa, close = result["kappa"], result["agreement"]
     pairs = [
-        text_row(f"{one['a']} and {one['b']}", _number(one["value"]), percent(other["value"]))
+        Line(f"{one['a']} and {one['b']}", [_number(one["value"]), other["value"]])
         for one, other in zip(kappa["pairs"], close["pairs"], strict=True)
     ]
-    pairs.append(text_row("Mean", _number(kappa["mean"]), percent(close["mean"])))
-    yield text_table(
+    pairs.append(Line("Mean", [_number(kappa["mean"]), close["mean"]]))
+    yield TextTable(
         "People",
         ("Kappa", "Agreement, %"),
-        pairs,
-        caption="Kappa: quadratic weights. Agreement: 1 less the mean absolute difference.\n"
+        [pairs],
+        "Kappa: quadratic weights. Agreement: 1 less the mean absolute difference.\n"
         f"Krippendorff's alpha: {_number(result['alpha_ordinal'])} (ordinal), "
         f"{_number(result['alpha_interval'])} (interval).\n"
         f"{result['items']:,} items, {result['ratings']:,} ratings; deviation within an item "
         f"{_number(result['within_item_deviation'])}, standard error of its mean "
         f"{_number(result['standard_error'])}.",
-    )
+    ).table
     ratings = [
-        text_row(name, *(f"{count:,}" for count in counts))
+        Line(name, [*(f"{count:,}" for count in counts)])
         for name, counts in result["distribution"].items()
     ]
-    yield text_table("Ratings", [str(level) for level in range(result["scale"] + 1)], ratings)
+    yield TextTable(
+        "Ratings", [str(level) for level in range(result["scale"] + 1)], [ratings]
+    ).table
     if result["metrics"]:
         metrics = [
-            text_row(
+            Line(
                 one["name"],
-                percent(one["agreement"]),
-                _number(one["rho"]),
-                _interval(one["low"], one["high"], _number),
-                UNDEFINED if one["p_value"] is None else f"{one['p_value']:.4f}",
+                [
+                    one["agreement"],
+                    _number(one["rho"]),
+                    _interval(one["low"], one["high"], _number),
+                    UNDEFINED if one["p_value"] is None else f"{one['p_value']:.4f}",
+                ],
             )
             for one in result["metrics"]
         ]
-        yield text_table(
+        yield TextTable(
             "Metrics",
             ("Agreement, %", "Spearman", "Interval", "p"),
-            metrics,
-            caption=f"Against the mean of the people; {100 * result['confidence']:g} % interval.",
-        )
+            [metrics],
+            f"Against the mean of the people; {100 * result['confidence']:g} % interval.",
+        ).table
     if "again" in result:
         yield _again_table(result["again"], result["confidence"])
 
@@ -261,24 +262,22 @@ def agreement_tables(result: Result) -> Iterator[Table]:
 def _again_table(again: Result, confidence: float) -> Table:
     """Show how many ratings people changed when they rated again."""
     rows = [
-        text_row(
-            title,
-            write(again[key]),
-            _interval(again[f"{key}_low"], again[f"{key}_high"], write),
+        Line(
+            title, [write(again[key]), _interval(again[f"{key}_low"], again[f"{key}_high"], write)]
         )
         for key, title, write in (
             ("share", "Changed ratings, %", percent),
             ("size", "Size of a change, points", _number),
         )
     ]
-    return text_table(
+    return TextTable(
         f"Rated again in {again['source']}",
         ("Mean", "Interval"),
-        rows,
-        caption=f"{again['changed']:,} of {again['ratings']:,} ratings by "
+        [rows],
+        f"{again['changed']:,} of {again['ratings']:,} ratings by "
         f"{some_of(again['annotators'])} changed; {100 * confidence:g} % interval, of the share "
         "by Wilson; the mean of fewer than ten changes, or of equal ones, has none.",
-    )
+    ).table
 
 
 def _interval(low: float | None, high: float | None, write: Callable[[float | None], str]) -> str:

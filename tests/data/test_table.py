@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from diaghoi.data.table import shown, text_row, text_table
+from diaghoi.data.table import Column, Line, TextTable, shown
 
 
 def test_shown_numbers() -> None:
@@ -19,17 +19,27 @@ def test_shown_numbers() -> None:
     assert shown(None, "count") == "–"
 
 
-def test_a_table_of_texts_has_its_rows_in_groups() -> None:
-    first, second = text_row("a", "1", indented=True), text_row("b", "2", key="action")
-    table = text_table("Head", ["Column"], [first], [second], caption="x", widths=[9])
-    assert table.heads == ("Head",)
-    assert [(column.title, column.width) for column in table.columns] == [("Column", 9)]
-    assert [group.rows for group in table.row_groups] == [(first,), (second,)]
-    assert table.rows == (first, second)
-    assert [row.cells[0].shown for row in table.rows] == ["1", "2"]
+def test_a_table_of_values_shows_them_by_their_units() -> None:
+    first = Line("a", [0.5, 1234, None], key="action")
+    second = Line("b", [-0.25, "", "text"], "points", indented=True)
+    columns = ("Share", Column(title="Count", unit="count", width=9), Column(title="Own"))
+    table = TextTable("Head", columns, [[first], [], [second]], "x").table
+    assert (table.heads, table.caption) == (("Head",), "x")
+    assert [(column.title, column.width) for column in table.columns] == [
+        ("Share", 0),
+        ("Count", 9),
+        ("Own", 0),
+    ]
+    # Groups without rows have no rule.
+    assert [[row.title for row in group.rows] for group in table.row_groups] == [["a"], ["b"]]
+    assert [[cell.shown for cell in row.cells] for row in table.rows] == [
+        ["50.00", "1,234", "–"],
+        ["−25.00", "", "text"],
+    ]
+    assert [(row.key, row.indented) for row in table.rows] == [("action", False), ("", True)]
     assert not table.marked
 
 
-def test_a_table_of_texts_has_a_width_for_each_column() -> None:
+def test_a_line_has_a_value_for_each_column() -> None:
     with pytest.raises(ValueError, match="zip"):
-        text_table("Head", ["a", "b"], [], widths=[9])
+        _ = TextTable("Head", ["a", "b"], [[Line("c", [1.0])]]).table
