@@ -215,7 +215,7 @@ class GroupScore(NamedTuple):
     Parameters
     ----------
     name : str
-        GroupScore of corruptions, or clean pictures.
+        Group of corruptions, or clean pictures.
     score : float or None
         In percent.
     partial : bool
