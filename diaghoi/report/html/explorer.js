@@ -1192,7 +1192,7 @@
     const other = several && A() !== B() ? classes.models[B()].ap : null;
     const points = classes.name.flatMap((name, row) =>
       inside.has(row) && values[row] !== null ? [{ row, name, annotated: classes.annotated[row], ap: values[row] / 100, change: other ? (other[row] - values[row]) / 100 : null, rare: rare.has(row) }] : []);
-    // As in the figure class_ap: of the classes with that number within a factor of 1.6, of five at least.
+    // Of the classes with that number within a factor of 1.6, of five at least.
     const medians = (y) => [...new Set(points.map((each) => each.annotated))].sort((a, b) => a - b).flatMap((annotated) => {
       const near = points.filter((each) => each.annotated >= annotated / 1.6 && each.annotated <= annotated * 1.6).map((each) => each[y]).sort((a, b) => a - b);
       return near.length >= 5 ? [{ annotated, [y]: (near[(near.length - 1) >> 1] + near[near.length >> 1]) / 2 }] : [];
