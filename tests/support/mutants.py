@@ -32,15 +32,14 @@ from typing import Any
 import coverage
 import pytest
 
-MODULES = (
-    *("actions", "assignment", "average_precision", "candidates", "errors", "ledger"),
-    *("localisation", "matching", "means", "negatives", "overlap", "pairs", "weighted_ap"),
-)
+# Rooms that decide numbers with all their modules, and modules of the other rooms.
+ROOMS = ("evaluation", "oracles", "statistics")
 TARGETS = (
-    *(f"diaghoi.evaluation.{name}" for name in MODULES),
-    *(f"diaghoi.diagnosis.{name}" for name in ("benchmark", "blocks", "evidence")),
-    *("diaghoi.statistics.significance", "diaghoi.semantic.matching", "diaghoi.robustness.profile"),
-    "diaghoi.choice.evaluation",
+    *("cases.causes", "choice.evaluation", "data.boxes", "measures.measure"),
+    *("comparison.decomposition", "comparison.shares", "comparison.transitions"),
+    *(f"diagnosis.{name}" for name in ("benchmark", "blocks", "curves", "evidence", "verb_prior")),
+    *("robustness.evaluation", "robustness.profile", "semantic.tables.senses"),
+    *(f"semantic.{name}" for name in ("evaluation", "matching", "soft_map", "triplets")),
 )
 # Address space beyond which a mutant grows, and seconds of CPU of one test beyond which it hangs.
 MEMORY, HANGS = 8_000_000_000, 15
@@ -203,15 +202,10 @@ class Mutating:
 
     @pytest.hookimpl(tryfirst=True)
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
-        names = [
-            *TARGETS,
-            *(
-                f"diaghoi.oracles.{each.name}"
-                for each in pkgutil.iter_modules(
-                    importlib.import_module("diaghoi.oracles").__path__
-                )
-            ),
-        ]
+        names = [f"diaghoi.{name}" for name in TARGETS]
+        for room in ROOMS:
+            path = importlib.import_module(f"diaghoi.{room}").__path__
+            names += [f"diaghoi.{room}.{each.name}" for each in pkgutil.iter_modules(path)]
         files = [str(importlib.import_module(name).__file__) for name in names]
         drawn = [mutant for file in files for mutant in mutants(file)]
         if self.options.again:
