@@ -1,19 +1,17 @@
 """How Sphinx builds the site; ``make docs`` does it."""
 
 import re
+import sys
 from pathlib import Path
 from typing import Any
 
-import typer.main
-from typer.cli import get_docs_for_click
-
 import diaghoi
-from diaghoi.cli import commands
-from diaghoi.cli.analyses import ALSO, EXPLAIN
-from diaghoi.cli.options import list_of_keys
-from diaghoi.cli.reading import READ
 
 HERE = Path(__file__).parent
+sys.path.insert(0, str(HERE))
+
+import reference  # noqa: E402
+
 CITED = (HERE.parent / "CITATION.cff").read_text(encoding="utf-8")
 REPOSITORY = re.findall(r"^repository-code: (\S+)$", CITED, re.MULTILINE)
 
@@ -54,29 +52,11 @@ html_css_files = ["site.css"]
 exclude_patterns = ["README.md"]
 
 
-def list_commands(app: Any) -> None:
-    """Write the page of all commands and options, from the code, also the rare ones."""
-    page = HERE / "generated" / "commands.md"
-    page.parent.mkdir(exist_ok=True)
-    command = typer.main.get_command(commands.app)
-    show_rare_options(command)
-    context = command.make_context("diaghoi", ["report"], resilient_parsing=True)
-    text = get_docs_for_click(obj=command, ctx=context, name="diaghoi", title="Commands")
-    # The lists of commands repeat, cut short, what stands below each heading.
-    text = re.sub(r"\*\*Commands\*\*:\n\n(?:\* .*\n)+\n", "", text)
-    for option, keys in {"--read": READ, "--also": ALSO | EXPLAIN}.items():
-        text += f"\n## Keys of `{option}`\n\n```text\n{list_of_keys(keys)}\n```\n"
-    page.write_text(f"{text.strip()}\n", encoding="utf-8")
-
-
-def show_rare_options(command: Any) -> None:
-    """Show the options of a command, and of those below it, that only --help-all lists."""
-    for parameter in command.params:
-        parameter.hidden = False
-    for part in getattr(command, "commands", {}).values():
-        show_rare_options(part)
+def write_reference(app: Any) -> None:
+    """Write the reference pages from the code."""
+    reference.write_pages(HERE / "generated")
 
 
 def setup(app: Any) -> None:
-    """Register what runs before the pages are read."""
-    app.connect("builder-inited", list_commands)
+    """Register the writer of the reference pages, which runs before the pages are read."""
+    app.connect("builder-inited", write_reference)

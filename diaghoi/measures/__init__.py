@@ -2,7 +2,7 @@
 
 A row says where the number stands in a result, what it is called and what it means, which values
 are better, and, for a ratio of counts, how it is computed. Tables, JSON, intervals and tests follow
-the registry. To add a number, register a row: docs/new_measure.md.
+the registry. To add a number, register a row: docs/how_to/new_number.md.
 """
 
 from diaghoi.measures.measure import Measure

@@ -53,6 +53,7 @@ def lay_out(folder: Path) -> None:
     _office(folder)
     _words(folder, truth)
     _tables(folder)
+    _studies(folder)
     _choice(folder, truth)
 
 
@@ -214,11 +215,47 @@ def _words(folder: Path, truth: Scenes) -> None:
         "text": "person riding a bicycle",
     }
     (folder / "words.jsonl").write_text(json.dumps(line) + "\n")
+    answer = {key: line[key] for key in ("image", "text")}
+    (folder / "answers.jsonl").write_text(json.dumps(answer) + "\n")
 
 
 def _tables(folder: Path) -> None:
     (folder / "verbs.csv").write_text("a,b,score\nride,straddle,3\nwash,hold,1\nride,race,4\n")
     (folder / "objects.csv").write_text("a,b,score\nbicycle,motorcycle,3\ncup,bottle,2\n")
+    (folder / "verbs.txt").write_text("ride\nstraddle\nhold\n")
+    rated = "a,b,DeepSeek,Gemini,Qwen\n"
+    (folder / "rated_verbs.csv").write_text(f"{rated}ride,straddle,3,4,3\nride,hold,1,1,2\n")
+    (folder / "rated_objects.csv").write_text(f"{rated}bicycle,motorcycle,3,2,3\n")
+    (folder / "user_study.csv").write_text(
+        "verb_a,object_a,verb_b,object_b,ann,bob\nride,bicycle,ride,motorcycle,3,4\n"
+        "ride,bicycle,straddle,bicycle,4,3\nride,bicycle,hold,motorcycle,1,0\n"
+    )
+    first, again = (
+        ((0, 1), (4, 4), (2, 1), (3, 1), (1, 1)),
+        ((0, 1), (4, 3), (2, 1), (3, 2), (1, 1)),
+    )
+    lines = [f"{item},{a},{b},{item / 5}" for item, (a, b) in enumerate(first)]
+    (folder / "ratings.csv").write_text("\n".join(["item,ann,bob,score", *lines, ""]))
+    lines = [f"{item},a.jpg,{a},{b}" for item, (a, b) in enumerate(again)]
+    (folder / "again.csv").write_text("\n".join(["item,image,ann,bob", *lines, ""]))
+    (folder / "levels.csv").write_text(
+        "gt_verb_synset,gt_object_synset,pred_verb_synset,pred_object_synset,similarity_level\n"
+        "wash.v.03,train.n.01,clean.v.01,train.n.01,3\n"
+        "ride.v.01,bicycle.n.01,ride.v.01,motorcycle.n.01,3\n"
+    )
+    (folder / "tags.csv").write_text("image,weather\nHICO_test2015_00000001.jpg,rain\n")
+
+
+def _studies(folder: Path) -> None:
+    head = 'annotations = "instances_test2015.json"\n'
+    model = '[[model]]\nlabel = "{0}"\nfile = "{1}"\nstage = "{2}"\n'
+    two = model.format("QPIC", "qpic.npz", "one") + model.format("UPT", "upt.pkl", "two")
+    (folder / "study.toml").write_text(head + two)
+    conditions = 'corruptions = ["motion_blur", "occlusion"]\nseverities = [1, 5]\n'
+    model = '[[model]]\nlabel = "{0}"\nclean = "{1}/clean.npz"\n'
+    model += 'files = "{1}/{{corruption}}_{{severity}}.npz"\n'
+    two = model.format("QPIC", "qpic") + model.format("UPT", "upt")
+    (folder / "robust.toml").write_text(head + conditions + two)
 
 
 def _choice(folder: Path, truth: Scenes) -> None:

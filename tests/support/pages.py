@@ -15,7 +15,10 @@ from typing import Any
 from diaghoi.plots import FIGURES
 
 ROOT = Path(__file__).resolve().parents[2]
-PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *sorted((ROOT / "docs").glob("*.md")))
+DOCS = ROOT / "docs"
+MANUAL = (*sorted(DOCS.glob("*.md")), *sorted((DOCS / "how_to").glob("*.md")))
+"""The pages that are written by hand; ``docs/reference.py`` writes the others."""
+PAGES = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", *MANUAL)
 CLUSTER = "<!-- needs a cluster -->"
 """Stands above blocks that are looked at but not run."""
 RUN = ("console", "python", "toml", "json", "text", "diff")  # text without a name is shown, not run
