@@ -1,4 +1,4 @@
-"""Repair of wrong actions of a pair that was found."""
+"""Oracle that repairs wrong actions of a found pair."""
 
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import convert, oracle
@@ -6,8 +6,8 @@ from diaghoi.oracles.oracle import convert, oracle
 
 @oracle("Action", sorts_again=True)
 def action(ledger: Ledger) -> Ledger:
-    """Correct the action of assigned predictions, or the pair where theirs is another one.
+    """Correct the action, or the pair, of predictions assigned to an annotated triplet.
 
-    The other action errors are removed.
+    Unassigned action errors are removed.
     """
     return convert(ledger, "action")

@@ -1,4 +1,4 @@
-"""Repair of boxes that are right but do not belong together."""
+"""Oracle that repairs pairs of right boxes that do not belong together."""
 
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import convert, oracle
@@ -6,8 +6,8 @@ from diaghoi.oracles.oracle import convert, oracle
 
 @oracle("Association", sorts_again=True)
 def association(ledger: Ledger) -> Ledger:
-    """Correct the pair and the action of assigned predictions.
+    """Correct the pair and the action of predictions assigned to an annotated triplet.
 
-    The other association errors are removed.
+    Unassigned association errors are removed.
     """
     return convert(ledger, "association")

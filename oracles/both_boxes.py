@@ -1,4 +1,4 @@
-"""Removal of predictions with two wrong boxes."""
+"""Oracle that removes predictions with two wrong boxes."""
 
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import oracle, remove
@@ -8,6 +8,6 @@ from diaghoi.oracles.oracle import oracle, remove
 def both_boxes(ledger: Ledger) -> Ledger:
     """Remove predictions in which neither box is right.
 
-    Nobody can tell what they attempt to find.
+    No annotated triplet can be named that such a prediction attempts to find.
     """
     return remove(ledger, "both_boxes")

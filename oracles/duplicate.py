@@ -1,4 +1,4 @@
-"""Removal of duplicates."""
+"""Oracle that removes duplicates."""
 
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import oracle, remove
@@ -6,5 +6,5 @@ from diaghoi.oracles.oracle import oracle, remove
 
 @oracle("Duplicate")
 def duplicate(ledger: Ledger) -> Ledger:
-    """Remove predictions of a triplet that a higher-scored one has already found."""
+    """Remove predictions of a triplet that a prediction with a higher score has already found."""
     return remove(ledger, "duplicate")

@@ -1,4 +1,4 @@
-"""Removal of all that is wrong."""
+"""Oracle that removes every false positive."""
 
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import oracle

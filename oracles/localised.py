@@ -1,26 +1,25 @@
-"""Errors on found pairs: what a wrong prediction attempts to find.
+"""Errors on found pairs: the stricter rule for which annotated triplet a prediction attempts.
 
-The published rule assigns a wrong prediction to any annotated triplet of the same person or object
-that nothing found. Where a detector drops a pair, a wrong prediction of the same person with
-another object is assigned to it and counts as a wrong action or association, although nothing asked
-for this pair.
+The published rule assigns a wrong prediction to any unfound triplet of the same person or object.
+So when a detector misses a pair, a prediction of the same person with another object is assigned
+to that pair and counts as a wrong action or a wrong association.
 
-Here a wrong prediction *attempts* an annotated triplet only if it shares a right box with it, as by
-the published rule, and
+Here a wrong prediction *attempts* an annotated triplet only if the two share a right box, as in the
+published rule, and one of these holds:
 
-- its error is a wrong action, and its pair localises that of the triplet. A pair that already gave
-  a true positive of the class does not localise another triplet of it;
-- or its error is another one, and it is about the object of the triplet: it names the category, or
-  a wrong one at the place of this object. On V-COCO, where predictions name no object, it is of the
-  same action and role.
+- The error is a wrong action, and the predicted pair localises the annotated pair. A pair that
+  already gave a true positive of the class does not localise another triplet of the class.
+- The error is another one, and the prediction names the object category of the triplet, or names a
+  wrong category at the place of that object. On V-COCO, where predictions name no object, the
+  prediction has the same action and role.
 
-A duplicate and a prediction with two wrong boxes attempt nothing. What is neither found nor
-attempted is missed. Predictions of the class of the triplet come first
+Duplicates and predictions with two wrong boxes attempt nothing. A triplet that is neither found nor
+attempted is missed. Predictions of the class of the triplet take precedence
 (:func:`diaghoi.evaluation.errors.attempt`).
 
-The published code for V-COCO calls a wrong action with an object an association, even where the
-person does another action with this object. Here that is a wrong action, and an association is a
-person with an object that is not theirs.
+The published code for V-COCO calls a wrong action with an object an association, even if the person
+does something else with that object. Here such a prediction is a wrong action, and an association
+is a person paired with an object that belongs to no action of the person.
 """
 
 from dataclasses import replace
@@ -39,10 +38,7 @@ from diaghoi.oracles.oracle import Oracle
 
 
 def by_pair(ledger: Ledger) -> Ledger:
-    """Return the ledger as this reading has it: every oracle then repairs what it should.
-
-    To read a ledger so twice, or after a repair, changes nothing more.
-    """
+    """Relabel a ledger by this rule, for the oracles to repair; idempotent."""
     return replace(
         ledger,
         row_label=labels_by_pair(ledger),
@@ -60,22 +56,19 @@ def _attempted(ledger: Ledger) -> BoolArray:
 
 
 def labels_by_pair(ledger: Ledger) -> IntArray:
-    """(R,) label of each prediction where another action with a person's own object is an action.
-
-    The published code for V-COCO calls it an association.
-    """
+    """Return (R,) labels in which another action with a person's own object is a wrong action."""
     of_pair = (ledger.row_label == ASSOCIATION) & ledger.row_on_pair
     return np.where(of_pair, np.int8(ACTION), ledger.row_label)
 
 
 def lost_triplets(ledger: Ledger) -> dict[str, int]:
-    """Count the triplets that are missed in this reading.
+    """Count the triplets that are missed by this rule.
 
     Returns
     -------
     dict
-        ``triplets``: all of them; ``both_boxes``: those for which there is a prediction of their
-        class in their image with both boxes wrong, which may be meant for them.
+        ``triplets``: their number; ``both_boxes``: how many of them have, in their image, a
+        prediction of their class with both boxes wrong, which may be meant for them.
     """
     missed = replace(ledger, annotation_attempted=_attempted(ledger)).missed
     lost = np.flatnonzero(ledger.annotation_counts & missed)
@@ -89,30 +82,24 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
 
 
 ON_FOUND_PAIRS = "on found pairs"
-"""What this reading is called wherever people read of it."""
+"""The name of this rule in all outputs."""
 LOST_PAIR = "a triplet whose pair no prediction finds is missed, not a wrong action"
 OWN_ATTEMPT = "a wrong prediction stands only for a triplet of its own object"
-OWN_OBJECT = "another action with a person's own object is a wrong action"
-PUBLISHED = "another action with a person's own object is an association"
-"""The same by the published rule of V-COCO."""
-LEFT_OUT = "wrong actions with an object box are associations by the published rule, and left out"
-"""What the mAP of actions on found pairs does not see on V-COCO."""
+OWN_OBJECT = "a wrong action with a person's own object is an action error"
+PUBLISHED = "a wrong action with a person's own object is an association error"
+"""The published rule of V-COCO for the same case."""
+LEFT_OUT = "the published rule counts wrong actions with an object box as associations, not here"
+"""A gap in the mAP of actions on found pairs on V-COCO."""
 
 
 def reading_by_pair(pairing: str) -> str:
-    """Say what this reading does, as captions do.
-
-    Parameters
-    ----------
-    pairing : {"triplet", "person"}
-        That of the protocol.
-    """
+    """Describe this rule for captions, given the pairing of the protocol."""
     own = (OWN_OBJECT,) if pairing == "person" else ()
     return "; ".join((LOST_PAIR, OWN_ATTEMPT, *own))
 
 
 def _reading(published: Oracle) -> Oracle:
-    """Let an oracle repair a ledger as this reading has it."""
+    """Wrap an oracle so that it repairs a ledger relabelled by this rule."""
     return replace(
         published,
         name=f"{published.name}_by_pair",
@@ -125,4 +112,4 @@ LOCALISED: dict[str, Oracle] = {
     published.name: _reading(published)
     for published in (human_box, object_box, association, action, missed_gt)
 }
-"""This reading of these errors, by the name of the error."""
+"""Oracles of this rule by the name of the error."""

@@ -1,4 +1,4 @@
-"""Forgiveness of annotations that nothing attempts to find."""
+"""Oracle that forgives annotated triplets that no prediction attempts to find."""
 
 from dataclasses import replace
 
@@ -8,8 +8,8 @@ from diaghoi.oracles.oracle import oracle
 
 @oracle("Missed")
 def missed_gt(ledger: Ledger) -> Ledger:
-    """Take annotated triplets without a true or an assigned prediction out of the positives.
+    """Remove annotated triplets without a true or an assigned prediction from the positives.
 
-    A class that is left with none drops out of the mean.
+    A class without remaining triplets drops out of the mean.
     """
     return replace(ledger, annotation_counts=ledger.annotation_counts & ~ledger.missed)

@@ -1,4 +1,4 @@
-"""Repair of wrong object boxes."""
+"""Oracle that repairs wrong object boxes."""
 
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.oracles.oracle import convert, oracle
@@ -6,8 +6,8 @@ from diaghoi.oracles.oracle import convert, oracle
 
 @oracle("Object box", sorts_again=True)
 def object_box(ledger: Ledger) -> Ledger:
-    """Correct the object box and the action of assigned predictions.
+    """Correct the object box and the action of predictions assigned to an annotated triplet.
 
-    The other object box errors are removed.
+    Unassigned object box errors are removed.
     """
     return convert(ledger, "object_box")

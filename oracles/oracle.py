@@ -1,4 +1,4 @@
-"""What an oracle is, and the two repairs that several of them share."""
+"""The class of oracles, and the two repairs that several oracles share."""
 
 from __future__ import annotations
 
@@ -24,11 +24,11 @@ class Oracle:
     title : str
         Name in tables and figures.
     definition : str
-        What it repairs, for users.
+        Description of the repair, for users.
     repair : callable
-        From a ledger to the repaired one; pure. Large ledgers are repaired in parts (see
-        :meth:`diaghoi.evaluation.ledger.Ledger.repairable_parts`), so that what becomes of a
-        prediction may depend on those of its class and of its annotated triplet, and on all
+        Pure function from a ledger to the repaired ledger. Large ledgers are repaired in parts
+        (:meth:`diaghoi.evaluation.ledger.Ledger.repairable_parts`), so the repair of a prediction
+        may depend only on the predictions of its class, those of its annotated triplet, and all
         annotated triplets.
     sorts_again : bool
         Whether the published code sorts each image again after this repair, which decides between
@@ -42,7 +42,7 @@ class Oracle:
     sorts_again: bool = False
 
     def __call__(self, ledger: Ledger, protocol: Protocol | None = None) -> Ledger:
-        """Return the repaired ledger, with equal scores in the order that a protocol wants."""
+        """Return the repaired ledger, with equal scores in the order of the protocol."""
         repaired = self.repair(ledger)
         if protocol is None or protocol.repaired_ties == "input" or not self.sorts_again:
             return repaired
@@ -52,7 +52,7 @@ class Oracle:
 def oracle(
     title: str, *, sorts_again: bool = False
 ) -> Callable[[Callable[[Ledger], Ledger]], Oracle]:
-    """Make an oracle of a function; its docstring is the definition that users see."""
+    """Turn a function into an oracle; its docstring is the definition that users see."""
 
     def make(repair: Callable[[Ledger], Ledger]) -> Oracle:
         return Oracle(
@@ -72,17 +72,16 @@ def remove(ledger: Ledger, label: str) -> Ledger:
 
 
 def convert(ledger: Ledger, label: str) -> Ledger:
-    """Make true positives of the predictions with a label that are assigned; remove the others.
+    """Turn the assigned predictions with a label into true positives, and remove the others.
 
-    The prediction keeps its score and moves to the class of its annotated triplet. The lower-scored
-    true positive that the triplet may have had is removed.
+    The prediction keeps its score and moves to the class of its annotated triplet. If the triplet
+    already had a true positive, with a lower score, that one is removed.
     """
     wrong = ledger.row_label == LABELS.index(label)
     repaired = wrong & (ledger.row_annotation >= 0)
-    # One place more, so that a row without annotation (-1) looks up False.
+    # One extra place: a row without an annotation (-1) looks up False.
     settled = np.zeros(len(ledger.annotation_class) + 1, dtype=bool)
     settled[ledger.row_annotation[repaired]] = True
-    # A triplet has one true positive: the repaired row replaces the lower-scored one that it had.
     superseded = ledger.true & settled[ledger.row_annotation]
     return ledger.edited(
         removed=superseded | (wrong & ~repaired),

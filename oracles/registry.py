@@ -26,7 +26,7 @@ ORACLES: dict[str, Oracle] = {
     )
 }
 
-# The errors that are disjoint; false positives and negatives are sums of them.
+# Errors are disjoint; false positives and false negatives are sums over them.
 TOTALS = ("false_positive", "false_negative")
 ERRORS: tuple[str, ...] = tuple(name for name in ORACLES if name not in TOTALS)
 
@@ -40,7 +40,7 @@ ERROR_WORDS = {
     "duplicate": "Duplicates",
     "missed_gt": "Missed triplets",
 }
-"""The errors as a sentence names several of them."""
+"""The errors in the plural, for sentences."""
 
 
 def error_title(name: str) -> str:

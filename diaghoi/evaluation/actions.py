@@ -1,4 +1,4 @@
-"""How well a detector names the action of pairs it has found (Diag-HOI paper, section 3.3)."""
+"""Classification of the actions of found pairs (Diag-HOI paper, section 3.3)."""
 
 from __future__ import annotations
 
@@ -21,31 +21,30 @@ def action_rankings(
     verbs: range | None = None,
     ties: Literal["input", "triplet score"] = "input",
 ) -> dict[str, Evaluated]:
-    """Rank the predictions whose pair is localised by verb and action score, by split.
+    """Rank the predictions with a localised pair by verb and action score, for each split.
 
-    These are the predictions labelled true_positive, action or duplicate, ranked by the action
-    score, so that detection scores play no part. The positives of a verb are its annotated
-    triplets, less those, in images that have predictions, whose pair no predicted triplet
-    localises. In a split only the predictions and annotated triplets of its HOI classes count
-    (table 4 of the paper: rare and non-rare).
+    A localised pair has the label true_positive, action or duplicate. Only the action score ranks,
+    so detection scores play no part. The positives of a verb are its annotated triplets, except
+    those in images with predictions whose pair no predicted triplet localises. A split counts the
+    predictions and annotated triplets of its HOI classes (table 4: rare and non-rare).
 
     Parameters
     ----------
     ledger : Ledger
-        Of the protocol.
+        Ledger of the protocol.
     vocabulary : Vocabulary
-        Gives the verb of each HOI class.
+        Source of the verb of each HOI class.
     splits : mapping
         (C,) mask of the HOI classes of each split.
     verbs : range, optional
-        Rank predictions of these verbs alone; by default of all.
+        Verbs to rank; by default all.
     ties : {"input", "triplet score"}
-        The order of equal action scores of an image; see :class:`diaghoi.Protocol`.
+        Order of equal action scores in an image; see :class:`diaghoi.Protocol`.
 
     Returns
     -------
     dict of Evaluated
-        For each split; its classes are the verbs.
+        Ranking of each split; its classes are the verbs.
     """
     verbs = range(len(vocabulary.verbs)) if verbs is None else verbs
     classes = np.flatnonzero(
@@ -62,7 +61,6 @@ def action_rankings(
     reachable = np.flatnonzero(ledger.annotation_counts & ledger.annotation_reachable)
     rankings = {}
     for split, members in splits.items():
-        # A part of a ranking is ranked.
         ranked = members[hoi]
         annotated = reachable[members[ledger.annotation_class[reachable]]]
         rankings[split] = Evaluated(

@@ -13,14 +13,14 @@ from diaghoi.data.protocol import Protocol
 
 
 class Evaluated(NamedTuple):
-    """What average precision goes by.
+    """Columns from which average precision is computed.
 
     Parameters
     ----------
     row_class, row_image : (R,) int array
         Class and image of each prediction; sorted by class and descending score.
     row_true : (R,) bool array
-        Whether it is a true positive.
+        True positives.
     annotation_class, annotation_image : (A,) int array
         Class and image of each annotated instance.
     """
@@ -39,15 +39,15 @@ class Evaluated(NamedTuple):
     def ranked_by(self, protocol: Protocol) -> Evaluated:
         """Rank the predictions of each class as a protocol does.
 
-        Where all share one rank the false ones come first: the precision at the last true positive
-        is then that of all, and its envelope is what every true positive counts.
+        If all predictions share one rank, false positives come first: the precision at the last
+        true positive is then the precision of the whole class, and so is its envelope.
         """
         if protocol.ranking == "by score":
             return self
         return self.reordered(np.lexsort((self.row_true, self.row_class)))
 
     def reordered(self, order: IntArray) -> Evaluated:
-        """Return the same with its rows in another order."""
+        """Return a copy with the rows in another order."""
         return self._replace(
             row_class=self.row_class[order],
             row_true=self.row_true[order],
@@ -62,9 +62,9 @@ class ClassScores:
     Parameters
     ----------
     average_precision, max_recall : (C,) float64 array
-        NaN where a class has no annotated triplet.
+        NaN for classes without annotated triplets.
     ranked, found : (C,) int array
-        Number of rows and of true positives.
+        Numbers of rows and of true positives.
     """
 
     average_precision: FloatArray
@@ -74,7 +74,7 @@ class ClassScores:
 
     @classmethod
     def concatenate(cls, parts: Sequence[tuple[range, ClassScores]]) -> ClassScores:
-        """Join the scores of consecutive classes, each out of those of all classes."""
+        """Join scores of runs of consecutive classes, each cut from an array of all classes."""
         return cls(
             **{
                 name: np.concatenate(
@@ -86,7 +86,7 @@ class ClassScores:
 
 
 def class_scores(evaluated: Evaluated, classes: int, protocol: Protocol) -> ClassScores:
-    """Average precision and max recall of each class as a protocol takes them."""
+    """Compute average precision and maximum recall of each class under a protocol."""
     positives = np.bincount(evaluated.annotation_class, minlength=classes)
     evaluated = evaluated.ranked_by(protocol)
     return average_precision(
@@ -105,26 +105,27 @@ def average_precision(
     levels: FloatArray | None,
     top: int | None = None,
 ) -> ClassScores:
-    """Average precision of each class.
+    """Compute the average precision of each class.
 
     Parameters
     ----------
     row_class : (R,) int array
         Class of each row; rows sorted by class and descending score.
     row_true : (R,) bool array
-        Whether the row is a true positive.
+        True positives.
     positives : (C,) int array
         Number of annotated instances.
     levels : (L,) float64 array or None
-        Recall levels: AP is the mean over them of the highest precision at a recall >= the level,
-        0 where none is reached. None: the area under the envelope of the precision-recall curve.
+        Recall levels. AP is the mean, over the levels, of the highest precision at that recall or
+        a higher one; 0 for levels beyond the highest recall. None: area under the envelope of the
+        precision-recall curve.
     top : int or None
-        Only so many of the best rows of each class count; None for all.
+        Number of best rows of each class that count; None for all.
 
     Notes
     -----
-    The highest precision at or beyond a recall is always reached at a true positive, so only these
-    rows are visited. The mean is a sum divided by L, so that a perfect class scores exactly 1; the
+    The highest precision at or beyond a recall always occurs at a true positive, so only these rows
+    are visited. The mean is a sum divided by L, so that a perfect class scores exactly 1; the
     widely copied sum of ``precision / 11`` gives 1.0000000000000002.
     """
     curves = envelopes(row_class, row_true, positives, top)
@@ -146,18 +147,18 @@ def average_precision(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Envelopes:
-    """Highest precision of each class at a recall or a higher one.
+    """Envelopes of precision-recall curves: the highest precision at a recall or a higher one.
 
     Parameters
     ----------
     true, of_class : (T,) int array
         Row and class of each true positive, class by class in ranking order.
     precision : (T,) float64 array
-        That at each of them.
+        Envelope at each true positive.
     bounds : (C + 1,) int array
         First row of each class, and the number of rows.
     found, ranked, positives : (C,) int array
-        True positives, rows and annotated instances of each class.
+        Numbers of true positives, rows and annotated instances of each class.
     """
 
     true: IntArray
@@ -175,12 +176,12 @@ class Envelopes:
 
     @property
     def ends(self) -> BoolArray:
-        """(T,) mark the last true positive of each precision of a class."""
+        """(T,) last true positive of each run of equal precision in a class."""
         starts = first_of_run(self.precision) | first_of_run(self.of_class)
         return np.append(starts, True)[1:]
 
     def at(self, level: float) -> FloatArray:
-        """(C,) highest precision at a recall >= the level, 0 where none is reached."""
+        """Return the (C,) highest precision at a recall >= the level; 0 beyond the last recall."""
         needed = needed_for(level, self.positives)
         reached = (self.positives > 0) & (needed <= self.found)
         precision = np.zeros(len(self.positives))
@@ -191,18 +192,15 @@ class Envelopes:
 def envelopes(
     row_class: IntArray, row_true: BoolArray, positives: IntArray, top: int | None = None
 ) -> Envelopes:
-    """Envelope of the precision-recall curve of each class.
-
-    The parameters are those of :func:`average_precision`.
-    """
+    """Compute the envelopes of all classes; parameters as in :func:`average_precision`."""
     classes = len(positives)
-    # Class numbers of the type of the column, which would be converted as a whole otherwise.
+    # With class numbers of another type, searchsorted would convert the whole column.
     bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
     ranked = np.diff(bounds)
     true = np.flatnonzero(row_true)
     if top is not None:
-        # SWIG-HOI's evaluator looks at the best 19,999 rows of a class; those beyond are not even
-        # counted as false positives.
+        # SWIG-HOI's evaluator reads the best 19,999 rows of a class; further rows are not even
+        # false positives.
         true = true[true - bounds[row_class[true]] < top]
         ranked = np.minimum(ranked, top)
     of_class = row_class[true]
@@ -221,10 +219,9 @@ def envelopes(
 
 
 def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
-    """Highest precision at each row or a later one of the same class."""
+    """Replace each precision by the highest from its row to the end of its class."""
     envelope: FloatArray = precision.copy()
-    # Running maxima cannot be cut at class bounds by NumPy alone; most classes have few true
-    # positives.
+    # NumPy has no running maximum by group; most classes have few true positives.
     for first, end in zip(start.tolist(), stop.tolist(), strict=True):
         if end - first > 1:
             backwards = envelope[first:end][::-1]
@@ -233,9 +230,9 @@ def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> Float
 
 
 def needed_for(level: float, positives: IntArray) -> IntArray:
-    """Smallest number of true positives, 1 or more, whose recall as a float is >= the level."""
+    """Return the smallest number of true positives, at least 1, whose recall reaches the level."""
     needed = np.maximum(np.floor(level * positives).astype(np.int64) - 1, 1)
-    # The product may be rounded to either side; the quotient decides, as in the evaluators.
+    # The product may be rounded up or down; the quotient decides, as in the evaluators.
     with np.errstate(divide="ignore"):
         for _ in range(3):
             needed += needed / positives < level
