@@ -262,7 +262,11 @@ def leaving(
 
 def known_object_remark(source: str) -> str:
     """Say which images count for the classes of an object, by the source of a result."""
-    people = "; of people, by those that are objects" if source == "box annotations" else ""
+    people = (
+        "; for person, by people who are the object of a triplet"
+        if source == "box annotations"
+        else ""
+    )
     return f"Known Object: by {source}{people}."
 
 

@@ -56,10 +56,10 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
     names = sorted(found, key=lambda name: name == "model")  # what is left comes last
     groups = [[line(name, found[name]) for name in names]]
     caption = (
-        "Patterns prove no cause: what falls under one need not be a fault of the annotations, and "
-        "pairs and objects that are left out of these fall under none.\n"
-        "ΔmAP of removing the predictions of one pattern: had they been right it could be "
-        "higher. These do not add up."
+        "A pattern is no proof: a prediction can follow one although it is wrong, and a missing "
+        "annotation can follow none.\n"
+        "ΔmAP is the gain from removing the predictions of a pattern. Counting them as correct "
+        "could gain more. The gains do not add up."
     )
     if "other_verb" in found:
         wrong = "wrong actions on found pairs" if by_person(result) else "action errors"

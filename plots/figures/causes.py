@@ -30,8 +30,8 @@ BAR, BETWEEN = 0.105, 0.09  # height of a bar, and gap between causes
 FRAME = 0.6  # legend above, and x-axis below the bars
 PANELS = {"share": "False positives (%)", "delta": "ΔmAP (points)"}
 NOTE = (
-    "Patterns prove no cause: pairs and objects that are left out of the annotations fall under "
-    "none. ΔmAP of removing these predictions: had they been right it could be higher."
+    "A pattern is no proof: a missing annotation can follow none. ΔmAP is the gain from removing "
+    "these predictions; counting them as correct could gain more."
 )
 
 

@@ -461,7 +461,7 @@ def test_v_coco_compares_actions(run, shared, tables, alone):
             *(*tables, "--scale", 4, "--also", "diagnose"),
         ).out.split()
     )
-    assert "Verbs are those on found pairs: another action with a person's own object" in printed
+    assert "Verbs are those on found pairs: a wrong action with a person's own object" in printed
 
 
 def test_its_results_are_told_from_predictions(refuse, run, words, alone):

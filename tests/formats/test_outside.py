@@ -15,7 +15,7 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats import recognise
 from diaghoi.formats.reading import FORMATS, known_formats
 
-PAGE = Path(__file__).parents[2] / "docs" / "formats.md"
+PAGE = Path(__file__).parents[2] / "docs" / "how_to" / "new_format.md"
 
 
 @pytest.fixture(scope="module")

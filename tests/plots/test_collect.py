@@ -257,7 +257,7 @@ def test_a_model_keeps_its_place_in_every_data_set(width: float) -> None:
     # Where a data set lacks a model, its bars are missing and those of the others are the same.
     assert set(colours[1]) < set(colours[0])
     assert notes_of(figure) == [
-        "Protocol v-coco-s1: another action with a person's own object is an association."
+        "Protocol v-coco-s1: a wrong action with a person's own object is an association error."
     ]
 
 
@@ -266,8 +266,8 @@ def test_figures_of_the_published_rule_say_what_it_is_on_v_coco(width: float) ->
     kind = FIGURES["delta_map"]
     for protocol, said in (("v-coco-s2", True), ("hico-det-520", False)):
         figure = figure_of(kind, of("any", protocol, "A").models["delta_map"], width)
-        rule = f"Protocol {protocol}: another action with a person's own object is an association."
-        assert (rule in notes_of(figure)) == said
+        rule = "a wrong action with a person's own object is an association error."
+        assert (f"Protocol {protocol}: {rule}" in notes_of(figure)) == said
 
 
 def test_groups_of_classes_of_one_data_set() -> None:

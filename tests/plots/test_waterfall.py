@@ -54,7 +54,7 @@ def test_it_says_why_repairing_everything_is_not_enough() -> None:
 
 def test_it_says_how_errors_are_read() -> None:
     older = {key: value for key, value in ATTRIBUTION.items() if key != "pairing"}
-    clause = "; another action with a person's own object is a wrong action."
+    clause = "; a wrong action with a person's own object is an action error."
     for attribution, says, of_persons in (
         (ATTRIBUTION, True, False),
         (ATTRIBUTION | {"pairing": "person"}, True, True),

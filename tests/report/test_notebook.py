@@ -225,9 +225,9 @@ def test_other_objects_show_what_they_are() -> None:
     assert "IoU >= 0.75, inclusive boxes" in shown(protocol("hico-det-520", iou=0.75))
     assert shown(ORACLES["action"]).splitlines() == [
         "Oracle Action (action)",
-        "Correct the action of assigned predictions, or the pair where theirs is another",
-        "one.",
-        "The other action errors are removed.",
+        "Correct the action, or the pair, of predictions assigned to an annotated",
+        "triplet.",
+        "Unassigned action errors are removed.",
     ]
     matrix = transitions(d, e)
     rows = [re.findall(r"[\d,]+", line) for line in shown(matrix).splitlines()[-6:]]

@@ -72,9 +72,9 @@ def order_of_cases(diagnosis: Diagnosis) -> str:
     if diagnosis.answers is not None:
         wrong = "the predictions, which have no scores, are in the order of their list"
     return (
-        f"Of each error, {wrong}. Of annotated triplets, those described in words come first, then "
-        "those that a prediction with a high score is assigned to. An image has at most two cases "
-        "before all other images had theirs."
+        f"For each error, {wrong}. Missed triplets start with those that a sentence describes, "
+        "then those that a confident prediction is assigned to. No image shows a third case "
+        "before all other images have shown theirs."
     )
 
 
