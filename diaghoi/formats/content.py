@@ -67,6 +67,8 @@ class Content:
         Bytes of all parts of an archive; None where that is the size of the file.
     cut : bool
         Whether the value holds only the first images of the file.
+    notes : tuple of str
+        Notes on how the value was stored.
     """
 
     path: Path
@@ -75,6 +77,7 @@ class Content:
     lines: tuple[int, ...] = ()
     unpacked: int | None = None
     cut: bool = False
+    notes: tuple[str, ...] = ()
 
     @property
     def plain(self) -> bool:
@@ -181,7 +184,8 @@ def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
     if head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] in STARTS:
         if most and (first := first_of_json(path, most)):
             return Content(path, "json", first, cut=True)
-        return Content(path, "json", *load_json(path))
+        value, lines, notes = load_json(path)
+        return Content(path, "json", value, lines, notes=notes)
     with path.open("rb", buffering=AHEAD) as stream:
         if most and (first := load_first(stream, str(path), most)):
             return Content(path, "pickle", first, cut=True)

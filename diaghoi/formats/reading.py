@@ -398,7 +398,9 @@ def _open(
     if words.of == "v-coco":
         names = numbered(scenes.names.tolist())
         scenes = scenes.with_names(np.array(names, dtype=np.str_))
-    if notes := tuple(f"{content.file}: {note}" for note in (*notes, *options.notes)):
+    if notes := tuple(
+        f"{content.file}: {note}" for note in (*content.notes, *notes, *options.notes)
+    ):
         scenes = replace(scenes.load(), notes=scenes.notes + notes)
     return _recognised(content, format, kind, words, **options.shown), scenes
 

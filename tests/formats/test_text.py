@@ -4,12 +4,14 @@ import ast
 import json
 import math
 import tracemalloc
+from pathlib import Path
 
 import numpy as np
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
+from diaghoi import read_predictions
 from diaghoi.exceptions import LONGEST_MESSAGE, InputError
 from diaghoi.formats.text import load_literal
 
@@ -363,3 +365,20 @@ def test_long_numbers_are_refused():
 def test_two_surrogates_stay_two_characters():
     assert load(repr(["é, 'x", "a"])) == ["é, 'x", "a"]
     assert load("['\ud83d\ude00, b', 'c']") == ["\ud83d\ude00, b", "c"]
+
+
+@pytest.mark.parametrize("end", ["]", "]\n"])
+def test_a_key_that_an_object_has_twice_is_noted(tmp_path: Path, end: str) -> None:
+    path = tmp_path / "preds.json"
+    box = '{"bbox": [0, 0, 9, 9], "category_id": 1, "category_id": 0}'
+    triplet = '{"subject_id": 0, "object_id": 1, "category_id": 76, "score": 0.5}'
+    boxes = f'[{box}, {{"bbox": [0, 0, 9, 9], "category_id": 3}}]'
+    path.write_text(
+        f'[{{"filename": "a.jpg", "predictions": {boxes}, "hoi_prediction": [{triplet}]}}{end}'
+    )
+    predictions = read_predictions(path)
+    assert predictions.box_label[0] == 0
+    note = f"{path}: an object has the key 'category_id' twice; the last value counts"
+    assert note in predictions.notes
+    path.write_text(path.read_text().replace('"category_id": 1, ', ""))
+    assert not any("twice" in note for note in read_predictions(path).notes)
