@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
+from scipy import stats
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
@@ -137,6 +139,24 @@ def test_bca_of_a_symmetric_mean_is_near_the_percentiles() -> None:
     assert corrected == pytest.approx(plain, abs=0.02)
     # The normal interval of a share of one half among 80 images.
     assert plain == pytest.approx((0.5 - 1.96 * 0.0559, 0.5 + 1.96 * 0.0559), abs=0.02)
+
+
+def test_bca_of_a_skewed_mean_is_that_of_scipy() -> None:
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9))]
+    share = np.arange(60) % 12 == 0
+    images = [image(f"{n:02}", boxes, [(0, 1, RIDE)]) for n in range(60)]
+    found = [image(f"{n:02}", boxes, [(0, 1, RIDE, 0.5, 0.5)][: int(share[n])]) for n in range(60)]
+    diagnosis = diagnose(scenes(images, scored=False), scenes(found, scored=True))
+    drawn = np.concatenate([share @ weights / 60 for weights in draws(60, 400, seed=2)])
+    expected = stats.bootstrap(
+        (share.astype(float),),
+        np.mean,
+        n_resamples=0,
+        method="BCa",
+        bootstrap_result=SimpleNamespace(bootstrap_distribution=drawn),
+    ).confidence_interval
+    corrected = bootstrap(diagnosis, 400, seed=2, method="bca").intervals["pairs.recall"]
+    assert corrected == pytest.approx(tuple(expected), abs=1e-9)
 
 
 def test_figures_that_are_undefined_in_resamples_are_told() -> None:
