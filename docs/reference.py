@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,8 @@ def format_page() -> str:
     parts = ["# Formats\n"]
     for each in FORMATS.values():
         described = inspect.cleandoc(vars(type(each)).get("__doc__") or "")
+        if "\n\n" not in described:  # the module has one format, and describes the layout
+            described = inspect.getdoc(sys.modules[type(each).__module__]) or ""
         described = re.sub(r":\w+:`~?(?:[\w.]+\.)?(\w+)`", r"`\1`", described).replace("``", "`")
         parts.append(
             f"## {each.name}\n\n{each.title[:1].upper()}{each.title[1:]}. "
