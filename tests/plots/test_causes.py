@@ -140,7 +140,7 @@ def test_the_figure_of_a_study(number: int, width: float) -> None:
     left, right = figure.axes
     assert (len(left.patches), len(right.patches)) == (4 * number, 3 * number)
     assert (left.get_xlabel(), right.get_xlabel()) == ("False positives (%)", "ΔmAP (points)")
-    assert any("Patterns prove no cause" in note for note in notes_of(figure))
+    assert any("A pattern is no proof" in note for note in notes_of(figure))
     (legend,) = figure.legends
     words = [text.get_text() for text in legend.get_texts()]
     assert words[-1] == ("model $ 11" if number == 12 else f"model $ {number - 1}")
