@@ -110,9 +110,12 @@ class LocalEngine:
     def __enter__(self) -> LocalEngine:
         return self
 
-    def __exit__(self, *error: object) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
+        # The end of the interpreter would wait for workers, too, but may close their queues first,
+        # and then wait for ever. An interrupt does not wait.
+        wait_for = kind is None or issubclass(kind, Exception)
         for executor in [*self._idle, *(executor for _, executor in self._working.values())]:
-            executor.shutdown(wait=not any(error), cancel_futures=True)
+            executor.shutdown(wait=wait_for, cancel_futures=True)
         self._idle, self._working = [], {}
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
