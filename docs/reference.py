@@ -60,9 +60,8 @@ def number_page() -> str:
 
 def protocol_page() -> str:
     """List the choices of every protocol."""
-    rows = [(f"`{name}`", each.signature) for name, each in PROTOCOLS.items()]
-    choices = [(name, text.replace(" | ", "; ")) for name, text in rows]
-    return "# Protocols\n\n" + _table(("`--protocol`", "choices"), choices)
+    rows = [(f"`{name}`", each.signature.replace(" | ", "; ")) for name, each in PROTOCOLS.items()]
+    return "# Protocols\n\n" + _table(("`--protocol`", "choices"), rows)
 
 
 def format_page() -> str:

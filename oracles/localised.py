@@ -88,7 +88,9 @@ OWN_ATTEMPT = "a wrong prediction stands only for a triplet of its own object"
 OWN_OBJECT = "a wrong action with a person's own object is an action error"
 PUBLISHED = "a wrong action with a person's own object is an association error"
 """The published rule of V-COCO for the same case."""
-LEFT_OUT = "the published rule counts wrong actions with an object box as associations, not here"
+LEFT_OUT = (
+    "wrong actions with an object box are missing: the published rule calls them associations"
+)
 """A gap in the mAP of actions on found pairs on V-COCO."""
 
 

@@ -290,6 +290,13 @@ def test_a_page_of_the_reference_lists_all(page: str, heads: list[str]) -> None:
     assert [head for head in heads if head not in reference_page(page)] == []
 
 
+def test_the_reference_describes_each_format_and_shows_each_figure() -> None:
+    parts = reference_page("formats").split("\n## ")[1:]
+    assert [part for part in parts if len(part.strip().split("\n\n")) < 3] == []
+    parts = reference_page("figures").split("\n## ")[1:]
+    assert [part for part in parts if "![" not in part] == []
+
+
 def test_the_manual_is_short() -> None:
     pages = [page for page in MANUAL if page not in ("changelog", "contributing", "CONTRIBUTING")]
     assert len(MANUAL["README"].split()) <= 600

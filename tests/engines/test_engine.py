@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
 import signal
 import subprocess
@@ -128,6 +129,23 @@ def test_workers_lost_between_tasks_are_replaced(pair: LocalEngine) -> None:
     (process,) = outcomes(pair, [Task("a", os.getpid, ())]).values()
     os.kill(process, signal.SIGKILL)
     assert outcomes(pair, [Task("b", add, (1,))]) == {"b": 1}
+
+
+def test_no_worker_outlives_an_error() -> None:
+    """A worker that is left to the end of the interpreter may wait for its next task for ever."""
+    others = set(multiprocessing.active_children())  # of other engines in this process
+    started = set()
+
+    def fail() -> None:
+        with LocalEngine(2) as engine:
+            outcomes(engine, [Task(name, add, (1,)) for name in "ab"])
+            started.update(set(multiprocessing.active_children()) - others)
+            crash()
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+    assert started
+    assert started & set(multiprocessing.active_children()) == set()
 
 
 @pytest.mark.slow

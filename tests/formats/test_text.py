@@ -367,15 +367,17 @@ def test_two_surrogates_stay_two_characters():
     assert load("['\ud83d\ude00, b', 'c']") == ["\ud83d\ude00, b", "c"]
 
 
-@pytest.mark.parametrize("end", ["]", "]\n"])
-def test_a_key_that_an_object_has_twice_is_noted(tmp_path: Path, end: str) -> None:
+@pytest.mark.parametrize("layout", ["[{}]", "{}\n{}\n"], ids=["a list", "lines"])
+def test_a_key_that_an_object_has_twice_is_noted(tmp_path: Path, layout: str) -> None:
     path = tmp_path / "preds.json"
     box = '{"bbox": [0, 0, 9, 9], "category_id": 1, "category_id": 0}'
     triplet = '{"subject_id": 0, "object_id": 1, "category_id": 76, "score": 0.5}'
     boxes = f'[{box}, {{"bbox": [0, 0, 9, 9], "category_id": 3}}]'
-    path.write_text(
-        f'[{{"filename": "a.jpg", "predictions": {boxes}, "hoi_prediction": [{triplet}]}}{end}'
-    )
+    images = [
+        f'{{"filename": "{name}.jpg", "predictions": {boxes}, "hoi_prediction": [{triplet}]}}'
+        for name in "ab"
+    ]
+    path.write_text(layout.format(*images))
     predictions = read_predictions(path)
     assert predictions.box_label[0] == 0
     note = f"{path}: an object has the key 'category_id' twice; the last value counts"
