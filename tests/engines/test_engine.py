@@ -166,9 +166,10 @@ def test_a_script_without_guard_is_told_so(tmp_path: Path) -> None:
 def test_workers_end_with_the_process_that_started_them(tmp_path: Path, number) -> None:
     script = tmp_path / "script.py"
     script.write_text(
-        "import os, time\n"
+        "import os, signal, time\n"
         "from diaghoi.engines.engine import LocalEngine, Task\n"
         "if __name__ == '__main__':\n"
+        "    signal.signal(signal.SIGHUP, signal.SIG_DFL)\n"  # nohup has it ignored
         "    works = [Task(name, time.sleep, (600,)) for name in 'ab']\n"
         "    with LocalEngine(2) as engine:\n"
         "        for key, _ in engine.run([Task('first', os.getpid, ()), *works]):\n"
