@@ -20,6 +20,7 @@ import copyreg
 import gc
 import io
 import math
+import mmap
 import os
 import pickle
 import pickletools
@@ -28,10 +29,12 @@ import reprlib
 import struct
 import sys
 import time
+import weakref
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from functools import partial
+from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, BinaryIO, NoReturn, TypeGuard
 
@@ -415,29 +418,14 @@ SECONDS = 3.0
 SECONDS_PER_BYTE = 5e-7
 # Bytes that the unpickler gets at once, and of its stack: a dict or set gets what is on it at once.
 _PIECE, _TALLEST = 1 << 14, 8 << 14
-MEMORY = 1 << 28
-"""Memory that any pickle may take, in bytes, beside what it may take for each of its bytes."""
-# Predictions as lists of dicts take 5 to 15 bytes per byte, images without any as empty lists 40;
-# an empty set takes 224 for its one byte.
-_MEMORY_PER_BYTE = 48
-# Bytes that an opcode allocates at most, with the place on the stack or in a container that its
-# result takes; 16 for all others. Items that make a container grow are counted by the opcode that
-# adds them. They are kept in units of eight bytes, so that a byte holds them.
-_ALLOCATED = bytearray([2] * 256)
-for _codes, _allocation in {
-    b"]l": 64, b"}": 72, b"\x8f": 224, b"\x90\x91": 512, b"a": 40, b"sud": 200, b"b": 128,
-    b"R\x81oi\x92": 256, b"\x85\x86\x87t": 64, b"MJIL": 40, b"GF": 32, b"\x93": 96,
-    b"\x8cCUXBT": 80,
-}.items():  # fmt: skip
-    for _code in _codes:
-        _ALLOCATED[_code] = _allocation // 8
-# All letters of a text take as much as the widest.
-_WIDEST = 4
+MEMORY, MEMORY_PER_BYTE = 1 << 27, 20
+"""Bytes that loading may add to this process, alone and for each byte read. Predictions as lists of
+dicts take 5 to 15; an empty set takes 224 for its one byte."""
 
 # Most of a pickle is numbers, short texts, lists and dicts, which one regular expression skips in
 # long runs. Tuples of a few numbers, and tuples that the next opcode consumes (those of arrays),
 # are harmless, too. Python allocates a slot for each memo index and all below: three bytes of one
-# allow no more than MEMORY.
+# allow 128 MB.
 _SHORT_TEXT = 32
 
 
@@ -483,20 +471,16 @@ _KEEPING = ("APPEND", "APPENDS", "SETITEM", "SETITEMS", "ADDITEMS", "BUILD")
 _FRAME_HEADER = 9
 
 
-def _checked(
-    data: bytes, file: str, *, cut: bool = False, quick: bool = True
-) -> tuple[int, list[int]]:
+def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int, list[int]]:
     """Check what a pickle does without names.
 
-    Most pickles pass at a glance: the memory of opcodes that the regular expression skips is
-    counted as if each byte of their arguments were one, too. Only others are followed step by step.
+    Most pickles pass at a glance, with the regular expression. Only those that build tuples outside
+    its patterns are followed step by step.
 
     Parameters
     ----------
     data : bytes
         The pickle, and whatever follows it.
-    file : str
-        Name of the file, for messages.
     cut : bool
         Whether the end of the pickle may be cut off.
     quick : bool
@@ -517,17 +501,14 @@ def _checked(
     frames: list[int] = []
     stack: list[Any] = []
     memo: dict[int, Any] = {}
-    memory = visits = stop = 0
-    most, stream = MEMORY + _MEMORY_PER_BYTE * len(data), io.BytesIO(data)
+    visits = stop = 0
+    stream = io.BytesIO(data)
     try:
         for opcode, argument, place in pickletools.genops(stream):
             name, at, stop = opcode.name, place or 0, stream.tell()
             if name == "STOP":
                 return at, frames
-            memory += 8 * _ALLOCATED[ord(opcode.code)]
-            if isinstance(argument, str | bytes | bytearray):
-                memory += _WIDEST * len(argument)
-            elif name == "FRAME":
+            if name == "FRAME":
                 frames.append(at)
                 if (argument or 0) > len(data) - stop and not cut:
                     raise EOFError
@@ -537,18 +518,10 @@ def _checked(
                 raise UnpicklingError("a whole number is too long")
             if quick:
                 while run := _PLAIN.match(data, stop):
-                    units = np.frombuffer(run[0].translate(_ALLOCATED), dtype=np.uint8)
-                    memory += 8 * int(units.sum())
                     stop = stream.seek(run.end())
-                if name in _HASHED or memory > most:
+                if name in _HASHED:
                     break
                 continue
-            if memory > most:
-                raise InputError(
-                    f"{file}: holds {len(data) / 1e6:,.0f} MB, but would take more than "
-                    f"{most / 1e9:.1f} GB of memory: it consists of millions of empty or tiny "
-                    "lists, dicts or sets; write the numbers of each image as arrays or lists"
-                )
             new = _followed(opcode, argument, stack, memo)
             visits += new[1]
             if new[0] > _DEEPEST or visits > _VISITS + _VISITS_PER_BYTE * at:
@@ -557,7 +530,7 @@ def _checked(
         if stream.tell() < len(data) or isinstance(error, UnicodeError):
             raise
     else:  # a glance does not do
-        return _checked(data, file, cut=cut, quick=False)
+        return _checked(data, cut=cut, quick=False)
     if cut:
         return stop, frames
     raise EOFError
@@ -600,18 +573,30 @@ def _followed(
     return new if isinstance(new, tuple) else (0, 0)
 
 
+def _memory() -> int:
+    """Return how many bytes this process takes, about."""
+    try:
+        return int(Path("/proc/self/statm").read_bytes().split()[1]) * mmap.PAGESIZE
+    except OSError:  # no Linux; most objects of a pickle take a block of 64 bytes or more
+        return 48 * sys.getallocatedblocks()
+
+
 class _Pieces(io.RawIOBase):
     """The stream of a pickle, in small pieces and without the headers of frames.
 
     Python's unpickler takes a frame at once, and heeds no signal meanwhile. Keys can be chosen such
-    that a dict compares each new one with all others, so time is limited here, too.
+    that a dict compares each new one with all others, so time is limited here, too, and so is
+    memory: a byte makes an object of any kind.
     """
 
-    def __init__(self, stream: BinaryIO, frames: list[int], size: int) -> None:
-        start = stream.tell()
+    def __init__(self, stream: BinaryIO, frames: list[int], size: int, file: str) -> None:
+        self.start = start = stream.tell()
         self.stream, self.frames = stream, [start + frame for frame in reversed(frames)]
+        self.file, self.before = file, _memory()
         self.until = time.thread_time() + SECONDS + SECONDS_PER_BYTE * size
         self.stack: Any = b""
+        # Its size is that of the memo and of the marks.
+        self.unpickler: Callable[[], Any] = bytes
 
     def readable(self) -> bool:
         return True
@@ -623,6 +608,16 @@ class _Pieces(io.RawIOBase):
         if self.stack.__sizeof__() > _TALLEST:
             raise ValueError("it nests lists too deep, or a tuple is too long; write short lists")
         at = self.stream.tell()
+        # A memorised object takes two bytes of the file, and places for two.
+        if self.unpickler().__sizeof__() > _TALLEST + 8 * (at - self.start):
+            raise ValueError("it opens millions of lists, and closes none")
+        taken, read = _memory() - self.before, at - self.start
+        if taken > MEMORY + MEMORY_PER_BYTE * read:
+            raise InputError(
+                f"{self.file}: its first {read / 1e6:,.1f} MB take {taken / 1e6:,.0f} MB of "
+                "memory: it consists of empty or tiny lists, dicts or sets; write the numbers of "
+                "each image as arrays or lists"
+            )
         while self.frames and at == self.frames[-1]:
             at = self.stream.seek(self.frames.pop() + _FRAME_HEADER)
         left = self.frames[-1] - at if self.frames else len(buffer)
@@ -636,12 +631,13 @@ class _Unpickler(pickle.Unpickler):
         self, stream: BinaryIO, frames: list[int], size: int, file: str, beside: Beside | None
     ) -> None:
         size += 0 if beside is None else beside.size
-        pieces = _Pieces(stream, frames, size)
+        pieces = _Pieces(stream, frames, size, file)
         super().__init__(io.BufferedReader(pieces, _PIECE), encoding="latin1")
         # The only view of how many values wait there for a tuple or the items of a dict.
         pieces.stack = next(
             (part for part in gc.get_referents(self) if type(part).__name__ == "Pdata"), b""
         )
+        pieces.unpickler = weakref.ref(self)
         self.file, self.beside, self.limit = file, beside, Limit(size)
         self.names = NAMES if beside is None else beside.names
 
@@ -719,7 +715,7 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
             start = stream.tell()
             size = stream.seek(0, os.SEEK_END) - start
             stream.seek(start)
-            length, frames = _checked(stream.read(size), file)
+            length, frames = _checked(stream.read(size))
             stream.seek(start)
             value = _Unpickler(stream, frames, length, file, beside).load()
             stream.seek(start + length + 1)
@@ -773,7 +769,7 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
             return None
         # What is wrong shows when everything is read.
         with suppress(Exception), collector_off():
-            length, frames = _checked(data, file, cut=True)
+            length, frames = _checked(data, cut=True)
             if data[length : length + 1] == b".":  # the pickle ends
                 return None
             part = io.BytesIO(data[:length] + b"g0\n.")

@@ -100,6 +100,9 @@ FORMATS: dict[str, Format] = {
 }
 """The formats of this package by name, in the order in which they are tried."""
 
+MOST_ITEMS = 1 << 24
+"""Images or triplets that a file may list; a hundred times the largest data set."""
+
 # Entry points under which other packages register their formats.
 GROUP = "diaghoi.formats"
 # Options that belong to one format, and how the command line calls them.
@@ -198,6 +201,12 @@ def matching(content: Content, name: str | None = None) -> tuple[Content, Format
     InputError
         If no format recognises it, or the chosen one does not.
     """
+    items = len(content.value) if isinstance(content.value, list | tuple | dict) else 0
+    if items > MOST_ITEMS:
+        raise InputError(
+            f"{content.file}: holds {items:,} images or triplets; at most {MOST_ITEMS:,} are read; "
+            "write only the images of the data set"
+        )
     if name is not None:
         check_format(name)
     formats, views = known_formats(), content.views()

@@ -8,7 +8,7 @@ import pytest
 from scipy.io import savemat
 
 from diaghoi.exceptions import InputError
-from diaghoi.formats import read, read_annotations, read_predictions, recognise
+from diaghoi.formats import read, read_annotations, read_predictions, reading, recognise
 
 
 def message(function, *args, **kwargs):
@@ -302,4 +302,12 @@ def test_options(saved, predictions):
     assert message(read, path, dataset="hico").startswith("unknown data set 'hico' (did you mean")
     assert message(read, path, objects="coco").startswith(
         "`objects`: unknown numbering 'coco'; known: "
+    )
+
+
+def test_more_items_than_any_data_set_has(saved, monkeypatch):
+    monkeypatch.setattr(reading, "MOST_ITEMS", 2)
+    text = message(read, saved([[], [], []]))
+    assert text.endswith(
+        "holds 3 images or triplets; at most 2 are read; write only the images of the data set"
     )
