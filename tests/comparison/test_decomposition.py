@@ -129,6 +129,10 @@ def test_fates_of_annotated_triplets() -> None:
     assert result["matrix"]["true_positive"]["human_box"] == 1
     assert result["matrix"]["action"]["missed_gt"] == 1
     assert found.matrix(np.array([True, False])).sum() == 1
+    back = transitions(second, first)
+    for both, first_alone, second_alone in ((found, 1, 0), (back, 0, 1)):
+        assert both.only_first.sum() == first_alone
+        assert both.only_second.sum() == second_alone
 
 
 def test_a_prediction_with_two_wrong_boxes_attempts_nothing() -> None:

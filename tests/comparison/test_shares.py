@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.scenes import problems
+from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import InputError, diagnose, simulate
 from diaghoi.comparison.explained import explained
-from diaghoi.comparison.shares import KINDS, Shares, shares
+from diaghoi.comparison.shares import IMAGES, KINDS, LEAST, Shares, shares
 from diaghoi.data.scenes import Scenes
 from diaghoi.statistics.significance import step_down
 
@@ -31,6 +31,10 @@ def compared(truth: Scenes, *found: Scenes, **more: int) -> Shares:
         diagnose(truth, each, label=label) for each, label in zip(found, "AB", strict=True)
     )
     return shares(first, second, **more)
+
+
+def bicycles(number: int) -> list[tuple[int, tuple[float, float, float, float]]]:
+    return [(BICYCLE, (60.0 * n, 50.0, 60.0 * n + 40, 149.0)) for n in range(number)]
 
 
 def worse_at(predictions: Scenes, verb: int) -> Scenes:
@@ -172,3 +176,26 @@ def test_step_down_is_no_less_than_single_tests(seed: int, tests: int) -> None:
     alone = [float(step_down(differences[[k]], chance[[k]])[0]) for k in range(tests)]
     together = step_down(differences, chance)
     assert (together >= np.array(alone) - 1e-12).all()
+
+
+def test_a_class_of_few_images_has_no_interval_however_often_it_is_annotated() -> None:
+    people = [(PERSON, (60.0 * n, 0.0, 60.0 * n + 40, 99.0)) for n in range(LEAST)]
+    rides = [(n, LEAST + n, RIDE) for n in range(LEAST)]
+    truth = scenes(
+        [
+            image("many.jpg", [*people, *bicycles(LEAST)], rides),
+            *(image(f"{n}.jpg", [people[0], *bicycles(1)], [(0, 1, HOLD)]) for n in range(LEAST)),
+        ],
+        scored=False,
+    )
+    found = replace(truth, triplet_score=np.linspace(0.9, 0.1, len(truth.triplet_verb)))
+    of = {share.name: share for share in compared(truth, found, found, resamples=20).of["verb"]}
+    assert of["ride"].interval is None
+    assert of["hold"].interval is not None
+
+
+def test_the_json_lists_the_images_that_decide_most() -> None:
+    truth, one, other = simulated(IMAGES + 20, 5)
+    found = compared(truth, one, other)
+    assert len(found.images) > IMAGES
+    assert len(found.to_dict()["images"]) == IMAGES

@@ -21,6 +21,7 @@ from diaghoi.diagnosis.curves import (
     NMS_OVERLAPS,
     Curve,
     class_curve,
+    curve_corners,
     negatives_curve,
     pair_sweeps,
     precision_recall,
@@ -28,6 +29,7 @@ from diaghoi.diagnosis.curves import (
 from diaghoi.diagnosis.diagnose import diagnose, diagnose_images
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.variants import detection_threshold, pair_nms
+from diaghoi.evaluation import ledger
 from diaghoi.evaluation.average_precision import average_precision
 from diaghoi.evaluation.negatives import Negatives
 
@@ -128,6 +130,28 @@ def test_only_the_best_rows_of_a_class_count_where_the_protocol_says_so(
     found = class_curve(diagnosis.ledger, hoi, cut)
     assert len(found.recall) == expected.found[hoi] <= 3
     assert eleven_points(found) == pytest.approx(expected.average_precision[hoi])
+
+
+def test_predictions_that_share_one_rank_have_one_precision() -> None:
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9)), (PERSON, (40, 0, 49, 9))]
+    truth = scenes([image("a.jpg", boxes, [(0, 1, RIDE)])], scored=False)
+    rows = [(0, 1, RIDE, 1.0), (2, 1, RIDE, 1.0), (2, 1, RIDE, 1.0)]
+    found = scenes([image("a.jpg", boxes, rows)], scored=True)
+    diagnosis = diagnose(truth, replace(found, unread=np.zeros((1, 3), dtype=np.int64)))
+    (hoi,) = np.flatnonzero(diagnosis.ledger.positives).tolist()
+    assert class_curve(diagnosis.ledger, hoi, diagnosis.protocol).precision.tolist() == [1 / 3]
+
+
+def test_corners_of_parts_are_those_of_the_whole(
+    diagnosis: Diagnosis, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    whole = curve_corners(diagnosis.ledger, diagnosis.protocol, ORACLES)
+    monkeypatch.setattr(ledger, "PART", 100)
+    assert len(list(diagnosis.ledger.repairable_parts())) > 3
+    parts = curve_corners(diagnosis.ledger, diagnosis.protocol, ORACLES)
+    for name, corners in whole.items():
+        for column, of_parts in zip(corners, parts[name], strict=True):
+            np.testing.assert_array_equal(column, of_parts)
 
 
 def test_a_class_without_rows_has_no_curve(diagnosis: Diagnosis) -> None:

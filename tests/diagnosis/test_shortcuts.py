@@ -48,6 +48,17 @@ def test_shares_of_annotated_pairs() -> None:
     assert p(TRAINING, CAR, WASH, 1) == 0
 
 
+def test_pairs_without_an_object_are_apart_from_the_last_category() -> None:
+    last = len(VOCABULARY.objects) - 1
+    verb = int(VOCABULARY.class_verb[np.flatnonzero(VOCABULARY.class_object == last)[0]])
+    truth = make(
+        [image("t.jpg", [MAN, (last, BIKE[1])], [(0, 1, verb), (0, -1, HOLD)])], scored=False
+    )
+    assert truth.pair_label.tolist() == [last, -1]
+    # Pairs of no HOI class do not count by themselves, but would stand in the way.
+    assert p(truth, last, verb) == 1
+
+
 @given(problems())
 def test_without_an_image_is_the_prior_of_the_others(drawn) -> None:
     truth, _ = drawn

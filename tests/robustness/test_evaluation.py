@@ -228,6 +228,7 @@ def test_the_first_detector_may_lack_all_files(folder: Path) -> None:
         path.unlink()
     found = evaluated(folder, {"corruptions": ("occlusion",)})
     assert [model["clean"] is None for model in found.to_dict()["models"]] == [True, False]
+    assert any(gap.startswith("A: without predictions on clean pictures CRI") for gap in found.gaps)
     assert summary(found.profiles).startswith("B keeps ")
 
 

@@ -28,6 +28,7 @@ from support.semantic import identity
 from support.shoe import KEYS
 
 from diaghoi import read_annotations, read_predictions, simulate
+from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.semantic import Measure, Similarity, evaluate, read_similarity
 from diaghoi.semantic.examples import examples_of
@@ -282,6 +283,43 @@ def test_scores_below_zero_rank_what_was_missed_last_too():
         for score in (0.9, -0.1)
     ]
     assert found == [0.5, 0.5]
+
+
+def test_of_equal_scores_what_is_annotated_in_an_image_comes_before_its_wrong_predictions():
+    """Images come one after the other: only those of earlier images can precede."""
+    names = [f"{number}.jpg" for number in range(4)]
+    boxes = [*TRUTH, (PERSON, FAR)]
+    truth = scenes([image(name, boxes, [(0, 1, RIDE)]) for name in names], scored=False)
+    rows = [(0, 1, RIDE, 0.5, 0.5), (2, 1, RIDE, 0.5, 0.5)]
+    found = scenes([image(name, boxes, rows) for name in names], scored=True)
+    precision = [(n + 1) / (2 * n + 1) for n in range(4)]
+    assert evaluate(truth, found, VERBS, OBJECTS).soft_map == pytest.approx(np.mean(precision))
+
+
+def test_no_interaction_may_be_the_first_verb_of_a_data_set():
+    data = Vocabulary(
+        name="small", objects=("person", "cup"), verbs=("no_interaction", "hold"), person=0,
+        class_object=np.array([1, 1]), class_verb=np.array([0, 1]), no_interaction=0,
+        protocol=VOCABULARY.protocol,
+    )  # fmt: skip
+    boxes = [(0, MAN), (1, BIKE)]
+    truth, found = (
+        replace(scenes([image("a.jpg", boxes, rows)], scored=scored), vocabulary=data)
+        for rows, scored in (([(0, 1, 1), (0, 1, 0)], False), ([(0, 1, 1, 0.9, 0.9)], True))
+    )
+    tables = identity(data.verbs), identity(data.objects)
+    result = evaluate(truth, found, *tables, protocol="hico-det-520")
+    assert result.soft_map == 1
+    assert len(result.annotated.rows) == 1
+
+
+def test_a_result_shows_its_scores():
+    truth = [(0, 1, RIDE)]
+    assert "soft mAP 100.00 %" in repr(run(truth, [(0, 1, RIDE, 0.9, 0.9)]))
+    unscored = scenes([image("a.jpg", TRUTH, [(0, 1, RIDE, 0.9, 0.9)])], scored=True)
+    unscored = replace(unscored, triplet_score=None, triplet_action_score=None)
+    annotations = scenes([image("a.jpg", TRUTH, truth)], scored=False)
+    assert "soft mAP undefined" in repr(evaluate(annotations, unscored, VERBS, OBJECTS))
 
 
 def test_categories_of_boxes_do_not_count():

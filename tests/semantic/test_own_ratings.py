@@ -114,6 +114,41 @@ def test_a_synonym_has_the_rating_and_other_words_less() -> None:
     assert similarity(objects, "pizza", "poodle") == 0
 
 
+@pytest.mark.parametrize(
+    ("kind", "rated", "word", "expected"),
+    [
+        (1, "dog", "poodle", 0.9),  # a kind of dog
+        (1, "horse", "stallion", 0.9**2),  # two steps below
+        (1, "cat", "poodle", 0.9 * 2 / 3),  # by the rating of cat and dog
+        (1, "cup", "teapot", 0.243),
+        (1, "bird", "poodle", 0.3188646),
+        (0, "wash", "rinse", 0.75),
+        (0, "clean", "scrub", 0.6),  # the definition of one names the other
+        (0, "hold", "scrub", 0),  # which are both kinds of "touch", a broad one
+    ],
+)
+def test_other_words_share_in_the_ratings(
+    kind: int, rated: str, word: str, expected: float
+) -> None:
+    tables = open_words(["rinse", "scrub"], ["poodle", "stallion", "teapot"])
+    assert similarity(tables[kind].similarity, rated, word) == pytest.approx(expected)
+
+
+def test_of_the_senses_of_a_word_one_near_a_rated_one_is_chosen() -> None:
+    for table, expected in zip(
+        fitted(vocabulary("hoi-a")),
+        ({"hold": "hold.v.02"}, {"document": "document.n.03"}),
+        strict=True,
+    ):
+        assert table.table is not None
+        assert table.rows is not None
+        sense = {
+            word: table.table.names[row]
+            for word, row in zip(table.similarity.names, table.rows.tolist(), strict=True)
+        }
+        assert {word: sense[word] for word in expected} == expected
+
+
 def test_words_near_nothing_are_named() -> None:
     verbs, _ = open_words(["frobnicate", "giggle"], ["horse", "horse"])
     notes = " ".join(verbs.similarity.notes)

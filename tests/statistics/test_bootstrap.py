@@ -14,6 +14,7 @@ from scipy import stats
 from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
 
 from diaghoi import Diagnosis, InputError, diagnose, protocol, simulate
+from diaghoi.evaluation.errors import LABELS
 from diaghoi.statistics.bootstrap import (
     bootstrap,
     centred_bounds,
@@ -45,14 +46,20 @@ def assert_figures(diagnosis: Diagnosis) -> None:
     result = dict(leaves(diagnosis.to_dict()))
     ones = np.ones((len(diagnosis.names), 1), dtype=np.int32)
     figures = Resampler.of(diagnosis).figures(ones)
+    predicted = sum(result[f"errors.{label}"] for label in LABELS)
+    annotated = int(diagnosis.ledger.positives.sum())
     for path, values in figures.items():
-        if not path.startswith("shares."):
+        if path.startswith("shares."):
+            count = result[f"errors.{path[7:]}"]
+            whole = annotated if path == "shares.missed_gt" else predicted
+            expected = count / whole if whole else None
+        else:
             expected = result[path]
-            wanted = np.nan if expected is None else pytest.approx(expected, abs=1e-7)
-            assert np.isnan(values[0]) if expected is None else values[0] == wanted, path
+        wanted = np.nan if expected is None else pytest.approx(expected, abs=1e-7)
+        assert np.isnan(values[0]) if expected is None else values[0] == wanted, path
     # Everything that is a figure of the images has an interval.
-    parts = ("map.", "max_recall.", "oracles.", "errors.", "pairs.", "actions.")
-    left_out = {"pairs.source", "errors.ignored"}
+    parts = ("map.", "max_recall.", "oracles.", "errors.", "pairs.", "negatives.", "actions.")
+    left_out = {"pairs.source", "errors.ignored", "negatives.pairs", "negatives.negatives"}
     undefined = {path for path, value in result.items() if value is None}
     for path in set(result) - set(figures) - left_out - undefined:
         assert not path.startswith(parts), path

@@ -279,3 +279,11 @@ def test_scores_that_are_probabilities_have_no_gap_but_that_of_chance(equal_mass
     expected = float((np.sqrt(score) - score).mean())
     assert worse.ece == pytest.approx(expected, abs=0.005)
     assert worse.ece_parts[ACTION] > 0 > worse.ece_parts[TRUE_POSITIVE]
+
+
+def test_the_largest_gap_counts_whatever_its_sign() -> None:
+    found = measure_calibration(judged([0.9, 0.1], [ACTION, TRUE_POSITIVE]), bins=2)
+    np.testing.assert_allclose(found.gaps, [-0.9, 0.9])
+    found = measure_calibration(judged([0.6, 0.1], [ACTION, TRUE_POSITIVE]), bins=2)
+    assert found.mce == pytest.approx(0.9)
+    assert found.mce_count == 1

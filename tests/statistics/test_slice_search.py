@@ -194,6 +194,52 @@ def test_planted_slices_are_found() -> None:
             assert f": −{-100 * here:.2f}, elsewhere " in found.sentence
 
 
+def half_moved(seed: int, chosen: Callable[[Scenes, BoolArray], BoolArray]) -> tuple[Any, ...]:
+    """Move the boxes of some images; return annotations, a diagnosis, and slices by a tag."""
+    rng = np.random.default_rng([seed, 7])
+    truth = simulate.annotations(IMAGES, rng)
+    night = rng.random(len(truth)) < 0.4
+    names = truth.names.tolist()
+    cuts, _ = tag_slices(truth.names, {"night": dict(zip(names, night.tolist(), strict=True))})
+    return truth, diagnose(truth, shifted(detected(truth, rng), chosen(truth, night))), cuts
+
+
+def test_the_difference_of_one_detector_is_a_mean_over_classes() -> None:
+    truth, diagnosis, cuts = half_moved(0, lambda _, night: night)
+    (finding,) = searched(truth, [diagnosis], cuts).findings
+    assert finding.title == "night"
+    found = FoundAt.of(Sliced(diagnosis, truth, image_names(truth, [diagnosis])))
+    (cut,) = (cut for cut in cuts if cut.name == finding.parts[0][2])
+    inside, total, weight = cut.triplets(truth), 0.0, 0.0
+    for hoi in np.unique(truth.triplet_class[found.counted]).tolist():
+        mine = found.counted & (truth.triplet_class == hoi)
+        here, elsewhere = found.precision[mine & inside], found.precision[mine & ~inside]
+        if len(here) and len(elsewhere):
+            shared = len(here) * len(elsewhere) / (len(here) + len(elsewhere))
+            total += shared * (here.mean() - elsewhere.mean())
+            weight += shared
+    assert finding.difference == pytest.approx(total / weight)
+
+
+def test_one_detector_is_not_told_where_it_is_better() -> None:
+    truth, diagnosis, cuts = half_moved(1, lambda _, night: ~night)
+    for finding in searched(truth, [diagnosis], cuts).findings:
+        assert finding.title != "night"
+        assert finding.difference < 0
+
+
+def test_a_second_attribute_stands_there_where_it_adds_something() -> None:
+    def crowded(truth: Scenes) -> Slice:
+        return next(cut for cut in attribute_slices(truth) if cut.key == "people: 3 to 5")
+
+    truth, diagnosis, cuts = half_moved(2, lambda truth, night: night & crowded(truth).members)
+    first = searched(truth, [diagnosis], [*cuts, crowded(truth)]).findings[0]
+    assert first.title == "night, People in the image: 3 to 5"
+    truth, diagnosis, cuts = half_moved(2, lambda _, night: night)
+    first = searched(truth, [diagnosis], [*cuts, crowded(truth)]).findings[0]
+    assert first.title == "night"
+
+
 def test_nothing_is_found_where_nothing_is_planted() -> None:
     for found in silent(0).values():
         assert found.findings == ()
