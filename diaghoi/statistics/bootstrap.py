@@ -111,7 +111,6 @@ def bootstrap(diagnosis: Diagnosis, resamples: int = 1000, **settings: Any) -> B
     Settings and errors are those of :func:`bootstrap_of`.
     """
     images = len(diagnosis.names)
-    check_settings(images, resamples, settings.get("confidence", 0.95))
     prepared = Resampler.of(diagnosis)
     found = bootstrap_of(prepared.figures, images, resamples, **settings)
     defined = {path for path, bounds in found.intervals.items() if bounds is not None}
