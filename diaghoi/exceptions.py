@@ -19,9 +19,9 @@ class InputError(ValueError):
     Parameters
     ----------
     message : str
-        The text. It calls parameters by their options, ``--image-labels``; where no command runs,
-        it becomes ```image_labels```, the name of the parameter, and ``--read objects=coco91`` is
-        ```objects="coco91"```.
+        The text. The message names parameters by their options, ``--image-labels``. Outside a
+        command it names the parameter itself, ```image_labels```, and ``--read objects=coco91``
+        becomes ```objects="coco91"```.
     """
 
     def __init__(self, message: str) -> None:
@@ -30,7 +30,7 @@ class InputError(ValueError):
         super().__init__(short(printable(message), LONGEST_MESSAGE))
 
 
-# An option in a message, or a key of one; those of commands alone stay.
+# An option in a message, or a key of one; options that only commands have stay.
 _OPTION = re.compile(
     r"(?<![^\s(])--(?!json\b|to-description\b)(?:read (?=[a-z]))?([a-z][a-z-]*)"
     r"(?:=([\w.-]*\w))?"
@@ -81,12 +81,12 @@ def printable(text: str) -> str:
 
 
 def check_label(text: str) -> str:
-    """Return the name of a model, or of what it is made of, which figures and tables show.
+    """Return the name of a model or of its parts, as figures and tables show it.
 
     Raises
     ------
     ValueError
-        For characters that cannot be printed, and more of them than fit into a figure.
+        If the name has unprintable characters, or more characters than fit into a figure.
     """
     if not text.isprintable():
         raise ValueError("contains characters that cannot be printed; remove them")

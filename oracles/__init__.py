@@ -1,4 +1,4 @@
-"""Oracles: each repairs one kind of error in a ledger, so that its cost can be measured.
+"""Repair one kind of error in a ledger per oracle, to measure what the error costs.
 
 One file per oracle. To add one, write its file, name it in ``ORACLES`` in ``registry.py`` and
 test it; reports, tables and figures follow that order. The definitions are those of the Diag-HOI

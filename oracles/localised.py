@@ -11,7 +11,7 @@ published rule, and one of these holds:
   already gave a true positive of the class does not localise another triplet of the class.
 - The error is another one, and the prediction names the object category of the triplet, or names a
   wrong category at the place of that object. On V-COCO, where predictions name no object, the
-  prediction has the same action and role.
+  prediction must have the same action and role.
 
 Duplicates and predictions with two wrong boxes attempt nothing. A triplet that is neither found nor
 attempted is missed. Predictions of the class of the triplet take precedence
@@ -67,8 +67,8 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
     Returns
     -------
     dict
-        ``triplets``: their number; ``both_boxes``: how many of them have, in their image, a
-        prediction of their class with both boxes wrong, which may be meant for them.
+        ``triplets``: their number; ``both_boxes``: the number of them whose image has a prediction
+        of their class with both boxes wrong, which may be meant for them.
     """
     missed = replace(ledger, annotation_attempted=_attempted(ledger)).missed
     lost = np.flatnonzero(ledger.annotation_counts & missed)

@@ -79,7 +79,7 @@ def convert(ledger: Ledger, label: str) -> Ledger:
     """
     wrong = ledger.row_label == LABELS.index(label)
     repaired = wrong & (ledger.row_annotation >= 0)
-    # One extra place: a row without an annotation (-1) looks up False.
+    # The extra place gives False for rows without an annotation (-1).
     settled = np.zeros(len(ledger.annotation_class) + 1, dtype=bool)
     settled[ledger.row_annotation[repaired]] = True
     superseded = ledger.true & settled[ledger.row_annotation]

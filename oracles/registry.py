@@ -1,4 +1,4 @@
-"""The list of all oracles, in the order of reports, tables and figures."""
+"""List all oracles, in the order of reports, tables and figures."""
 
 from diaghoi.oracles.action import action
 from diaghoi.oracles.association import association

@@ -43,12 +43,12 @@ class LabelledImages:
     Parameters
     ----------
     annotations, predictions : Scenes
-        With the same images.
+        Predictions on the same images.
     matched : Match
         The match of the two.
     label : (T,) int8 array
-        Position in :data:`diaghoi.evaluation.errors.LABELS` of each predicted triplet; -1 where it
-        does not count.
+        Label of each predicted triplet, as a position in :data:`diaghoi.evaluation.errors.LABELS`;
+        -1 where it does not count.
     counted, found : (A,) bool array
         Which annotated triplets count, and which have a true positive.
     """
@@ -79,15 +79,15 @@ class LabelledImages:
 def are_one(annotations: Scenes, one: IntArray, other: IntArray, protocol: Protocol) -> BoolArray:
     """Whether annotated boxes are one object, pair by pair.
 
-    They are the same box or, where annotators draw the boxes of each pair anew, near duplicates of
-    one category. V-COCO takes the boxes of COCO, which draws each object once.
+    They are the same box, or near duplicates of one category where annotators draw the boxes of
+    each pair anew. V-COCO takes the boxes of COCO, which draws each object once.
 
     Parameters
     ----------
     annotations : Scenes
-        With these boxes.
+        Scenes that hold the boxes.
     one, other : (N,) int array
-        Rows of the box table; -1 for no box, which is not one with anything.
+        Rows of the box table; -1 for no box, which matches nothing.
     protocol : Protocol
         Box convention, and how predictions are matched.
     """
@@ -169,7 +169,7 @@ def _fits_by_near_duplicates(
     predicted: IntArray,
     annotated: IntArray,
 ) -> BoolArray:
-    """Mark rows whose prediction reaches the triplet, with at least one near duplicate."""
+    """Mark rows whose prediction reaches the triplet through at least one near duplicate."""
     overlap, (first, second) = images.matched.overlap, duplicates
     boxes = np.int64(len(images.annotations.box_label))
     reaching, reached = overlap.reaching
@@ -221,10 +221,11 @@ def _contained(values: IntArray, sorted_keys: IntArray) -> BoolArray:
 def other_verbs(
     images: LabelledImages, counterpart: BoolArray | None
 ) -> tuple[BoolArray, BoolArray]:
-    """Mark false positives whose pair is annotated with other verbs, but not with theirs.
+    """Mark false positives whose pair is annotated with other verbs only.
 
-    The pair localises an annotated pair whose triplets count. A pair without an object localises
-    only pairs without an object. The verb ``no_interaction`` does not count as a verb here.
+    The predicted pair localises an annotated pair whose triplets count. A pair without an object
+    localises only pairs without an object. The verb ``no_interaction`` does not count as a verb
+    here.
 
     Parameters
     ----------
@@ -236,7 +237,7 @@ def other_verbs(
     Returns
     -------
     counterparts, others : (T,) bool array
-        Whether a counterpart is among the other verbs, and whether other verbs are annotated.
+        Whether the other verbs include a counterpart, and whether any other verb is annotated.
     """
     annotations, predictions = images.annotations, images.predictions
     real = np.append(annotations.vocabulary.interacting, False)
@@ -267,9 +268,8 @@ def other_verbs(
 def unlabelled_people(images: LabelledImages) -> BoolArray:
     """Mark false positives whose person is annotated, but in no triplet.
 
-    The human box reaches annotated people without a triplet, and nobody with one. Where predictions
-    are matched by person (V-COCO), people without actions are annotated as such, so that nothing is
-    marked.
+    The human box reaches annotated people without a triplet, and nobody with one. V-COCO matches
+    predictions by person and annotates people without actions as such, so nothing is marked there.
     """
     annotations = images.annotations
     people = annotations.box_label == annotations.vocabulary.person
@@ -286,8 +286,9 @@ def confident_people(images: LabelledImages) -> BoolArray:
 
     The confidence of a found annotated person is the highest score of the predictions whose human
     box reaches it. An unmatched human box has an IoU below :data:`BACKGROUND_IOU` with every
-    annotated person. It is confident if a prediction with this box, or with another unmatched box
-    that reaches it, scores at least the lower median confidence of the people found in the image.
+    annotated person. An unmatched person is confident if a prediction with this box, or with an
+    unmatched box that reaches it, scores at least the lower median confidence of the people found
+    in the image.
     """
     annotations, predictions = images.annotations, images.predictions
     overlap = images.matched.overlap

@@ -32,7 +32,7 @@ ERRORS = (*LABELS[1:], MISSED)
 """The errors that have cases, in the order of reports."""
 PER_IMAGE = 2
 """Most cases per image: more would show the same people again."""
-# Labels of which the oracle turns assigned predictions into true positives; it removes the others.
+# The oracles of these labels turn assigned predictions into true positives, and remove the others.
 CONVERTED = ("human_box", "object_box", "association", "action")
 
 
@@ -49,7 +49,7 @@ class Case:
     image : str
         Name of the image; empty if the files have no names.
     size : (width, height) or None
-        Of the image in pixels, if known.
+        Size of the image in pixels, if known.
     name : str or None
         Predicted HOI class; None for a missed triplet.
     score : float or None
@@ -66,7 +66,7 @@ class Case:
     sentence : str
         Description of the error.
     repair : str
-        What the oracle of the error does with it, without a subject: ``is removed``.
+        What the oracle does with the prediction, as a predicate: ``is removed``.
     repaired : str or None
         HOI class of the true positive that the oracle makes of it; None where it makes none.
     similarity : float or None
@@ -74,7 +74,7 @@ class Case:
         nothing is annotated there.
     kind : str or None
         Kind of the error by its similarity, one of :data:`diaghoi.cases.similarities.KINDS`; None
-        if it is not compared.
+        if the prediction is not compared.
     meant : str or None
         The annotated interaction that it was compared with.
     """
@@ -111,28 +111,29 @@ def worst_cases(
 ) -> list[Case]:
     """Choose the cases of an error that are worth looking at first.
 
-    These are the predictions with the highest scores, which cost most because they rank above true
-    positives. Missed triplets have no score: those of the classes with the highest AP come first,
-    where a miss is least expected. Each image gives at most :data:`PER_IMAGE` cases.
+    The worst predictions are those with the highest scores: they rank above true positives and so
+    cost most. Missed triplets have no score. They are ordered by the AP of their class, highest
+    first, since a miss is least expected there. Each image gives at most :data:`PER_IMAGE` cases.
 
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of these annotations and predictions; not a sum, because sums do not keep boxes.
+        The diagnosis of these annotations and predictions. A sum is refused, because sums do not
+        keep boxes.
     annotations, predictions : Scenes
-        What was diagnosed.
+        The scenes that were diagnosed.
     error : str
         A label of :data:`diaghoi.evaluation.errors.LABELS`, or ``missed_gt``.
     hoi : int, optional
-        Only cases of this HOI class: the predicted class, or the annotated class of a miss.
+        Restrict cases to this HOI class: the predicted class, or the annotated class of a miss.
     top : int
         Maximum number of cases.
     similarities : Similarities, optional
-        Of these predictions; cases of action and object errors then carry them.
+        Similarities of these predictions, which the cases of action and object errors then carry.
     kinds : sequence of str
-        Only errors of these :data:`diaghoi.cases.similarities.KINDS`; empty for all.
+        Restrict errors to these :data:`diaghoi.cases.similarities.KINDS`; empty for all.
     images : sequence of str
-        Only cases on these images; empty for all.
+        Restrict cases to these images; empty for all.
 
     Returns
     -------
@@ -142,8 +143,8 @@ def worst_cases(
     Raises
     ------
     InputError
-        For an unknown error or class, ``top`` below 1, a diagnosis that is a sum or not that of
-        these scenes, similarities of other predictions, or kinds of an error that has none.
+        If the error or class is unknown, ``top`` is below 1, the diagnosis is a sum or belongs to
+        other scenes, the similarities belong to other predictions, or the error has no kinds.
     """
     rows = worst_rows(
         diagnosis, error, hoi=hoi, top=top, similarities=similarities, kinds=kinds, images=images
@@ -171,8 +172,7 @@ def worst_rows(
     Returns
     -------
     (K,) int array
-        Rows of the ledger, the worst first: of its predictions, or of its annotated triplets for
-        misses.
+        Rows of the ledger, worst first: prediction rows, or annotated triplets for misses.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def cases_at(
     Raises
     ------
     InputError
-        For a diagnosis that is a sum or not that of these scenes, and similarities of other
+        If the diagnosis is a sum or belongs to other scenes, or the similarities belong to other
         predictions.
     """
     annotations, predictions, _ = join(annotations, predictions, diagnosis.protocol)
@@ -328,7 +328,7 @@ def check_single(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     Raises
     ------
     InputError
-        If they are not, for instance because the diagnosis is a sum.
+        If the scenes are not those of the diagnosis, for instance because the diagnosis is a sum.
     """
     ledger = diagnosis.ledger
     same = np.array_equal(diagnosis.names, annotations.names)
@@ -455,7 +455,7 @@ def _repaired(view: MatchedImages, ledger: Ledger, row: int) -> str | None:
 
 
 def _repair(view: MatchedImages, ledger: Ledger, row: int, triplet: int) -> str:
-    """Describe what the oracle of its error does with a prediction."""
+    """Describe what the oracle of an error does with its prediction."""
     label, annotation = int(ledger.row_label[row]), int(ledger.row_annotation[row])
     if label == TRUE_POSITIVE:
         return "stays as it is"

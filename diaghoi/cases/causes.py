@@ -1,14 +1,14 @@
 """Causes of false positives that may lie in the annotations, as opposed to the model.
 
 The pictures are not looked at, so no cause is proven. Each cause is a pattern that is common where
-annotations are incomplete, and is looked for image by image. The counts are no bounds: pairs and
+annotations are incomplete. The search runs image by image. The counts are no bounds: pairs and
 objects that are left out of the annotations fall under no pattern, and a wrong prediction can fall
 under one.
 
 - Annotators draw the boxes of each interaction anew, so the same person or object is boxed several
-  times. In the test set of HICO-DET 58 % of the boxes overlap another box of their category by more
-  than 0.7, so that such a box alone explains nothing. It is a cause if the prediction would find
-  its triplet with the two boxes taken as one.
+  times. In the test set of HICO-DET, 58 % of the boxes overlap another box of their category by
+  more than 0.7, so a near duplicate alone explains nothing. It is a cause if the prediction would
+  find its triplet with the two boxes taken as one.
 - A still picture does not show the direction of a movement. Table 5 of *Rethinking Human-Object
   Interaction Evaluation for both Vision-Language Models and HOI-Specific Methods* lists the 68
   time-sensitive classes of HICO-DET. It does not list what they are confused with; the text names
@@ -64,7 +64,7 @@ class Cause(NamedTuple):
     title : str
         Name in tables and figures.
     definition : str
-        Which false positives have it; shown to users.
+        Description of the false positives with this cause, as users see it.
     """
 
     name: str
@@ -127,9 +127,8 @@ class Causes:
     row_label : (R,) int8 array
         Their labels.
     delta_map : dict of dict
-        For each cause and split, mAP without the false positives of this cause minus mAP: signed
-        fractions; None where one of the two is undefined. Had they been right, mAP could rise by
-        more.
+        Change in mAP when the false positives of a cause are removed, by cause and split: signed
+        fractions; None where either mAP is undefined. Had they been right, mAP could rise by more.
     """
 
     names: tuple[str, ...]
@@ -146,10 +145,10 @@ class Causes:
         return counts.reshape(-1, len(LABELS))
 
     def to_dict(self) -> dict[str, dict[str, Any]]:
-        """By cause ``count``, ``share``, ``action_share`` and ``delta_map``.
+        """``count``, ``share``, ``action_share`` and ``delta_map`` of each cause.
 
-        ``share`` is the fraction of all false positives, ``action_share`` that of action errors;
-        None where there are none.
+        ``share`` is the fraction of all false positives, ``action_share`` the fraction of action
+        errors; None where there are no such errors.
         """
         counts = self.table.sum(axis=1)
         actions = self.table[:, ACTION]
@@ -173,14 +172,15 @@ def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Sc
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of these annotations and predictions; not a sum, because sums do not keep boxes.
+        The diagnosis of these annotations and predictions. A sum is refused, because sums do not
+        keep boxes.
     annotations, predictions : Scenes
-        What was diagnosed.
+        The scenes that were diagnosed.
 
     Raises
     ------
     InputError
-        If the diagnosis is a sum, or not that of these annotations and predictions.
+        If the diagnosis is a sum, or belongs to other annotations and predictions.
     """
     annotations, predictions, _ = join(annotations, predictions, diagnosis.protocol)
     check_single(diagnosis, annotations, predictions)
@@ -256,8 +256,8 @@ def _block_causes(images: LabelledImages, counterpart: BoolArray | None) -> npt.
     names = list(CAUSES)
     fits, fits_missed = fits_near_duplicate(images)
     time_sensitive, other = other_verbs(images, counterpart)
-    # A prediction that fits only near duplicates of found triplets repeats one of them: neither the
-    # boxes nor the other verbs of the pair excuse it.
+    # A prediction that fits only near duplicates of found triplets repeats one of these triplets.
+    # Neither the boxes nor the other verbs of the pair excuse it.
     evidence = {
         "near_duplicate_annotation": fits_missed,
         "time_sensitive": time_sensitive & ~fits,
@@ -266,6 +266,6 @@ def _block_causes(images: LabelledImages, counterpart: BoolArray | None) -> npt.
         "confident_person": confident_people(images),
         "model": images.false,
     }
-    # The first that applies wins: the order of CAUSES is that of precedence.
+    # The first cause that applies wins: CAUSES is in order of precedence.
     cause = np.select([evidence[name] for name in names], list(range(len(names))), -1)
     return cause.astype(np.int8)

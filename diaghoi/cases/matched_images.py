@@ -1,4 +1,4 @@
-"""A few images matched again, to find the boxes nearest to those of a prediction."""
+"""Match a few images again, to find the annotated boxes nearest to those of a prediction."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class MatchedImages:
     Parameters
     ----------
     annotations, predictions : Scenes
-        Of these images alone.
+        The evidence of these images alone.
     matched : Match
         The match of the two.
     annotation_rows, prediction_rows : (A,) and (T,) int array
@@ -71,11 +71,11 @@ class MatchedImages:
         return self.matched.protocol
 
     def annotated(self, row: int) -> int:
-        """Return the annotated triplet here, given its row in the whole scenes."""
+        """Convert the row of an annotated triplet in the whole scenes to its row here."""
         return int(np.searchsorted(self.annotation_rows, row))
 
     def predicted(self, row: int) -> int:
-        """Return the predicted triplet here, given its row in the whole scenes."""
+        """Convert the row of a predicted triplet in the whole scenes to its row here."""
         return int(np.searchsorted(self.prediction_rows, row))
 
     def boxes(self, scenes: Scenes, triplet: int) -> tuple[int, int]:

@@ -1,4 +1,4 @@
-"""What a detector finds, invents and misses on single images, pair by pair."""
+"""Show what a detector finds, invents and misses on single images, pair by pair."""
 
 from __future__ import annotations
 
@@ -36,10 +36,11 @@ class PairOutcome:
     name : str
         Its interactions: ``ride, straddle bicycle``.
     caption : str
-        The same with the score of each, where there are scores: ``ride 0.90, straddle 0.80
+        The same text with scores, where the detector gives any: ``ride 0.90, straddle 0.80
         bicycle``.
     score : float or None
-        The highest of the predictions; None where it is missed or the detector gives no scores.
+        The highest of the predictions; None where the pair is missed or the detector gives no
+        scores.
     """
 
     outcome: str
@@ -52,17 +53,17 @@ class PairOutcome:
 
 @dataclass(frozen=True, kw_only=True)
 class ImageOutcomes:
-    """All pairs of an image.
+    """All pairs of one image with their outcomes.
 
     Parameters
     ----------
     image : str
         Its name.
     size : (width, height) or None
-        In pixels, where known.
+        Size of the image in pixels, where known.
     pairs : tuple of PairOutcome
-        What is right comes first, then what is false, then what is missed; the highest scores
-        first.
+        True positives come first, then false positives, then misses; within each, the highest
+        scores come first.
     """
 
     image: str
@@ -110,14 +111,14 @@ def telling(
     images : sequence of str
         The names of these images.
     top : int
-        How many images to choose.
+        Number of images to choose.
 
     Returns
     -------
     list of str
-        For one model, images with many different outcomes and few triplets. For several, images
-        on which the last finds most more than the first, and those on which it finds most fewer,
-        in turn; images with more than :data:`LEGIBLE` triplets of a model come last.
+        For one model, images with many different outcomes and few triplets. For several detectors,
+        the images where the last one gains most over the first alternate with those where it loses
+        most. Images with more than :data:`LEGIBLE` triplets of a model come last.
     """
     table = np.asarray(counts).reshape(len(counts), len(images), len(OUTCOMES))
     total = table.sum(axis=(0, 2))
@@ -138,26 +139,26 @@ def shared_outcomes(
     threshold: float | None = None,
     top: int | None = None,
 ) -> tuple[list[float], list[list[ImageOutcomes]]]:
-    """Collect what each of some detectors finds, invents and misses on the same images.
+    """Collect what several detectors find, invent and miss on the same images.
 
     Parameters
     ----------
     models : sequence of (Diagnosis, Scenes, Scenes)
-        Diagnoses of the same images, each with the annotations and predictions that it is of.
+        Diagnoses of the same images, each with its annotations and predictions.
     images : sequence of str
         Names of images that they have.
     threshold : float, optional
-        Least score of the predictions that count; by default that of the best F1 of each detector,
-        or all predictions where none is right.
+        Lowest score of the predictions that count. The default is the score at the best F1 of each
+        detector; if no prediction is right, all count.
     top : int, optional
-        Only this many of the images: see :func:`telling`.
+        Number of images to choose with :func:`telling`.
 
     Returns
     -------
     thresholds : list of float
         Of each detector.
     outcomes : list of lists of ImageOutcomes
-        Of each detector, in the order of the images.
+        Outcomes of each detector, in the order of the images.
 
     Raises
     ------
@@ -197,14 +198,15 @@ def image_outcomes(
     images: Sequence[str],
     threshold: float,
 ) -> list[ImageOutcomes]:
-    """Collect what was found, invented and missed on some images.
+    """Collect the outcomes of one detector on some images.
 
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of these annotations and predictions; not a sum, because sums do not keep boxes.
+        The diagnosis of these annotations and predictions. A sum is refused, because sums do not
+        keep boxes.
     annotations, predictions : Scenes
-        What was diagnosed.
+        The scenes that were diagnosed.
     images : sequence of str
         Names of images that the annotations or predictions have.
     threshold : float
@@ -213,7 +215,7 @@ def image_outcomes(
     Raises
     ------
     InputError
-        For a diagnosis that is a sum or not that of these scenes.
+        If the diagnosis is a sum or belongs to other scenes.
     """
     annotations, predictions, _ = join(annotations, predictions, diagnosis.protocol)
     check_single(diagnosis, annotations, predictions)
@@ -271,8 +273,8 @@ def _pairs(scenes: Scenes, triplets: IntArray, outcome: str) -> Iterator[PairOut
 def _name(vocabulary: Vocabulary, classes: Sequence[int], scores: Sequence[str] = ()) -> str:
     """Join classes with their common object: ``ride, straddle bicycle``.
 
-    With scores each follows its verb, ``ride 0.90, straddle 0.80 bicycle``, and a single one the
-    class, ``ride bicycle 0.90``.
+    Each score follows its verb (``ride 0.90, straddle 0.80 bicycle``); a single score follows the
+    class (``ride bicycle 0.90``).
     """
     of_class = dict(zip(reversed(classes), reversed(scores or [""] * len(classes)), strict=True))
     classes = list(dict.fromkeys(classes))

@@ -1,7 +1,7 @@
 """Association errors that pair a person with himself or herself.
 
-Where people are objects as well, a detector that scores all pairs of boxes also scores a person
-with a second box of the same person. Both boxes are right, and no annotated triplet joins them.
+Where people are objects too, a detector that scores all pairs of boxes also pairs a person with a
+second box of the same person. Both boxes are right, and no annotated triplet joins them.
 """
 
 from __future__ import annotations
@@ -35,20 +35,21 @@ def paired_with_itself(
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of these annotations and predictions; not a sum, because sums do not keep boxes.
+        The diagnosis of these annotations and predictions. A sum is refused, because sums do not
+        keep boxes.
     annotations, predictions : Scenes
-        What was diagnosed.
+        The scenes that were diagnosed.
 
     Returns
     -------
     dict
-        ``count``, ``share`` (of the association errors; None where there are none) and
-        ``delta_map`` (signed, by split): mAP without these predictions minus mAP.
+        ``count``, ``share`` (of the association errors; None without such errors) and ``delta_map``
+        (the signed change in mAP without these predictions, by split).
 
     Raises
     ------
     InputError
-        If the diagnosis is a sum, or not that of these annotations and predictions.
+        If the diagnosis is a sum, or belongs to other annotations and predictions.
     """
     annotations, predictions, _ = join(annotations, predictions, diagnosis.protocol)
     check_single(diagnosis, annotations, predictions)
@@ -77,7 +78,7 @@ def _same_box(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> B
     if protocol.pairing == "person":
         person = annotations.box_label == annotations.vocabulary.person
         acting = entries[person[overlap.annotated[entries]]]
-    # The last position is that of no object, -1.
+    # The last position stands for no object, -1.
     human, thing = (np.append(_closest(overlap, each), -1) for each in (acting, entries))
     pair = predictions.triplet_pair
     one, other = human[predictions.pair_human[pair]], thing[predictions.pair_object[pair]]

@@ -1,4 +1,4 @@
-"""One prediction, or one missed annotation, in a sentence: what is right and what is wrong."""
+"""Describe one prediction or one missed annotation in a sentence: right and wrong parts."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def sentence(view: MatchedImages, triplet: int, label: int) -> str:
     triplet : int
         The predicted triplet there.
     label : int
-        Its error: a position in :data:`diaghoi.evaluation.errors.LABELS`.
+        Error of the prediction, as a position in :data:`diaghoi.evaluation.errors.LABELS`.
 
     Returns
     -------
@@ -114,9 +114,9 @@ def _action(view: MatchedImages, triplet: int) -> str:
 
 
 def joined_pairs(view: MatchedImages, triplet: int) -> IntArray:
-    """Find the annotated pairs that a predicted triplet localises, among those that count.
+    """Find the annotated pairs that count and that a predicted triplet localises.
 
-    HICO-DET annotates the boxes of one pair anew for every verb, so that these may be many.
+    HICO-DET draws the boxes of a pair anew for every verb, so there may be many.
 
     Returns
     -------
@@ -361,7 +361,7 @@ def _counted(view: MatchedImages) -> BoolArray:
 
 
 def _verbs(view: MatchedImages, of: BoolArray) -> str:
-    """List the verbs of some annotated triplets, of those that count."""
+    """List the verbs of the annotated triplets that count among some."""
     annotations = view.annotations
     verbs = dict.fromkeys(annotations.triplet_verb[of & _counted(view)].tolist())
     names = [repr(annotations.vocabulary.verbs[verb].replace("_", " ")) for verb in verbs]
@@ -384,7 +384,7 @@ def shown_score(score: float) -> str:
 
 
 def shown_iou(view: MatchedImages, value: float) -> str:
-    """Format an IoU with two decimals, or with three where two would be on the other side."""
+    """Format an IoU with two decimals, or three where two would cross the threshold."""
     enough = reaches(view.protocol, value)
     if reaches(view.protocol, round(value, 2)) == enough:
         return f"{value:.2f}"

@@ -28,7 +28,7 @@ COMPARED = {"action": "action", "object_box": "object"}
 
 
 class TripletSimilarity(NamedTuple):
-    """How similar one prediction is to the annotated interaction.
+    """Similarity of one prediction to the annotated interaction.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class TripletSimilarity(NamedTuple):
     kind : str
         One of :data:`KINDS`.
     meant : str or None
-        The annotated interaction that it is compared with.
+        The annotated interaction that the prediction is compared with.
     """
 
     similarity: float | None
@@ -47,7 +47,7 @@ class TripletSimilarity(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Similarities:
-    """How similar the wrong predictions of a detector are to the annotations.
+    """Similarities of the wrong predictions of a detector to the annotations.
 
     Parameters
     ----------
@@ -56,13 +56,14 @@ class Similarities:
     kind : (T,) int array
         Position in :data:`KINDS`; -1 for predictions that are not compared.
     meant : (T,) int array
-        The annotated interaction that it is compared with, a row of ``names``; -1 for none.
+        The annotated interaction that each prediction is compared with, as a row of ``names``; -1
+        for none.
     names : tuple of str
         Names of interactions.
     sigma : str
         Formula of sigma from the similarities of verbs and of objects.
     tables : mapping
-        ``name`` and ``source`` of the tables of ``verbs`` and, where they are compared,
+        ``name`` and ``source`` of the tables of ``verbs`` and, where objects are compared,
         ``objects``.
     """
 
@@ -74,7 +75,7 @@ class Similarities:
     tables: Mapping[str, Mapping[str, str]]
 
     def of(self, triplet: int) -> TripletSimilarity | None:
-        """Return the similarity of a predicted triplet; None if it is not compared."""
+        """Return the similarity of a predicted triplet; None if the prediction is not compared."""
         if self.kind[triplet] < 0:
             return None
         meant = int(self.meant[triplet])
@@ -85,5 +86,5 @@ class Similarities:
         )
 
     def of_kinds(self, kinds: Sequence[str]) -> BoolArray:
-        """(T,) mark the triplets of the given kinds."""
+        """Mark the triplets of some kinds: (T,) bool array."""
         return np.isin(self.kind, [list(KINDS).index(kind) for kind in kinds])

@@ -1,8 +1,8 @@
 """Annotated triplets that are missed because the annotators drew their boxes twice.
 
-A detector that gives each person and object one box finds one of two annotated triplets that are
-the same up to the way their boxes were drawn. The other counts as not found, whatever the detector
-does; no false positive shows it.
+Some triplets are annotated twice, with boxes drawn slightly differently. A detector that gives each
+person and object one box finds only one of the two. The other one counts as not found whatever the
+detector does, and no false positive shows it.
 """
 
 from __future__ import annotations
@@ -23,19 +23,20 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 
 
 def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes) -> dict[str, Any]:
-    """Count the triplets that are not found and whose twin is, and what they cost.
+    """Count the unfound triplets whose twin is found, and measure what they cost.
 
-    A twin is a triplet of the same image and class, both of whose boxes overlap those of this one
-    by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`: the same triplet drawn
-    twice, or another one beside it. Not found is what has no true positive, more than the error
-    ``missed_gt``, which has no assigned prediction either.
+    The twin of a triplet has the same image and class, and both of its boxes overlap those of the
+    triplet by more than :data:`~diaghoi.cases.annotation_faults.NEAR_DUPLICATE_IOU`: the same
+    triplet drawn twice, or a neighbour. Unfound triplets have no true positive. They include the
+    error ``missed_gt``, which has no assigned prediction either.
 
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of these annotations and predictions; not a sum, because sums do not keep boxes.
+        The diagnosis of these annotations and predictions. A sum is refused, because sums do not
+        keep boxes.
     annotations, predictions : Scenes
-        What was diagnosed.
+        The scenes that were diagnosed.
 
     Returns
     -------
@@ -46,7 +47,7 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
     Raises
     ------
     InputError
-        If the diagnosis is a sum, or not that of these annotations and predictions.
+        If the diagnosis is a sum, or belongs to other annotations and predictions.
     """
     annotations, predictions, _ = join(annotations, predictions, diagnosis.protocol)
     check_single(diagnosis, annotations, predictions)
@@ -64,7 +65,7 @@ def missed_twins(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
 
 
 def _with_twin(scenes: Scenes, rows: BoolArray, others: BoolArray, margin: float) -> BoolArray:
-    """(T,) which of some triplets have a twin among others."""
+    """Mark the triplets that have a twin among others: (T,) bool array."""
     classes = np.int64(len(scenes.vocabulary))
     key = scenes.triplet_image * classes + scenes.triplet_class
     mine, theirs = np.flatnonzero(rows), np.flatnonzero(others)

@@ -22,7 +22,7 @@ def typical_cases(
 ) -> list[Case]:
     """Choose one case of each error: the first of the class that has the error most often.
 
-    With a class, it is the first of this one.
+    If a class is named, the case is the first of that class.
 
     Parameters
     ----------
@@ -35,7 +35,7 @@ def typical_cases(
     Returns
     -------
     list of Case
-        In the order of the errors, without those that nothing has.
+        One case per error, in the order of the errors; errors without a case are left out.
 
     Raises
     ------

@@ -1,13 +1,12 @@
-"""What the answers of a model depend on: the number of right options, wrong ones, and their order.
+"""Analyse what answers depend on: the number of right options, wrong options, and their order.
 
 Position bias: if the order had no influence, the right options of a question could be exchanged
 with each other, and so could the wrong ones, and every position among them would be picked equally
-often. So each question gives two strata, its right and its wrong options: with m of s picked, a
-position of the stratum is picked with probability m / s. Over all strata the difference between
+often. Each question gives two strata, its right and its wrong options: with m of s options picked,
+a position of the stratum is picked with probability m / s. Over all strata the difference between
 picks and their expectation has a known covariance, and the statistic is that of Cochran, Mantel and
 Haenszel (Agresti, Categorical Data Analysis, 2002, section 7.5.3), approximately chi-square
-distributed. It is valid also where the right options are at some positions more often than at
-others.
+distributed. The test is also valid if right options are more frequent at some positions.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ from diaghoi.statistics.significance import holm, shown_p
 
 LEVEL = 0.05
 ROUNDING = 1e-9
-# What the rows of each table of distractors are about.
+# Subjects of the rows in each table of distractors.
 DISTRACTORS = {
     "classes": ("class", "verb", "object"),
     "verbs": ("verb",),
@@ -95,10 +94,10 @@ def count_distractors(answers: Answers) -> dict[str, list[dict[str, Any]]]:
         By ``classes``, ``verbs`` and ``objects`` of the wrong option; and the confusions: a wrong
         option next to a right one with the same object counts in ``confused_verbs``, one with an
         object that no right option has in ``confused_objects``, once for each right verb or object
-        of the question. Each row has its names, ``shown`` (how often a model could be misled),
-        ``picked`` (how often it was), ``rate`` (their ratio) and, for confusions, ``instead`` (how
-        often no right option of that verb or object was picked). The most picked come first, then
-        the highest rates.
+        of the question. Each row has its names, ``shown`` (number of chances to mislead a model),
+        ``picked`` (number of successes), ``rate`` (their ratio) and, for confusions, ``instead``
+        (number of cases without any right option of that verb or object). The most picked come
+        first, then the highest rates.
     """
     counts: dict[str, dict[tuple[str, ...], list[int]]] = {
         name: defaultdict(lambda: [0, 0, 0]) for name in DISTRACTORS
@@ -143,7 +142,7 @@ def _replaced(
     yield "objects", (wrong.object,), set()
     right = {each: questions.interaction_of(each) for each in question.right}
     same = {each: named for each, named in right.items() if named.object == wrong.object}
-    # Only where no right option shares the object is it the mistake: else the verb is.
+    # The object is the mistake only if no right option shares it; otherwise the verb is.
     part = "verb" if same else "object"
     # Several right options may share a verb or object: the mistake is still one.
     replaced: dict[str, set[str]] = defaultdict(set)

@@ -1,10 +1,10 @@
-"""The answers of a model to each question: replies as it wrote them, or chosen options.
+"""Read the answers of a model to each question: its replies, or chosen options.
 
 JSON lines (or one JSON list) of ``{"image": NAME, "question": "QA_0", "options": [...], "reply":
 "A,C"}`` with the options in the order in which the model saw them, or of ``{"image": NAME,
 "question": "QA_0", "chosen": [...]}`` with the texts of the options. ``question`` may be left out
-where the image has one. Also the layout of the published scorer,
-``{"NAME": {"QA_0": [texts]}}``.
+where the image has one. The layout of the published scorer, ``{"NAME": {"QA_0": [texts]}}``, is
+read as well.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Answer(NamedTuple):
         Positions of the picked ones among those shown.
     how, reply : str
         As in :class:`diaghoi.choice.replies.ParsedReply`, or ``chosen``, ``detected`` or
-        ``missing``; and what the model wrote.
+        ``missing``; and the text of the model.
     """
 
     picked: tuple[str, ...] = ()
@@ -63,7 +63,7 @@ class Answer(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Answers:
-    """The answers of one model to all questions.
+    """Answers of one model to all questions.
 
     Parameters
     ----------
@@ -101,12 +101,12 @@ class Answers:
 
     @property
     def ways(self) -> dict[str, int]:
-        """How many questions were answered in each way."""
+        """Number of questions by kind of answer."""
         return dict(Counter(answer.how for answer in self.answers).most_common())
 
     @property
     def pairs(self) -> Iterator[tuple[Question, Answer]]:
-        """Each question with its answer."""
+        """Pair each question with its answer."""
         return zip(self.questions.questions, self.answers, strict=True)
 
 
@@ -142,7 +142,7 @@ def read_answers(
     questions : Questions
         The questions.
     label : str, optional
-        Name of the model; by default that of the file.
+        Name of the model; by default the name of the file.
 
     Returns
     -------
@@ -152,8 +152,8 @@ def read_answers(
     Raises
     ------
     InputError
-        For a file that holds no answers or none to these questions, a question that is answered
-        twice, and options that are not those of the question.
+        If the file holds no answers to these questions, a question is answered twice, or options do
+        not belong to the question.
     """
     content = source if isinstance(source, Content) else load(source)
     answers: dict[int, Answer] = {}
@@ -280,7 +280,7 @@ def _notes(
     unasked: Sequence[str],
     unknown: Sequence[str],
 ) -> Iterator[str]:
-    """State in one sentence each what is missing and what is skipped."""
+    """Report missing and skipped answers, one sentence each."""
     names = [f"{each.image} {each.name}" for each in questions.questions]
     missing = [name for place, name in enumerate(names) if place not in answers]
     for skipped, what in (

@@ -1,14 +1,14 @@
 """Asking a vision-language model the questions of a benchmark (paper 002, sections 2.3 and 3.1).
 
-Setting 1 asks about the whole picture, setting 2 about the person in a given box, setting 3 about
-that person where it is found first, by the model itself or a detector. There a question is asked
-where a box reaches IoU 0.5 with that of the person asked about, with the found box, not the
-annotated one; where none does, nothing is picked. Of several the one that overlaps most is taken;
-the published scripts take the first, and IoU > 0.5 of continuous boxes where here it is >= 0.5
-under the convention of the data set.
+Setting 1 asks about the whole picture, setting 2 about the person in a given box, and setting 3
+about that person after the model itself or a detector has found it. Setting 3 asks with the found
+box, not the annotated one, if a found box reaches IoU 0.5 with the person in question; otherwise
+nothing is picked. Among several boxes the one with the largest overlap counts. The published
+scripts take the first, and IoU > 0.5 of continuous boxes, where this package takes >= 0.5 under the
+convention of the data set.
 
-Each answer is a JSON line of the layout that :mod:`diaghoi.choice.answers` reads, with the settings
-of the run beside it.
+Each answer is a JSON line in the layout of :mod:`diaghoi.choice.answers`, with the settings of the
+run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from diaghoi.formats import pictures
 from diaghoi.language.answers import AnswerFile
 
 SETTINGS = (1, 2, 3)
-# The people are found by the model that is asked.
+# The model that answers also finds the people.
 BY_MODEL = "model"
 # The name of the paper's instruction in answers; another one is written out.
 PUBLISHED = "paper"
@@ -38,7 +38,7 @@ OF_PEOPLE = ("model", "prompt", "coordinates")
 
 
 def setting_of(questions: Questions, setting: int | None, *, object_box: bool = False) -> int:
-    """Choose the setting: by default 2 where any question has the box of a person, else 1.
+    """Choose the setting: by default 2 if any question has the box of a person, otherwise 1.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def setting_of(questions: Questions, setting: int | None, *, object_box: bool = 
 
 
 def read_instruction(path: Path) -> str:
-    """Read an instruction that replaces the one of the paper; refuse what is no text, or empty."""
+    """Read an instruction that replaces the paper's; refuse empty files and non-text."""
     try:
         text = ordinary(path).read_text(encoding="utf-8-sig").strip()
     except UnicodeDecodeError:
@@ -76,25 +76,25 @@ def read_instruction(path: Path) -> str:
 
 @dataclass(kw_only=True)
 class Asker(pictures.FileAsker):
-    """Asks a model what is not answered yet.
+    """Runner that asks a model the unanswered questions.
 
     Parameters
     ----------
     questions : Questions
-        Those of the file; the other parameters are those of
+        Questions of the file. The other parameters are those of
         :class:`diaghoi.formats.pictures.FileAsker`, and:
     setting : {1, 2, 3}
         Of the paper.
     people : AnswerFile or None
-        Where replies with boxes of people are kept, in setting 3 without detections.
+        Store of replies with boxes of people, in setting 3 without detections.
     detections : Detections or None
         The people whom a detector found, in setting 3.
     seed : int
-        Of the order of the options.
+        Seed of the order of the options.
     object_box : bool
-        Whether the box of the object is given, too, where that of a person is.
+        Whether questions with the box of a person also give the box of the object.
     instruction : str
-        How to answer, by default as the paper prints it.
+        Instruction for answering, by default the paper's.
     """
 
     questions: Questions
@@ -121,7 +121,7 @@ class Asker(pictures.FileAsker):
 
     @cached_property
     def recorded(self) -> dict[str, Any]:
-        """What is written beside each answer: the same for all answers of a file."""
+        """Settings written beside each answer, the same for all answers of a file."""
         published = self.instruction == prompts.INSTRUCTION
         recorded: dict[str, Any] = {
             "model": self.model,
@@ -138,7 +138,7 @@ class Asker(pictures.FileAsker):
 
     @cached_property
     def known(self) -> dict[str, str]:
-        """What the model said about the people of images."""
+        """Replies of the model about the people in images."""
         if self.people is None:
             return {}
         self.people.check(self.recorded, {key: self.settings[key] for key in OF_PEOPLE})
@@ -158,14 +158,14 @@ class Asker(pictures.FileAsker):
         return (self._zero_based(question.human),) if self.setting > 1 else ()
 
     def texts(self, group: pictures.ImageQuestions, frame: pictures.Frame) -> list[str]:
-        """Word the questions about an image, and that for its people where it is open."""
+        """Write the questions about an image, and the question for its people if still open."""
         texts = [self._text(each, frame) for each in group.questions]
         if self.people is not None and group.image not in self.known:
             texts.append(prompts.people_text(frame))
         return texts
 
     def remarks(self, cost: pictures.Estimate) -> list[str]:
-        """State what to know before anything is asked, a sentence each."""
+        """Return the facts to know before anything is asked, one sentence each."""
         notes = list(self.detections.notes) if self.detections is not None else []
         notes += super().remarks(cost)
         both = all(each.object is not None for each in self.asked)
@@ -177,13 +177,13 @@ class Asker(pictures.FileAsker):
         return notes
 
     def run(self) -> pictures.Unasked:
-        """Ask; each answer is kept as it comes, and so is each reply about people."""
+        """Ask, and keep each answer and each reply about people as it arrives."""
         if self.people is not None:
             self.people.repair()
         return super().run()
 
     def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
-        """Return what came of finding people, the words for the line of the run, and notes."""
+        """Return the outcome of finding people, words for the line of the run, and notes."""
         without = sum("chosen" in line for line in self.answers.lines)
         frame = pictures.Frame(width=1, height=1)
         unread = [
@@ -231,14 +231,15 @@ class Asker(pictures.FileAsker):
         if reply is None:
             assert self.people is not None
             reply = self.client.ask(pictures.message(url, prompts.people_text(frame)))
-            # Kept before its questions are asked: one that fails must not cost this reply again.
+            # The reply is kept before its questions are asked, so that a failing question does not
+            # cost it again.
             recorded = {key: self.recorded[key] for key in OF_PEOPLE}
             self.people.keep({"image": image, "reply": reply, **recorded})
             self.known[image] = reply
         return prompts.read_boxes(reply, frame) or ()
 
     def _text(self, question: Question, frame: pictures.Frame, person: Box | None = None) -> str:
-        """Word a question; about the box in the file where no other is given."""
+        """Write a question, by default about the box in the file."""
         if person is None and self.setting > 1:
             person = self._zero_based(question.human)
         options = prompts.shown_order(question, self.seed)

@@ -1,14 +1,14 @@
 """Multiple-choice questions from any annotated HOI data set.
 
-The construction of section 2.2 and the settings of section 2.3 of the paper (002). As there,
-there is one question per image: on the whole scene (setting 1), and on one of its annotated people,
+The construction of section 2.2 and the settings of section 2.3 of the paper (002). As in the paper,
+each image has one question: on the whole scene (setting 1), and on one of its annotated people,
 drawn by the seed (settings 2 and 3). All settings use the same images. An image is left out, and
-counted, where one of its questions has fewer than four options; the paper leaves out 320 of the
-9,658 images of HICO-DET and does not say why.
+counted, if one of its questions has fewer than four options. The paper leaves out 320 of the 9,658
+images of HICO-DET without a reason.
 
-Every question has four options, of which the annotated interactions are right. As in the published
-questions, four are drawn of more than four annotated ones, and then no option is wrong. The
-evaluation shuffles the options, so their order does not matter here.
+Every question has four options; the annotated interactions are right. As in the published
+questions, more than four annotated interactions are sampled down to four, and then no option is
+wrong. The evaluation shuffles the options, so their order does not matter here.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ REASONS = {
 
 @dataclass(frozen=True, kw_only=True)
 class JudgeRecord:
-    """The verdicts of a judge on each target, its part in the filter, and how much it was asked.
+    """Verdicts of a judge on each target, its part in the filter, and the number of questions.
 
     The part is that it "rules out", "groups", "confirms" or "decides".
     """
@@ -81,8 +81,8 @@ class ChoiceBenchmark:
     scenes, people : tuple of Question
         The question on the whole of each of them, and those on people.
     targets, negatives : tuple of Target, tuple of tuple of Interaction
-        What judges were asked about, including images that were left out later, and the candidates
-        of each that are negatives.
+        Targets of the judges, including images that were left out later, and the negative
+        candidates of each.
     records : tuple of JudgeRecord
         The verdicts of each judge on these targets.
     left_out, people_left_out : dict of str to tuple of str, int
@@ -91,7 +91,7 @@ class ChoiceBenchmark:
     notes : tuple of str
         Remarks for readers of the benchmark.
     people_by : str
-        What says which images are multi-person.
+        Source of the multi-person images.
     """
 
     dataset: str
@@ -118,13 +118,13 @@ class ChoiceBenchmark:
     def of_setting(self, setting: str) -> tuple[Question, ...]:
         """Return the questions of a setting.
 
-        Settings 2 and 3 share their questions: in setting 3 the box is not shown, but is what a
-        detected person has to overlap.
+        Settings 2 and 3 share their questions. Setting 3 does not show the box, but a detected
+        person has to overlap it.
         """
         return self.scenes if setting == SETTINGS[0] else self.people
 
     def to_dict(self) -> dict[str, Any]:
-        """Count questions, right options, verdicts and what was left out."""
+        """Count questions, right options, verdicts and omissions."""
         people = Counter(self.people_by_image.values())
         right = {
             setting: Counter(len(each.right) for each in self.of_setting(setting))
@@ -166,13 +166,12 @@ def build_benchmark(
     Parameters
     ----------
     annotations, image_targets : Scenes, sequence of ImageTargets
-        Annotations of any data set, and what
-        :func:`diaghoi.choice.candidates.targets_in_images` finds in them.
+        Annotations of any data set, and their targets from
+        :func:`diaghoi.choice.candidates.targets_in_images`.
     judges, progress
         As in :func:`screen`.
     seed : int
-        Decides, independently for each image, which person is asked about and which options are
-        shown.
+        Seed that decides, independently for each image, the person in question and the options.
     all_people : bool
         Whether to ask about every annotated person, as the published questions on V-COCO do.
 
@@ -234,19 +233,19 @@ def screen(
 ) -> tuple[list[Candidates], list[JudgeRecord]]:
     """Let judges decide which candidates are negatives.
 
-    The first judge that sees pictures groups the candidates: those that it calls inconsistent with
-    the picture are retained. The second confirms them: what it calls negative is accepted. What it
-    calls positive may just be hard for it; leaving that out would make the benchmark easy for this
-    model, so a third judge decides on these. Judges that see words alone rule out before what they
-    call consistent. A candidate becomes a negative only where judges say so, never because they say
-    nothing.
+    The first judge that sees pictures groups the candidates, and keeps the ones that it calls
+    inconsistent with the picture. The second judge confirms them: candidates that it calls negative
+    are accepted. Candidates that it calls positive may just be hard for it. Dropping them would
+    make the benchmark easy for this model, so a third judge decides on them. Judges that see only
+    words first rule out the candidates that they call consistent. A candidate becomes a negative
+    only where judges say so, never because they say nothing.
 
     Parameters
     ----------
     targets : sequence of Target
         Targets with their candidates.
     judges : sequence of Judge
-        In the order of the stages.
+        Judges in the order of the stages.
     progress : callable
         Called with the name of each judge and the number of candidates before it is asked.
 
@@ -255,12 +254,12 @@ def screen(
     negatives : list of tuple of Interaction
         The candidates of each target that are negatives, in the order of the candidates.
     records : list of JudgeRecord
-        One for each judge, in the order in which they were asked.
+        One for each judge, in the order of asking.
 
     Raises
     ------
     InputError
-        Where there is no judge, or more than three see pictures, or as a judge.
+        If there is no judge, or more than three see pictures, or a judge raises it.
     """
     if not judges:
         raise InputError(
@@ -296,7 +295,7 @@ def screen(
     for judge, part in zip(seeing, ("groups", "confirms"), strict=False):
         before, left = left, refuted(judge, part, left)
     if len(seeing) == STAGES:
-        # The third judge is asked only about what the second did not confirm.
+        # The third judge sees only the candidates that the second did not confirm.
         pairs = list(zip(before, left, strict=True))
         doubted = [tuple(each for each in of if each not in sure) for of, sure in pairs]
         decided = refuted(seeing[2], "decides", doubted)
@@ -310,11 +309,10 @@ def screen(
 def drawn_targets(
     image_targets: Sequence[ImageTargets], *, seed: int = 0, all_people: bool = False
 ) -> dict[str, list[Target]]:
-    """Choose what is asked about in each image, the scene first.
+    """Choose the targets of questions in each image, the scene first.
 
     The list is empty where the objects have too few other actions. Targets that need no negatives
-    get no candidates, so that judges are not asked about them. The seed
-    draws the person of each image.
+    get no candidates, so judges do not see them. The seed draws the person of each image.
     """
     drawn = {}
     for each in image_targets:
@@ -335,7 +333,7 @@ def drawn_targets(
 def _question(
     target: Target, negatives: Sequence[Interaction], seed: int, vocabulary: Vocabulary
 ) -> Question | None:
-    """Make the question about a target; None where there are too few negatives."""
+    """Make the question about a target; None if there are too few negatives."""
     options = options_of(target, negatives, seed=seed)
     if options is None:
         return None
@@ -352,7 +350,7 @@ def _question(
 def options_of(
     target: Target, negatives: Sequence[Interaction], *, seed: int
 ) -> tuple[tuple[str, ...], tuple[str, ...]] | None:
-    """Draw the texts of the four options, right and wrong ones; None where there are fewer."""
+    """Draw the texts of the four options, right and wrong ones; None if there are fewer."""
     rng = seeded(seed, "options", target.image, target.person)
     right = _texts(target.right, OPTIONS, rng)
     missing = OPTIONS - len(right)

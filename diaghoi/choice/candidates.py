@@ -1,11 +1,12 @@
 """Targets of questions, people and images, with their annotated interactions and candidates.
 
 Section 2.2 of the paper (002), *Negative Choice Construction*: the pool of a question is all
-actions of the objects that the person interacts with, without the annotated ones. Here it is also
-without what a still picture cannot distinguish from these (appendix A), whatever judges say later.
+actions of the objects that the person interacts with, without the annotated ones. Interactions that
+a still picture cannot distinguish from these (appendix A) are removed too, whatever judges say
+later.
 
-Annotators label one interaction after the other and box the same person again, so boxes that reach
-IoU 0.5 are one person, as in :mod:`diaghoi.choice.people`. Of the thresholds from 0.3 to 1, the
+Annotators label one interaction after another and draw the person again, so boxes that reach IoU
+0.5 are one person, as in :mod:`diaghoi.choice.people`. Among thresholds from 0.3 to 1, the
 annotations of a person agree with the published questions most often at 0.5.
 """
 
@@ -33,21 +34,21 @@ from diaghoi.language.open_vocabulary import verb_names
 Pool = Mapping[str, Sequence[Interaction]]
 """The actions of each object."""
 Verdicts = dict[Interaction, bool]
-"""Whether each candidate is consistent with what is seen; what a judge cannot say is missing."""
+"""Whether each candidate is consistent with the picture; undecided candidates are missing."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Target:
-    """The target of one question: an image (setting 1), or a person (settings 2 and 3).
+    """Target of one question: an image (setting 1), or a person (settings 2 and 3).
 
     Parameters
     ----------
     image : str
-        Its name in the annotations.
+        Name in the annotations.
     person, box : int, tuple of float or None
         Index of the person from 0 by left edge, and zero-based box; None for the whole image.
     right, annotated : tuple, frozenset of Interaction
-        The annotated interactions that may be options; these and what else is annotated there.
+        The annotated interactions that may be options; all annotated interactions there.
     candidates : tuple of Interaction
         The pool of negatives, in the order of the classes.
     """
@@ -64,8 +65,8 @@ class Target:
 class ImageTargets:
     """The targets of questions in one image: the scene, and each annotated person who acts.
 
-    People are ordered by left edge. Width and height are in pixels, where known. In multi-person
-    images several people are annotated, those who are acted upon included.
+    People are ordered by left edge. Width and height are in pixels, where known. Multi-person
+    images have several annotated people, including people who are acted upon.
     """
 
     image: str
@@ -78,13 +79,13 @@ class ImageTargets:
 def targets_in_images(annotations: Scenes) -> list[ImageTargets]:
     """Find the targets of questions in each image with an interaction.
 
-    An interaction counts where it has an object and is a class of the data set.
+    An interaction counts if it has an object and is a class of the data set.
 
     Parameters
     ----------
     annotations : Scenes
-        Annotations of any data set. Where classes hold for every object (V-COCO), the actions of an
-        object are those that are annotated with it anywhere in the file.
+        Annotations of any data set. If classes hold for every object (V-COCO), the actions of an
+        object are the ones annotated with it anywhere in the file.
 
     Returns
     -------
@@ -137,13 +138,13 @@ def _people(
     margin = annotations.vocabulary.protocol.margin
     people = distinct_people(boxes, margin)
     reached = same_person(people, boxes, margin)
-    # A triplet is right for one person, but a candidate of nobody whose box it overlaps.
+    # A triplet is right for one person, but no candidate for anybody whose box it overlaps.
     owner = reached.argmax(axis=0).tolist()
     for number, (person, on) in enumerate(zip(people.tolist(), reached.tolist(), strict=True)):
         own = [each for (_, each), which in zip(done, owner, strict=True) if which == number]
         also = [each for (_, each), reaches in zip(done, on, strict=True) if reaches]
-        # Options name categories, so "no interaction" with one object of a category that the person
-        # uses another one of could not be told from that.
+        # Options name categories, so "no interaction" with one object could not be told from an
+        # interaction with another object of the category.
         used = {each.object for each in own if each.verb != NO_INTERACTION}
         right = [each for each in own if each.verb != NO_INTERACTION or each.object not in used]
         yield _target(image, pool, right, also, number, tuple(person))

@@ -1,11 +1,11 @@
-"""Which HOI class an option names, and which classes count for Macro-F1.
+"""Map options to HOI classes, and choose the classes that count for Macro-F1.
 
-Options are written ``ride a/an bicycle``; those of SWIG-HOI are verbs alone, of what one person
-does to another. As in the published scorer, spaces in verbs and objects are underscores, every
-option that says ``no_interaction`` is the class of its object, and Macro-F1 runs over the classes
-of the benchmark alone: the 600 of HICO-DET, on V-COCO also its own actions with any object, on
-SWIG-HOI its verbs. The published files contain some options beyond these (``work on a/an
-laptotp``), which count in the other figures.
+Options are written ``ride a/an bicycle``; on SWIG-HOI they are verbs between two people. As in the
+published scorer, spaces in verbs and objects become underscores, every option with
+``no_interaction`` is the class of its object, and Macro-F1 runs only over the classes of the
+benchmark: the 600 of HICO-DET, on V-COCO also its own actions with any object, on SWIG-HOI its
+verbs. The published files contain some further options (``work on a/an laptotp``), which count in
+the other numbers.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Interaction(NamedTuple):
 
 
 def parse_option(option: str, *, alone: str = PERSON) -> Interaction:
-    """Parse the text of an option; one that names no object is given the object ``alone``."""
+    """Parse the text of an option; an option without an object gets the object ``alone``."""
     verb_text, article, object_text = option.partition(ARTICLE)
     verb = verb_text.replace(" ", "_")
     if not article:
@@ -91,14 +91,14 @@ def object_names(vocabulary: Vocabulary) -> list[str]:
 def time_sensitive_classes() -> frozenset[Interaction]:
     """Return the 68 classes of HICO-DET in appendix A of the paper (002), table 5.
 
-    A still picture does not show their direction in time. They are compared by names, so that the
-    list holds for any data set with the same verbs and objects.
+    A still picture does not show their direction in time. They are compared by name, so the list
+    applies to any data set with the same verbs and objects.
     """
     return frozenset(_counterparts()[0])
 
 
 def indistinct_from(annotated: Iterable[Interaction]) -> set[Interaction]:
-    """Find what a still picture cannot distinguish from interactions, as :func:`normalised` spells.
+    """Find classes that a still picture cannot distinguish, spelled as by :func:`normalised`.
 
     The relation is symmetric, whichever of two counterparts the list has: ``throw frisbee`` is
     found for ``catch frisbee``, and ``hop_on bicycle`` for ``ride bicycle``.

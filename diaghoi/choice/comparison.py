@@ -50,7 +50,7 @@ def compare_choices(
 ) -> list[Difference]:
     """Test the four metrics of two models that answered the same questions.
 
-    Settings and errors are those of :func:`diaghoi.statistics.significance.compare_pair`.
+    The settings and errors are those of :func:`diaghoi.statistics.significance.compare_pair`.
 
     Raises
     ------
@@ -87,12 +87,12 @@ def _check_same(evaluations: Sequence[ChoiceEvaluation]) -> None:
 def compare_choices_table(
     evaluations: Sequence[ChoiceEvaluation], groups: Sequence[str] = ()
 ) -> Comparison:
-    """Compare the metrics of some models side by side; each may have a group, such as "VLM".
+    """Compare the metrics of models side by side; each model may have a group, such as "VLM".
 
     Raises
     ------
     InputError
-        Where there is no model, a label appears twice, or the questions differ.
+        If there is no model, a label appears twice, or the questions differ.
     """
     if not evaluations:
         raise InputError("there is no model to compare; give at least one")
@@ -132,7 +132,7 @@ def _scores(evaluations: Sequence[ChoiceEvaluation], models: Sequence[StudyModel
         [of.get(part, of)[metric] for metric in METRICS for part in parts]
         for of in (each.metrics for each in evaluations)
     ]
-    # Which triplets of detectors count, and where.
+    # Settings for the triplets of detectors that count.
     ways = dict.fromkeys(
         f"{each.answers.how}, {each.answers.where}".removesuffix(", ")
         for each in evaluations

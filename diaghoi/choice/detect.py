@@ -1,17 +1,17 @@
-"""Answers of a detector: its best triplets on the person that a question asks about.
+"""Answer questions by a detector: its best triplets on the person in question.
 
-As in the published script of the paper (002), the triplets of an image with the five highest scores
-are taken, and what ties with the fifth; those whose human box reaches IoU 0.5 with the box of the
-question answer it: the options that name one of their classes are picked. The paper (section 3.1)
-takes "top-5 predictions for each question", which can also be read as the five best of those on the
-person; that is a choice (``top_question``). Questions without boxes (setting 1) are about the whole
-image. A detector finds people itself, so settings 2 and 3 are the same for it.
+As in the published script of the paper (002), the five best triplets of an image count, including
+ties with the fifth. Triplets whose human box reaches IoU 0.5 with the box of the question answer
+it: options that name one of their classes are picked. The paper (section 3.1) takes "top-5
+predictions for each question", which can also mean the five best on the person; that is an option
+(``top_question``). Questions without boxes (setting 1) are about the whole image. A detector finds
+people itself, so settings 2 and 3 are the same for it.
 
-Differences from the published script, both small: it compares IoU > 0.5 of continuous boxes, here
-it is >= 0.5 under the convention of the data set, with the one-based boxes of HICO-DET; and it
-counts an option that two triplets name twice, a wrong one as two errors, a right one as no exact
-match. On SWIG-HOI it compares verbs alone; here the object must be a person, which the questions
-are about.
+There are two small differences from the published script. It requires IoU > 0.5 of continuous
+boxes, this package >= 0.5 under the convention of the data set, with one-based boxes on HICO-DET.
+And it counts an option that two triplets name twice: a wrong one as two errors, a right one as no
+exact match. On SWIG-HOI the script compares only verbs; here the object must also be a person,
+which the questions are about.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ from diaghoi.language.open_vocabulary import verb_names
 
 Match = Literal["scene", "person", "pair"]
 MATCHES: tuple[Match, ...] = get_args(Match)
-# Boxes that triplets have to lie on: none of them, the first, or both.
+# Boxes that triplets have to match: none, the first, or both.
 ROLES: tuple[Literal["human", "object"], ...] = ("human", "object")
 WHERE: dict[Match, str] = {
     "scene": "anywhere in the image",
@@ -55,11 +55,11 @@ WAYS: dict[Way, str] = {
 
 @dataclass(frozen=True)
 class Selection:
-    """Which triplets of a detector count as answers, by default as in the published script.
+    """Rule for the triplets that count as answers, by default that of the published script.
 
-    The best ``number`` of the image, wherever they are (``top``), of those on the boxes of the
-    question (``top_question``), or of the whole prediction file (``top_all``), and what ties with
-    the last of them; or all with at least the score ``number`` (``threshold``).
+    The best ``number`` triplets of the image (``top``), of those on the boxes of the question
+    (``top_question``), or of the whole prediction file (``top_all``), including ties with the last;
+    or all with at least the score ``number`` (``threshold``).
     """
 
     way: Way = "top"
@@ -90,14 +90,14 @@ def detected_answers(
     Parameters
     ----------
     predictions : Scenes
-        With scores; images are joined by name.
+        Predictions with scores; images are joined by name.
     questions : Questions
         The questions.
     selection : Selection, optional
-        Which triplets count; by default the five best of each image.
+        Rule for the triplets that count; by default the five best of each image.
     match : {"scene", "person", "pair"}, optional
-        Whether triplets anywhere count, those on the person, or those on both boxes of the
-        question; by default those on the person where questions have its box.
+        Whether triplets count anywhere, on the person, or on both boxes of the question; by default
+        on the person if questions have the box.
     label : str
         Name of the detector.
 
@@ -181,7 +181,7 @@ def _selected(
 
 
 def _best(group: IntArray, score: FloatArray, top: float) -> BoolArray:
-    """Mask of the ``top`` highest scores of each group, and of what ties with the last of them."""
+    """Mark the ``top`` highest scores of each group, including ties with the last."""
     # Scores that are not numbers come last.
     order = np.lexsort((-score, group))
     last = order[place_in_group(group[order]) == top - 1]
@@ -193,14 +193,14 @@ def _best(group: IntArray, score: FloatArray, top: float) -> BoolArray:
 def _picked(
     predictions: Scenes, questions: Questions, question: IntArray, triplet: IntArray
 ) -> list[set[str]]:
-    """Return the options of each question whose class a triplet has."""
+    """Return the options of each question that have the class of a triplet."""
     vocabulary, label = predictions.vocabulary, predictions.pair_label
     if len(label) and (label < 0).all():
         raise InputError(
             f"{predictions.source}: the predictions do not say what the objects are, and options "
             "name them; give predictions in a format that has object categories"
         )
-    # Question and class are joined to one number, so that options are looked up all at once.
+    # Question and class become one number, so that all options are looked up at once.
     codes: dict[Interaction, int] = {}
     rows: list[tuple[int, int, str]] = []
     for place, each in enumerate(questions.questions):

@@ -3,18 +3,18 @@
 A question is a set of right options and an answer a set of picked ones: an option that a question
 lists twice is one. As in the published scorer (equations 1 to 4):
 
-- Instance-F1 is the mean over questions of the F1 of picked and right options; where nothing is
-  right it is 1 for an empty answer and 0 for any other.
+- Instance-F1 is the mean over questions of the F1 of picked and right options; if nothing is right,
+  it is 1 for an empty answer and 0 for any other.
 - An option in both lists of a question counts as right.
 - Macro-F1 is the mean over the classes (:mod:`diaghoi.choice.classes`) that are right in some
   question or were picked.
 - An exact match needs at least one picked option: a question without right options has none. The
-  published script divides the exact matches by images, which is more than their share where images
-  have several questions; ``exact_match`` divides by questions, as equation 4 does, and
+  published script divides the exact matches by images, which exceeds their share if images have
+  several questions; ``exact_match`` divides by questions, as equation 4 does, and
   ``exact_match_published`` by images.
 
 Everything is a sum over images, so that resamples of the images do not read the answers again.
-Images are resampled, as for detectors, because questions on one image are not independent.
+Images are resampled, as for detectors, because the questions on one image are not independent.
 """
 
 from __future__ import annotations
@@ -54,8 +54,8 @@ class Tally:
     classes : tuple of Interaction
         The K classes of Macro-F1 that any option names.
     rows : (4, R) int array
-        For each option that is right or picked and counts for Macro-F1, its question, its class,
-        and whether it is right and whether it is picked.
+        Question, class, and right and picked flags of each option that is right or picked and
+        counts for Macro-F1.
     """
 
     images: int
@@ -77,7 +77,7 @@ class Tally:
         return np.asarray((hit == right) & (hit == picked) & (picked > 0))
 
     def with_images_of(self, other: Tally) -> Tally:
-        """Join the counts of two models on the same questions; the other's images come last."""
+        """Join the counts of two models on the same questions; images of the other come last."""
         rows = other.rows.copy()
         rows[0] += len(self.image)
         return replace(
@@ -259,8 +259,8 @@ def choice_bootstrap(
 ) -> Bootstrap:
     """Compute intervals of all metrics of a model: centred quantiles over resampled images.
 
-    They are by the path of each metric in the JSON: ``instance_f1``, ``single.instance_f1``.
-    Settings and errors are those of :func:`diaghoi.statistics.bootstrap.bootstrap_of`.
+    The keys are the paths of the metrics in the JSON: ``instance_f1``, ``single.instance_f1``. The
+    settings and errors are those of :func:`diaghoi.statistics.bootstrap.bootstrap_of`.
     """
 
     def metrics(weights: IntArray) -> dict[str, FloatArray]:

@@ -1,8 +1,8 @@
-"""Judges of candidates, which say whether they are consistent with a picture.
+"""Judge whether candidates are consistent with a picture.
 
 Section 2.2 of the paper (002), where all judges are language models that see the picture
-(:mod:`diaghoi.choice.model_judge`). A judge can also be a file of verdicts, of people or of a model
-that was asked elsewhere, or look at no picture.
+(:mod:`diaghoi.choice.model_judge`). A judge can also be a file of verdicts, from people or from a
+model that was asked elsewhere, or ignore the picture.
 
 The file is CSV with a header, or JSON lines, one verdict each::
 
@@ -11,9 +11,9 @@ The file is CSV with a header, or JSON lines, one verdict each::
 
 ``class`` (``ride bicycle``, or the text of an option) may replace ``verb`` and ``object``. The
 person is a number, people being counted from 0 from the left as in the ``verdicts.csv`` of a
-benchmark, or a box x1, y1, x2, y2 (in CSV with spaces between) as the annotations write it.
-Without a person a verdict holds for the image, and for those of its people of whom the file says
-nothing. An empty verdict says nothing, and further columns are passed over.
+benchmark, or a box x1, y1, x2, y2 (in CSV with spaces between) as the annotations write it. A
+verdict without a person applies to the image, and to its people without verdicts of their own. An
+empty verdict says nothing, and further columns are passed over.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ TIME_SENSITIVE, SIMILARITY, OPTION = "time-sensitive", "similarity:", "--judge"
 
 
 class Judge(Protocol):
-    """Separates candidates that are consistent with a picture from those that are not."""
+    """Judge that separates consistent from inconsistent candidates."""
 
     @property
     def name(self) -> str:
@@ -67,11 +67,11 @@ class Judge(Protocol):
 
     @property
     def sees_pictures(self) -> bool:
-        """Whether it sees the picture, and not words alone."""
+        """Whether the judge sees the picture, rather than only words."""
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Remarks for readers of the benchmark, complete when it is done."""
+        """Remarks for readers of the benchmark, complete after judging."""
 
     def judge(self, asked: Sequence[Target]) -> list[Verdicts]:
         """Return the verdicts on the candidates of each target."""
@@ -104,8 +104,8 @@ class RuleJudge:
 def time_sensitive_judge() -> RuleJudge:
     """Make a judge that calls all 68 classes of appendix A consistent with any picture.
 
-    Counterparts of annotated classes are never candidates; this judge also rules out the classes
-    whose counterpart is not annotated, or not a class: ``open`` of a refrigerator.
+    Counterparts of annotated classes are never candidates. This judge also rules out classes whose
+    counterpart is not annotated or not a class: ``open`` of a refrigerator.
     """
     listed = time_sensitive_classes()
     return RuleJudge(name=TIME_SENSITIVE, rule=lambda target, each: normalised(each) in listed)
@@ -116,8 +116,8 @@ def similarity_judge(
 ) -> RuleJudge:
     """Make a judge that calls candidates consistent that mean nearly the same as an annotated one.
 
-    The table is one of verbs, and fitted to those of the images; the threshold is the similarity in
-    [0, 1] from which two actions on the same object can be the same.
+    The table compares verbs, and is fitted to the verbs of the images. The threshold is the
+    similarity in [0, 1] from which two actions on the same object can be the same.
     """
     targets = [each for image in image_targets for each in (image.scene, *image.people)]
     named = {each.verb for one in targets for each in (*one.candidates, *one.annotated)}
@@ -155,13 +155,13 @@ def file_judge(
 ) -> RuleJudge:
     """Make a judge that gives the verdicts of a file, and none on the rest.
 
-    Parameters are those of :func:`read_judges`.
+    The parameters are those of :func:`read_judges`.
 
     Raises
     ------
     InputError
-        For a file of another kind, a row that cannot be understood, and two rows that contradict
-        each other; the message names file and line.
+        If the file is of another kind, a row cannot be understood, or two rows contradict each
+        other; the message names file and line.
     """
     annotated = {each for image in image_targets for each in image.scene.annotated}
     classes = {
@@ -334,7 +334,7 @@ def read_judges(
 
 def _similarity(text: str) -> tuple[Path, float]:
     """Read ``similarity:TABLE`` or ``similarity:TABLE,THRESHOLD``."""
-    # The name of a file may hold a comma itself: only a number after the last one is a threshold.
+    # A file name may contain commas: only a number after the last comma is a threshold.
     name, comma, number = text.removeprefix(SIMILARITY).rpartition(",")
     threshold = as_number(number) if comma else None
     if threshold is None:

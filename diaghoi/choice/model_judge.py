@@ -1,9 +1,9 @@
 """A vision-language model that sees the pictures: a judge of candidates, and of people.
 
 Section 2.2 of the paper (002), which does not publish its prompts. Here a model gets the picture,
-the box of the person where the question is about one, and what is annotated, and says of each
-candidate whether it is consistent with the picture. In section 2.3, images with several annotated
-people are multi-person, and a model is asked about those with one; the paper does not print its
+the box of the person if the question has one, and the annotations, and judges whether each
+candidate is consistent with the picture. In section 2.3, images with several annotated people are
+multi-person, and a model is asked about images with one person; the paper does not print its
 question. Answers are saved one by one as they arrive, so that an interrupted run continues where it
 stopped.
 """
@@ -24,7 +24,9 @@ from diaghoi.formats import pictures
 from diaghoi.language.answers import AnswerStore, ask_until_read, read_numbered, strip_reasoning
 
 JUDGE_VERSION, PEOPLE_VERSION = 1, 1
-"""To be increased with the wording, so that saved answers to another wording are not reused."""
+"""Version of the wording, which changes with it, so that saved answers to another wording are not
+reused.
+"""
 JUDGED, COUNTED = "interaction", "people"
 """Kinds of questions in the store."""
 
@@ -54,7 +56,7 @@ def judge_text(
 ) -> str:
     """Write the question about some candidates, which are numbered from 1.
 
-    If so asked, it says that the last reply could not be read.
+    On request the question says that the last reply could not be read.
     """
     who = "anybody in the picture" if target.box is None else "this person"
     lines = [_TASK.format(who=who)]
@@ -74,7 +76,7 @@ def _display(interaction: Interaction) -> str:
 
 
 def read_judgement(reply: str, candidates: int) -> list[bool | None]:
-    """Parse which of so many candidates a reply calls consistent; None where it does not say."""
+    """Parse which of so many candidates a reply calls consistent; None if the reply does not say."""
     return [WORDS.get(each or "") for each in read_numbered(reply, _LINE, candidates)]
 
 
@@ -85,10 +87,10 @@ class ModelJudge(pictures.PictureAsker):
     Parameters
     ----------
     store : AnswerStore
-        Where its answers are saved; the other parameters are those of
+        Store of its answers. The other parameters are those of
         :class:`diaghoi.formats.pictures.PictureAsker`, and:
     asks : int
-        How often to ask about candidates while replies cannot be read.
+        Number of times to ask about candidates while replies are unreadable.
     notes : tuple of str
         Pictures that could not be sent, and candidates without a verdict; filled in by a run.
     """
@@ -105,7 +107,7 @@ class ModelJudge(pictures.PictureAsker):
         return self.model
 
     def left(self, asked: Sequence[Target]) -> list[Target]:
-        """Return the targets with candidates beyond the saved answers, and these alone."""
+        """Return the targets with unanswered candidates, and only these candidates."""
         known = self.store.answers(self.name)
         left = []
         for target in asked:
@@ -147,7 +149,7 @@ class ModelJudge(pictures.PictureAsker):
         return verdicts
 
     def work(self, group: pictures.ImageQuestions, url: str, frame: pictures.Frame) -> None:
-        """Ask about one target until all replies can be read; save each answer as it arrives."""
+        """Ask about one target until all replies are readable; save each answer as it arrives."""
         target: Target = group.questions[0]
         ask_until_read(
             self.client,
@@ -172,7 +174,7 @@ class PeopleCounter(pictures.PictureAsker):
     store: AnswerStore
 
     def left(self, image_targets: Sequence[ImageTargets]) -> list[str]:
-        """List the images that the model has to be asked about."""
+        """List the images that need an answer of the model."""
         known = self.store.answers(self.model)
         names = (each.image for each in image_targets if not each.multi_person)
         return [name for name in names if _counted(name) not in known]

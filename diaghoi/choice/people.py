@@ -1,9 +1,9 @@
 """People in images: whether there are several, and where a detector finds them.
 
 The paper (002, section 2.3) counts images with several annotated people as multi-person, and asks a
-model about the others, because annotations do not mark everybody. Its findings are not published:
-give them in a file, or use the annotations alone: all annotated people count, those who act and
-those who are acted upon.
+model about the others, because annotations do not mark everybody. Its findings are not published.
+Give them in a file, or use only the annotations: all annotated people count, including people who
+are acted upon.
 """
 
 from __future__ import annotations
@@ -54,14 +54,14 @@ def read_people(
         A JSON object ``{"IMAGE.jpg": "single" or "multi" or a number of people}``, or
         ``{"single": [images], "multi": [images]}``; lines ``IMAGE.jpg,multi``; or annotations.
     questions : Questions
-        Whose images they are.
+        Questions on the images.
 
     Returns
     -------
     multi_person : dict of bool
-        By image; without the images that the file does not list.
+        Entries by image, without images that the file does not list.
     notes : tuple of str
-        Where this comes from, and which images are not listed.
+        Source, and the images that are not listed.
 
     Raises
     ------
@@ -91,7 +91,7 @@ def read_people(
 
 
 def _listed(path: Path) -> list[tuple[str, Any]] | None:
-    """Read what a file says of each image; None for a file that may be annotations."""
+    """Read the entry of each image in a file; None for a file that may be annotations."""
     content = load_if_json(path)
     if content is not None:
         value = content.value
@@ -132,7 +132,7 @@ def _multi_person(path: object, values: Sequence[tuple[str, Any]]) -> dict[str, 
 
 
 def shows_several_people(annotations: Scenes, image: int) -> bool:
-    """Whether more than one person is annotated in an image, those acted upon included."""
+    """Whether an image has more than one annotated person, including people who are acted upon."""
     rows = slice(*annotations.bounds["box"][image : image + 2].tolist())
     people = annotations.box_label[rows] == annotations.vocabulary.person
     boxes = np.unique(annotations.box_xyxy[rows][people], axis=0)
@@ -151,7 +151,7 @@ def distinct_people(boxes: FloatArray, margin: float) -> FloatArray:
 
 
 def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> BoolArray:
-    """(N, B) mask of the boxes of each person; boxes without area match if they are equal."""
+    """Mark the boxes of each person, (N, B); boxes without area match if they are equal."""
     first, second = np.repeat(people, len(boxes), axis=0), np.tile(boxes, (len(people), 1))
     same = (box_iou(first, second, margin) >= SAME_PERSON) | (first == second).all(axis=1)
     return np.asarray(same.reshape(len(people), len(boxes)))
@@ -161,7 +161,7 @@ def same_person(people: FloatArray, boxes: FloatArray, margin: float) -> BoolArr
 class Detections:
     """The people whom a detector found: boxes xyxy in pixels counted from zero, by image.
 
-    The name is that of the file, with the beginning of the hash of its content.
+    The name combines the name of the file and the beginning of the hash of its content.
     """
 
     name: str
@@ -176,10 +176,10 @@ def read_detections(path: str | PathLike[str], questions: Questions) -> Detectio
     ----------
     path : path
         JSON of the form ``{"IMAGE.jpg": [[x1, y1, x2, y2], ...]}``, in pixels counted from zero,
-        each box with or without its score behind it; or predictions in any format that is read,
-        whose boxes of people are taken. Boxes with a score below 0.5 are left out.
+        with an optional score behind each box; or predictions in any known format, whose boxes of
+        people are used. Boxes with a score below 0.5 are left out.
     questions : Questions
-        Whose images they are.
+        Questions on the images.
 
     Raises
     ------
@@ -230,7 +230,7 @@ def _predicted(scenes: Scenes) -> dict[str, tuple[Box, ...]]:
 
 
 def found_person(person: Box, boxes: Sequence[Box], protocol: Protocol) -> Box | None:
-    """Find the box that overlaps most with that of a person, if it reaches the threshold."""
+    """Find the box with the largest overlap with a person, if it reaches the threshold."""
     if not boxes:
         return None
     asked = np.full((len(boxes), 4), person, dtype=np.float64)

@@ -1,11 +1,12 @@
-"""How multiple-choice questions are put to a vision-language model.
+"""Write multiple-choice questions for a vision-language model.
 
 The picture, the question in the words of the published scripts (CrossHOI-Bench, paper 002), the
 options behind letters, and the instruction on the format of the answer, in the words of the paper
 (section 3.1); the scripts word that instruction in a slightly different way. Their placeholder
 ``<image>`` is left out: the picture is sent beside the text. Questions with fewer than four options
-are filled up with "None", as there. A person is given by the numbers of its box, and not drawn into
-the picture, which is the default there; here they are whole numbers, and what they count is said.
+are filled up with "None", as there. A person is described by the coordinates of the box, not drawn
+into the picture, which is the default of the scripts; here coordinates are whole numbers with a
+stated unit.
 """
 
 from __future__ import annotations
@@ -39,8 +40,9 @@ ASKED = {
         "best describes the human-human interactions in the image",
     ),
 }
-"""What is asked about what, where options name objects and where they are verbs alone, of what
-people do to one another: the words of the published scripts."""
+"""Subject of the question by setting, for options with objects and for verbs between people: the
+words of the published scripts.
+"""
 
 INSTRUCTION = (
     "IMPORTANT: Reply with the letter(s) ONLY, separated by commas if multiple. For example, if "
@@ -59,8 +61,8 @@ _NOBODY = re.compile(r"\[\s*\]")
 def shown_order(question: Question, seed: int) -> tuple[str, ...]:
     """Shuffle the options of a question, and put "None" behind them up to four.
 
-    The order depends on the seed of the run, the image and the name of the question alone, and so
-    not on what was asked before.
+    The order depends only on the seed of the run, the image and the name of the question, not on
+    earlier questions.
     """
     rng = hashed(json.dumps([seed, question.image, question.name]))
     options = [question.options[place] for place in rng.permutation(len(question.options))]
@@ -79,14 +81,14 @@ def question_text(
     Parameters
     ----------
     options : sequence of str
-        In the order in which they are shown, at most 26.
+        Options in the order shown, at most 26.
     frame : Frame
-        Of the picture.
+        Coordinates of the picture.
     person, object_box : tuple of float, optional
-        Boxes in pixels of the person and the object that the question is about; by default it is
-        about everybody in the picture.
+        Boxes in pixels of the person and the object in question; by default the question is about
+        everybody in the picture.
     instruction : str
-        What follows the options: how to answer; by default as the paper prints it.
+        Instruction for answering, after the options; by default the paper's.
     """
     about = "scene" if person is None else "person" if object_box is None else "pair"
     lines = [question_words(options, about), "Choices:"]
@@ -101,13 +103,14 @@ def question_text(
             f"an image and two {boxes}bounding boxes:\n- {subject} bbox: {frame.written(person)}\n"
             f"- Object bbox: {frame.written(object_box)}"
         )
-    # The published scripts do not say so: they ask one family of models, which reads pixels.
+    # The published scripts do not state the unit: they ask one family of models, which reads
+    # pixels.
     given += f"\nBoxes are {frame.words}."
     return "\n".join((f"Context: You are given {given}", *lines, instruction))
 
 
 def question_words(options: Sequence[str], about: str) -> str:
-    """Word what is asked about a "scene", a "person" or a "pair", as the published scripts do."""
+    """Write the question about a "scene", a "person" or a "pair" as the published scripts do."""
     return f"Question: Which of the following {ASKED[about][not _name_objects(options)]}?"
 
 
@@ -124,7 +127,7 @@ def _worded(option: str) -> str:
 
 
 def people_text(frame: Frame) -> str:
-    """Word the question for the boxes of all people."""
+    """Write the question for the boxes of all people."""
     return (
         "Find every person in the picture, also those in the background or partly hidden. Give the "
         f"box of each as {frame.words}. Reply with JSON alone, of the form "
@@ -135,7 +138,7 @@ def people_text(frame: Frame) -> str:
 def read_boxes(reply: str, frame: Frame) -> tuple[Box, ...] | None:
     """Read the boxes with an area in a reply, in pixels.
 
-    Four numbers in brackets are a box, or two pairs of them; reasoning before them is passed over.
+    Four numbers, or two pairs of numbers, in brackets are a box; reasoning before them is ignored.
     None where the reply holds no box, and does not say that there is nobody.
     """
     said = strip_reasoning(reply)

@@ -2,8 +2,8 @@
 
 A JSON object by image: ``{"gt_choices": [...], "wrong_choices": [...], "boxes": {...}}`` for the
 only question of an image, or such objects by name, ``QA_0``, ``QA_1`` and so on (paper 002, section
-2.2). Boxes are x1, y1, x2, y2: ``human`` of the person that is asked about, ``object`` of the
-object of the interaction.
+2.2). Boxes are x1, y1, x2, y2: ``human`` is the person in question, ``object`` the object of the
+interaction.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ RIGHT, WRONG = "gt_choices", "wrong_choices"
 LETTERS = ascii_uppercase
 """Labels of the options shown to a model."""
 MOST_OPTIONS = len(LETTERS)
-# No picture is so large, and larger integers do not fit a float.
+# No picture is larger, and larger integers do not fit a float.
 FARTHEST = 1e300
 Box = tuple[float, float, float, float]
-# How the names of images of known data sets begin.
+# Prefixes of image names in known data sets.
 NAMES = {"HICO_": "hico-det", "COCO_": "v-coco"}
 Value = TypeVar("Value")
 
@@ -50,11 +50,11 @@ class Question:
     Parameters
     ----------
     image, name : str
-        Its image, and its name within the image.
+        The image, and the name within the image.
     right, wrong : tuple of str
-        The right options, none or several, and the wrong ones.
+        The right options, possibly none or several, and the wrong options.
     human, object : tuple of float or None
-        Boxes of the person and the object that it asks about, as in the file.
+        Boxes of the person and the object in question, as in the file.
     """
 
     image: str
@@ -82,11 +82,11 @@ class Questions:
     Parameters
     ----------
     file : str
-        Where they come from.
+        Source of the questions.
     questions : tuple of Question
         At least one.
     vocabulary : Vocabulary or None
-        The data set that they are about; None where it is not known.
+        Data set of the questions; None if it is unknown.
     """
 
     file: str
@@ -97,9 +97,9 @@ class Questions:
         return len(self.questions)
 
     def protocol(self, other: Vocabulary | None = None) -> Protocol:
-        """Return the protocol by which boxes are compared: that of the data set.
+        """Return the protocol for comparing boxes: that of the data set.
 
-        Where it is not known, it is that of another one, or of HICO-DET.
+        If the data set is unknown, use that of another source, or HICO-DET.
         """
         words = self.vocabulary or other
         return words.protocol if words is not None and words.known else HICO_DET
@@ -131,7 +131,7 @@ class Questions:
         return {(each.image, each.name): place for place, each in enumerate(self.questions)}
 
     def boxes(self, name: Literal["human", "object"]) -> FloatArray:
-        """(Q, 4) zero-based boxes of the questions, NaN where there is none."""
+        """Return the zero-based boxes of the questions, (Q, 4), NaN if missing."""
         boxes = [getattr(each, name) or (np.nan,) * 4 for each in self.questions]
         return np.array(boxes, dtype=np.float64) - origin_of(self.dataset)
 
@@ -141,7 +141,7 @@ class Questions:
         return parse_option(option, alone=PERSON if self.classes is not None else "")
 
     def check_boxes(self, roles: Sequence[str], remedy: str) -> None:
-        """Refuse questions one of which lacks a box that is needed."""
+        """Refuse questions if any lacks a required box."""
         for each in self.questions:
             for role in roles:
                 if getattr(each, role) is None:
@@ -159,8 +159,7 @@ class Questions:
     def of_images(self, file: object, values: Mapping[str, Value]) -> dict[str, Value]:
         """Return the values that a file has of the images of the questions, by name.
 
-        Images of V-COCO may be listed there by their number alone. Raises an ``InputError`` where
-        there is none.
+        V-COCO images may be listed by number. Raises an ``InputError`` if there is none.
         """
         keys = {name: name if name in values else image_number(name) for name in self.images}
         joined = {name: values[key] for name, key in keys.items() if key in values}
@@ -186,7 +185,7 @@ def shifted(box: Box, shift: float) -> Box:
 
 
 def check_named(scenes: Scenes) -> None:
-    """Refuse predictions or annotations whose images have no names to join them to questions by."""
+    """Refuse predictions or annotations without image names, which questions need."""
     if not scenes.named:
         raise InputError(
             f"{scenes.source}: the images have no names, so questions cannot be joined to them; "
@@ -197,7 +196,7 @@ def check_named(scenes: Scenes) -> None:
 def load_if_json(
     path: str | PathLike[str], starts: tuple[bytes, ...] = (b"[", b"{")
 ) -> Content | None:
-    """Load a file that starts as JSON; None for what another reader takes, or refuses."""
+    """Load a file that starts as JSON; None for content that another reader takes or refuses."""
     try:
         with ordinary(path).open("rb") as stream:
             start = stream.read(64).removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
@@ -247,9 +246,8 @@ def read_questions(
     path : path
         A JSON file as described above.
     dataset : str or Vocabulary, optional
-        The data set that they are about; by default recognised by the names of the images: that of
-        HICO-DET or V-COCO, SWIG-HOI where the options are single verbs, and else one whose classes
-        are what the options name.
+        Data set of the questions. By default image names decide between HICO-DET and V-COCO;
+        options that are single verbs mean SWIG-HOI, and otherwise the options are the classes.
 
     Raises
     ------
@@ -295,7 +293,7 @@ def _question(where: str, image: str, name: str, value: Any) -> Question:
 
 
 def box_in(where: str, value: Any, *, scored: bool = False) -> tuple[Box, float]:
-    """Read a box in JSON and its score, which only a scored box may have; else it is 1."""
+    """Read a box in JSON and its optional score, by default 1."""
     numbers = value if isinstance(value, list) else []
     right = len(numbers) in (4, 4 + scored) and all(
         isinstance(each, int | float) and not isinstance(each, bool) and abs(each) <= FARTHEST

@@ -1,10 +1,10 @@
 r"""Parse replies of models: letters, option texts, "none of these", or unreadable.
 
-Models are asked for letters alone, and write all sorts of things. Rules, in order of precedence:
+Models are asked for letters only, but write all sorts of things. Rules, in order of precedence:
 
-1. Reasoning in tags (``<think>``) is skipped; where there is an ``<answer>`` or ``\boxed{}``,
-   only the last one counts.
-2. A reply, or its last line, of nothing but letters (``A, C``, ``(A) (C)``, ``AC``, ``A and C``),
+1. Reasoning in tags (``<think>``) is skipped; if there is an ``<answer>`` or ``\boxed{}``, only the
+last one counts. 2. A reply, or its last line, of nothing but letters (``A, C``, ``(A) (C)``,
+``AC``, ``A and C``),
    ``none of the above`` or ``all of the above``; numbers count as letters where the reply holds
    nothing else.
 3. Letters after words that announce an answer: the last of them.
@@ -33,7 +33,8 @@ from diaghoi.language.words import word_set
 
 How = Literal["letters", "text", "none", "refusal", "empty", "unreadable"]
 
-# Of a longer reply only beginning and end are read: a runaway model repeats itself between them.
+# Only the beginning and the end of a longer reply are read: a runaway model repeats itself in
+# between.
 BEGINNING, ENDING = 2_000, 18_000
 # Kinds of replies without a readable choice: they count as empty, and are listed.
 UNREAD = ("refusal", "empty", "unreadable")
@@ -51,10 +52,10 @@ BETWEEN = 2
 
 @dataclass(frozen=True, kw_only=True)
 class ParsedReply:
-    """The ascending positions, from 0, of the options that a reply picks, and how it says so.
+    """Ascending positions, from 0, of the options that a reply picks, and the form of the reply.
 
-    By letters (or numbers), by texts of options, or by words for "none of them"; the others are
-    replies without a readable choice, which count as empty.
+    Letters (or numbers), texts of options, or words for "none of them"; other replies have no
+    readable choice and count as empty.
     """
 
     picked: tuple[int, ...] = ()
@@ -84,7 +85,7 @@ def _shortened(text: str) -> str:
 
 
 def _readings(text: str, options: Sequence[str]) -> Iterator[ParsedReply | None]:
-    """Yield what each rule finds, the most reliable rule first."""
+    """Yield the result of each rule, the most reliable rule first."""
     count = min(len(options), MOST_OPTIONS)
     if not re.search(r"[^\W_]", text):
         signs = text.strip(" \t\r\n.,;:!-–—")
@@ -130,7 +131,7 @@ def _concluding(text: str) -> str:
 
 
 def _braced(text: str) -> str:
-    """Return the content of the braces that a text starts with; all of it where there are none."""
+    """Return the content of the braces at the start of a text, or the whole text without braces."""
     depth = 0
     for place, letter in enumerate(text):
         depth += (letter == "{") - (letter == "}")
@@ -140,7 +141,7 @@ def _braced(text: str) -> str:
 
 
 def _bare(text: str, count: int, *, whole: bool = False) -> ParsedReply | None:
-    """Read a text of letters and filler words alone; None for any other.
+    """Read a text of only letters and filler words; None for any other.
 
     Numbers count as options where the text is the whole reply.
     """
@@ -155,7 +156,7 @@ def _bare(text: str, count: int, *, whole: bool = False) -> ParsedReply | None:
     for token in patterns.TOKEN.findall(text):
         small = token.lower()
         place = ord(small) - ord("a") if len(token) == 1 and small.isascii() else -1
-        # The pronoun, where there are too few options for the letter.
+        # The pronoun, if there are too few options for the letter.
         if token == "I" and count <= place:
             continue
         if 0 <= place < MOST_OPTIONS:
@@ -204,7 +205,7 @@ def _spread(match: re.Match[str]) -> str:
 
 
 class _Run(NamedTuple):
-    """Adjacent letters in prose, and whether they are announced as the answer or denied."""
+    """Adjacent letters in prose, with flags for being announced as the answer or denied."""
 
     places: tuple[int, ...]
     announced: bool
@@ -264,7 +265,7 @@ def same_text(text: str, option: str) -> bool:
 
 
 def mentioned(text: str, options: Sequence[str], *, at_start: bool = False) -> Iterator[int]:
-    """Find the options whose text is mentioned and not denied, or those a text starts with."""
+    """Find the options whose text is mentioned and not denied, or that a text starts with."""
     clauses = [_stems(clause) for clause in _CLAUSE.split(text.lower().replace("_", " "))]
     for place, option in enumerate(options):
         pattern = _pattern(option)

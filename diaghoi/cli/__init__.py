@@ -17,7 +17,7 @@ from diaghoi.exceptions import InputError, speaking_of_options
 from diaghoi.formats.base import OwnDataError
 from diaghoi.formats.draft import draft as drafted
 
-# ASCII replacements of the other characters in reports, for terminals and log files without them.
+# ASCII replacements of special characters in reports, for terminals and log files without them.
 PLAIN = {"Δ": "d", "−": "-", "–": "-", "…": ".", "·": "-", "≤": "<=", "≥": ">="}
 NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 
@@ -25,8 +25,8 @@ NO_ROOM = (errno.ENOSPC, errno.EFBIG)
 def main() -> None:
     """Run ``diaghoi``; errors that a user can fix become one line on stderr and exit code 2.
 
-    SIGINT (Ctrl-C) and SIGTERM end it in an orderly way: no half-written files, one line, and 128
-    plus the number of the signal as exit code. A reader of stdout may close it early: that is not
+    SIGINT (Ctrl-C) and SIGTERM end the command in an orderly way: no half-written files, one line,
+    and 128 plus the signal number as exit code. A reader of stdout may close it early, which is not
     an error.
     """
     codecs.register_error("diaghoi-plain", _plain)

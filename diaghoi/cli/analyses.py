@@ -1,4 +1,4 @@
-"""What ``--also`` adds to a diagnosis, and intervals."""
+"""Run the analyses of ``--also``, and compute intervals."""
 
 from __future__ import annotations
 
@@ -107,7 +107,7 @@ NEED_RANKS = (
 
 @options_class
 class ModelAnalyses:
-    """What ``--also`` adds to each model of a comparison."""
+    """Analyses that ``--also`` adds to each model of a comparison."""
 
     also: list[str] | None = options.also(EXPLAIN)
 
@@ -115,7 +115,7 @@ class ModelAnalyses:
 
     @cached_property
     def values(self) -> dict[str, Any]:
-        """The analyses that are asked for, by name, with their values."""
+        """The requested analyses by name, with their values."""
         return keyed("--also", self.also or (), self.keys)
 
     def __contains__(self, name: str) -> bool:
@@ -123,7 +123,7 @@ class ModelAnalyses:
 
     @property
     def files(self) -> list[Path]:
-        """The files that analyses read beside those of the detector."""
+        """The files that analyses read besides those of the detector."""
         tables = (each for each in self.values.get("semantic", ()) if isinstance(each, Path))
         return [*filter(None, [self._training]), *self._tag_files, *tables]
 
@@ -151,7 +151,7 @@ class ModelAnalyses:
         Raises
         ------
         InputError
-            For a file that is no table of tags, and columns of one name in two files.
+            If a file is not a table of tags, or two files have a column of the same name.
         """
         tags: dict[str, Own] = {}
         for file in self._tag_files:
@@ -162,7 +162,7 @@ class ModelAnalyses:
         return tags
 
     def check_ranked(self, predictions: SceneSource, top: int | None = None) -> None:
-        """Refuse what asks for the best predictions of a detector that does not rank them.
+        """Refuse analyses of the best predictions if the detector does not rank them.
 
         Raises
         ------
@@ -180,7 +180,7 @@ class ModelAnalyses:
             )
 
     def training(self, vocabulary: Vocabulary, bar: Progress) -> Scenes | None:
-        """Read what priors of verbs are counted from; None for the annotations of the diagnosis."""
+        """Read the annotations of verb priors; None stands for those of the diagnosis."""
         if self._training is None:
             return None
         bar.start("reading the annotations of the prior")
@@ -204,11 +204,11 @@ class ModelAnalyses:
         diagnosis : Diagnosis
             Of the run.
         scenes : tuple of sources of scenes
-            Its annotations and predictions.
+            Annotations and predictions of the detector.
         training : Scenes or None
             As from :meth:`training`.
         bar : Progress
-            Shows what is done.
+            Shows the progress.
         image_labels : ImageLabels, optional
             For Known Object.
         """
@@ -241,7 +241,7 @@ class ModelAnalyses:
         sure: IntervalOptions | SignificanceOptions,
         bar: Progress,
     ) -> Slices | None:
-        """Slice detectors, where that is asked for."""
+        """Slice detectors if requested."""
         if "slices" not in self:
             return None
         bar.start("slices")
@@ -269,7 +269,7 @@ def _enough(resamples: int) -> int:
 
 @options_class
 class IntervalOptions:
-    """How sure the numbers of a detector are."""
+    """Options for the certainty of a detector's numbers."""
 
     bootstrap: int | None = option(
         None,
@@ -290,7 +290,7 @@ class IntervalOptions:
     seed: options.Seed = 0
 
     def add(self, result: dict[str, Any], diagnosis: Diagnosis, bar: Progress) -> None:
-        """Add intervals to a result, where they are asked for."""
+        """Add intervals to a result if requested."""
         if self.bootstrap is None:
             return
         bar.start_slow("computing intervals", self.bootstrap)
@@ -321,7 +321,7 @@ class SignificanceOptions:
         return {name: value for name, value in vars(self).items() if name != "significance"}
 
     def check(self, models: int) -> None:
-        """Refuse tests of a model alone."""
+        """Refuse tests of a single model."""
         if self.significance and models < 2:
             raise InputError(
                 "--significance: compares models, but only one is given; give two or more"
@@ -341,8 +341,8 @@ def with_tests(
     comparison : Comparison
         The models side by side.
     tested : iterator of list of Difference
-        Tests each model but the first as it is asked for, as
-        :func:`diaghoi.statistics.significance.compare_each` does.
+        A function that tests each model but the first on demand, like
+        :func:`diaghoi.statistics.significance.compare_each`.
     tests : SignificanceOptions
         Settings of the tests.
     bar : Progress
@@ -379,11 +379,11 @@ class Analyses(ModelAnalyses):
 
     @property
     def of_boxes(self) -> list[str]:
-        """The analyses among them that need the boxes of all images, as typed."""
+        """The analyses that need the boxes of all images, as typed."""
         return [f"--also {name}" for name in self.values if name in NEED_BOXES]
 
     def families(self, vocabulary: Vocabulary) -> tuple[Protocol, ...]:
-        """List the protocols whose mAP is wanted beside those of the diagnosis.
+        """List further protocols whose mAP is requested.
 
         Raises
         ------
@@ -412,7 +412,7 @@ class Analyses(ModelAnalyses):
         Returns
         -------
         Slices or None
-            The slices, whose images a page shows.
+            The slices whose images a page shows.
         """
         training = self.training(diagnosis.vocabulary, bar)
         sources = read.annotations, read.predictions
@@ -457,7 +457,7 @@ class Analyses(ModelAnalyses):
     def meaning(
         self, result: dict[str, Any], diagnosis: Diagnosis, read: Inputs, bar: Progress
     ) -> Similarities | None:
-        """Add what errors mean to the result, where that is asked for; return it by triplet."""
+        """Add the meaning of errors to the result if requested; return it by triplet."""
         if "semantic" not in self:
             return None
         from diaghoi.semantic import evaluate

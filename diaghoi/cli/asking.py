@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @options_class
 class AskingOptions:
-    """How language models are asked."""
+    """Options for asking language models."""
 
     concurrent: int = option(8, min=1, max=256, metavar="N", rare=True, help="Concurrent requests.")
     yes: bool = option(False, help="Start after the estimate, without asking for confirmation.")
@@ -74,7 +74,7 @@ class AskingOptions:
         )
 
     def answer_store(self, path: Path) -> AnswerStore:
-        """Open the file with the answers so far, if so asked without those not to be read."""
+        """Open the file with earlier answers, optionally without unreadable replies."""
         from diaghoi.language.answers import AnswerStore
 
         store = AnswerStore(path)
@@ -97,7 +97,7 @@ class AskingOptions:
 
 @options_class
 class PictureOptions:
-    """Which model is asked about pictures, and how."""
+    """Options for asking a model about pictures."""
 
     images: options.Images
     model: str = option(
@@ -120,7 +120,7 @@ class PictureOptions:
     results: outputs.OutputOptions = without(outputs.OutputOptions, "out")
 
     def settings(self, inputs: Sequence[Path | None], *files: Path) -> dict[str, Any]:
-        """Check the files, with others to write; return keyword arguments of all that ask."""
+        """Check the files, including others to write; return the keyword arguments for asking."""
         from diaghoi.language.asking import PICTURE_REFUSED, read_endpoint
 
         endpoint = read_endpoint(self.model, "--model")
@@ -141,7 +141,7 @@ class PictureOptions:
         asker : FileAsker
             Estimates and asks.
         notes : iterable of str
-            On what was read.
+            Notes on the input.
         """
         quiet = self.results.quiet
         with progress(quiet) as bar:
@@ -197,7 +197,7 @@ class PictureOptions:
 
 
 def estimate_line(what: str, cost: Any, about: str, price: float | None) -> str:
-    """Say what asking a model takes; ``cost`` has the tokens."""
+    """Describe the cost of asking a model; ``cost`` has the tokens."""
     spent = "" if price is None else f", {price:,.2f} by the price given"
     return (
         f"{what}, about {cost.tokens_in:,} tokens in and {cost.tokens_out:,} out ({about}){spent}"

@@ -53,7 +53,7 @@ CHOICE, LAYOUT, PICTURE = "Cases", "Figures", "Corrupted pictures"
 
 @options_class
 class CaseOptions:
-    """Which cases are drawn, and where to."""
+    """Options that choose the cases and their outputs."""
 
     predictions: list[Path] = argument(
         metavar="PREDICTIONS...", help="Prediction files, or a picture to corrupt."
@@ -179,7 +179,7 @@ class CaseOptions:
 
     @property
     def errors(self) -> list[str]:
-        """The errors asked for; by default all, or those that have kinds if kinds are given."""
+        """The requested errors; by default all, or those with kinds if kinds are requested."""
         if not self.error:
             return list(COMPARED if self.kind else ERRORS)
         known = (LABELS[0], *ERRORS)
@@ -190,20 +190,20 @@ class CaseOptions:
 
     @property
     def kinds(self) -> list[str]:
-        """The kinds of errors by similarity asked for."""
+        """The requested kinds of errors by similarity."""
         return named("--kind", ",".join(self.kind), KINDS) if self.kind else []
 
     def of_class(self, diagnosis: Diagnosis) -> int | None:
-        """Find the class asked for."""
+        """Find the requested class."""
         return None if self.hoi is None else class_of(self.hoi, diagnosis.vocabulary)
 
     @property
     def layout(self) -> dict[str, Any]:
-        """How the pictures of a figure are laid out."""
+        """Layout of the pictures in a figure."""
         return {"width": outputs.width_of(self.column), "columns": self.across or 0}
 
     def check(self, inputs: Sequence[Path | None]) -> None:
-        """Refuse, before the work begins, what cannot be written or read."""
+        """Refuse unusable inputs and outputs before the work begins."""
         out, images = self.out, self.images
         if self.suffix:
             outputs.check_outputs([out], inputs)
@@ -220,9 +220,9 @@ class CaseOptions:
 def cases(choices: CaseOptions) -> None:
     """Draw cases of errors on their pictures.
 
-    A folder or a page has the worst cases of each error. A figure has a typical one of each; of
-    several models, right, false and missed pairs where the first and the last differ most; of a
-    picture, the corruptions of RoHOI.
+    A folder or a page has the worst cases of each error. A figure has a typical case of each error;
+    for several models, right, false and missed pairs where the first and the last differ most; for
+    a picture, the corruptions of RoHOI.
     """
     said = ""
     with progress(choices.quiet) as bar:

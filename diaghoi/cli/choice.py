@@ -61,12 +61,12 @@ ALSO = {
 TABLES = ("choice", "selection")
 """Tables of a comparison."""
 KINDS = (".json", *outputs.TABLES, "classes.csv", "classes.json")
-"""How the names of files of scores end."""
+"""Suffixes of files of scores."""
 
 
 @options_class
 class AskedOptions:
-    """Which questions are answered."""
+    """Options for the answered questions."""
 
     questions: Path = argument(help="Questions, as the benchmark publishes them.")
     people: Path | None = option(
@@ -104,7 +104,7 @@ def _best(which: str) -> Any:
 
 @options_class
 class DetectorOptions:
-    """How detectors are read, and which of their triplets answer a question."""
+    """Options for reading detectors, and for the triplets that answer a question."""
 
     reading: ReadingOptions = without(ReadingOptions, "force")
     top: int | None = _best(f"the N best triplets of each image [{TOP}], as the published script")
@@ -140,7 +140,7 @@ class DetectorOptions:
 
     @property
     def words(self) -> dict[str, Any]:
-        """How predictions are read; the data set is that of the questions."""
+        """Options for reading predictions; the questions fix the data set."""
         return self.reading.words("dataset", "instances", "ids")
 
     def answers(self, path: Path, asked: Questions, label: str) -> Answers:
@@ -157,7 +157,7 @@ class DetectorOptions:
 
 @options_class
 class ScoredOptions(outputs.OutputOptions):
-    """What is computed and written of the scores of a model."""
+    """Options for the analyses and outputs of a model's scores."""
 
     label: options.Label = None
     also: list[str] | None = options.also(ALSO)
@@ -171,21 +171,21 @@ class ScoredOptions(outputs.OutputOptions):
 
     @property
     def wanted(self) -> list[str]:
-        """The analyses that are asked for."""
+        """The requested analyses."""
         given = options.keyed("--also", self.also or (), ALSO)
         return [name for name in ALSO if name in given]
 
     def result(self, evaluation: ChoiceEvaluation, bar: Progress, *more: str) -> dict[str, Any]:
-        """Give the numbers, and those of analyses, as keys of the JSON.
+        """Compute the numbers, including those of analyses, as keys of the JSON.
 
         Parameters
         ----------
         evaluation : ChoiceEvaluation
             Of the model.
         bar : Progress
-            Shows what is done.
+            Shows the progress.
         *more : str
-            Analyses that are needed beside those asked for.
+            Analyses that are needed besides the requested ones.
         """
         result, answers = evaluation.to_dict(), evaluation.answers
         if (resamples := self.sure.bootstrap) is not None:
@@ -209,15 +209,15 @@ class ScoredOptions(outputs.OutputOptions):
         stem: str,
         writers: Mapping[str, outputs.Writer] | None = None,
     ) -> None:
-        """Write the files of a result, and print a screen, or in detail all of it and its notes.
+        """Write the files of a result, and print one screen, or all of it with notes in detail.
 
-        Tables for papers are those of a comparison of one.
+        Tables for papers are those of a comparison with one model.
         """
         from diaghoi.report.choice import print_choice, print_choice_screen
         from diaghoi.report.columns import table_text
 
         def show() -> None:
-            # A figure may need more than is asked for.
+            # A figure may need further analyses.
             left_out = set(ALSO).difference(self.wanted)
             shown = {key: value for key, value in result.items() if key not in left_out}
             if self.detail:
@@ -239,7 +239,7 @@ class ScoredOptions(outputs.OutputOptions):
 
 @options_class
 class ScoreOptions(ScoredOptions):
-    """Which answers are scored, and what is shown of it."""
+    """Options for scoring answers, and for the output."""
 
     asked: AskedOptions
     answers: Path = argument(help="Answers: JSON lines with options and reply.")
@@ -271,7 +271,7 @@ def score(choices: ScoreOptions) -> None:
 
 @options_class
 class DetectOptions(ScoredOptions):
-    """Which detector is scored, and what is shown of it."""
+    """Options for scoring a detector, and for the output."""
 
     asked: AskedOptions
     predictions: options.Predictions
@@ -296,7 +296,7 @@ def detect(choices: DetectOptions) -> None:
 
 @options_class
 class CompareOptions(TableOptions):
-    """Which models are compared, and how."""
+    """Options for comparing models."""
 
     asked: AskedOptions
     files: list[Path] = argument(
@@ -322,7 +322,7 @@ class CompareOptions(TableOptions):
             options.named("--table", ",".join(self.table), TABLES)
 
     def show_tables(self, comparison: AnyComparison) -> None:
-        """Print the scores and their tests, or in detail all tables, or those asked for."""
+        """Print the scores and their tests, all tables in detail, or the requested ones."""
         from diaghoi.report.comparison import print_comparison
 
         def told(part: Comparison) -> Comparison:
@@ -332,7 +332,7 @@ class CompareOptions(TableOptions):
         if self.detail or self.table or self.columns:
             super().show_tables(comparison)
             return
-        # The table marks what is significant: the tests of Instance-F1 are enough.
+        # The table marks significant differences: the tests of Instance-F1 are enough.
         print_comparison(selected(comparison.each(told), TABLES[:1]), notes=False)
         typer.echo("more: --detail, --table selection, --out choice.tex")
         outputs.print_number(comparison.notes)
@@ -384,7 +384,7 @@ def compare(choices: CompareOptions) -> None:
 
 
 def _headings(evaluations: Sequence[ChoiceEvaluation], given: Sequence[str]) -> list[str]:
-    """Group models as the user says, else by how they answered; no groups where there is one."""
+    """Group models as the user says, or by their kind of answers; a single group is dropped."""
     groups = [
         heading or (VLM if each.answers.how == REPLIES else DETECTOR)
         for heading, each in zip(given, evaluations, strict=True)

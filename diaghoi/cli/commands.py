@@ -34,7 +34,7 @@ ALIASES = ("--gt", "--ground", "--anno", "--ann", "--truth", "--target")
 
 
 class Command(TyperCommand):
-    """A command whose help has headings, and rare options in ``--help-all`` alone.
+    """A command whose help has headings, with rare options only in ``--help-all``.
 
     The hint to --annotations is for options in the style of other tools.
     """
@@ -76,7 +76,7 @@ class Command(TyperCommand):
 
 
 def _key_hint(option: str, words: Collection[str]) -> str:
-    """Name the option of a command, of which an unknown option is a key or an old name."""
+    """Name the option that an unknown option is a key or an old name of."""
     if option in ("--verb-similarity", "--object-similarity") and "--similarity" in words:
         return "give --similarity VERBS,OBJECTS"
     if option == "--similarity" and "--also" in words:
@@ -90,7 +90,7 @@ def _key_hint(option: str, words: Collection[str]) -> str:
 
 
 class Commands(TyperGroup):
-    """Commands of which some have two words: ``semantic ask``, beside ``semantic FILE``."""
+    """Commands of one or two words: ``semantic ask`` beside ``semantic FILE``."""
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         """Find the command of the first words, the longest first."""

@@ -41,7 +41,7 @@ KINDS = (".json", *outputs.TABLES, ".html", *outputs.FIGURES)
 
 @options_class
 class TableOptions(outputs.ScreenOptions):
-    """Which tables of a comparison are shown, and where they go."""
+    """Options for the tables of a comparison and their outputs."""
 
     table: list[str] | None = option(
         None,
@@ -58,7 +58,7 @@ class TableOptions(outputs.ScreenOptions):
     )
 
     def selected(self, comparison: AnyComparison) -> AnyComparison:
-        """Select the tables and columns of a comparison that are asked for; all where none is."""
+        """Select the requested tables and columns of a comparison; all by default."""
         return selected(comparison, self.table or (), self.columns or ())
 
     def texts(self, comparison: AnyComparison) -> dict[str, outputs.Text]:
@@ -78,7 +78,7 @@ class TableOptions(outputs.ScreenOptions):
         }
 
     def show_tables(self, comparison: AnyComparison) -> None:
-        """Print one screen of a comparison, or in detail all of it, or the tables asked for."""
+        """Print one screen of a comparison, all of it in detail, or the requested tables."""
         from diaghoi.report.comparison import print_comparison, print_overview
 
         overview = all(map(has_overview, comparison.parts))
@@ -92,7 +92,7 @@ class TableOptions(outputs.ScreenOptions):
 
 @options_class
 class CompareOptions(TableOptions):
-    """Which detectors are compared, how, and what is written."""
+    """Options for comparing detectors, and for the outputs."""
 
     models: list[Path] = argument(
         metavar="FILES...",
@@ -119,7 +119,7 @@ class CompareOptions(TableOptions):
 
     @property
     def follows_triplets(self) -> str:
-        """The first option given that needs single predictions; empty where none is."""
+        """The first used option that needs single predictions; empty if there is none."""
         needs = {
             "--only-predicted-images takes images out": self.only_predicted_images,
             "--also explain follows single predictions": "explain" in self.analyses,
@@ -145,11 +145,11 @@ class Compared(NamedTuple):
     comparison : Comparison
         Of the models.
     results : list of dict
-        Those of the models.
+        Diagnoses of the models.
     diagnoses : list of Diagnosis
-        Of the models whose predictions were read, where they are needed.
+        Scenes of the models whose predictions were read, if needed.
     models : list of PageModel
-        What a page shows of each, where there is one.
+        Content of the page for each model, if there is a page.
     """
 
     comparison: Comparison
@@ -169,13 +169,13 @@ def compare(choices: CompareOptions) -> None:
     choices.check_files(choices.models)
     in_file = ".html" in choices.output_files(KINDS, "comparison").values()
     choices.page.check(in_file)
-    _ = choices.analyses.tags  # refuses those that cannot be read
+    _ = choices.analyses.tags  # refuses unreadable files
     studies = _studies(choices)
     opens, several = choices.page.open, len(studies) > 1
     if opens and several:
         raise InputError(f"{choices.models[0]}: lists studies on several data sets; give one")
     semantic = [_check(choices, study) for study in studies]
-    # Figures of several data sets are those of 'diaghoi figures'; ΔmAP has no meaning of words.
+    # 'diaghoi figures' draws figures of several data sets; ΔmAP does not use the meaning of words.
     drawn = () if several or any(semantic) else outputs.FIGURES
     kinds = [kind for kind in KINDS if kind in drawn or kind not in outputs.FIGURES]
     written = choices.output_files(kinds, "comparison")
@@ -214,12 +214,12 @@ def compare(choices: CompareOptions) -> None:
 
 
 def _files(study: Study) -> list[Path | None]:
-    """List what the models of a study are evaluated on, and their files."""
+    """List the data sets of a study's models, and their files."""
     return [study.annotations, *(path for m in study.models for path in (m.file, m.pairs))]
 
 
 def _check(choices: CompareOptions, study: Study) -> bool:
-    """Refuse what is wrong with a study before any predictions are read; say if meaning counts."""
+    """Refuse errors in a study before reading predictions; return whether meaning counts."""
     choices.of_study(study).check(study.vocabulary)
     choices.check_files([*_files(study), study.instances, study.ids, *study.tables])
     choices.tests.check(len(study.models))
@@ -245,7 +245,7 @@ def _check(choices: CompareOptions, study: Study) -> bool:
 def _contradictions(
     choices: CompareOptions, study: Study, model: Model, result: Mapping[str, Any]
 ) -> Iterator[str]:
-    """Say what a saved result lacks or has in another way than what is asked for."""
+    """Describe how a saved result differs from the request."""
     evaluation, words = choices.of_study(study), study.vocabulary
     if choices.follows_triplets:
         yield f"is a saved result, but {choices.follows_triplets}"
@@ -270,7 +270,7 @@ def _contradictions(
 def _studies(choices: CompareOptions) -> list[Study]:
     """Read the studies, or make one from the files and the lists that describe them.
 
-    What is given on the command line takes the place of what a study says.
+    The command line overrides the study.
     """
     files, protocol = choices.models, choices.evaluation.protocol
     given = choices.reading.of_study(annotations=choices.annotations, protocol=protocol)
@@ -309,7 +309,7 @@ def _studies(choices: CompareOptions) -> list[Study]:
 def _is_semantic(
     choices: CompareOptions, study: Study, saved: Mapping[Path, Mapping[str, Any] | None]
 ) -> bool:
-    """Whether meaning counts; refuse what cannot be compared by it, and what it does not have."""
+    """Return whether meaning counts; refuse inputs and options that do not suit."""
     semantic = [file for file, result in saved.items() if is_semantic(result)]
     evaluated = [file for file, result in saved.items() if study.similarity and result is None]
     if not (study.similarity or semantic):
@@ -339,7 +339,7 @@ def _compared(
 ) -> Compared:
     """Evaluate the models of a study, or read their saved results, and compare them.
 
-    ``page_of`` says how a page shows a model; None where there is no page.
+    ``page_of`` says how a page shows a model; None without a page.
     """
     from diaghoi.semantic.run_evaluation import evaluate
     from diaghoi.semantic.tables.senses import read_tables
@@ -391,7 +391,7 @@ def _compared(
                 analyses.add_to_model(result, diagnosis, (truth, predictions), training, bar)
                 if read.coverage is not None:
                     result["coverage"] = read.coverage
-                # Without the boxes, as all diagnoses are in memory together.
+                # Boxes are dropped, because all diagnoses are in memory together.
                 without = diagnosis.without_scenes()
                 if page_of is not None:
                     from diaghoi.report.html import page_model
@@ -435,7 +435,7 @@ def _explained(part: Compared, bar: Progress) -> tuple[list[PageModel], Comparis
             differences = _differences(part.diagnoses, None, bar, of_images=False)
             return models, comparison.explain(differences)
         except InputError as error:
-            # On other images: the page shows the means of each, and says why no more.
+            # On other images the page shows the means of each model, and says why there is no more.
             models = [PageModel(result=each.result) for each in models]
             return models, replace(comparison, notes=(str(error), *comparison.notes))
     return models, comparison
@@ -448,7 +448,7 @@ def _differences(
     *,
     of_images: bool = True,
 ) -> list[ExplainedDifference]:
-    """Explain the difference of each model to the first, with tests where they are asked for."""
+    """Explain the difference of each model to the first, with tests if requested."""
     settings: dict[str, Any] = {"of_images": of_images}
     total = None
     if tests is not None and tests.significance:
@@ -472,7 +472,7 @@ def _shared_names(study: Study, truth: Scenes, bar: Progress) -> StrArray:
 def _plausible(
     choices: CompareOptions, model: Model, truth: Scenes, predictions: SceneSource
 ) -> Inputs:
-    """Name the images of predictions as the annotations do; refuse what cannot be evaluated."""
+    """Name the images of predictions as in the annotations; refuse unusable predictions."""
     wanted, read = truth.vocabulary.name, predictions.vocabulary.name
     if wanted != read:
         raise InputError(f"{model.file}: is for {read}, but the annotations are for {wanted}")

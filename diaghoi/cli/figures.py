@@ -33,7 +33,7 @@ ONE = "show one data set at a time; draw the study of each"
 
 @options_class
 class FigureOptions:
-    """Which figures are drawn, and how."""
+    """Options for the figures."""
 
     study: options.StudyFile
     out: options.Folder
@@ -71,7 +71,7 @@ def figures(choices: FigureOptions) -> None:
         chosen = named("--only", choices.only, plots.FIGURES)
     elif max(len(each.models) for each in studies) > plots.SHEET_MODELS:
         chosen.remove("sheet")
-    # Of results by meaning alone there is but one figure.
+    # Results by meaning have only one figure.
     usual = choices.only is None and not choices.every
     if usual and all(read_semantic(model.file) is not None for model in models):
         chosen = ["confusions"]
@@ -143,7 +143,7 @@ def _write_captions(folder: Path, captions: Mapping[str, str], column: str) -> N
 
 
 def _fitted(name: str) -> str:
-    """Scale what has a page of its own, so that its caption fits on the page; nothing else."""
+    """Scale only figures with a page of their own, so that the caption fits on the page."""
     from diaghoi import plots
 
     whole = plots.FIGURES[name].width is not None
@@ -156,7 +156,7 @@ def class_of(name: str, vocabulary: Vocabulary) -> int:
     Raises
     ------
     InputError
-        Where there is no such class.
+        If there is no such class.
     """
     return find_class("--class", int(name) if name.isdecimal() else name, vocabulary)
 
@@ -169,7 +169,7 @@ def _collected(
     engine: Engine,
     bar: Progress,
 ) -> plots.Collection:
-    """Compute the data of the figures of one data set."""
+    """Compute the data of all figures on one data set."""
     from diaghoi import plots
 
     locate = partial(_located, described.source or str(study))
@@ -208,7 +208,7 @@ def _draw(
     engine: Engine,
     bar: Progress,
 ) -> tuple[dict[str, str], list[str]]:
-    """Draw and write the figures; return the captions of those that could be drawn, and notes."""
+    """Draw and write the figures; return the captions of the drawn figures, and notes."""
     from diaghoi.engines.engine import Failure, Task
 
     notes, tasks = [], []

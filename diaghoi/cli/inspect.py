@@ -27,7 +27,7 @@ from diaghoi.formats.reading import check_fit
 
 @options_class
 class InspectOptions:
-    """Which file is inspected, and how it is read."""
+    """Options for inspecting a file."""
 
     file: Path = argument(help="Predictions, pairs, annotations, or the .toml of a data set.")
     annotations: Path | None = option(None, help="Annotations of the same images or data set.")
@@ -61,9 +61,9 @@ class InspectOptions:
 
 @with_options
 def inspect(choices: InspectOptions) -> None:
-    """Identify a file, and report what looks wrong with it.
+    """Identify a file, and report its problems.
 
-    Of the description of a data set, show how it was understood, and inspect its annotations.
+    For the description of a data set, show its interpretation and inspect its annotations.
     """
     choices.check(choices.annotations)
     (_inspect_data_set if choices.is_data_set else _inspect_file)(choices)
@@ -199,7 +199,7 @@ def _print_remarks(result: dict[str, Any], where: str = "") -> None:
 
 @options_class
 class ConvertOptions:
-    """Which file is converted, and how it is read."""
+    """Options for converting a file."""
 
     source: Path = argument(help="Predictions or annotations.")
     target: Path = argument(help="The .npz file to write.")

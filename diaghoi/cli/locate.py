@@ -63,7 +63,7 @@ class LocatedFile(NamedTuple):
     path : pathlib.Path
         The file.
     notes : list of str
-        Which file was used and why, for the results.
+        The file that was used and the reason, for the results.
     """
 
     path: Path
@@ -71,9 +71,9 @@ class LocatedFile(NamedTuple):
 
 
 def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> LocatedFile:
-    """Find the annotation file of a data set, unless it or its folder is given.
+    """Find the annotation file of a data set, unless the user names it or its folder.
 
-    A described data set names its file. That of a known data set is searched for in
+    A described data set names its file. The file of a known data set is searched for in
     ``DIAGHOI_DATA`` (a file or a folder), in ``diaghoi.toml``, and in the usual folders of the
     field, in this order.
 
@@ -113,9 +113,9 @@ def find_annotations(vocabulary: Vocabulary, given: Path | None = None) -> Locat
 def image_labels(
     given: Path | None, annotations: SceneSource, predictions: SceneSource
 ) -> tuple[ImageLabels | None, list[str]]:
-    """Read the image labels given, or those that are found if they fit.
+    """Read the image labels that the user names, or fitting ones that are found.
 
-    They are searched for as annotations are. Where they do not label all images, Known Object
+    Image labels are searched for like annotations. If they do not label all images, Known Object
     falls back to the boxes, with a note.
 
     Parameters
@@ -123,19 +123,19 @@ def image_labels(
     given : pathlib.Path or None
         HICO's ``anno.mat``.
     annotations, predictions : Scenes or another source of them
-        Whose images are labelled.
+        Scenes whose images are labelled.
 
     Returns
     -------
     labels : ImageLabels or None
-        None where there are none.
+        None if there are none.
     notes : list of str
-        What was used, and why.
+        The file that was used, and the reason.
 
     Raises
     ------
     InputError
-        For another file; the message says what the file holds.
+        If the file holds something else, which the message names.
     """
     if given is not None:
         return _read_labels(given), []
@@ -170,7 +170,7 @@ def _searched(dataset: str, key: str) -> tuple[Path | None, str, list[str]]:
 
 
 def _places(dataset: str, key: str) -> Iterator[tuple[str, str | None, list[Path]]]:
-    """Give each place to search: its name, the user's value there, and the paths to try."""
+    """Yield each place to search: its name, the user's value there, and the paths to try."""
     names, folders = NAMES[dataset][key], FOLDERS[dataset]
     variable = os.environ.get(VARIABLE)
     if variable:

@@ -1,10 +1,10 @@
-"""Options as the fields of dataclasses, and those that several commands share.
+"""Declare options as fields of dataclasses, including options that several commands share.
 
-A command takes one dataclass, an :func:`options_class`, whose fields are its options in the order
-of its help. A field is declared by :func:`option` or :func:`argument`, or has the type of a shared
-option below; a field that is a dataclass itself stands for all options of that one, and those of a
-base class come last.
-:func:`with_options` shows them to Typer, and fills the dataclass. So a new option is one field.
+A command takes one dataclass, an :func:`options_class`, whose fields are the options in the order
+of the help. A field is declared by :func:`option` or :func:`argument`, or has the type of a shared
+option below. A field that is itself a dataclass stands for all its options; options of a base class
+come last. :func:`with_options` shows them to Typer, and fills the dataclass. A new option is one
+field.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ if TYPE_CHECKING:
     def options_class(block: type[Block]) -> type[Block]:
         """Make a class a frozen dataclass of options."""
 else:
-    # Without what nobody needs of options: to make it takes longer than all the rest.
+    # Unused parts of options are left out, because making them takes longer than all the rest.
     options_class = partial(dataclass, frozen=True, kw_only=True, eq=False, repr=False)
 
 
@@ -76,13 +76,13 @@ def option(
     default : object, optional
         Required without.
     *names : str
-        As typed, if not ``--`` and the name of the field; ``--yes/--no`` for either.
+        The option as typed, by default ``--`` and the name of the field; ``--yes/--no`` for either.
     panel : str, optional
         The heading above it in the help.
     rare : bool
-        Listed by ``--help-all`` alone.
+        Whether only ``--help-all`` lists the option.
     among : collection of str
-        All values that there are, where they are few.
+        All possible values, if they are few.
     **more
         What Typer takes: ``help``, ``metavar``, bounds ``min`` and ``max`` of a number, a
         ``callback`` that checks the value, ``is_eager`` for one that comes before all others.
@@ -100,19 +100,19 @@ def argument(*, help: str, metavar: str | None = None, default: Any = MISSING) -
 
 
 def without(block: Callable[..., Any], *names: str) -> Any:
-    """Declare all options of another dataclass but some, which keep their defaults."""
+    """Declare all options of another dataclass except some, which keep their defaults."""
     return field(default_factory=block, metadata={"without": names})
 
 
 def with_options(command: Callable[[Any], None]) -> Callable[..., None]:
-    """Give a command of one dataclass the parameters that Typer reads: the fields of that one.
+    """Give a command the parameters that Typer reads: the fields of its dataclass.
 
-    Each command also has ``--memory``, which holds while the command runs, and ``--help-all``.
+    Each command also has ``--help-all``, and ``--memory``, which applies while the command runs.
 
     Raises
     ------
     InputError
-        When it runs, of ``__post_init__`` of a dataclass.
+        From ``__post_init__`` of a dataclass, when the command runs.
     """
     (block,) = (kind for name, kind in get_type_hints(command).items() if name != "return")
 
@@ -134,15 +134,15 @@ class Key(NamedTuple):
     Parameters
     ----------
     help : str
-        Its line in the list of keys.
+        Description in the list of keys.
     read : callable
-        Reads the value, or raises :class:`ValueError` with what to give.
+        Reads the value, or raises :class:`ValueError` with the accepted values.
     alone : object
         The value of a key without one; None where a key needs one.
     metavar : str
-        Stands for the value in the list of keys; empty for a key that takes none.
+        Placeholder of the value in the list of keys; empty for a key without a value.
     several : bool
-        Whether it may be given several times: its value is a list.
+        Whether the key may be repeated; its value is then a list.
     """
 
     help: str
@@ -163,7 +163,7 @@ def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[st
     Parameters
     ----------
     option : str
-        Its name, for messages.
+        Name of the option, for messages.
     given : iterable of str
         Pairs with commas between; a comma that no key follows belongs to the value.
     keys : mapping
@@ -245,7 +245,7 @@ def also(keys: Mapping[str, Key]) -> Any:
 
 
 def choice_of(*names: str) -> Callable[[str], str]:
-    """Read one of some names."""
+    """Read one of a set of names."""
 
     def read(value: str) -> str:
         if value not in names:
@@ -256,7 +256,7 @@ def choice_of(*names: str) -> Callable[[str], str]:
 
 
 def checked(read: Callable[[Any], Any]) -> Callable[..., Any]:
-    """Make the callback of an option whose values are read so."""
+    """Make the callback of an option from the reader of its values."""
 
     def callback(parameter: typer.CallbackParam, value: Any) -> Any:
         try:
@@ -306,7 +306,7 @@ def _at_least_two(resamples: int) -> int:
 
 
 def _members(block: Any, left_out: Collection[str]) -> Iterator[tuple[Field[Any], Any]]:
-    """Give the fields of a dataclass with their types, those of its base last."""
+    """Return the fields of a dataclass with their types, fields of the base class last."""
     kinds = get_type_hints(block, include_extras=True)
     declared = {each.name: each for each in fields(block) if each.name not in left_out}
     own = [name for name in inspect.get_annotations(block) if name in declared]
@@ -325,8 +325,8 @@ def _parameters(block: Any, left_out: Collection[str] = ()) -> Iterator[inspect.
         names = declared["names"]
         if kind is bool and not names:  # without --no-
             names = (f"--{each.name.replace('_', '-')}",)
-        # The reader of a file, not the parser of the command line, reports what is wrong with it,
-        # so that all such messages read alike.
+        # The reader of a file reports its problems, not the parser of the command line, so that all
+        # these messages read alike.
         shown = declared["kind"](*names, **declared["given"], readable=False)
         default = inspect.Parameter.empty if each.default is MISSING else each.default
         yield inspect.Parameter(
@@ -372,7 +372,7 @@ def _show_all(context: typer.Context, wanted: bool) -> None:
 
 @options_class
 class _Always:
-    """The options of all commands."""
+    """Options of all commands."""
 
     memory: int | None = option(
         None,
@@ -474,7 +474,7 @@ Quiet = Annotated[
 
 @options_class
 class EngineOptions:
-    """Where the work is done."""
+    """Options for the workers."""
 
     engine: str | None = option(
         None,
@@ -503,7 +503,7 @@ class EngineOptions:
 
     @contextmanager
     def started(self, bar: Progress) -> Iterator[Engine]:
-        """Start the workers, and end them; the bar shows what is waited for."""
+        """Start and end the workers; the bar shows what the command waits for."""
         number = self.workers or cores()
         if self.engine in (None, "local"):
             from diaghoi.engines.engine import LocalEngine
@@ -525,16 +525,16 @@ def split_list(option: str, value: str | None, number: int) -> list[str]:
     Parameters
     ----------
     option : str
-        Its name, for messages.
+        Name of the option, for messages.
     value : str or None
         As given.
     number : int
-        How many models there are.
+        Number of models.
 
     Returns
     -------
     list of str
-        One value per model, empty if none is given.
+        One value per model; empty without a value.
 
     Raises
     ------

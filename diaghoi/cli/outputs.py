@@ -38,14 +38,14 @@ STDOUT = "-"
 FIGURES = (".pdf", ".svg", ".png")
 TABLES = (".csv", ".md", ".tex", ".txt")
 Text = Callable[[], str]
-"""Makes what a text file holds."""
+"""Function that makes the content of a text file."""
 Writer = Callable[[Path], Sequence[str]]
 """Writes a file, and returns notes on it."""
 
 
 @options_class
 class OutputOptions:
-    """Where the result of a command goes, and what is printed."""
+    """Options for the outputs of a command."""
 
     out: list[Path] | None = option(
         None,
@@ -60,19 +60,19 @@ class OutputOptions:
     quiet: options.Quiet = False
 
     def output_files(self, kinds: Collection[str], stem: str = "") -> dict[Path, str]:
-        """Name all files, with the suffix that says what they hold; ``-`` is stdout.
+        """Name all files, with the suffixes that tell their content; ``-`` is stdout.
 
         Parameters
         ----------
         kinds : collection of str
-            How the names of files that the command writes end: ``.csv``, ``classes.csv``.
+            Endings of the names of files that the command writes: ``.csv``, ``classes.csv``.
         stem : str
-            Of the names of files in a folder.
+            Stem of the names of files in a folder.
 
         Raises
         ------
         InputError
-            For another suffix, a file that is named twice, and what cannot be printed.
+            If a suffix is unknown, a file is named twice, or a kind cannot be printed.
         """
         files = [] if self.json is None else [(self.json, ".json")]
         for path in self.out or ():
@@ -99,7 +99,7 @@ class OutputOptions:
         return dict(files)
 
     def printed(self, kinds: Iterable[str]) -> str:
-        """Return the kind of what is printed on stdout instead of the usual screen, or nothing."""
+        """Return the kind of text that stdout gets instead of the usual screen, or nothing."""
         names = [str(path).lower() for path in self.out or ()]
         names += [f"{self.json}.json"]
         return next((kind for kind in kinds if f"{STDOUT}{kind}" in names), "")
@@ -110,7 +110,7 @@ class OutputOptions:
         Raises
         ------
         InputError
-            With what is wrong.
+            If the path is unusable; the message says why.
         """
         inputs = list(inputs)
         files = self.output_files(kinds, stem)
@@ -139,16 +139,16 @@ class OutputOptions:
         Parameters
         ----------
         texts : mapping
-            By suffix, makes the text of a file.
+            Functions that make the text of a file, by suffix.
         writers : mapping, optional
-            By suffix, writes another file.
+            Functions that write other files, by suffix.
         stem : str
             As for :meth:`check`.
         """
         writers = writers or {}
         notes: list[str] = []
         files = self.output_files([*texts, *writers], stem).items()
-        # Texts first, so that a figure or a page that fails costs none of them.
+        # Texts come first, so that a failing figure or page does not cost any of them.
         for path, kind in sorted(files, key=lambda file: file[1] not in texts):
             if str(path) == STDOUT:
                 continue
@@ -166,7 +166,7 @@ class OutputOptions:
         notes: Iterable[str] = (),
         files: Iterable[Path] = (),
     ) -> None:
-        """Print a result on stdout, as one of its texts where that is asked for; notes on stderr.
+        """Print a result on stdout, or one of its texts if requested; print notes on stderr.
 
         Parameters
         ----------
@@ -206,7 +206,7 @@ class OutputOptions:
 
 @options_class
 class ScreenOptions(OutputOptions):
-    """Where a result goes of which one screen is printed, and all where that is asked for."""
+    """Options for the outputs of a result with one screen and a detailed form."""
 
     detail: options.Detail = False
 
@@ -224,7 +224,7 @@ class ScreenOptions(OutputOptions):
 
 @options_class
 class PageOptions:
-    """How a page is shown."""
+    """Options for showing a page."""
 
     images: Path | None = option(
         None, panel=options.FILES, help="Folder with the pictures, to draw cases on."
@@ -238,11 +238,11 @@ class PageOptions:
 
     @property
     def pictures(self) -> Pictures | None:
-        """The folder of pictures, where it is given."""
+        """The folder of pictures, if there is one."""
         return None if self.images is None else Pictures(self.images)
 
     def check(self, written: bool) -> None:
-        """Check what a page needs before the work begins.
+        """Check the inputs of a page before the work begins.
 
         Parameters
         ----------
@@ -287,7 +287,7 @@ class PageOptions:
             if not quiet:
                 typer.echo("Open this address in a browser here; Ctrl-C ends.", err=True)
             sys.stdout.flush()
-            # Without a window, a browser of text would take the terminal over.
+            # Without a window system, a text browser would take over the terminal.
             windows = sys.platform in ("darwin", "win32") or any(map(os.environ.get, SCREENS))
             if sys.stdout.isatty() and windows:
                 webbrowser.open(server.address)
@@ -305,12 +305,12 @@ def _is_folder(path: Path) -> bool:
 
 
 def _kind(path: Path, kinds: Iterable[str]) -> str:
-    """Return the longest ending of a name among some; empty where it has none of them."""
+    """Return the longest matching ending of a name; empty if none matches."""
     return max((kind for kind in kinds if path.name.lower().endswith(kind)), key=len, default="")
 
 
 def _in_folder(folder: Path, kinds: Iterable[str], stem: str) -> Iterator[tuple[Path, str]]:
-    """Name the files that a folder gets: without jinja2 no page."""
+    """Name the files that a folder gets; without jinja2 there is no page."""
     for kind in kinds:
         if kind == ".html":
             try:
@@ -416,7 +416,7 @@ def check_files(files: Iterable[Path | None], inputs: Iterable[Path | None]) -> 
     Raises
     ------
     InputError
-        With what is wrong.
+        If the path is unusable; the message says why.
     """
     inputs = list(inputs)
     check_outputs(files, inputs)
@@ -438,7 +438,7 @@ def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -
     Raises
     ------
     InputError
-        For a file in a folder that does not exist, a folder, a device, or one of the inputs.
+        If the path is in a missing folder, a folder itself, a device, or one of the inputs.
     """
     read = {os.path.realpath(path) for path in inputs if path is not None}
     written: set[str] = set()
@@ -475,7 +475,7 @@ def check_folder(folder: Path | None) -> None:
     Raises
     ------
     InputError
-        If the path, or the first part of it that exists, is not a folder or not writable.
+        If the path, or its first existing parent, is not a writable folder.
     """
     if folder is None:
         return

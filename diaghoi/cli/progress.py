@@ -41,7 +41,7 @@ class Progress:
         total : int
             Resamples to come.
         twice : bool
-            Whether each of them is two steps.
+            Whether each of them counts as two steps.
         """
         self.start(task, 2 * total if twice else total)
         if self._logs:

@@ -1,4 +1,4 @@
-"""``diaghoi choice ask`` and ``choice build``: a model answers questions, and how they are made."""
+"""``diaghoi choice ask`` and ``choice build``: ask a model questions, and make questions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SHEET = "quality_sheet.html"
 
 @options_class
 class AskOptions(PictureOptions):
-    """Which questions are asked, and how."""
+    """Options for asking questions."""
 
     questions: Path = argument(help="Questions, as the benchmark publishes them.")
     setting: int | None = option(
@@ -104,7 +104,7 @@ def ask(choices: AskOptions) -> None:
 
 @options_class
 class BuildOptions:
-    """Which questions are made, and who judges."""
+    """Options for making questions, and for the judges."""
 
     annotations: Path = argument(help="Annotations in any known format.")
     out: Path = option(help="The folder to write.")
@@ -156,7 +156,7 @@ class BuildOptions:
         return {"seed": self.seed, "all_people": self.all_people}
 
     def check(self, models: Collection[str], *, asks: bool) -> None:
-        """Refuse paths that cannot be used, but those of judges to read, which are read at once."""
+        """Refuse unusable paths, except files of judges, which are read at once."""
         outputs.check_folder(self.out)
         names = (*FILES, SHEET) if self.out.is_dir() else ()
         written = [*(self.out / name for name in names), self.results.json]

@@ -54,7 +54,7 @@ READ = {
 
 @options_class
 class ReadingOptions:
-    """How the files of a command are read."""
+    """Options for reading the files of a command."""
 
     dataset: options.Dataset = None
     read: list[str] | None = option(
@@ -73,12 +73,12 @@ class ReadingOptions:
         self.words()
 
     def words(self, *left_out: str) -> dict[str, Any]:
-        """Give them as keyword arguments of the readers, but some that must not be given.
+        """Return the keyword arguments of the readers, refusing some.
 
         Raises
         ------
         InputError
-            For a key that must not be given, and of :func:`diaghoi.cli.options.keyed`.
+            If a refused key is used, and from :func:`diaghoi.cli.options.keyed`.
         """
         words: dict[str, Any] = {"dataset": self.dataset} | dict.fromkeys(map(_word, READ))
         for name, value in keyed("--read", self.read or (), READ).items():
@@ -88,7 +88,7 @@ class ReadingOptions:
         return {name: value for name, value in words.items() if name not in left_out}
 
     def of_study(self, **more: Any) -> dict[str, Any]:
-        """Give what takes the place of the fields of a study, with others that are not None."""
+        """Return the values that override a study, and others that are not None."""
         words = self.words()
         given = more | {name: words.pop(name) for name in ("dataset", "instances", "ids")}
         reading = {name: value for name, value in words.items() if value is not None}
@@ -102,7 +102,7 @@ def _word(key: str) -> str:
 
 @options_class
 class ProtocolOptions:
-    """How detectors are evaluated."""
+    """Options for the evaluation of detectors."""
 
     protocol: str | None = option(
         None,
@@ -162,11 +162,11 @@ class ProtocolOptions:
         return None if chosen.top == spelt(chosen.name, usual).top else chosen.top
 
     def check(self, vocabulary: Vocabulary | None) -> None:
-        """Refuse what suits no data set, or not the one that is given, before files are read."""
+        """Refuse choices that suit no data set, or not the named one, before reading files."""
         try:
             check_choice(self.made, vocabulary)
         except UnclearBaseError:
-            # Its names are those of the data set, which the files may show.
+            # Its names come from the data set, which the files may show.
             if vocabulary is not None:
                 raise
 
@@ -177,14 +177,14 @@ class Inputs(NamedTuple):
     Parameters
     ----------
     annotations, predictions : Scenes or another source of them
-        Of one data set; left in the file if they can be read on demand.
+        Scenes of one data set; they stay in the file if they can be read on demand.
     files : list of pathlib.Path
         The files of annotations, predictions and pairs.
     notes : list of str
-        Where annotations were found, and warnings about implausible input.
+        The place of the annotations, and warnings about implausible input.
     coverage : dict or None
-        With ``--only-predicted-images``, for the result: ``annotated_images`` and
-        ``predicted_images`` of the files, ``shared_images`` and ``only_predicted_images``, True.
+        Values for the result with ``--only-predicted-images``: ``annotated_images`` and
+        ``predicted_images`` of the files, ``shared_images``, and ``only_predicted_images``, True.
     """
 
     annotations: SceneSource
@@ -204,7 +204,7 @@ class Inputs(NamedTuple):
         return self.annotations.vocabulary
 
     def only(self, names: StrArray) -> Inputs:
-        """Leave the images that all files hold; a note says what is left out.
+        """Keep the images that all files hold; a note names the omissions.
 
         Parameters
         ----------
@@ -214,7 +214,7 @@ class Inputs(NamedTuple):
         Raises
         ------
         InputError
-            Where there is none.
+            If there is none.
         """
         annotations, predictions = self.annotations, self.predictions
         if not len(names):
@@ -247,7 +247,7 @@ class Inputs(NamedTuple):
 class DetectorOptions:
     """The files of a detector beside its predictions, and how all are read and evaluated.
 
-    Annotations that are not given are those of the file of predictions, or searched for.
+    Without a name, annotations come from the prediction file or a search.
     """
 
     annotations: options.Annotations = None
@@ -258,30 +258,30 @@ class DetectorOptions:
 
     @property
     def vocabulary(self) -> Vocabulary:
-        """The data set, as far as it is known before the files are read."""
+        """The data set, if known before the files are read."""
         words = vocabulary_named(self.reading.dataset or "hico-det")
         given = None if words.known else self.annotations
         return words if given is None else replace(words, annotations=given)
 
     @property
     def named(self) -> Vocabulary | None:
-        """The data set, where it is given."""
+        """The data set, if the user names it."""
         return self.vocabulary if self.reading.dataset else None
 
     @property
     def words(self) -> Any:
-        """How files are read; as many triplets of an image as count."""
+        """Options of the readers, with as many triplets per image as count."""
         words, top = self.reading.words(), self.evaluation.top(self.vocabulary)
         return words if top is None else words | {"top": top}
 
     @property
     def of_predictions(self) -> Any:
-        """How predictions are read: without the files of the annotations."""
+        """Options for reading predictions, without the files of the annotations."""
         return self.words | {"instances": None, "ids": None}
 
     @property
     def files(self) -> list[Path | None]:
-        """The files that are given."""
+        """The files that the user names."""
         words = self.reading.words("dataset")
         beside = [self.annotations, self.pairs, words["instances"], words["ids"]]
         return [*beside, *self.evaluation.files]
@@ -298,7 +298,7 @@ class DetectorOptions:
         bar : Progress
             Shows the current step.
         check : callable
-            Called with all input files as soon as they are known, to refuse output files that would
+            Called with all input files as soon as they are known, to refuse outputs that would
             overwrite them.
 
         Raises
@@ -332,14 +332,14 @@ class DetectorOptions:
 
 
 def check_choice(choice: Callable[[Vocabulary], object], vocabulary: Vocabulary | None) -> None:
-    """Refuse a choice that suits no data set before files show which it is.
+    """Refuse a choice that suits no data set, before the files show the data set.
 
     Parameters
     ----------
     choice : callable
-        ``data set -> anything``; raises :class:`InputError` for one that it does not suit.
+        Function of a data set that raises :class:`InputError` if the choice does not suit.
     vocabulary : Vocabulary or None
-        The data set, if it is known.
+        The data set, if known.
 
     Raises
     ------
@@ -372,13 +372,13 @@ def check_annotations(
     path : pathlib.Path or None
         Those given.
     vocabulary : Vocabulary or None
-        The data set, if it is given.
+        The data set, if the user names it.
     predictions : pathlib.Path
-        Their first images show the data set, and whether the file holds its annotations.
+        Their first images show the data set, and whether the file holds the annotations.
     find : callable
         Finds the annotations of a data set, or says that there are none.
     fitting : bool
-        Whether the predictions must fit a known data set if none is given.
+        Whether the predictions must fit a known data set if the user names none.
     **reading
         How to read them.
 

@@ -33,7 +33,7 @@ WILDCARDS = frozenset("*?[")
 
 @options_class
 class ReportOptions(outputs.ScreenOptions):
-    """Which predictions are diagnosed, how, and what is written."""
+    """Options for the diagnosis of predictions, and for the outputs."""
 
     predictions: str = argument(
         help="Prediction file (or folder of .mat files); in quotes, a pattern of several."
@@ -62,24 +62,24 @@ class ReportOptions(outputs.ScreenOptions):
 
     @property
     def several(self) -> bool:
-        """Whether there may be several prediction files, of different images."""
+        """Whether there may be several prediction files with different images."""
         return self.engines.asked or is_remote(self.predictions) or self.is_pattern
 
     @property
     def stem(self) -> str:
-        """The name of the detector, and of files in a folder: of its file or folder of files."""
+        """The name of the detector and of files in a folder, from its file or folder."""
         path = Path(self.predictions)
         return self.label or (path.parent.name if self.is_pattern else path.stem)
 
     @property
     def kinds(self) -> tuple[str, ...]:
-        """How the names of files end that can be written."""
+        """Endings of the names of files that can be written."""
         attributed = "attribution" in self.analyses
         more = [f"attribution{kind}" for kind in outputs.FIGURES if attributed]
         return (*KINDS, *more) if self.several else (".html", *KINDS, *more)
 
     def shards(self) -> list[str]:
-        """List the prediction files; refuse what needs the boxes of all images in one place."""
+        """List the prediction files; refuse options that need the boxes of all images at once."""
         refused = ["--pairs"] * bool(self.detector.pairs) + ["--open"] * self.page.open
         refused += [f"--out {path}" for path in self.out or () if path.suffix.lower() == ".html"]
         for words in (*refused, *self.analyses.of_boxes):
@@ -112,7 +112,7 @@ class ReportOptions(outputs.ScreenOptions):
 
 
 class Diagnosed(NamedTuple):
-    """A diagnosis, what was read for it, and what to know of its image labels."""
+    """A diagnosis, its input, and remarks on the image labels."""
 
     diagnosis: Diagnosis
     read: Inputs
@@ -125,7 +125,7 @@ def report(choices: ReportOptions) -> None:
     """Diagnose a detector: mAP, errors and what each error costs."""
     detector, analyses = choices.detector, choices.analyses
     detector.evaluation.check(detector.named)
-    _ = analyses.tags  # refuses those that cannot be read
+    _ = analyses.tags  # refuses unreadable files
     if detector.named is not None:
         analyses.families(detector.named)
     files = choices.shards() if choices.several else [choices.predictions]
@@ -209,12 +209,12 @@ def _of_several(choices: ReportOptions, files: list[str], bar: Progress) -> Diag
         bar.start("diagnosing files", total=len(files))
         found = diagnose_shards(settings, files, engine, progress=bar.advance)
     diagnosis = found.diagnosis
-    # Images without predictions stand in for the predicted ones.
+    # Images without predictions stand in for the predicted images.
     predictions = found.empty.with_names(diagnosis.names)
     notes = [*found.warnings, *located.notes]
     read = Inputs(annotations, predictions, [located.path], notes)
     if detector.only_predicted_images:
-        # What the files hold beside these images was left out file by file.
+        # Other images were left out file by file.
         read = read.only(diagnosis.names)
     labels, notes = _labels(choices, read)
     if labels is not None:
@@ -234,7 +234,7 @@ def _labels(choices: ReportOptions, read: Inputs) -> tuple[ImageLabels | None, l
 def _texts(
     choices: ReportOptions, result: dict[str, Any], diagnosis: Diagnosis
 ) -> dict[str, outputs.Text]:
-    """Make the text files of a report: tables for papers are those of a comparison of one."""
+    """Make the text files of a report; tables for papers are a comparison with one model."""
     from diaghoi.report.columns import table_text
     from diaghoi.report.semantic import print_with_meaning
 

@@ -53,7 +53,7 @@ ABBREVIATIONS = ", ".join(
 
 @options_class
 class RobustnessOptions(TableOptions):
-    """Which study is evaluated, how, and what is shown of it."""
+    """Options for evaluating a study, and for the output."""
 
     study: options.StudyFile
     annotations: options.Annotations = None
@@ -95,20 +95,20 @@ class RobustnessOptions(TableOptions):
 
     @property
     def errors(self) -> bool:
-        """Whether the growth of errors is asked for."""
+        """Whether the growth of errors is requested."""
         return "errors" in options.keyed("--also", self.also or (), ALSO)
 
     def check_settings(self) -> None:
-        """Refuse what can be seen to go wrong before anything is read."""
+        """Refuse options that cannot work before reading anything."""
         figures = set(DRAWN) & set(self.output_files(KINDS, STEM).values())
         for name in ("column", "corruption"):
             if getattr(self, name) not in ("double", None) and not figures:
                 raise InputError(f"--{name}: is for figures; add --out FOLDER")
 
     def check_files(self, study: RobustnessStudy) -> None:
-        """Refuse files that cannot be written, or would overwrite those of the study."""
+        """Refuse outputs that cannot be written, or would overwrite files of the study."""
         inputs = [self.study, study.annotations, study.instances, study.ids]
-        for run in study.runs():  # those that cannot be read are reported in the end
+        for run in study.runs():  # unreadable files are reported at the end
             paths = map(Path, run.files)
             inputs += [path for path in paths if path.is_file() and os.access(path, os.R_OK)]
         self.check(KINDS, [*inputs, *study.tables], STEM)
@@ -124,7 +124,7 @@ def robustness(choices: RobustnessOptions) -> None:
     from diaghoi.robustness.tables import check_names, sentences, worst
 
     choices.check_settings()
-    # What is given on the command line takes the place of what the study says.
+    # The command line overrides the study.
     given = {"annotations": choices.annotations, "protocol": choices.evaluation.protocol}
     described = read_robustness_study(choices.study)
     described = replace(described, **choices.reading.of_study(**given))
@@ -216,9 +216,9 @@ def _draw(
 
 
 def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison) -> None:
-    """Print one screen, the tables asked for, or in detail all tables, sentences and notes.
+    """Print one screen, the requested tables, or all tables, sentences and notes in detail.
 
-    The screen says how much of their scores detectors keep, and what costs most.
+    The screen shows how much of their scores detectors keep, and the costliest corruption.
     """
     from rich.console import Console
 
@@ -264,7 +264,7 @@ def _show(choices: RobustnessOptions, found: Robustness, comparison: Comparison)
 
 @options_class
 class CorruptOptions:
-    """Which pictures are corrupted, and how."""
+    """Options for corrupting pictures."""
 
     images: Path = argument(help="Folder with the pictures.")
     out: Path = argument(help="Folder to write CORRUPTION/SEVERITY/PICTURE to.")
@@ -320,7 +320,7 @@ def corrupt(choices: CorruptOptions) -> None:
 
 
 def corruptions_named(given: list[str] | None) -> tuple[Corruption, ...]:
-    """Find corruptions by the names of them or groups; all by default.
+    """Find corruptions by their names or groups; all by default.
 
     Raises
     ------
@@ -331,12 +331,12 @@ def corruptions_named(given: list[str] | None) -> tuple[Corruption, ...]:
 
 
 def severities_of(given: list[str] | None) -> list[int]:
-    """Read severities: numbers, ranges, and several of them with commas; all by default.
+    """Read severities: numbers and ranges, separated by commas; all by default.
 
     Raises
     ------
     InputError
-        For what is no severity.
+        If a value is not a severity.
     """
     if not given:
         return list(SEVERITIES)

@@ -1,4 +1,4 @@
-"""``diaghoi semantic``: soft mAP and mF1, what errors mean, and predictions of a model."""
+"""``diaghoi semantic``: soft mAP and mF1, the meaning of errors, and predictions of a model."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ ALSO = {
 
 @options_class
 class MeasureOptions:
-    """How soft mAP and mF1 are computed: :class:`diaghoi.semantic.measure.Measure`."""
+    """Options for soft mAP and mF1: see :class:`diaghoi.semantic.measure.Measure`."""
 
     matching: str = option(
         "boxes",
@@ -80,7 +80,7 @@ class MeasureOptions:
 
 @options_class
 class SemanticOptions(outputs.ScreenOptions):
-    """What is evaluated with similarity, how, and what is written of it."""
+    """Options for the evaluation with similarity, and for the outputs."""
 
     predictions: options.Predictions
     tables: SimilarityOptions
@@ -98,7 +98,7 @@ class SemanticOptions(outputs.ScreenOptions):
 
     @property
     def analyses(self) -> dict[str, Any]:
-        """What is asked for beyond the evaluation."""
+        """Requests beyond the evaluation."""
         return options.keyed("--also", self.also or (), ALSO)
 
     @property
@@ -107,7 +107,7 @@ class SemanticOptions(outputs.ScreenOptions):
         return self.predictions.stem if self.label is None else self.label
 
     def check_errors(self, *, scored: bool, boxed: bool = True) -> None:
-        """Refuse what shows the meaning of errors where there are no scores or boxes.
+        """Refuse requests about the meaning of errors without scores or boxes.
 
         Raises
         ------
@@ -127,7 +127,7 @@ class SemanticOptions(outputs.ScreenOptions):
 def semantic(choices: SemanticOptions) -> None:
     """Evaluate with credit for similar classes: soft mAP, mF1 and miss rates.
 
-    Similarity is that of the ratings of this package, or of other tables, as in SHOE. `diaghoi
+    Similarity comes from the ratings of this package, or from other tables as in SHOE. `diaghoi
     semantic ask` asks a vision-language model for the predictions.
     """
     from diaghoi.language.lexicon import using_wordnet
@@ -179,7 +179,7 @@ def semantic(choices: SemanticOptions) -> None:
 def _texts(
     choices: SemanticOptions, result: dict[str, Any], evaluated: SemanticEvaluation
 ) -> dict[str, outputs.Text]:
-    """Make the text files; tables for papers are those of a comparison of one."""
+    """Make the text files; tables for papers are a comparison with one model."""
     from diaghoi.report.columns import table_text
     from diaghoi.report.examples import examples_text
     from diaghoi.report.semantic import print_semantic
@@ -204,12 +204,12 @@ def _texts(
 def _writers(
     result: dict[str, Any], meaning: SemanticDiagnosis | None, files: list[Path]
 ) -> dict[str, outputs.Writer]:
-    """Make the page and the figures of what errors mean."""
+    """Make the page and the figures about the meaning of errors."""
     if meaning is None:
         return {}
 
     def page(path: Path) -> list[str]:
-        """Write the page of the report, with what the semantic evaluation adds to it."""
+        """Write the page of the report, with the additions of the semantic evaluation."""
         from diaghoi.diagnosis.diagnose import diagnose
         from diaghoi.report.html import write_html
 
@@ -243,7 +243,7 @@ def _show(choices: SemanticOptions, result: dict[str, Any]) -> None:
 
 @options_class
 class AskOptions(PictureOptions):
-    """Which pairs are asked about, and how."""
+    """Options for asking about pairs."""
 
     pairs: Path = argument(
         help="File with the pairs to ask about: predictions, pairs or annotations."

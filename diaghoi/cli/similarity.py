@@ -28,7 +28,7 @@ SCALE = "Highest possible score [1 or 4, inferred from the scores]."
 
 
 def similarity_option(default: str | None) -> Any:
-    """Declare what similarity goes by."""
+    """Declare the option for a source of similarity."""
     return option(
         default,
         panel=MEANING,
@@ -40,7 +40,7 @@ def similarity_option(default: str | None) -> Any:
 
 @options_class
 class CombinationOptions:
-    """How the similarities of verbs and objects are combined, and on which scale they are."""
+    """Options that combine the similarities of verbs and objects, and set their scale."""
 
     weight: float = option(
         0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
@@ -69,7 +69,7 @@ class CombinationOptions:
 
 @options_class
 class SimilarityOptions(CombinationOptions):
-    """What similarity goes by, and how it is combined."""
+    """Options for the source of similarity, and for combining it."""
 
     similarity: str | None = similarity_option(None)
     verb_synsets: Path | None = option(
@@ -86,7 +86,7 @@ class SimilarityOptions(CombinationOptions):
 
     @property
     def sources(self) -> Sources:
-        """What similarity of verbs and of objects goes by."""
+        """Sources of the similarity of verbs and of objects."""
         return sources_named("--similarity", self.similarity or MADE[0])
 
     @property
@@ -97,7 +97,7 @@ class SimilarityOptions(CombinationOptions):
 
     @property
     def files(self) -> list[Path]:
-        """All files that are given."""
+        """All files that the user names."""
         return [*(each for each in self.sources if isinstance(each, Path)), *self.synsets.values()]
 
     def read(self, bar: Progress, **more: Any) -> dict[str, Any]:
@@ -126,7 +126,7 @@ RATINGS = "Table: CSV a,b,score or one column per rater; .npz."
 
 @options_class
 class DescribingOptions(outputs.ScreenOptions):
-    """Where a result goes that tables describe, and how much of it is printed."""
+    """Options for the outputs of a result made of tables."""
 
     def finish(
         self,
@@ -135,7 +135,7 @@ class DescribingOptions(outputs.ScreenOptions):
         stem: str,
         writers: Mapping[str, outputs.Writer] | None = None,
     ) -> None:
-        """Write a result, and print the tables that fit one screen, or in detail all of them."""
+        """Write a result, and print the tables that fit one screen, or all of them in detail."""
         shown = [*tables]
 
         def text(number: int) -> str:
@@ -156,7 +156,7 @@ class DescribingOptions(outputs.ScreenOptions):
 
 @options_class
 class AgreementOptions(DescribingOptions):
-    """Whose ratings are compared."""
+    """Options for comparing raters."""
 
     ratings: Path | None = argument(
         default=None,
@@ -240,7 +240,7 @@ def _compare_with_published(choices: AgreementOptions, published: Path) -> None:
 
 @options_class
 class InspectOptions(DescribingOptions):
-    """Which table is described."""
+    """Options for describing a table."""
 
     table: Path = argument(help=RATINGS)
     dataset: str = option("hico-det", help="The data set whose words the table should cover.")
@@ -273,7 +273,7 @@ def inspect(choices: InspectOptions) -> None:
 
 @options_class
 class MergeOptions:
-    """Which tables are merged."""
+    """Options for merging tables."""
 
     tables: list[Path] = argument(help="Tables to merge.")
     out: Path = option(help="The .csv or .npz file to write.")
@@ -304,7 +304,7 @@ def merge(choices: MergeOptions) -> None:
 
 @options_class
 class SubsetOptions(DescribingOptions):
-    """Which tables and ratings are compared."""
+    """Options for comparing tables and ratings."""
 
     table: Path = argument(help=RATINGS)
     human: Path = option(help="Ratings by people: CSV of pairs, one column per person.")
@@ -338,7 +338,7 @@ def subset(choices: SubsetOptions) -> None:
 
 @options_class
 class BuildOptions:
-    """Which words are compared, and by whom."""
+    """Options for comparing words by raters."""
 
     out: Path = option(
         help="The .csv or .npz file to write; of verbs and objects NAME_verbs and NAME_objects."
@@ -378,7 +378,7 @@ class BuildOptions:
 
     @property
     def words(self) -> dict[str, tuple[Path | None, Path | None]]:
-        """The files of the words of each kind, and of those compared only with the first."""
+        """The files with the words of each kind, and with words compared only with them."""
         given = vars(self)
         return {
             kind: (given[f"{kind}s"], given[f"{kind}_candidates"]) for kind in ("verb", "object")

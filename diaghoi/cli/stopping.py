@@ -15,8 +15,8 @@ WORDS = {signal.SIGINT: "interrupted", signal.SIGTERM: "terminated"}
 class Stopped(KeyboardInterrupt):
     """A signal asks this process to end.
 
-    Not KeyboardInterrupt itself: once that has passed through ``exec``, Python exits as if killed
-    by SIGINT, whatever the exit code.
+    A class of its own, because Python exits as if killed by SIGINT, whatever the exit code, once a
+    KeyboardInterrupt has passed through ``exec``.
     """
 
 
@@ -37,14 +37,14 @@ def stoppable() -> Iterator[list[signal.Signals]]:
 
     def stop(number: int, frame: FrameType | None) -> None:
         came.append(signal.Signals(number))
-        # Finalizers of interrupted objects may raise; those messages would only confuse.
+        # Finalizers of interrupted objects may raise, and their messages would only confuse.
         sys.unraisablehook = lambda complaint: None
         for each in WORDS:
             signal.signal(each, signal.SIG_DFL)
         raise Stopped
 
     if threading.current_thread() is not threading.main_thread():
-        yield came  # signals reach the main thread alone
+        yield came  # signals reach only the main thread
         return
     with _handled_by(stop):
         try:
@@ -66,7 +66,7 @@ def wait_for_signal() -> None:
 
 @contextmanager
 def _handled_by(handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
-    """Handle the signals while the block runs, but those that are ignored, as under nohup."""
+    """Handle the signals during the block, except ignored ones, as under nohup."""
     before = {each: signal.getsignal(each) for each in WORDS}
     heeded = [each for each, usual in before.items() if usual is not signal.SIG_IGN]
     for each in heeded:

@@ -17,31 +17,31 @@ from diaghoi.comparison.results import (
 from diaghoi.data.protocol import AS_GIVEN, BY_SCORE, CUT, RANKING, SEPARATOR, choices_of
 from diaghoi.exceptions import InputError, some_of
 
-# What a signature that leaves out a choice means.
+# Meaning of a choice that a signature leaves out.
 UNSAID = {CUT: AS_GIVEN, RANKING: BY_SCORE}
 
 
 def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
-    """Check that the figures of some results mean the same.
+    """Check that the numbers of several results mean the same.
 
     Parameters
     ----------
     results : sequence of mapping
-        As from :meth:`diaghoi.Diagnosis.to_dict`, each with a label of its own.
+        Results of :meth:`diaghoi.Diagnosis.to_dict`, each with its own label.
 
     Returns
     -------
     tuple of str
-        What keeps the figures from being comparable although data set and protocol are the same:
-        not all annotated images, other numbers of images or annotations, other cuts, another
-        source of Known Object.
+        Reasons why the numbers are not comparable although data set and protocol agree: missing
+        annotated images, different numbers of images or annotations, different cuts, another source
+        of Known Object.
 
     Raises
     ------
     InputError
-        Where data sets or protocols differ; the message says in what. Only what the detector
-        decides may differ: how many triplets of an image are taken, because dense arrays are always
-        cut and lists are not, and whether scores rank them.
+        If data sets or protocols differ; the message names the difference. Only choices of the
+        detector may differ: the number of triplets per image, because dense arrays are always cut
+        and lists are not, and whether scores rank them.
     """
     first = results[0]
     for other in results[1:]:
@@ -78,40 +78,40 @@ def check_comparable(results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def number_of_images(results: Sequence[Result]) -> int | None:
-    """Return the number of images of some results; None where it is not the same for all."""
+    """Return the number of images of several results; None if the results differ."""
     numbers = {figure(result, "counts", "images") for result in results}
     number = numbers.pop() if len(numbers) == 1 else None
     return None if number is None else int(number)
 
 
 def shared_notes(results: Sequence[Result]) -> tuple[str, ...]:
-    """Collect the notes of some results; each says whose it is, unless all have it."""
+    """Collect the notes of several results; each names its results, unless all have it."""
     return said_by([(_label(result), dict.fromkeys(notes_of(result))) for result in results])
 
 
 def said_by(said: Sequence[tuple[str, Iterable[str]]]) -> tuple[str, ...]:
-    """List the different texts of some owners; each says whose it is, unless all have it."""
+    """List the different texts of several owners; each names its owners, unless all have it."""
     return tuple(f"{of}: {words}" if of else words for of, words in owned(said))
 
 
 def owned(said: Sequence[tuple[str, Iterable[str]]]) -> list[tuple[str, str]]:
-    """List the different texts of some owners, each behind its owners' names; none for all."""
+    """List the different texts of several owners, each behind its owners, unless all have it."""
     names = _grouped(said)
     return [("" if len(of) == len(said) else ", ".join(of), words) for words, of in names.items()]
 
 
 def shared_signature(results: Sequence[Result]) -> str:
-    """Join the choices of the protocol; where the results differ, each names the models it is for.
+    """Join the choices of the protocol; if the results differ, each choice names its models.
 
     Parameters
     ----------
     results : sequence of mapping
-        As from :meth:`diaghoi.Diagnosis.to_dict`, each with a label of its own.
+        Results of :meth:`diaghoi.Diagnosis.to_dict`, each with its own label.
 
     Returns
     -------
     str
-        The signature of all results where it is the same.
+        The common signature of all results.
     """
     signatures = dict.fromkeys(text(result, "protocol", "signature") for result in results)
     if len(signatures) == 1:
@@ -129,7 +129,7 @@ def shared_signature(results: Sequence[Result]) -> str:
 
 
 def _choices(result: Result) -> list[str]:
-    """List the name and the choices of a protocol, without those that the detector decides."""
+    """List the name and the choices of a protocol, without the detector's choices."""
     choices = choices_of(text(result, "protocol", "signature"))
     for decided in (CUT, RANKING):
         choices.pop(decided, None)
@@ -160,7 +160,7 @@ def _known_object(result: Result) -> str:
 
 
 def _difference(what: str, results: Sequence[Result], ask: Callable[[Result], str]) -> str:
-    """Say in what some results differ; empty where they do not."""
+    """Describe the difference between results; empty if there is none."""
     answers = owners(results, ask)
     if len(answers) == 1:
         return ""
@@ -174,7 +174,7 @@ def owners(results: Sequence[Result], ask: Callable[[Result], str]) -> dict[str,
 
 
 def _grouped(said: Iterable[tuple[str, Iterable[str]]]) -> dict[str, list[str]]:
-    """List the names of those who say each text."""
+    """List the owners of each text."""
     names: dict[str, list[str]] = {}
     for name, texts in said:
         for words in texts:

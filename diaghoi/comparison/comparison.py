@@ -39,11 +39,11 @@ from diaghoi.statistics.significance import Difference
 
 DIFFERS = "†"
 TOLD = ", told from all others by the tests"
-"""What the best of a column is besides, where models are tested."""
+"""Additional meaning of the best of a column if models are tested."""
 DESCRIBED = ("key", "title", "group", "unit", "better")  # of a column, in JSON
 MEANS = ("classes_in_mean", "classes_in_official")
 WIDE = ("official", "map", "delta_map", "pairs", "negatives_actions")
-"""How the keys of the tables begin whose columns are in the wide frame."""
+"""Prefixes of the keys of tables whose columns are in the wide frame."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -57,30 +57,30 @@ class Comparison(OneScreen):
     dataset : str
         Name of the data set.
     protocol, signature : str
-        Name of the protocol and its choices; a choice that the detectors decide, such as how many
-        triplets of an image are taken, says of which models it holds where they differ.
+        Name of the protocol and its choices. A choice of the detectors, such as the number of
+        triplets per image, names its models if they differ.
     images : int or None
-        Number of images; None where it is not the same for all.
+        Number of images; None if the models differ.
     models : tuple of StudyModel
-        In the order in which they were given.
+        Models in the order given.
     tables : tuple of Table
         Their figures.
     caveats : tuple of str
-        What keeps the figures of the models from being comparable.
+        Reasons why the numbers of the models are not comparable.
     notes : tuple of str
-        What a reader of the single results has to know.
+        Notes on the single results.
     classes : mapping of str
         Over how many classes full means run, ``600 classes``, by ``classes_in_mean`` (of the
-        protocol) and ``classes_in_official``; empty where models differ or do not say it. By
-        ``leave_mean``, how many leave the mean where missed triplets are repaired.
+        protocol) and ``classes_in_official``; empty where models differ or do not say it. Number of
+        classes that leave the mean when missed triplets are repaired, by ``leave_mean``.
     differences : tuple of Difference
-        Tests of models against the first, where they were asked for.
+        Tests of models against the first, if requested.
     mark : str
-        What the mark of figures that differ means, a sentence; empty without tests.
+        Meaning of the mark of significant differences, one sentence; empty without tests.
     explained : tuple of ExplainedDifference
-        What the difference of each other model to the first is made of, where it was asked for.
+        Parts of the difference of each other model to the first, if requested.
     listings : tuple of Table
-        Tables whose rows are not the models.
+        Tables whose rows are not models.
     """
 
     dataset: str
@@ -120,7 +120,7 @@ class Comparison(OneScreen):
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """What the tests found, a sentence each."""
+        """Results of the tests, one sentence each."""
         return tuple(f"{difference.sentence}." for difference in self.differences)
 
     def each(self, change: Callable[[Comparison], Comparison]) -> Comparison:
@@ -128,7 +128,7 @@ class Comparison(OneScreen):
         return change(self)
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain Python values: the JSON of ``diaghoi compare --json``.
+        """Return all numbers as plain Python values: the JSON of ``diaghoi compare --json``.
 
         Returns
         -------
@@ -176,8 +176,8 @@ class Comparison(OneScreen):
         Parameters
         ----------
         table : str, optional
-            Its key in :meth:`to_dict`: ``official``, ``map``, ``delta_map_full`` and so on, whose
-            columns have the keys that they have there. By default one wide frame.
+            Key of a table in :meth:`to_dict`, such as ``official``, ``map`` or ``delta_map_full``.
+            Its columns have the same keys as there. The default is one wide frame.
 
         Returns
         -------
@@ -205,7 +205,7 @@ class Comparison(OneScreen):
         return data_frame([{"model": label, **values} for label, values in found.items()])
 
     def _wide(self) -> list[dict[str, Any]]:
-        """Make a row for each model, of the tables that every comparison has, or of all others."""
+        """Make a row for each model from the tables of every comparison, or from all others."""
         tables = [each for each in self.tables if each.key.startswith(WIDE)] or self.tables
         keys = [column.key for each in tables if each.key == "map" for column in each.columns]
         groups = [key.removeprefix("map.") for key in keys if key.startswith("map.")]
@@ -219,19 +219,19 @@ class Comparison(OneScreen):
         return rows
 
     def explain(self, differences: Sequence[ExplainedDifference]) -> Comparison:
-        """Add what the difference of each model to the first is made of.
+        """Add the parts of the difference of each model to the first.
 
         Parameters
         ----------
         differences : sequence of ExplainedDifference
-            Of all models but the first, in their order.
+            Differences of all models but the first, in order.
 
         Returns
         -------
         Comparison
             With two more tables, ``difference`` and ``annotated``, a listing of the verbs, objects,
-            classes and images that differ most, and a sentence for each model. What has been tested
-            so far stands in the sentence.
+            classes and images that differ most, and a sentence for each model. The sentence names
+            the tests so far.
 
         Raises
         ------
@@ -262,10 +262,10 @@ class Comparison(OneScreen):
     def with_differences(
         self, differences: Sequence[Difference], level: float = 0.05
     ) -> Comparison:
-        """Mark the figures that differ from those of another model.
+        """Mark the numbers that differ significantly between models.
 
-        A figure stays marked as the best of its column only where the tests tell its model from all
-        others: from the first, or from a model on the other side of the first.
+        A number stays marked as the best of its column only if the tests distinguish its model from
+        all others: from the first, or from a model on the other side of the first.
 
         Parameters
         ----------
@@ -334,7 +334,7 @@ def compare(
     models: Sequence[StudyModel] | None = None,
     explain: bool = False,
 ) -> Comparison:
-    """Set the results of some detectors side by side; ``print`` shows them in percent.
+    """Compare the results of detectors side by side; ``print`` shows them in percent.
 
     Parameters
     ----------
@@ -342,22 +342,22 @@ def compare(
         The diagnosis of each; or its result, as :meth:`diaghoi.Diagnosis.to_dict` gives it or a
         file of ``diaghoi report --json`` holds it.
     models : sequence of StudyModel, optional
-        What is known about them; by default the labels are those of the detectors.
+        Facts about the models; by default the labels are those of the detectors.
     explain : bool
-        Whether to add what the differences to the first are made of; this needs diagnoses.
+        Whether to add the parts of the differences to the first, which needs diagnoses.
 
     Returns
     -------
     Comparison
-        What ``diaghoi compare`` shows. Its tables have the models as rows, one-stage detectors
-        first where stages are given. Group means are below groups of several models; they are
-        undefined where the figure of a model is. :mod:`diaghoi.report.comparison` prints it.
+        The content of ``diaghoi compare``. Its tables have the models as rows, one-stage detectors
+        first if stages are given. Group means follow groups of several models; they are undefined
+        if the number of a model is. :mod:`diaghoi.report.comparison` prints it.
 
     Raises
     ------
     InputError
-        Where there is no model, labels appear twice, data sets or protocols differ, or a result
-        cannot be used.
+        If there is no model, a label appears twice, data sets or protocols differ, or a result is
+        unusable.
     """
     if not detectors:
         raise InputError("there is no model to compare; give at least one result")
@@ -408,7 +408,7 @@ def compare(
 
 
 def _frame_name(key: str, groups: Sequence[str]) -> str:
-    """Name a column by its table and key, the group of classes last, unless it is of all."""
+    """Name a column by its table and key, followed by the group of classes, if any."""
     key = key.removeprefix("map.").removeprefix("negatives_actions.")
     key = f".{key.replace('delta_map_', 'delta_map.', 1)}."
     group = next((each for each in groups if f".{each}." in key), "full")
@@ -436,7 +436,7 @@ def _place(path: str) -> tuple[str, str]:
 def _marked(
     table: Table, marked: set[tuple[tuple[str, str], str]], explanation: str, first: str
 ) -> Table:
-    """Mark some cells of a table, and explain the mark; keep the best only where tests tell it."""
+    """Mark cells of a table, and explain the mark; keep the best only if tests confirm it."""
     kept = [_told(table, place, marked, first) for place in range(len(table.columns))]
 
     def cell(row: Row, place: int) -> Cell:
@@ -463,7 +463,7 @@ def _marked(
 def _told(
     table: Table, place: int, marked: set[tuple[tuple[str, str], str]], first: str
 ) -> str | None:
-    """Name the best model of a column if tests against the first tell it from all others."""
+    """Name the best model of a column if tests against the first distinguish it from all others."""
     column = table.columns[place]
     cells = {row.title: row.cells[place] for row in table.rows if row.kind == "entry"}
     best = [label for label, cell in cells.items() if cell.best]

@@ -1,16 +1,15 @@
-"""What a difference in mAP is made of: true positives, and false positives of each kind.
+"""Split a difference in mAP into true positives, and false positives of each kind.
 
 At a recall level, precision is ``n / (n + F)``: the true positives so far, and the false positives
-of all kinds that rank above the last of them. Two detectors that both reach the level differ in
-``n`` and in the number of false positives of each kind. The change by the false positives is the
-mean of the changes with the one and with the other ``n``, as Shapley's value of two players has it;
-as
+of all kinds that rank above the last true positive. Two detectors that both reach the level differ
+in ``n`` and in the number of false positives of each kind. The change due to false positives is the
+mean of the changes with either ``n``, Shapley's value for two players; as
 
     n / (n + F1) - n / (n + F2) = n (F2 - F1) / ((n + F1) (n + F2))
 
-is linear in the false positives, each kind gets its own share, in whatever order they are looked
-at. The rest is that of the true positives, and so is a level that only one of the two reaches.
-Means over levels and classes add up to the difference in mAP.
+is linear in the false positives, each kind gets its own share, whatever the order. The rest belongs
+to the true positives, and so does a level that only one detector reaches. Means over levels and
+classes add up to the difference in mAP.
 """
 
 from __future__ import annotations
@@ -34,8 +33,9 @@ from diaghoi.oracles.localised import labels_by_pair
 KINDS = len(LABELS)
 CLASSES = "classes"
 PARTS = (*LABELS, CLASSES)
-"""What a difference in mAP is made of; the last is that the mean runs over other classes, under
-protocols that leave classes without true positives out."""
+"""Parts of a difference in mAP. The last part is a change of classes in the mean, under protocols
+that leave out classes without true positives.
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -45,19 +45,19 @@ class ApDifference:
     Parameters
     ----------
     labels : tuple of two str
-        The detectors. The difference is that of the second less the first.
+        The detectors. The difference is the second minus the first.
     vocabulary : Vocabulary
         The data set.
     of_class : (C,) float64 array
-        The difference in AP of each class; NaN where it has no annotated triplet.
+        The difference in AP of each class; NaN for classes without annotated triplets.
     parts : (C, 7) float64 array
-        What true positives, and false positives of each kind, changed, in the order of
-        :data:`diaghoi.evaluation.errors.LABELS`, errors on found pairs
-        (:func:`diaghoi.oracles.localised.labels_by_pair`). They sum to the difference in each
-        class.
+        Changes due to true positives and to each kind of false positives, in the order of
+        :data:`diaghoi.evaluation.errors.LABELS`, with errors on found pairs
+        (:func:`diaghoi.oracles.localised.labels_by_pair`). The changes sum to the difference in
+        each class.
     means : dict of str to dict of str to float
-        For each split, ``total`` is the difference in mAP, and the :data:`PARTS` sum to it. NaN
-        where one of the two has no mAP.
+        The difference in mAP, ``total``, of each split, and the :data:`PARTS`, which sum to it. NaN
+        if one of the two has no mAP.
     """
 
     labels: tuple[str, str]
@@ -67,7 +67,7 @@ class ApDifference:
     means: dict[str, dict[str, float]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures as plain values, of the annotated classes; None where undefined."""
+        """Return all numbers as plain values, for the annotated classes; None where undefined."""
         return {
             "labels": list(self.labels),
             "means": {
@@ -88,7 +88,7 @@ def ap_difference(first: Diagnosis, second: Diagnosis) -> ApDifference:
     Parameters
     ----------
     first, second : Diagnosis
-        Of the same annotations under the same protocol.
+        Diagnoses on the same annotations under the same protocol.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Where the difference between each model and the first comes from: tables and sentences."""
+"""Explain the difference between each model and the first, in tables and sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ATTEMPTS = {
     "association": "another prediction with the same person box and object, a wrong association",
     "action": "a wrong action on the same pair",
 }
-"""What an attempt at an annotated triplet is, by its error."""
+"""Words for an attempt at an annotated triplet, by its error."""
 TITLES = {"verb": "Verbs", "object": "Objects", "class": "Classes", "image": "Images"}
 FOUND = {
     "both": "Both",
@@ -44,15 +44,15 @@ class ExplainedDifference:
     Parameters
     ----------
     ap : ApDifference
-        Its parts by true positives and false positives of each kind.
+        Parts of the difference by true positives and false positives of each kind.
     annotated : Transitions
-        What became of each annotated triplet.
+        Fate of each annotated triplet.
     shares : Shares
         Where it lies.
     protocol : str
         Name of the protocol.
     test : Difference or None
-        Of the difference in mAP, where it was tested.
+        Test of the difference in mAP, if tested.
     """
 
     ap: ApDifference
@@ -103,7 +103,7 @@ class ExplainedDifference:
 
     @property
     def _tested(self) -> str:
-        """What the test of the difference says; empty without one."""
+        """Result of the test of the difference; empty without a test."""
         if self.test is None:
             return ""
         what = "" if self.test.significant else "not significant, "
@@ -112,7 +112,7 @@ class ExplainedDifference:
 
     @property
     def _lost(self) -> str:
-        """What most of the triplets that only the first model finds are under this one."""
+        """The most frequent fate under this model of triplets that only the first model finds."""
         lost = self.annotated.matrix()[0, 1:]
         if not lost.any():
             return ""
@@ -126,7 +126,7 @@ class ExplainedDifference:
 
     @property
     def _where(self) -> str:
-        """The verbs, or else objects or classes, that stand out; untested, the largest verbs."""
+        """The verbs, objects or classes that stand out; without tests, the largest verbs."""
         total = self.ap.means["full"]["total"]
         verb = "role" if self.shares.roles else "verb"
         if self.shares.confidence is None:
@@ -170,7 +170,7 @@ def explained(
 ) -> ExplainedDifference:
     """Explain the difference of a detector to another one.
 
-    Settings and errors are those of :func:`diaghoi.comparison.shares.shares`.
+    The settings and errors are those of :func:`diaghoi.comparison.shares.shares`.
     """
     return ExplainedDifference(
         ap=ap_difference(first, second),
@@ -190,7 +190,7 @@ def explained_tables(
     models : sequence of StudyModel
         The first, and the others.
     differences : sequence of ExplainedDifference
-        Those of the others, in their order.
+        Diagnoses of the other models, in order.
     """
     first = models[0].label
     reading = ""

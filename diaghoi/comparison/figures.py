@@ -1,4 +1,4 @@
-"""What detectors are compared by: the figures of their results, table by table."""
+"""Lay out the numbers of results for a comparison, table by table."""
 
 from __future__ import annotations
 
@@ -62,11 +62,11 @@ HEADINGS = {
     "slice_differences": "Difference in mAP in slices",
     "slice_parts": "Pair recall and F1 in slices",
 }
-"""How the titles of the tables begin, by how their keys begin."""
+"""Prefixes of the titles of tables, by prefixes of their keys."""
 OF_VARIANTS = ("pairs.per_image", "pairs.{}.recall", "pairs.{}.precision", "map.{}")
 """The numbers of a variant of a run."""
 CHANGE: dict[Unit, Unit] = {"number": "change", "percent": "points"}
-# What every result has.
+# Tables that every result has.
 PARTS = ("official", "map", "max_recall", "oracles", "errors", "pairs", "negatives", "actions")
 
 
@@ -78,7 +78,8 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
     models : sequence of StudyModel
         The detectors.
     results : sequence of mapping
-        One for each, as from :meth:`diaghoi.Diagnosis.to_dict`, of one data set and protocol.
+        One result of :meth:`diaghoi.Diagnosis.to_dict` for each model, on one data set and
+        protocol.
 
     Returns
     -------
@@ -154,7 +155,7 @@ def _measures(table: str, result: Result) -> list[Measure]:
 
 
 def _splits(measure: Measure, result: Result, splits: Sequence[str]) -> list[str]:
-    """Name the groups of classes that have a number: those that stand beside it, or the usual."""
+    """Name the groups of classes with a number: its own groups, or the usual ones."""
     if measure.path.endswith(SPLIT):
         beside = part(result, *measure.keys()[:-1])
         return [split for split, value in beside.items() if not isinstance(value, str | Mapping)]
@@ -207,7 +208,7 @@ def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
             "\nClasses without a true positive are left out, which raises the mean; models may "
             f"differ in them, so that none is marked as best: {of_each}."
         )
-        # Those of two models need not be of the same classes.
+        # The values of two models need not cover the same classes.
         columns = [(replace(column, better=None), value) for column, value in columns]
     title = f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}"
     return columns, _texts("map", caption, title)
@@ -239,7 +240,7 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
 
 
 def _localised(results: Sequence[Result]) -> Contents:
-    """Lay out what errors cost on found pairs."""
+    """Lay out the costs of errors on found pairs."""
     pairing = "person" if by_person(results[0]) else "triplet"
     values = {}
     for name in _oracles(results):
@@ -263,7 +264,7 @@ def _costs(
     key: str,
     title: str = "",
 ) -> Contents:
-    """Lay out what errors cost, and say what else is in it."""
+    """Lay out the costs of errors, and explain side effects."""
     better: Better | None = "lower"
     if gone:
         caption += (
@@ -283,12 +284,12 @@ def _costs(
 
 
 def _published(results: Sequence[Result]) -> str:
-    """Say what the published rule of V-COCO calls an association."""
+    """Explain what the published rule of V-COCO calls an association."""
     return f"\nBy the published rule: {PUBLISHED}." if by_person(results[0]) else ""
 
 
 def _oracles(results: Sequence[Result]) -> list[str]:
-    """Name all oracles of the results, those of the package first and in their order."""
+    """Name all oracles of the results, starting with those of the package, in order."""
     names = dict.fromkeys(name for result in results for name in part(result, "oracles"))
     known = [name for name in ORACLES if name in names]
     return known + [name for name in names if name not in ORACLES]
@@ -353,7 +354,7 @@ def _negatives_actions(results: Sequence[Result], splits: Sequence[str]) -> Cont
 
 
 def _shortcuts(results: Sequence[Result]) -> Contents:
-    """Lay out what models have above priors of their verbs."""
+    """Lay out the lift of models above priors of their verbs."""
     columns = _numbers_of("shortcuts", results, ())
     columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
     caption = (

@@ -1,4 +1,4 @@
-"""Comparisons on several data sets in one: each table once, with the rows of each data set."""
+"""Join comparisons on several data sets: each table appears once, with the rows of each."""
 
 from __future__ import annotations
 
@@ -19,22 +19,22 @@ from diaghoi.exceptions import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class JointComparison:
-    """Comparisons on several data sets, shown together; no figure is taken over two of them.
+    """Comparisons on several data sets, shown together; no number spans two data sets.
 
     Parameters
     ----------
     parts : tuple of Comparison
-        The comparison on each data set, in the order in which they are shown.
+        The comparison on each data set, in the order shown.
     """
 
     parts: tuple[Comparison, ...]
 
     def __post_init__(self) -> None:
-        self.names  # noqa: B018 - refuses parts that cannot be told apart
+        self.names  # noqa: B018 - refuses parts with the same name
 
     @property
     def names(self) -> list[str]:
-        """What each data set is called."""
+        """Name of each data set."""
         return data_set_names([(part.dataset, part.protocol) for part in self.parts])
 
     @property
@@ -44,7 +44,7 @@ class JointComparison:
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The tables of all parts; those of one key are joined."""
+        """The tables of all parts; tables with the same key are joined."""
         found: dict[str, list[tuple[str, Table]]] = {}
         for name, part in zip(self.names, self.parts, strict=True):
             for table in part.tables:
@@ -53,7 +53,7 @@ class JointComparison:
 
     @property
     def listings(self) -> tuple[Table, ...]:
-        """Those of all parts; each says of which data set it is."""
+        """Models of all parts; each names its data set."""
         return tuple(
             replace(table, title=f"{name}: {table.title}")
             for name, part in zip(self.names, self.parts, strict=True)
@@ -62,17 +62,17 @@ class JointComparison:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """Those of all parts; each says of which data set it is, unless it is of all."""
+        """Caveats of all parts; each names its data set, unless all share it."""
         return self._said(lambda part: part.caveats)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes of all parts, as the caveats."""
+        """The notes of all parts, like the caveats."""
         return self._said(lambda part: part.notes)
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """What the tests of all parts found, as the caveats."""
+        """The test results of all parts, like the caveats."""
         return self._said(lambda part: part.statements)
 
     def each(self, change: Callable[[Comparison], Comparison]) -> JointComparison:
@@ -80,7 +80,7 @@ class JointComparison:
         return JointComparison(parts=tuple(map(change, self.parts)))
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain Python values: the JSON of ``diaghoi compare --json``.
+        """Return all numbers as plain Python values: the JSON of ``diaghoi compare --json``.
 
         Returns
         -------
@@ -95,11 +95,11 @@ class JointComparison:
 
 
 AnyComparison = Comparison | JointComparison
-"""What can be shown: the tables of one data set or of several."""
+"""Comparisons that can be shown: on one data set or on several."""
 
 
 def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
-    """Name the data sets of some studies, with the protocol where a data set appears twice.
+    """Name the data sets of several studies, with the protocol if a data set appears twice.
 
     Parameters
     ----------
@@ -127,11 +127,11 @@ def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
 def _joined(named: Sequence[tuple[str, Table]]) -> Table:
     """Put tables with one key together: below each other under the names of data sets, or beside.
 
-    A title, remarks and footnotes that all data sets have stand once.
+    A title, remarks and footnotes that all data sets share appear once.
     """
     tables = [table for _, table in named]
     first = tables[0]
-    # Other tables than those of HEADINGS have titles that only say what is in their columns.
+    # Tables outside HEADINGS have titles that only list their columns.
     alike = first.key not in HEADINGS or all(table.title == first.title for table in tables)
     captions: dict[str, list[str]] = {"": []}
     for of, remark in owned(
@@ -177,10 +177,10 @@ def _below(named: Sequence[tuple[str, Table]], joined: Table) -> Table:
 
 
 def _beside(named: Sequence[tuple[str, Table]], joined: Table) -> Table:
-    """Set the columns of data sets side by side: a row a model, with dashes where it is missing.
+    """Set the columns of data sets side by side: one row per model, with dashes for missing values.
 
-    Models are the same where they have the same name, and no data set says of them what another
-    contradicts.
+    Models are the same if they have the same name, and data sets do not contradict each other about
+    them.
     """
     rows: list[tuple[dict[str, str], dict[str, Row]]] = []
     for name, table in named:
@@ -219,7 +219,7 @@ def _beside(named: Sequence[tuple[str, Table]], joined: Table) -> Table:
 
 
 def _columns(tables: Sequence[Table]) -> list[Column]:
-    """Collect the columns of all tables; one that a table adds stays beside its neighbours."""
+    """Collect the columns of all tables; a column that a table adds stays beside its neighbours."""
     found: list[Column] = []
     for table in tables:
         own = {column.key for column in table.columns}

@@ -1,4 +1,4 @@
-"""Reading figures out of results: of a diagnosis, or of a file that one was saved in."""
+"""Read numbers from results: from a diagnosis, or from a saved file."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ CHANGED = (
     "prediction counts 0 in Full: repairs change which classes a mean runs over, and ΔmAP of Full "
     "can lie below that of each group."
 )
-"""What protocols do whose means run over found classes alone."""
+"""Remark on protocols whose means run only over found classes."""
 PRECISION = (
     "Pair precision of a group: the share of all predicted pairs that are credited with its pairs."
 )
-"""What the pair precision of some classes is a share of."""
+"""Remark on the denominator of the pair precision of some classes."""
 
 Result = Mapping[str, Any]
 
@@ -36,7 +36,7 @@ def read_result(path: str | PathLike[str], dataset: str | None = None) -> dict[s
     Parameters
     ----------
     path : path
-        What ``diaghoi report --json`` or :meth:`diaghoi.Diagnosis.save` wrote, or any other file.
+        A file of ``diaghoi report --json`` or :meth:`diaghoi.Diagnosis.save`, or any other file.
     dataset : str, optional
         The description of the data set of a saved diagnosis, unless the package knows it.
 
@@ -57,7 +57,7 @@ def read_semantic(path: str | PathLike[str]) -> dict[str, Any] | None:
     Parameters
     ----------
     path : path
-        What ``diaghoi semantic --json`` wrote, or any other file.
+        A file of ``diaghoi semantic --json``, or any other file.
 
     Raises
     ------
@@ -69,12 +69,12 @@ def read_semantic(path: str | PathLike[str]) -> dict[str, Any] | None:
 
 
 def figure(result: Result, *keys: str) -> float | None:
-    """Look up a figure of a result; None where it is undefined, or not there.
+    """Look up a figure of a result; None if it is undefined or missing.
 
     Raises
     ------
     InputError
-        Where something else than a number stands there.
+        If the value is not a number.
     """
     value: Any = part(result, *keys[:-1], needed=False).get(keys[-1])
     if value is None:
@@ -87,12 +87,12 @@ def figure(result: Result, *keys: str) -> float | None:
 
 
 def part(result: Result, *keys: str, needed: bool = True) -> Mapping[str, Any]:
-    """Look up a part of a result that has parts itself; empty where it need not be there.
+    """Look up a part of a result that has parts itself; empty for a missing optional part.
 
     Raises
     ------
     InputError
-        Where it is missing, or has no parts.
+        If it is missing, or has no parts.
     """
     found: Mapping[str, Any] = result
     for depth, key in enumerate(keys, 1):
@@ -112,7 +112,7 @@ def text(result: Result, *keys: str) -> str:
     Raises
     ------
     InputError
-        Where it is missing, or something else stands there.
+        If it is missing, or is something else.
     """
     value = part(result, *keys[:-1]).get(keys[-1])
     if not isinstance(value, str):
@@ -121,14 +121,14 @@ def text(result: Result, *keys: str) -> str:
 
 
 def other_protocol(result: Result, asked: Protocol) -> str:
-    """Name the protocol of a result where it is another than what is asked for; else empty.
+    """Name the protocol of a result if it differs from the requested one; otherwise empty.
 
     Parameters
     ----------
     result : mapping
-        Of a diagnosis, or of a semantic evaluation.
+        Result of a diagnosis, or of a semantic evaluation.
     asked : Protocol
-        Its choices must be those of the result, but for those that the files decide.
+        Its choices must equal those of the result, except for choices that the files decide.
 
     Returns
     -------
@@ -173,7 +173,7 @@ def coverage_words(result: Result) -> str:
 
 
 def error_count(result: Result, name: str) -> tuple[float, float] | None:
-    """Count an error, and what it is a share of.
+    """Return the count and the share of an error.
 
     Parameters
     ----------
@@ -185,8 +185,9 @@ def error_count(result: Result, name: str) -> tuple[float, float] | None:
     Returns
     -------
     part, whole : int
-        Of the annotated triplets for ``missed_gt`` and ``false_negative``, of the predicted ones
-        for all others. None for an oracle that is not about one label, such as a user's own.
+        The share refers to annotated triplets for ``missed_gt`` and ``false_negative``, and to
+        predicted triplets for all others. None for an oracle that is not about one label, such as a
+        user's own.
 
     Raises
     ------
@@ -206,14 +207,14 @@ def error_count(result: Result, name: str) -> tuple[float, float] | None:
 
 
 def classes_in(result: Result, mean: str) -> str:
-    """Say over how many classes a full mean runs, ``600 classes``; empty where it is not known.
+    """Return the number of classes in a full mean, ``600 classes``; empty if unknown.
 
     Parameters
     ----------
     result : mapping
-        As from :meth:`diaghoi.Diagnosis.to_dict`; older ones do not say it.
+        A result of :meth:`diaghoi.Diagnosis.to_dict`; older results lack the number.
     mean : {"classes_in_mean", "classes_in_official"}
-        That of the protocol, or the official one.
+        The mean of the protocol, or the official mean.
     """
     number = figure(result, "counts", mean, "full")
     return "" if number is None else number_of("class", int(number))
@@ -236,18 +237,18 @@ def leaving(
     Parameters
     ----------
     results : sequence of mapping
-        As from :meth:`diaghoi.Diagnosis.to_dict`; older ones do not say it.
+        A result of :meth:`diaghoi.Diagnosis.to_dict`; older results lack the number.
     errors : iterable of str
-        Those whose repair does it, or may.
+        Oracles whose repair may do it.
     split : str
-        The mean of which classes.
+        Group of classes of the mean.
     counted : {"leave_mean", "leave_mean_by_pair"}
         By which reading.
 
     Returns
     -------
     str
-        ``Missed up to 1 class``, the most of all results; empty where none does.
+        ``Missed up to 1 class``, the maximum over all results; empty if no repair does it.
     """
     most = {
         name: max(int(figure(result, "counts", counted, name, split) or 0) for result in results)
@@ -271,7 +272,7 @@ def known_object_remark(source: str) -> str:
 
 
 def actions_remark(results: Sequence[Result]) -> str:
-    """Say why the action mAP of all classes lies beside that of all groups; empty where none does.
+    """Explain an action mAP of all classes outside the range of all groups; empty if inside.
 
     Parameters
     ----------
@@ -296,12 +297,12 @@ def actions_remark(results: Sequence[Result]) -> str:
 
 
 def by_person(result: Result) -> bool:
-    """Whether predictions are matched by the person, and then the role: those of V-COCO."""
+    """Tell whether predictions are matched by person and then role, as on V-COCO."""
     return text(result, "dataset") == "v-coco"
 
 
 def only_interactions(result: Result) -> bool:
-    """Whether the official means run over the classes of real interactions alone.
+    """Tell whether the official means run only over classes of real interactions.
 
     A result does not count the annotated classes, so only the note of the diagnosis shows it.
     """

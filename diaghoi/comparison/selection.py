@@ -1,4 +1,4 @@
-"""What is shown of a comparison: some tables, some columns, one table of all, those of a paper."""
+"""Select the shown parts of a comparison: tables, columns, an overview, tables of a paper."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from diaghoi.oracles.localised import PUBLISHED
 Shown = TypeVar("Shown", Comparison, JointComparison, Comparison | JointComparison)
 
 # The official numbers that papers print first, by the keys of their columns: title and group in
-# tables of one row a model, and what they are.
+# tables with one row per model, and their meaning.
 OFFICIAL = {
     "default.full": ("mAP", "", "official mAP, Default, Full"),
     "scenario_1.ap": ("S1", "Role AP", "official role AP, scenario 1"),
@@ -39,7 +39,7 @@ SHORT = {
     "duplicate": "Dup",
     "missed_gt": "Miss",
 }
-"""Titles of the errors in tables of one row a model."""
+"""Titles of the errors in tables with one row per model."""
 OVERVIEW = {
     "pairs": {"recall": ("Recall", "Pairs"), "precision": ("Precision", "Pairs")},
     "negatives_actions": {
@@ -52,19 +52,19 @@ PAPER = {
     "pairs": {"per_image": "#Pairs", "recall": "Recall", "precision": "Precision", "map": "mAP"},
     "negatives_actions": {"negatives.ap": "neg. AP", "actions.map": "act. mAP"},
 }
-"""Titles of the columns in tables 2 and 3 of the paper, by those of the tables they come from."""
+"""Titles of the columns in tables 2 and 3 of the paper, by the titles in the source tables."""
 VIEWS = ("overview", "compact")
-"""Tables with a row for each model of what stands in several others."""
+"""Tables with one row per model that collect columns of several others."""
 TABLES = HEADINGS | dict(zip(VIEWS, VIEWS, strict=True))
-"""How the titles of the tables begin that can be asked for, by how their keys begin."""
+"""Prefixes of the titles of requestable tables, by prefixes of their keys."""
 BESIDE = "-by-data-set"
-"""What follows the name of a table whose data sets stand side by side."""
+"""Suffix of the name of a table with data sets side by side."""
 POINTS = "percentage points|points"
 USUAL = (
     *("official", "map", "delta_map", "localised", "errors", "error_shares", "pairs"),
     "negatives_actions",
 )
-"""How the keys of the tables begin that every comparison has."""
+"""Prefixes of the keys of tables that every comparison has."""
 
 
 class _Taken(NamedTuple):
@@ -82,34 +82,34 @@ class _Taken(NamedTuple):
 
 
 def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[str] = ()) -> Shown:
-    """Keep some tables of a comparison, some columns, or one table with the columns asked for.
+    """Keep the requested tables of a comparison, some columns, or one table with these columns.
 
     Parameters
     ----------
     comparison : Comparison or JointComparison
-        Of some models, with all its tables.
+        A comparison with all its tables.
     tables : iterable of str
-        Headings of tables as they are printed, with or without the unit, how a heading begins, or
-        keys: ``ΔmAP (Rare)``, ``mAP``, ``delta_map_rare``. Case, hyphens and brackets do not
-        matter, and Δ may be ``d``. Also ``overview`` (a row for each model), ``compact`` (the same
-        for a column of a paper: mAP and ΔmAP), and any name with ``-by-data-set`` behind it, which
-        sets data sets side by side: ``pairs-by-data-set`` is table 2 of the paper and
+        Headings of tables as printed, with or without the unit, beginnings of headings, or keys:
+        ``ΔmAP (Rare)``, ``mAP``, ``delta_map_rare``. Case, hyphens and brackets do not matter, and
+        Δ may be ``d``. Also ``overview`` (a row for each model), ``compact`` (the same for a column
+        of a paper: mAP and ΔmAP), and any name with ``-by-data-set`` behind it, which sets data
+        sets side by side: ``pairs-by-data-set`` is table 2 of the paper and
         ``negatives-actions-by-data-set`` table 3. A text may hold several, separated by commas.
     columns : iterable of str
-        Their titles as printed or their keys, alone or behind the name of their table or group:
+        Titles of columns as printed or keys, possibly behind the name of the table or group:
         ``mAP``, ``rare``, ``dmap.association``, ``pairs.recall``. A group or a table stands for all
-        of its columns. Without ``tables`` they make one table, the overview.
+        of its columns. Without ``tables`` the columns make one table, the overview.
 
     Returns
     -------
     Comparison or JointComparison
-        All of it where nothing is chosen. Tables stand in their order and columns as given. A note
-        names tables that only other comparisons have.
+        Everything if nothing is chosen. Tables keep their order, and columns follow the request. A
+        note names tables that only other comparisons have.
 
     Raises
     ------
     InputError
-        For a name that nothing has, with the nearest and the list of all.
+        If a name is unknown; the message has the nearest name and lists all.
     """
     names, wanted = names_of(tables), names_of(columns)
     if not names and not wanted:
@@ -117,7 +117,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     every = [_all(part) for part in comparison.parts]
     lacking = [name for name in names if not any(_asked(name, tables) for tables in every)]
     for name in lacking:
-        # That of the slices that stand out, for example, where none does.
+        # Such as the table of slices that stand out, if there are none.
         if not meant(name, TABLES):
             raise unknown_table(name, _titles(chain(*every)))
     offered = [table for part in comparison.parts for table in _offered(part, names, wanted)]
@@ -159,7 +159,7 @@ def check_table_names(names: Iterable[str]) -> None:
     Parameters
     ----------
     names : iterable of str
-        As the tables of :func:`selected`.
+        Names as in :func:`selected`.
 
     Raises
     ------
@@ -167,7 +167,7 @@ def check_table_names(names: Iterable[str]) -> None:
         With the names that there are.
     """
     for name in names_of(names):
-        # Behind the heading may stand the name of a split or of a protocol.
+        # The name of a split or of a protocol may follow the heading.
         begun = any(f"{_spelt(name)} ".startswith(f"{_spelt(each)} ") for each in _names(TABLES))
         if not begun and not meant(name, TABLES):
             raise unknown_table(name, TABLES)
@@ -214,12 +214,12 @@ def _wide(name: str) -> bool:
 
 
 def _asked(name: str, tables: Iterable[Table]) -> list[str]:
-    """List the keys of the tables that a name asks for; only those of models fit side by side."""
+    """List the keys of the tables that a name requests; only tables of models fit side by side."""
     return meant(name, _titles(t for t in tables if not _wide(name) or t.heads[0] == "Model"))
 
 
 def _offered(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> list[Table]:
-    """List the tables of a comparison by name, by default all, whose columns can be chosen."""
+    """List the tables of a comparison, by default all, whose columns can be chosen."""
     if not names:
         view = [_view(part, _overview_columns(part))] if has_overview(part) else []
         return [*view, *part.tables]
@@ -234,7 +234,7 @@ def _offered(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> l
 
 
 def _chosen(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> list[Table]:
-    """Choose tables of a comparison by name, and columns of these; else of all, in one table."""
+    """Choose tables of a comparison and their columns, or columns of all tables in one table."""
     tables = _offered(part, names, wanted)
     if not wanted:
         return tables
@@ -267,7 +267,7 @@ def _column_title(column: Column) -> str:
 
 
 def _places(table: Table, name: str) -> list[int]:
-    """Find the columns that a name means: by key, by title, or all of a group or of the table."""
+    """Find the columns of a name: by key, by title, or all columns of a group or table."""
     plain = _spelt(name).replace(" ", "")
     if not plain:
         return []
@@ -293,18 +293,18 @@ def _places(table: Table, name: str) -> list[int]:
 
 
 def _all(part: Comparison) -> list[Table]:
-    """List what can be asked for."""
+    """List the requestable names."""
     views = [_view(part, _overview_columns(part)), _compact(part)] if has_overview(part) else []
     return [*part.tables, *views, *part.listings]
 
 
 def _titles(tables: Iterable[Table]) -> dict[str, str]:
-    """Title tables by their keys; titles of views only list what is in them."""
+    """Title tables by their keys; titles of views only list their content."""
     return {each.key: each.key if each.key in VIEWS else each.title for each in tables}
 
 
 def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
-    """Lay a table out so that another data set fits beside it: as the paper does, or whole."""
+    """Lay out a table so that another data set fits beside it: as in the paper, or whole."""
     titles = PAPER.get(table.key, {})
     heads = [n for n, head in enumerate(table.heads) if not titles or head in ("Model", "Backbone")]
     rows = {
@@ -332,7 +332,7 @@ def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
         beside=True,
     )
     if titles and not whole:
-        # No groups of classes.
+        # There are no groups of classes.
         remarks = [remark for remark in table.caption.splitlines() if remark != PRECISION]
         places = [place for place, column in enumerate(table.columns) if column.key in titles]
         beside = replace(beside, caption="\n".join(remarks)).with_columns(places)
@@ -340,14 +340,14 @@ def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
 
 
 def _with_mark(part: Comparison, table: Table) -> Table:
-    """Explain the mark of what differs if any cell has it, and only then."""
+    """Explain the mark of significant differences if any cell has it."""
     marked = any(cell.mark for row in table.rows for cell in row.cells)
     footnotes = [each for each in table.footnotes if each != part.mark]
     return replace(table, footnotes=(*footnotes, *([part.mark] if marked and part.mark else [])))
 
 
 def has_overview(comparison: Comparison) -> bool:
-    """Whether there is an overview of a comparison: not of one by meaning, or without tables."""
+    """Tell whether a comparison has an overview, which needs tables and mAP."""
     return {"map", "delta_map_full"} <= {table.key for table in comparison.tables}
 
 
@@ -357,14 +357,14 @@ def overview(comparison: Comparison) -> Comparison:
     Parameters
     ----------
     comparison : Comparison
-        Of some models, with all its tables.
+        A comparison with all its tables.
 
     Returns
     -------
     Comparison
         Its first table, ``overview``, has a row for each model: mAP, also of groups of classes,
-        ΔmAP of each error, pair recall and precision, negatives and actions. Tables that were
-        asked for follow.
+        ΔmAP of each error, pair recall and precision, negatives and actions. Requested tables
+        follow.
     """
     table = _view(comparison, _overview_columns(comparison))
     asked = (each for each in comparison.tables if not each.key.startswith(USUAL))
@@ -388,16 +388,16 @@ def _overview_columns(comparison: Comparison) -> list[_Taken]:
         for column in tables[key].columns:
             if column.key in wanted:
                 title, group = wanted[column.key]
-                # In percent costs have no plus, for which there is no room.
+                # Costs in percent have no plus sign, for lack of room.
                 new = replace(column, title=title, group=group, unit="percent")
                 taken.append(_Taken(tables[key], column, new))
     return taken
 
 
 def _view(comparison: Comparison, taken: Sequence[_Taken]) -> Table:
-    """Make a table with a row for each model of columns of others: the overview, or less or more.
+    """Make a table with one row per model from columns of others: the overview, or a variant.
 
-    It says what they are in few words; of what the overview does not have, in those of its table.
+    The caption explains the columns in few words, and further columns in the words of their tables.
     """
     official = comparison.tables[0].key == "official"
     said = dict.fromkeys(OVERVIEW, "") | {
@@ -437,7 +437,7 @@ def _under(comparison: Comparison) -> str:
 
 
 def _compact(comparison: Comparison) -> Table:
-    """Make a table for one column of a paper: mAP and what errors cost."""
+    """Make a table for one column of a paper: mAP and the costs of errors."""
     first = ("map.full", *OFFICIAL)
     taken = [
         each
@@ -447,7 +447,7 @@ def _compact(comparison: Comparison) -> Table:
     official = [each for each in taken if each.column.key in OFFICIAL]
     meanings = [] if official else [f"mAP: of protocol {comparison.protocol_title}."]
     for each in official:
-        # The heading says where the means run over the interactions alone.
+        # The heading tells whether the means run only over interactions.
         heading = each.table.title.replace("Off", "off")
         meaning = OFFICIAL[each.column.key][2].replace("official mAP", heading)
         over = comparison.classes.get("classes_in_official")
@@ -480,9 +480,9 @@ def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None 
     Parameters
     ----------
     comparison : Comparison
-        Of some models, with all its tables; empty where fewer than two have a mAP.
+        A comparison with all its tables; empty if fewer than two models have a mAP.
     names : mapping of str, optional
-        What to call the models instead of by their labels.
+        Names of the models instead of their labels.
     """
     tables = {table.key: table for table in comparison.tables}
     means = tables.get("official", tables["map"])

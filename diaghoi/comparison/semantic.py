@@ -21,25 +21,25 @@ from diaghoi.exceptions import InputError
 
 FIGURES = {"map": "mAP", "soft_map": "Soft mAP", "mf1": "mF1"}
 RATES = {"gt_miss_rate": "GT", "prediction_miss_rate": "Prediction"}
-# What a detector without scores lacks, and what follows from all others.
+# Columns that a detector without scores lacks, and columns derived from others.
 OF_SCORES = ("scores", "signature", "threshold", "soft_ap")
 
 
 def compare_semantic(results: Sequence[Result], models: Sequence[StudyModel]) -> Comparison:
-    """Set the semantic evaluations of some detectors side by side.
+    """Compare the semantic evaluations of detectors side by side.
 
     Parameters
     ----------
     results : sequence of mapping
         As from :meth:`diaghoi.semantic.SemanticEvaluation.to_dict`.
     models : sequence of StudyModel
-        What is known about them.
+        Facts about the models.
 
     Returns
     -------
     Comparison
         With one table: mAP, soft mAP and mF1 of each split, and the miss rates among the
-        predictions of mF1. A detector without scores has mF1 and miss rates alone.
+        predictions of mF1. A detector without scores has only mF1 and miss rates.
 
     Raises
     ------
@@ -97,7 +97,7 @@ def _table(models: Sequence[StudyModel], results: Sequence[Result]) -> Table:
 
 
 def _caption(results: Sequence[Result]) -> str:
-    """State what the figures rest on."""
+    """State the basis of the numbers."""
     first = next(filter(_scored, results), results[0])
     number = shown(figure(first, "class_set", "number"), "count")
     sentences = [
@@ -118,7 +118,7 @@ def measured_by(result: Result) -> list[str]:
 
 
 def _unlike(result: Result) -> list[str]:
-    """Say in what mAP and soft mAP differ besides similarity."""
+    """Explain how mAP and soft mAP differ besides similarity."""
     if not _scored(result):
         return []
     differs = result.get("map_differs") or []

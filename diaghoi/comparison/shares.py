@@ -1,11 +1,11 @@
-"""Where the difference in mAP of two detectors lies: in which verbs, objects, classes and images.
+"""Locate the difference in mAP of two detectors in verbs, objects, classes and images.
 
-The mAP is a mean over classes, so each class has its share of the difference, and verbs and objects
-have those of their classes. The shares of all verbs sum to the difference, and so do those of all
-objects and of all classes.
+The mAP is a mean over classes, so each class has a share of the difference, and verbs and objects
+add up the shares of their classes. The shares of all verbs sum to the difference, and so do the
+shares of all objects and of all classes.
 
-Whether a share stands out is tested against exchanged detectors (approximate randomisation, see
-:mod:`diaghoi.statistics.significance`), all verbs, objects and classes together.
+Exchanged detectors (approximate randomisation, see :mod:`diaghoi.statistics.significance`) test
+whether a share stands out, for all verbs, objects and classes together.
 """
 
 from __future__ import annotations
@@ -36,22 +36,22 @@ RESAMPLES = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """The share of some classes in the difference in mAP.
+    """Share of some classes in the difference in mAP.
 
     Parameters
     ----------
     name : str
         The verb, the object or the class.
     classes : int
-        How many annotated classes it has.
+        Number of annotated classes.
     share : float
-        What they add to the difference; a fraction, as mAP.
+        Contribution to the difference; a fraction, like mAP.
     interval : tuple of float or None
-        Its bounds, by the centred paired bootstrap; None where nothing was tested, and for classes
-        that are annotated in fewer than :data:`LEAST` images, of which resamples say too little.
+        Bounds of the share, by the centred paired bootstrap; None without tests, and for classes
+        that are annotated in fewer than :data:`LEAST` images, about which resamples say too little.
     p : float or None
-        How often exchanged detectors differ as much: corrected for all verbs, objects and classes
-        together (:func:`diaghoi.statistics.significance.step_down`).
+        Probability that exchanged detectors differ as much, corrected for all verbs, objects and
+        classes together (:func:`diaghoi.statistics.significance.step_down`).
     """
 
     name: str
@@ -61,23 +61,23 @@ class Share:
     p: float | None = None
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python."""
+        """Return all values as plain Python."""
         return asdict(self) | {"interval": None if self.interval is None else list(self.interval)}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:
-    """Where the difference in mAP of two detectors lies.
+    """Location of the difference in mAP of two detectors.
 
     Parameters
     ----------
     labels : tuple of two str
-        The detectors. The difference is that of the second less the first.
+        The detectors. The difference is the second minus the first.
     of : dict of tuple of Share
-        By :data:`KINDS`; from the largest absolute share on.
+        Shares by :data:`KINDS`, largest absolute share first.
     images : tuple of (str, float)
-        Name of an image, and the difference minus what it is without the image; from the largest
-        absolute value on. They do not sum to the difference.
+        Name of an image, and the difference minus the difference without the image, largest
+        absolute value first. The values do not sum to the difference.
     confidence : float or None
         Of the intervals; None where nothing was tested.
     """
@@ -89,21 +89,21 @@ class Shares:
 
     @property
     def tested(self) -> int:
-        """How many shares were tested together."""
+        """Number of shares that were tested together."""
         return sum(each.p is not None for kind in KINDS for each in self.of[kind])
 
     @property
     def roles(self) -> bool:
-        """Whether the verbs are the roles of V-COCO, which are of no object and classes at once."""
+        """Whether the verbs are the roles of V-COCO: classes themselves, without an object."""
         return not self.of["class"]
 
     def standing_out(self, kind: str) -> tuple[Share, ...]:
-        """Those of a kind whose corrected p is below one less the confidence."""
+        """Return the shares of a kind whose corrected p is below one minus the confidence."""
         level = level_of(self.confidence or 1)
         return tuple(each for each in self.of[kind] if each.p is not None and each.p < level)
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python; of the images the first :data:`IMAGES`."""
+        """Return all values as plain Python, with the first :data:`IMAGES` images."""
         return {
             "confidence": self.confidence,
             "tested": self.tested,
@@ -127,19 +127,19 @@ def shares(
     Parameters
     ----------
     first, second : Diagnosis
-        Of the same annotations under the same protocol.
+        Diagnoses on the same annotations under the same protocol.
     resamples : int
         Resamples of the bootstrap, and exchanges; 0 for neither intervals nor tests.
     seed, confidence, progress
-        As for :func:`diaghoi.statistics.significance.compare_pair`.
+        As in :func:`diaghoi.statistics.significance.compare_pair`.
     of_images : bool
-        Whether to work out what each image decides, too, which takes longer than all else.
+        Whether to compute the contribution of each image, too, which takes longer than everything
+        else.
 
     Raises
     ------
     InputError
-        If their protocols or their annotated triplets differ, or for settings of which no interval
-        can be made.
+        If protocols or annotated triplets differ, or the settings allow no interval.
     """
     check_same_annotations(first, second)
     images = len(first.names)
@@ -198,18 +198,18 @@ def shares(
 
 
 class SampledShares(NamedTuple):
-    """What the verbs, objects and classes of one detector add to its mAP, and how that varies.
+    """Contributions of verbs, objects and classes to the mAP of a detector, with their variation.
 
-    Those of two detectors are of the same draws, so that they may be subtracted.
+    Two detectors share the same draws, so that their values may be subtracted.
 
     Parameters
     ----------
     names : tuple of str
         K verbs, objects or classes.
     images : (K,) int array
-        In how many images each is annotated.
+        Number of images in which each is annotated.
     share : (K,) float64 array
-        What each adds; fractions.
+        Contribution of each; fractions.
     drawn : (K, B) float64 array
         The same in B resamples of the images.
     left_out : (K, G) float64 array
@@ -226,7 +226,7 @@ class SampledShares(NamedTuple):
 def sampled_shares(
     diagnosis: Diagnosis, kind: str = "verb", resamples: int = RESAMPLES, seed: int = 0
 ) -> SampledShares:
-    """Resample what each verb, object or class adds to mAP; images are drawn by name.
+    """Resample the contribution of each verb, object or class to mAP; images are drawn by name.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def sampled_shares(
     kind : str
         One of :data:`KINDS`.
     resamples, seed
-        As for :func:`shares`.
+        As in :func:`shares`.
     """
     images, split = len(diagnosis.names), diagnosis.splits[SPLIT]
     check_settings(images, resamples, 0.95)
@@ -259,7 +259,7 @@ def sampled_shares(
 
 
 class _ClassShares:
-    """What each class adds to the mAP of a detector, under weights of the images."""
+    """Contributions of classes to the mAP of a detector, under weights of the images."""
 
     def __init__(
         self, ledger: Ledger, images: int, like: Diagnosis, members: dict[str, IntArray]
@@ -273,7 +273,7 @@ class _ClassShares:
         self.ranking = WeightedRanking.of(ranked, ledger.classes, images)
 
     def figures(self, weights: IntArray) -> dict[str, FloatArray]:
-        """Return what each verb, object and class adds to mAP under each of B weightings."""
+        """Return the contribution of each verb, object and class to mAP under B weightings."""
         scores = self.ranking.scores(weights, self.protocol.levels, self.protocol.top_of_class)
         counted = counts_in_mean(scores, self.protocol, SPLIT, self.split[:, None])
         values = np.where(counted, np.nan_to_num(scores.average_precision), 0.0)

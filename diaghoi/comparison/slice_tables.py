@@ -14,7 +14,7 @@ from diaghoi.statistics.slice_figures import F1, MAP, RECALL
 Found = Mapping[str, Any]
 Shown = tuple[Column, Callable[[Found], Cell]]  # a column, and how its cell is made of a slice
 TITLES = {MAP: "mAP", RECALL: "Pair recall", F1: "F1"}
-MORE = 3  # detectors from which on a finding says of which it is
+MORE = 3  # number of detectors from which a finding names its detector
 WHERE = (
     "Predictions belong to a slice by their image, where classes decide by their class, and where "
     "the annotated pair decides with the annotated triplet that they found or are assigned to; "
@@ -24,7 +24,7 @@ WHERE = (
 
 
 def slice_tables(found: Found) -> Iterator[Table]:
-    """Make the tables of slices, and of those that stand out.
+    """Make the tables of slices, and of the slices that stand out.
 
     Parameters
     ----------
@@ -34,7 +34,7 @@ def slice_tables(found: Found) -> Iterator[Table]:
     Yields
     ------
     Table
-        Of one detector: its figures, and its ΔmAP per error. Of several: mAP side by side, the
+        For one detector: its numbers, and its ΔmAP per error. For several: mAP side by side, the
         differences to the first, pair recall and F1.
     """
     labels, sampled = found["labels"], found["bootstrap"] is not None
@@ -115,7 +115,7 @@ def _resamples(found: Found) -> str:
 
 
 def _at(each: Found, path: Sequence[str | int]) -> Any:
-    """Look a number or an interval up; None where it is undefined, or not there."""
+    """Look a number or an interval up; None if it is undefined or missing."""
     found: Any = each
     for key in path:
         found = found[key] if isinstance(key, int) else found.get(key)

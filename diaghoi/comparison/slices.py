@@ -34,12 +34,13 @@ Values = Mapping[str, float | None]
 Bounds = Mapping[str, tuple[float, float] | None]
 RESAMPLES = 100
 GROUPS = 50
-"""Groups of images that are left out to widen the intervals of a slice; fewer than those of all
-images, as there are many slices."""
+"""Groups of images that are left out to widen the intervals of a slice; fewer than for all images,
+because there are many slices.
+"""
 LEAST = 10
 """Images of the smallest slice that has intervals."""
 DESCRIBED = ("attribute", "title", "name", "by", "images", "annotated", "classes")
-"""What tables and JSON say of a slice itself."""
+"""Description of a slice in tables and JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -49,10 +50,10 @@ class ModelInSlice:
     Parameters
     ----------
     figures : mapping
-        By name (:data:`diaghoi.statistics.slice_figures.FIGURES`), None where undefined.
+        Numbers by name (:data:`diaghoi.statistics.slice_figures.FIGURES`), None if undefined.
     intervals : mapping
-        Their bounds; empty without intervals, and for slices of fewer than :data:`LEAST` images.
-        None for a cost that too little of the slice carries
+        Bounds of the numbers; empty without intervals, and for slices of fewer than :data:`LEAST`
+        images. None for a cost that too little of the slice carries
         (:data:`diaghoi.statistics.bootstrap.FEW`).
     difference, difference_intervals : mapping
         The same of the detector less the first one; empty for the first.
@@ -64,7 +65,7 @@ class ModelInSlice:
     difference_intervals: Bounds
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python."""
+        """Return all values as plain Python."""
         return {
             kind: {name: list(v) if isinstance(v, tuple) else v for name, v in values.items()}
             for kind, values in vars(self).items()
@@ -99,7 +100,7 @@ class SliceResult:
     models: tuple[ModelInSlice, ...]
 
     def to_dict(self, labels: Sequence[str]) -> dict[str, Any]:
-        """All values as plain Python."""
+        """Return all values as plain Python."""
         models = zip(labels, self.models, strict=True)
         return {key: getattr(self, key) for key in DESCRIBED} | {
             "models": [{"label": label, **model.to_dict()} for label, model in models]
@@ -119,16 +120,16 @@ class Slices:
     thresholds : tuple of (float or None)
         The score of the best F1 of each over all images, from which on F1 counts predictions.
     everything : SliceResult
-        All images, for comparison.
+        Numbers over all images, for comparison.
     slices : tuple of SliceResult
-        In the order of the attributes.
+        Slices in the order of the attributes.
     bootstrap : dict or None
         ``resamples``, ``seed`` and ``confidence`` of the intervals.
     search : Search or None
         The slices of one or two attributes that stand out, see
         :mod:`diaghoi.statistics.slice_search`; None without intervals.
     notes : tuple of str
-        What a reader has to know.
+        Notes for readers.
     rare_below : int or None
         Annotated triplets below which a class is rare; None where the data set names its rare
         classes.
@@ -148,7 +149,7 @@ class Slices:
         return f"<Slices of {', '.join(self.labels)}: {len(self.slices)}>"
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python: what the key ``slices`` of results holds.
+        """Return all values as plain Python: the key ``slices`` of results.
 
         Returns
         -------
@@ -217,13 +218,13 @@ def slices(
     Parameters
     ----------
     *diagnoses : Diagnosis
-        Of the same annotations under one protocol.
+        Diagnoses on the same annotations under one protocol.
     annotations : Scenes, optional
-        The annotations; by default those that the first diagnosis holds.
+        The annotations; by default the ones in the first diagnosis.
     own : mapping, optional
-        Slices of your own: by the name of an attribute the tags of each image, as a mapping or a
-        function from the name of the image; a function may also say whether the image belongs to
-        the slice of that name.
+        Your own slices: for the name of an attribute the tags of each image, as a mapping or a
+        function of the name of the image. A function may also tell whether the image belongs to the
+        slice of that name.
     attributes : bool
         Whether to cut by the attributes of the annotations, too
         (:data:`diaghoi.data.attributes.ATTRIBUTES`).
@@ -234,12 +235,12 @@ def slices(
     deltas : bool
         Whether to give intervals of the ΔmAP of each error, too, which takes eight times as long.
     figures : sequence of str
-        Which of :data:`diaghoi.statistics.slice_figures.FIGURES` are wanted besides mAP, which
+        Numbers of :data:`diaghoi.statistics.slice_figures.FIGURES` to compute besides mAP, which
         alone takes an eighth of the time.
     search : bool
         Whether to search for slices that stand out.
     source : str
-        What messages call the slices of your own.
+        Name of your own slices in messages.
     progress : callable, optional
         Called with the number of slices done since the last call; there is one more for all
         images, and each is done for each detector.
@@ -251,7 +252,7 @@ def slices(
     Raises
     ------
     InputError
-        Where no detector is given, the annotations differ or are not known, or tags cannot be used.
+        If there is no detector, the annotations differ or are unknown, or tags cannot be used.
     """
     annotations = _checked(diagnoses, annotations)
     mine, notes = tag_slices(annotations.names, own or {}, source)
@@ -276,7 +277,7 @@ def slices(
     runs: list[list[_Run]] = []
     thresholds, found_at = [], []
     for diagnosis in diagnoses:
-        # One after the other, as what a detector ranks after each repair takes memory.
+        # Detectors are processed one by one, because their rankings after each repair take memory.
         sliced = Sliced(diagnosis, annotations, names)
         thresholds.append(sliced.threshold)
         run = partial(_run, sliced, weights=weights, figures=figures, sure=sure)
@@ -343,10 +344,11 @@ def _checked(diagnoses: Sequence[Diagnosis], annotations: Scenes | None) -> Scen
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Weights:
-    """How often images count: drawn with replacement, and without some of them.
+    """Weights of images: drawn with replacement, and with some left out.
 
-    The same images are drawn for each slice and detector, so that they are paired, and as by
-    :func:`diaghoi.statistics.bootstrap.bootstrap` of the first one: all images have its intervals.
+    The same images are drawn for each slice and detector, so results are paired. They are the draws
+    of :func:`diaghoi.statistics.bootstrap.bootstrap` for the first detector, so all images have its
+    intervals.
     """
 
     drawn: Sequence[IntArray]
@@ -373,7 +375,7 @@ def _run(
     figures: Sequence[str],
     sure: Sequence[str],
 ) -> _Run:
-    """Compute some figures of a slice, and some of them under weights."""
+    """Compute numbers of a slice, some of them also under weights."""
     members = sliced.members(some)
     drawn: Figures = {}
     left_out: Figures = {}
@@ -383,7 +385,7 @@ def _run(
         prepared = sliced.prepared(members, sure)
         drawn = resampled(prepared.figures, weights.drawn)
         few = too_few(sliced.carriers(members, sure)).keys()
-        # The mean over classes is also that of a split, which has one interval everywhere.
+        # The mean over classes is also the mean of a split, which has one interval everywhere.
         of_images = some.attribute and some.by != "class"
         left_out = resampled(
             prepared.figures, weights.left_out if of_images else weights.left_out_of_all

@@ -1,4 +1,4 @@
-"""Several detectors on one data set: what comparisons and figures are made of.
+"""Read studies: several detectors on one data set, for comparisons and figures.
 
 A study is written down in a TOML file, so that it can be repeated with one command::
 
@@ -47,7 +47,7 @@ DESCRIPTIONS = {
     "detector": "Detector",
     "classifier": "Classifier",
 }
-"""What a study may say about a model in its own words, with the heads of these columns."""
+"""Free descriptions of a model in a study, with the heads of their columns."""
 FILES = ("annotations", "instances", "ids")
 SIMILARITY = "similarity"
 KEYS = (*FILES, "dataset", "protocol", SIMILARITY)
@@ -66,16 +66,16 @@ Sources = tuple[Path, Path] | tuple[str, str]
 
 @dataclass(frozen=True, kw_only=True)
 class StudyModel:
-    """One detector of any study.
+    """A detector of any study.
 
     Parameters
     ----------
     label : str
-        Its name in tables and figures.
+        Name in tables and figures.
     stage : {"", "one", "two"}
-        Whether it finds pairs and actions at once or one after the other; empty where not given.
+        Whether it finds pairs and actions together or one after the other; empty if not given.
     venue, backbone, detector, classifier : str
-        Where it was published, and what it is made of; empty where not given.
+        Place of publication and components; empty if not given.
     """
 
     label: str
@@ -87,18 +87,18 @@ class StudyModel:
 
     @property
     def descriptions(self) -> dict[str, str]:
-        """What the study says about it, by the keys of :data:`DESCRIPTIONS`."""
+        """Descriptions from the study, by the keys of :data:`DESCRIPTIONS`."""
         return {key: str(getattr(self, key)) for key in DESCRIPTIONS}
 
     def to_dict(self) -> dict[str, str | None]:
-        """Its label, its stage and what the study says about it; None where not given."""
+        """Label, stage and descriptions; None if not given."""
         given = {"stage": self.stage, **self.descriptions}
         return {"label": self.label, **{key: text or None for key, text in given.items()}}
 
 
 @dataclass(frozen=True, kw_only=True)
 class Model(StudyModel):
-    """One detector of a study, with its predictions.
+    """A detector of a study, with its predictions.
 
     Parameters
     ----------
@@ -114,18 +114,18 @@ class Model(StudyModel):
 
 @dataclass(frozen=True, kw_only=True)
 class StudyData:
-    """What the detectors of a study are evaluated on.
+    """Data that the detectors of a study are evaluated on.
 
     Parameters
     ----------
     annotations, instances, ids : pathlib.Path or None
-        The annotation file, and those that belong to V-COCO's.
+        The annotation file, and the further files of V-COCO.
     dataset : str or None
         The data set or its description; None where the content of the files decides.
     protocol : str or None
-        None for that of the data set.
+        None for the default of the data set.
     similarity : tuple of two, of pathlib.Path or str, or None
-        What similarity goes by, of verbs and of objects, where meaning counts: tables, or one of
+        Sources of the similarity of verbs and of objects, if meaning counts: tables, or one of
         :data:`MADE`.
     source : str
         The file that describes the study, for messages.
@@ -141,22 +141,22 @@ class StudyData:
 
     @property
     def tables(self) -> list[Path]:
-        """The files that similarity goes by."""
+        """The files of similarity."""
         return [each for each in self.similarity or () if isinstance(each, Path)]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Study(StudyData):
-    """Some detectors, and what they are compared on.
+    """Detectors, and the data that they are compared on.
 
     Parameters
     ----------
     models : tuple of Model
-        In the order in which they are shown.
+        Models in the order shown.
     synsets : mapping of str to pathlib.Path
         Files with the names of words in the tables, by their keys.
     reading : Reading
-        How predictions are read, where their content does not show it.
+        How to read predictions whose content does not show it.
     images : pathlib.Path or None
         Folder with the pictures, for figures that show cases.
     """
@@ -168,7 +168,7 @@ class Study(StudyData):
 
     @property
     def tables(self) -> list[Path]:
-        """The files that similarity goes by."""
+        """The files of similarity."""
         return [*super().tables, *self.synsets.values()]
 
     @property
@@ -244,13 +244,13 @@ def read_studies(path: str | PathLike[str]) -> tuple[Study, ...]:
     Parameters
     ----------
     path : path
-        A study as for :func:`read_study`; or a TOML file with nothing but the key ``studies``, a
-        list of such files. Their paths start from this file.
+        A study as in :func:`read_study`, or a TOML file with only the key ``studies``, a list of
+        such files. Paths are relative to this file.
 
     Raises
     ------
     InputError
-        As :func:`read_study`; and for a list that is empty, names a study twice, or stands beside
+        As in :func:`read_study`, and if the list is empty, names a study twice, or appears beside
         other keys.
     """
     path = Path(path)
@@ -281,7 +281,7 @@ def read_study_file(
     model_keys: Sequence[str],
     needed: Mapping[str, str],
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Read what studies of all kinds have in common.
+    """Read the common part of all kinds of studies.
 
     Parameters
     ----------
@@ -293,12 +293,12 @@ def read_study_file(
         Further keys of the study, and of each ``[[model]]``, beside those that models of all
         kinds have.
     needed : mapping of str
-        Keys that a model must have, and what to do where one is missing.
+        Required keys of a model, and advice if one is missing.
 
     Returns
     -------
     content : dict
-        All that the file says.
+        The whole content of the file.
     fields : dict
         ``models`` and the fields of :class:`StudyData`.
 
@@ -382,7 +382,7 @@ def sources_named(where: str, value: str, folder: Path | None = None) -> Sources
 
 
 def described(texts: Texts) -> dict[str, str]:
-    """Return the stage of a model and what its study says about it: fields of StudyModel."""
+    """Return the stage and the descriptions of a model: fields of StudyModel."""
     return {key: texts[key] or "" for key in ("stage", *DESCRIPTIONS)}
 
 
@@ -415,7 +415,7 @@ def check_models(models: Sequence[_Detector]) -> tuple[_Detector, ...]:
     Raises
     ------
     InputError
-        Where they are not.
+        If they are not.
     """
     labels = [model.label for model in models]
     for model in models:

@@ -30,18 +30,18 @@ def table_of(
     Parameters
     ----------
     models : sequence of StudyModel
-        In the order of the rows.
+        Models in the order of the rows.
     columns : sequence of Column
-        In the order in which they are shown.
+        Columns in the order shown.
     cells : sequence of sequence of Cell
-        For each model one cell for each column, of which the value and the mark count.
+        One cell for each model and column, of which the value and the mark count.
     key, title, caption, unit, best : str
-        As of :class:`diaghoi.data.table.Table`.
+        As in :class:`diaghoi.data.table.Table`.
     """
     rows = model_rows(models, columns, cells)
     staged = [row for row, model in zip(rows, models, strict=True) if model.stage]
     means = means_of(models, [tuple(cell.value for cell in row) for row in cells])
-    # A row of dashes alone would only say that its table has no means.
+    # A row of only dashes would merely say that the table has no means.
     means = {name: values for name, values in means.items() if values.count(None) < len(values)}
     groups = by_stage(models, rows)
     row_groups: list[RowGroup] = []
@@ -80,7 +80,7 @@ def table_of(
 
 
 def by_stage(models: Sequence[StudyModel], each: Sequence[T]) -> dict[str, list[T]]:
-    """Group what there is of each model by stage: one-stage, two-stage, and those of none."""
+    """Group the models by stage: one-stage, two-stage, and without a stage."""
     groups: dict[str, list[T]] = {stage: [] for stage in (*STAGES, "")}
     for model, of in zip(models, each, strict=True):
         if model.stage in groups:  # multiple choice has groups of its own
@@ -96,7 +96,7 @@ def model_rows(
     Parameters
     ----------
     models, columns, cells
-        As of :func:`table_of`.
+        As in :func:`table_of`.
     """
     best = [
         best_models(column, [None if cell.mark else cell.value for cell in figures])
@@ -114,7 +114,7 @@ def model_rows(
 
 
 def _given(models: Sequence[StudyModel]) -> list[str]:
-    """List what is said about any of the models."""
+    """List the descriptions that any of the models has."""
     return [key for key in DESCRIPTIONS if any(model.descriptions[key] for model in models)]
 
 
@@ -125,7 +125,7 @@ def _made(
     columns: Sequence[Column],
     members: Sequence[Row],
 ) -> Row:
-    """Make a row of what was made of some models; it has the marks of the figures behind it."""
+    """Make a row derived from several models, with the marks of their numbers."""
     cells = []
     for place, (value, column) in enumerate(zip(values, columns, strict=True)):
         marks = (row.cells[place].mark for row in members)
@@ -141,19 +141,19 @@ def _made(
 
 
 def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int]:
-    """Find the models that have the best value of a column; ties go by what is shown.
+    """Find the models with the best value of a column; values that look equal tie.
 
     Parameters
     ----------
     column : Column
-        Says what is better, and how values are shown.
+        Column with its direction and format.
     values : sequence of (float or None)
-        One for each model; None where it is undefined.
+        One value for each model; None if it is undefined.
 
     Returns
     -------
     frozenset of int
-        Places of the best; none where there is nothing to compare.
+        Places of the best; empty if there is nothing to compare.
     """
     defined = [value for value in values if value is not None]
     if column.better is None or len(defined) < 2:
@@ -177,7 +177,7 @@ def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str
     Returns
     -------
     dict
-        A row by stage, and ``difference`` where there are both stages.
+        A row by stage, and ``difference`` if both stages exist.
     """
     means: dict[str, Values] = {}
     for stage in STAGES:
@@ -190,6 +190,6 @@ def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str
 
 
 def _mean(values: Values) -> float | None:
-    # The mean of the others would be one of other models.
+    # The mean of the others would be a mean of different models.
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if len(known) == len(values) else None

@@ -1,4 +1,4 @@
-"""What became of each annotated triplet under two detectors."""
+"""Compare the fate of each annotated triplet under two detectors."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from diaghoi.oracles.localised import labels_by_pair
 MISSED = "missed_gt"
 _BY_LABEL = (TRUE_POSITIVE, HUMAN_BOX, OBJECT_BOX, ASSOCIATION, ACTION)
 FATES = (*(LABELS[label] for label in _BY_LABEL), MISSED)
-"""What can become of an annotated triplet: found, attempted with an error, or missed."""
+"""Fates of an annotated triplet: found, attempted with an error, or missed."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -38,12 +38,12 @@ class Transitions:
         The detectors.
     fate : (2, A) int8 array
         Position in :data:`FATES`: found, else the error of the wrong prediction that attempts it,
-        else missed. Errors are those on found pairs (:mod:`diaghoi.oracles.localised`).
+        else missed. Errors are counted on found pairs (:mod:`diaghoi.oracles.localised`).
     annotation_class, annotation_image : (A,) int array
         HOI class of each annotated triplet, and its image in the first diagnosis; sorted by image
         and class.
     pairing : {"triplet", "person"}
-        That of the protocol; by the person (V-COCO), another action with a person's own object is a
+        Pairing of the protocol; by person (V-COCO), another action with a person's own object is a
         wrong action here.
     """
 
@@ -113,7 +113,7 @@ def transitions(first: Diagnosis, second: Diagnosis) -> Transitions:
     Parameters
     ----------
     first, second : Diagnosis
-        Of the same annotations under the same protocol.
+        Diagnoses on the same annotations under the same protocol.
 
     Raises
     ------
@@ -132,7 +132,7 @@ def transitions(first: Diagnosis, second: Diagnosis) -> Transitions:
 
 
 class Fates(NamedTuple):
-    """What became of each annotated triplet under one detector; see :class:`Transitions`.
+    """Return the fate of each annotated triplet under one detector; see :class:`Transitions`.
 
     Parameters
     ----------
@@ -141,7 +141,7 @@ class Fates(NamedTuple):
     annotation_class, annotation_image : (A,) int array
         HOI class and image of each.
     annotation : (A,) int array
-        Which annotated triplet of the ledger it is.
+        Annotated triplet of the ledger.
     pairing : {"triplet", "person"}
         As of :class:`Transitions`.
     """
@@ -154,7 +154,7 @@ class Fates(NamedTuple):
 
 
 def fates(diagnosis: Diagnosis, image: IntArray) -> Fates:
-    """Say what became of each annotated triplet, in an order that no file decides.
+    """Return the fate of each annotated triplet, in an order that does not depend on any file.
 
     Parameters
     ----------

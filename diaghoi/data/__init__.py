@@ -1,1 +1,1 @@
-"""The one data structure: vocabulary, protocol, splits, scenes and their boxes."""
+"""Define the data structure: vocabulary, protocol, splits, scenes and their boxes."""

@@ -19,21 +19,21 @@ StrArray: TypeAlias = npt.NDArray[np.str_]
 
 
 def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
-    """List the (N,) runs of positions that owners have: their owners and positions, in order."""
+    """List the owner and the position of every element in (N,) runs of positions, in order."""
     owner = np.repeat(np.arange(len(count)), count)
     shift = np.asarray(start) - (np.cumsum(count) - count)
     return owner, np.arange(len(owner)) + shift[owner]
 
 
-# Positions expanded at once: few enough for arrays to stay in the cache.
+# Number of positions expanded at once: few enough for the arrays to stay in the cache.
 EXPANDED = 200_000
 
 
 def expand_in_parts(start: IntArray, count: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
     """Yield what :func:`expand` returns in parts that end with an owner; a part may be empty.
 
-    What is compared all with all, as the boxes of an image, can be too much for memory. A part has
-    about :data:`EXPANDED` positions; an owner with more has a part of its own, or ends one.
+    Comparisons of all with all, such as the boxes of an image, may exceed memory. A part has about
+    :data:`EXPANDED` positions; an owner with more has a part of its own, or ends one.
     """
     bounds = np.append(0, np.cumsum(count))
     for part in batches(bounds, EXPANDED) or [range(0)]:
@@ -59,17 +59,17 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
     """Cut groups of rows into runs of groups with about ``size`` rows each.
 
     ``bounds``, (N + 1,), are the first row of each group, and the number of rows. A group with more
-    rows is a run of its own, or ends one. Of consecutive ``groups`` alone, where they are given.
+    rows is a run of its own, or ends one. Restricted to consecutive ``groups`` if they are given.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
-    # Groups whose first rows lie in the same stretch of `size` rows go together.
+    # Groups whose first rows lie in the same stretch of `size` rows stay together.
     number = bounds[groups.start : groups.stop] // size
     first = (np.flatnonzero(first_of_run(number)) + groups.start).tolist()
     return list(starmap(range, pairwise([*first, groups.stop])))
 
 
 def slices(rows: int, size: int) -> list[slice]:
-    """Cut rows into runs of ``size``, the last of which may be shorter; one empty run of none."""
+    """Cut rows into runs of ``size``, the last possibly shorter; no rows give one empty run."""
     return [slice(first, first + size) for first in range(0, max(rows, 1), size)]
 
 
@@ -106,8 +106,8 @@ def ranking(groups: IntArray, scores: FloatArray) -> IntArray:
 def descending(scores: FloatArray) -> IntArray:
     """Order scores from high to low; equal scores keep their order.
 
-    The same as a stable ``argsort(-scores)``, by the faster unstable sort and a second one among
-    the equal scores alone.
+    The result equals a stable ``argsort(-scores)``; it uses the faster unstable sort and a second
+    sort among equal scores.
     """
     order = np.argsort(-scores)
     ranked = scores[order]
@@ -151,7 +151,7 @@ def distinct(keys: Array) -> tuple[IntArray, IntArray]:
     first : (K,) int array
         Row at which each distinct key first occurs; ascending.
     number : (N,) int array
-        Which of the K keys each row has.
+        Key of each row, as an index into the K keys.
     """
     if len(keys) == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -183,9 +183,9 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
 
 
 def runs_of_images(image: IntArray) -> Iterator[tuple[int, int]]:
-    """Yield the first row and the one after the last of some images at a time, if these ascend.
+    """Yield the first row and the end row of some images at a time, if the images ascend.
 
-    Equal boxes are of one image, so a long table can be cut between images.
+    Equal boxes belong to one image, so a long table can be cut between images.
     """
     total = len(image)
     if (image[1:] < image[:-1]).any():
@@ -225,7 +225,7 @@ def _distinct_boxes(
 def seeded(seed: int, *names: object) -> np.random.Generator:
     """Return a random generator whose state is the hash of a seed and of some names.
 
-    The names say what is drawn, and for which image: neither order nor number of workers matters.
+    The names identify the draw and its image, so neither order nor number of workers matters.
     """
     return hashed("\0".join(map(str, (seed, *names))))
 

@@ -1,8 +1,8 @@
-"""Situations: what annotations say of images and annotated pairs, cut into few named ranges.
+"""Describe images and annotated pairs by attributes, each cut into a few named ranges.
 
-All of it follows from annotations alone, so that every detector is looked at in the same slices.
-People and objects are counted as instances (:func:`diaghoi.data.boxes.instances`), because some
-data sets draw the same person once per triplet. Users add slices of their own, by tags of images.
+Attributes follow from annotations alone, so every detector is examined in the same slices. People
+and objects are counted as instances (:func:`diaghoi.data.boxes.instances`), because some data sets
+draw the same person once per triplet. Users add slices of their own, by tags of images.
 """
 
 from __future__ import annotations
@@ -48,11 +48,11 @@ class Slice:
     Parameters
     ----------
     attribute : str
-        What it is cut by, for machines: ``people``.
+        Key of the attribute: ``people``.
     title : str
         The same for people: ``People in the image``.
     name : str
-        Which part of it: ``3 to 5``.
+        Name of the range: ``3 to 5``.
     by : {"image", "pair", "class"}
         Whether predictions belong to it by their image, by the annotated pair that they meet, or by
         their class.
@@ -68,7 +68,7 @@ class Slice:
 
     @property
     def key(self) -> str:
-        """Its name for machines: ``people: 3 to 5``."""
+        """Key of the slice: ``people: 3 to 5``."""
         return f"{self.attribute}: {self.name}"
 
     def triplets(self, annotations: Scenes) -> BoolArray:
@@ -81,7 +81,7 @@ class Slice:
 
 
 class Attribute(NamedTuple):
-    """Something to cut annotations by; ``key``, ``title`` and ``by`` as of :class:`Slice`.
+    """Something to cut annotations by; ``key``, ``title`` and ``by`` as in :class:`Slice`.
 
     ``values`` gives (N,), (T,) or (C,) values, or None where the annotations do not say. A range
     begins with its start and has the name beside it; values below the first, and NaN, are in none.
@@ -137,7 +137,7 @@ _ABOVE = 1e-9
 
 
 class _Annotated:
-    """What the attributes are computed from, and each attribute as a method."""
+    """Inputs of the attributes, with each attribute as a method."""
 
     def __init__(self, scenes: Scenes) -> None:
         self.scenes = scenes
@@ -257,7 +257,7 @@ class _Annotated:
         names=("0", "up to 0.1", "0.1 to 0.3", "0.3 or more"),
     )
     def overlap(self) -> FloatArray:
-        # A share of nothing: without an object there is no overlap to speak of.
+        # A pair without an object has no overlap.
         iou = box_iou(self.human_xyxy, self.object_xyxy, margin=1.0)
         return np.where(self.object < 0, np.nan, iou)
 
@@ -288,8 +288,8 @@ def _aspect(boxes: FloatArray) -> FloatArray:
 def attribute_slices(annotations: Scenes) -> list[Slice]:
     """Cut annotations by each of :data:`ATTRIBUTES`.
 
-    Ranges without triplets are left out, and so are attributes that the annotations do not tell
-    apart: sizes that no file says, for instance, or the role of objects where each pair has one.
+    Ranges without triplets are left out, and so are attributes with only one range: sizes that no
+    file states, for instance, or the role of objects if every pair has one.
     """
     annotated, slices = _Annotated(annotations), []
     for key, title, by, starts, names, values_of in ATTRIBUTES:
@@ -308,7 +308,7 @@ def attribute_slices(annotations: Scenes) -> list[Slice]:
 
 
 def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
-    """Read tags of images from a CSV file: by attribute the cell of each image.
+    """Read tags of images from a CSV file: the cell of each image, by attribute.
 
     The first line names the columns. The first column holds the names of the images; every other
     one is an attribute with the tag of each image, several with ``;`` between them, or nothing.
@@ -346,8 +346,9 @@ def tag_slices(
 ) -> tuple[list[Slice], list[str]]:
     """Cut annotated images, (N,) names, by tags; note which have no tag or are not annotated.
 
-    ``own`` has, by the name of the attribute, what says the tags of each image. Images are found by
-    their full names or, where that finds none, by their stems. Messages call the tags ``source``.
+    ``own`` maps the name of an attribute to the source of the tags of each image. Images are found
+    by their full names or, where that finds none, by their stems. Messages call the tags
+    ``source``.
 
     Raises
     ------

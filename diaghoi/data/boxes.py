@@ -1,4 +1,4 @@
-"""Boxes: overlap and when it is enough, layouts and units of files, and the instances shown."""
+"""Handle boxes: overlap and thresholds, layouts and units of files, and instances."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def area(xyxy: FloatArray, margin: float) -> FloatArray:
 def box_iou(first: FloatArray, second: FloatArray, margin: float, added: float = 0.0) -> FloatArray:
     """Compute the (N,) intersection over union of (N, 4) boxes xyxy row by row.
 
-    It is 0 where boxes without area meet. ``margin`` is 1 for inclusive boxes, whose width is
-    x2 - x1 + 1, and 0 for continuous ones; a protocol may add square pixels to every union.
+    The IoU of two boxes without area is 0. ``margin`` is 1 for inclusive boxes, whose width is x2 -
+    x1 + 1, and 0 for continuous ones; a protocol may add square pixels to every union.
     """
     # Column by column: NumPy is several times slower along rows of two numbers.
     shared, height = (
@@ -77,7 +77,7 @@ LAYOUTS = {
     "cycxhw": "centre y, centre x, height, width",
     "xxyy": "x1, x2, y1, y2",
 }
-"""What the four numbers of a box may be, by the name of the layout."""
+"""Meaning of the four numbers of a box, by the name of the layout."""
 
 # Images that show whether boxes are fractions; how far most fractions, and all, may reach outside
 # their image, and how many are most.
@@ -107,12 +107,12 @@ def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArra
 def in_pixels(annotations: SceneSource, predictions: Source) -> Source:
     """Multiply predicted boxes that are fractions of their image by its annotated size.
 
-    Annotations and predictions have the same names for the same images. The predictions get a note
-    where they were fractions; they are unchanged where they are in pixels, or where the annotations
-    do not say how large any of the images is.
+    Annotations and predictions have the same names for the same images. Converted predictions get a
+    note. Predictions in pixels are unchanged, as are all predictions if the annotations hold no
+    image sizes.
     """
     some = predictions.between(0, _FIRST).box_xyxy
-    if len(some) and not (_fractions(some) and some.any()):  # all 0 where there are no boxes
+    if len(some) and not (_fractions(some) and some.any()):  # all 0 if there are no boxes
         return predictions
     found = predictions.load()
     sizes = _sizes(annotations.load(), found) if _fractions(found.box_xyxy) else None
@@ -130,7 +130,7 @@ def _fractions(boxes: FloatArray) -> bool:
 
 
 def _sizes(annotations: Scenes, predictions: Scenes) -> FloatArray | None:
-    """(N, 2) size of each predicted image, 0 where it is unknown."""
+    """Return the size of each predicted image, (N, 2), 0 where unknown."""
     if annotations.sizes is None:
         return None
     if not (annotations.named and predictions.named):

@@ -1,4 +1,4 @@
-"""Groups of HOI classes: which classes count, the splits of data sets, and a user's own groups."""
+"""Group HOI classes: classes that count, splits of data sets, and a user's own groups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def counted_classes(protocol: Protocol, vocabulary: Vocabulary) -> BoolArray:
 def split_classes(protocol: Protocol, vocabulary: Vocabulary) -> dict[str, BoolArray]:
     """Return (C,) masks of the groups of classes that are reported.
 
-    They are ``full``, those of the data set (``rare`` and ``non_rare``, for instance) and the
+    The splits are ``full``, those of the data set (such as ``rare`` and ``non_rare``) and the
     groups of the protocol.
     """
     counted = counted_classes(protocol, vocabulary)
@@ -105,8 +105,8 @@ def _time_sensitive(vocabulary: Vocabulary) -> list[list[int]] | None:
 def annotated_objects(annotations: Scenes) -> BoolArray:
     """Return (N, objects) true where a box of the category is annotated (Known Object).
 
-    All listed boxes count, also those in no triplet. Every image has people, so the category of
-    people needs a person as the object of a triplet.
+    All listed boxes count, including boxes in no triplet. Every image has people, so the category
+    of people needs a person as the object of a triplet.
     """
     vocabulary = annotations.vocabulary
     objects = np.zeros((len(annotations), len(vocabulary.objects)), dtype=bool)
@@ -117,7 +117,7 @@ def annotated_objects(annotations: Scenes) -> BoolArray:
     return objects
 
 
-# How many classes must be all those of some objects, or of some verbs, to be hardly so by chance.
+# Number of classes from which a complete set of some objects or verbs is unlikely to be chance.
 ENOUGH = 10
 
 
@@ -164,13 +164,13 @@ def read_groups(
     """Read groups of classes from a JSON file: ``{"group": [class, ...], ..., "base": 1}``.
 
     A class is its official number or its name (``ride bicycle``). ``base`` is the number of the
-    first class, 0 or 1; without it the numbers must show which it is, which is then added to
-    ``notes``. A group ``unseen`` alone brings its complement ``seen``.
+    first class, 0 or 1. Without it the numbers must show the base, and ``notes`` gets a remark. A
+    group ``unseen`` on its own implies its complement ``seen``.
 
     Raises
     ------
     UnclearBaseError
-        Where the numbers do not show from what they count.
+        If the numbers do not show whether they count from 0 or 1.
     InputError
         For a file that cannot be read, an empty group, or an unknown class.
     """
@@ -207,11 +207,11 @@ def read_groups(
 def _base_of(
     file: str, lists: Mapping[str, list[Any]], vocabulary: Vocabulary
 ) -> tuple[int, list[str]]:
-    """Find whether the numbers of groups count from 0 or from 1, and what says that it is 0."""
+    """Find whether the numbers of groups count from 0 or from 1, and the evidence for 0."""
     numbers = {name: {hoi for hoi in of if type(hoi) is int} for name, of in lists.items()}
     every, last = set().union(*numbers.values()), len(vocabulary)
     if every <= {0}:
-        # Without numbers there is nothing to find; 0 alone is more likely a slip.
+        # Without numbers there is nothing to find, and a single 0 is more likely a slip.
         return 1, []
     if any(not 0 <= number <= last for number in every) or {0, last} <= every:
         return int(0 not in every), []  # finding the classes says what is wrong
@@ -241,7 +241,7 @@ def _base_of(
 
 
 def _kind(classes: set[int], vocabulary: Vocabulary) -> str:
-    """Say what a set of classes is, if it is hardly one by chance; empty if it is nothing."""
+    """Describe a set of classes that is unlikely to be chance; empty for any other set."""
     every = set(range(len(vocabulary)))
     splits = {name: set(unseen) for name, unseen in zero_shot_splits(vocabulary).items()}
     splits |= {f"the seen classes of {name}": every - unseen for name, unseen in splits.items()}

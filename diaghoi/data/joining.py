@@ -29,8 +29,8 @@ def join(
     scores are ranked in that order. Images that are not annotated follow by name. So nothing
     depends on the order of the images in the prediction file. Images are joined by name, as
     :func:`named_alike` does; where a file has no names, by position. Boxes that are fractions of
-    their image become pixels (:func:`in_pixels`). Predictions are those that the ``protocol`` sees
-    (:func:`under`).
+    their image become pixels (:func:`in_pixels`). The predictions are those that the ``protocol``
+    sees (:func:`under`).
 
     Raises
     ------
@@ -55,7 +55,7 @@ def join(
 
     position = {name: row for row, name in enumerate(predictions.names.tolist())}
     names = annotations.names.tolist()
-    # What is not popped is not annotated; -1 gives an empty image.
+    # Images that remain are not annotated; -1 gives an empty image.
     rows = [position.pop(name, -1) for name in names]
     # A wrong split would otherwise give figures that are all zero.
     if position and names and max(rows) < 0:
@@ -77,8 +77,8 @@ def join(
 def under(protocol: Protocol | None, predictions: Source) -> Source:
     """Return the predictions that a protocol sees.
 
-    The published code on V-COCO takes what the class of a file fills in for predictions
-    (:func:`~diaghoi.data.scenes.filled_in`), as do the protocols that repeat it.
+    On V-COCO the published code treats values that the class of a file fills in as predictions
+    (:func:`~diaghoi.data.scenes.filled_in`), and so do the protocols that repeat it.
     """
     if protocol is None or protocol.fitting_boxes == "own":
         return predictions
@@ -97,8 +97,8 @@ def named_alike(annotations: SceneSource, predictions: Source) -> Source:
     """Rename predicted images that are named by the stem or the number of the annotated names.
 
     Code bases call ``HICO_test2015_00000683.jpg`` also ``HICO_test2015_00000683`` or 683. Nothing
-    is renamed if the files share a name, or if two images would get the same one; numbers count
-    only where the names of one file are nothing else, as other splits have the same numbers.
+    is renamed if the files share a name, or if two images would get the same name. Numbers count
+    only if one file has nothing but numbers as names, because other splits have the same numbers.
     """
     theirs, mine = annotations.names.tolist(), predictions.names.tolist()
     if not (mine and theirs) or not (annotations.named and predictions.named):
@@ -159,7 +159,7 @@ class Joined(NamedTuple):
 
 
 class Differences(NamedTuple):
-    """Counts of the images and annotated triplets that only one of two annotation files has."""
+    """Numbers of images and annotated triplets that only one of two annotation files has."""
 
     images: int
     other_images: int
@@ -186,7 +186,7 @@ def differences(annotations: Scenes, others: Scenes) -> Differences:
 def _triplets(scenes: Scenes) -> Counter[tuple[object, ...]]:
     pair = scenes.triplet_pair
     human, objects = scenes.pair_human[pair], scenes.pair_object[pair]
-    # Boxes to the pixel: code bases clip, and count from zero or one, to less than that.
+    # Boxes are compared to the pixel: clipping and counting from zero or one change them by less.
     box = np.concatenate([scenes.box_xyxy, np.full((1, 4), -1.0)]).round()
     rows = np.column_stack([scenes.triplet_class, scenes.triplet_verb, box[human], box[objects]])
     names = scenes.names[scenes.triplet_image].tolist()

@@ -1,4 +1,4 @@
-"""Memory, threads and temporary files: what a process may take, and where large tables lie."""
+"""Manage memory, threads and temporary files: limits of a process, and storage of large tables."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 
 
 def give_back_freed_memory() -> None:
-    """Give what is free to the system once, where the C library can: after millions of objects."""
+    """Return free memory to the system, if the C library can; useful after millions of objects."""
     if trim := _of_c_library("malloc_trim"):
         trim(0)
 
@@ -35,12 +35,12 @@ def give_back_freed_memory() -> None:
 def keep_freed_memory() -> None:
     """Let this process keep the memory of freed arrays for its next ones.
 
-    The C library of most Linux systems gives large arrays back as soon as they are freed, so that
-    the system clears fresh pages for each new one: a sixth of the time of resamples. A process of
+    The C library of most Linux systems returns large arrays as soon as they are freed, so the
+    system clears fresh pages for each new array: a sixth of the time of resamples. A process of
     somebody else's that only imports the package is not changed.
     """
     if mallopt := _of_c_library("mallopt"):
-        # One arena for all threads: another one would hold 64 MB at most, and keep nothing larger.
+        # All threads share one arena: further arenas hold 64 MB at most and keep nothing larger.
         mallopt(ARENA_MAX, 1)
         mallopt(MMAP_THRESHOLD, 2**30)
         mallopt(TRIM_THRESHOLD, 2**31 - 1)
@@ -58,7 +58,7 @@ def _of_c_library(name: str) -> Callable[..., Any] | None:
 def rarely_collected() -> Iterator[None]:
     """Let Python look less often for unused objects that refer to one another.
 
-    That takes a sixth of the time of drawing figures and of cutting fonts down, which make very
+    Looking takes a sixth of the time of drawing figures and of subsetting fonts, which make very
     many small objects.
     """
     before = gc.get_threshold()
@@ -81,7 +81,7 @@ class BudgetError(InputError):
 
 
 def budget() -> int:
-    """Return how many bytes may be taken by what can grow without bounds, such as one image.
+    """Return the number of bytes that unbounded data, such as one image, may take.
 
     Everything else is worked through in parts of a few megabytes.
 
@@ -103,7 +103,7 @@ def budget() -> int:
 
 @contextmanager
 def allowing(megabytes: int) -> Iterator[None]:
-    """Set the budget of this process, and of those that it starts, for a while."""
+    """Set the budget of this process and of its children for a while."""
     before = os.environ.get(MEMORY_VARIABLE)
     os.environ[MEMORY_VARIABLE] = str(megabytes)
     try:
@@ -128,7 +128,7 @@ def check_budget(size: int, what: str) -> None:
 def gathered(parts: Iterable[tuple[Array, ...]], what: str) -> tuple[Array, ...]:
     """Join the columns of the parts, one at least; see :func:`check_budget`.
 
-    Of what is too much, no further part is made.
+    If the parts exceed the budget, no further part is made.
     """
     kept, size = [], 0
     for part in parts:
@@ -139,7 +139,7 @@ def gathered(parts: Iterable[tuple[Array, ...]], what: str) -> tuple[Array, ...]
 
 
 THREADS_VARIABLE = "DIAGHOI_THREADS"
-"""Environment variable: how many threads a process may use, where not all cores are its own."""
+"""Environment variable: number of threads a process may use if it shares the cores."""
 
 # More threads wait for the interpreter, and each holds a block.
 MOST_THREADS = 8
@@ -156,7 +156,7 @@ def cores() -> int:
 
 
 def share(processes: int) -> dict[str, str]:
-    """Return the environment of each of some processes that share the cores of this one."""
+    """Return the environment of processes that share the cores of this process."""
     return {THREADS_VARIABLE: str(max(1, cores() // processes))}
 
 
@@ -167,9 +167,9 @@ def threads() -> ThreadPoolExecutor:
 
 @dataclass(frozen=True, eq=False)
 class StoredArray:
-    """An array of a shape and a type whose rows are read when they are needed.
+    """An array whose rows are read when they are needed.
 
-    ``runs`` takes runs of rows, each as its first row and the one after its last, and returns these
+    ``runs`` takes runs of rows, each as its first row and the row after its last, and returns their
     rows one run after the other.
     """
 
@@ -183,7 +183,7 @@ class StoredArray:
 
     @classmethod
     def in_memory(cls, values: Array) -> StoredArray:
-        """Give the rows of an array that is there already."""
+        """Wrap an array that is already in memory."""
 
         def runs(wanted: Sequence[tuple[int, int]]) -> Array:
             parts = [values[first:stop] for first, stop in wanted]
@@ -221,7 +221,7 @@ class StoredArray:
 
 
 class Scratch:
-    """Keeps arrays in temporary files without a name if they are large, unless the disk is full."""
+    """Storage that keeps large arrays in unnamed temporary files, unless the disk is full."""
 
     def __init__(self, *, on_disk: bool) -> None:
         self._on_disk = on_disk
@@ -265,16 +265,16 @@ class Scratch:
             return StoredArray.in_memory(values)
         try:
             if self._file is None:
-                # Without a buffer, so that what did not fit is not tried again.
+                # Unbuffered, so that data that did not fit is not written again.
                 self._file = tempfile.TemporaryFile(buffering=0, prefix="diaghoi-")  # noqa: SIM115
             offset = self._file.seek(0, os.SEEK_END)
             if values.size and self._file.write(np.ascontiguousarray(values).data) < values.nbytes:
                 raise OSError("the disk is full")
         except OSError:
-            # What is on disk stays there; this array and all later ones stay in memory.
+            # Arrays on disk stay there; this array and all later ones stay in memory.
             self._on_disk = False
             return StoredArray.in_memory(values)
-        # The file stays open until :meth:`close`; what is read leaves it so.
+        # The file stays open until :meth:`close`; reading does not close it.
         file = self._file
         return StoredArray.in_file(lambda: nullcontext(file), offset, values.shape, values.dtype)
 
@@ -292,7 +292,7 @@ def in_parts(columns: Mapping[str, Array], cuts: Iterable[slice]) -> Iterator[di
 def release(*arrays: Array) -> None:
     """Free the memory of arrays that lie on disk; their values are read again when needed."""
     for array in arrays:
-        # A view knows only the array it is a view of: the mapped file is at the end of the chain.
+        # A view knows only its base array; the mapped file is at the end of the chain.
         owner: Any = array
         while isinstance(owner, np.ndarray):
             owner = owner.base
@@ -303,12 +303,12 @@ def release(*arrays: Array) -> None:
 
 
 def merge(table: Mapping[str, Array], bounds: Sequence[int], size: int, scratch: Scratch) -> None:
-    """Rank the rows of a table anew, in place, where runs of them are ranked already.
+    """Rank the rows of a table in place, given runs that are already ranked.
 
-    The same as a stable sort of all rows, as long as the input order of the runs is that in which
-    they follow each other. One of the (R, ...) columns is ``score``, without NaN; ``bounds`` are
-    the first row of each run, and the number of rows. The runs lie in ``scratch`` meanwhile; in
-    memory are ``size`` rows, and the scores of one run.
+    The result equals a stable sort of all rows if the runs follow each other in input order. One of
+    the (R, ...) columns is ``score``, without NaN; ``bounds`` are the first row of each run, and
+    the number of rows. Meanwhile the runs lie in ``scratch``; memory holds ``size`` rows and the
+    scores of one run.
     """
     runs = list(starmap(slice, pairwise(bounds)))
     ranked = {name: scratch.empty(values.shape, values.dtype) for name, values in table.items()}
@@ -330,7 +330,7 @@ def merge(table: Mapping[str, Array], bounds: Sequence[int], size: int, scratch:
 def _cuts(runs: Sequence[FloatArray], size: int) -> IntArray:
     """Cut all runs at rows of the whole ranking: (cuts, runs, 2) first row and one after the last.
 
-    Equal scores are cut too, since rows of an earlier run precede those of a later one.
+    Equal scores are cut too, since rows of an earlier run precede rows of a later run.
     """
     step = max(size // (2 * len(runs)), 1)
     row = [np.arange(0, len(run), step) for run in runs]
@@ -352,7 +352,7 @@ def _cuts(runs: Sequence[FloatArray], size: int) -> IntArray:
 
 
 def _one_by_one(runs: Sequence[FloatArray]) -> Iterator[FloatArray]:
-    """Give the runs, the memory of each of which is released before the next."""
+    """Yield the runs, releasing the memory of each run before the next."""
     for run in runs:
         yield run
         release(run)

@@ -1,7 +1,7 @@
 """Named, frozen evaluation protocols: every choice that moves a score, as data.
 
 Each table, figure and JSON file prints the name of its protocol and the one-line signature of its
-choices, so that two numbers are only compared when they mean the same.
+choices, so that numbers are compared only if they mean the same.
 """
 
 from __future__ import annotations
@@ -29,14 +29,16 @@ MOST = 1_000_000_000
 """Triplets of an image or a class that a choice may name."""
 ELEVEN_LEVELS: FloatArray = np.arange(11) * np.float64(0.1)
 """The recall levels of 11-point AP, as the official evaluators build them: the fourth is
-0.30000000000000004, which a recall of exactly 3/10 does not reach. Their figures need the same."""
+0.30000000000000004, which a recall of exactly 3/10 does not reach. Numbers that compare need equal
+values of these.
+"""
 AveragePrecision = Literal["11-point", "area", "101-point"]
 SEPARATOR, BAR = " | ", "|"
-"""What stands between the choices of a signature, and of its short form."""
+"""Separators of the choices in a signature, and in its short form."""
 KEYS = {"ap": "average_precision"}
 """Short names of choices."""
 CUT, AS_GIVEN = "triplets", "as given"
-"""The choice on which the format of a file decides, and what it is for files that are not cut."""
+"""The choice that the format of a file decides, and its value for files that are not cut."""
 RANKING, BY_SCORE, AS_ONE = "predictions of a class", "ranked by score", "all of one rank"
 """The choice that detectors without scores decide, and its values."""
 GROUPS = "groups"
@@ -66,54 +68,54 @@ RESERVED = (
 
 @dataclass(frozen=True, kw_only=True)
 class Protocol:
-    """One way to evaluate.
+    """A set of evaluation choices.
 
     Parameters
     ----------
     name : str
         The name that tables, figures and files print.
     classes : {"all", "interactions", "roles", "evaluated", "verbs"}
-        Which HOI classes count: all, those of real interactions (not of the verb `no_interaction`),
-        those with a role for an object, those that the data set marks for evaluation, or all of a
-        data set whose classes are verbs, whatever the object.
+        HOI classes that count: all classes, classes of real interactions (not of the verb
+        `no_interaction`), classes with a role for an object, classes that the data set marks for
+        evaluation, or all classes of a data set whose classes are verbs, whatever the object.
     pairing : {"triplet", "person"}
-        How a prediction meets its annotation: by both boxes, categories included (HICO-DET), or by
-        the person it overlaps most, and then the role (V-COCO, where categories do not count).
+        How a prediction meets its annotation: by both boxes and their categories (HICO-DET), or by
+        the person it overlaps most and then the role (V-COCO, where categories do not count).
     missing_role : {"empty", "anything"}
-        With pairing by person, what fits an annotation without a box for the role: an empty
-        prediction (V-COCO's scenario 1) or anything (scenario 2).
+        With pairing by person, the predictions that fit an annotation without a box for the role:
+        an empty prediction (V-COCO's scenario 1) or anything (scenario 2).
     considered : int or None
-        How many of the best predictions per image may be assigned to annotated triplets that
+        Number of the best predictions per image that may be assigned to annotated triplets that
         nothing found; None for all.
     duplicates : {"not assigned", "assigned"}
         Whether a duplicate may be assigned to another annotated triplet that nothing found, as in
-        the published Diag-HOI code. By its paper (appendix B) a duplicate is removed.
+        the published Diag-HOI code. According to the paper (appendix B) a duplicate is removed.
     fitting_boxes : {"own", "stored at the rank"}
-        By which boxes a wrong prediction fits an annotated triplet that it may be assigned to.
-        "stored at the rank" is a defect of the published Diag-HOI code on V-COCO: the k-th best
-        prediction of an image and a role is taken for the k-th stored one, so that the order of the
-        file changes the cost of errors. Labels, and mAP before repairs, do not change.
+        Boxes that decide whether a wrong prediction fits an annotated triplet. "stored at the rank"
+        is a defect of the published Diag-HOI code on V-COCO: it takes the k-th best prediction of
+        an image and a role for the k-th stored one, so the order of the file changes the cost of
+        errors. Labels, and mAP before repairs, do not change.
     average_precision : {"11-point", "area", "101-point"}
         Mean of the highest precision at recall 0, 0.1 ... 1, area under the envelope of the
         precision-recall curve (equation 1 of the Diag-HOI paper), or the mean at 0, 0.01 ... 1, as
         COCO's evaluator takes it.
     class_without_true_positive : {"zero", "left out"}
-        What a class counts that has annotations but no true positive. "left out" is what the
-        published Diag-HOI code does: the class does not count when it has rows in the ranked list;
-        when it has none it counts 0 in the full mean and is left out of rare and non-rare.
+        Value of a class that has annotations but no true positive. "left out" is the rule of the
+        published Diag-HOI code: a class with rows in the ranked list does not count; a class
+        without rows counts 0 in the full mean and is left out of rare and non-rare.
     class_without_prediction : {"counted", "left out of groups"}
         Whether an annotated class that no prediction names counts, 0, in the means of groups of
-        classes. By HOICLIP's code ("left out of groups") it counts in the full mean alone.
+        classes. In HOICLIP's code ("left out of groups") the class counts in the full mean only.
     class_without_annotation : {"left out", "zero", "zero in groups"}
-        What a class counts that has no annotations in these images, or is left without any where
-        missed triplets are repaired. "zero" is what CMD-SE's code does, which divides by the number
-        of all its classes, and the published Diag-HOI code on V-COCO. "zero in groups" is what
-        QPIC's code does on V-COCO: 0 in the means of groups, left out of the full mean.
+        Value of a class that has no annotations in these images, or loses them when missed triplets
+        are repaired. "zero" is the rule of CMD-SE's code, which divides by the number of all its
+        classes, and of the published Diag-HOI code on V-COCO. "zero in groups" is the rule of
+        QPIC's code on V-COCO: 0 in the means of groups, left out of the full mean.
     claim : {"best", "first left", "all left"}
-        With pairing by triplet, which of the annotations that both boxes reach a prediction claims:
-        the one that they overlap most, whether another prediction has found it or not (the official
-        evaluator), the first one that no better prediction has claimed (QAHOI, GGNet), or all that
-        no better prediction has claimed, as one true positive (PPDM's evaluator of HOI-A).
+        With pairing by triplet, the annotation that a prediction claims among those that both boxes
+        reach: the one with the largest overlap, even if another prediction has found it (the
+        official evaluator), the first one that no better prediction has claimed (QAHOI, GGNet), or
+        all that no better prediction has claimed, as one true positive (PPDM's evaluator of HOI-A).
     iou : float
         A box is found at an intersection over union of at least this.
     strict : bool
@@ -125,34 +127,35 @@ class Protocol:
         union is 0.
     rare : {"train", "test", "described"}
         Rare classes have fewer than ten instances in the training set (the benchmark) or in the
-        test set (the wording of the Diag-HOI paper), or are what the description of the data set
-        says.
+        test set (the wording of the Diag-HOI paper), or are listed in the description of the data
+        set.
     groups : tuple of Group
         Further groups of classes to report, for instance unseen and seen ones.
     top : int or None
-        Only the best-scored triplets of each image count; None takes all that the file holds.
+        Number of best-scored triplets of each image that count; None takes all that the file holds.
     top_of_class : int or None
-        AP goes by this many of the best-scored triplets of each class in all images; None for all.
+        Number of best-scored triplets of each class in all images that AP uses; None for all.
         Errors are counted among all.
     ranking : {"by score", "as one"}
-        "as one" is for detectors without scores: all the predictions of a class share one rank, as
-        no threshold can part them. The precision-recall curve of a class is a single point.
+        "as one" is for detectors without scores: all predictions of a class share one rank, since
+        no threshold can separate them. The precision-recall curve of a class is a single point.
     repaired_ties : {"input", "turned round"}
-        The order of equal scores of an image where errors are repaired. "turned round" is what the
-        published Diag-HOI code does with a stable sort: repaired triplets come first, that of the
-        last annotated triplet before the others, and the rest is in the reverse order of the input.
+        The order of equal scores of an image when errors are repaired. "turned round" is the order
+        of the published Diag-HOI code with a stable sort: repaired triplets come first, last
+        annotated triplet first, and the rest follows in reverse order of the input.
     action_ties : {"input", "triplet score"}
-        The order of equal action scores of an image: that of the input, or that of the scores of
-        the triplets, as in the published Diag-HOI code with a stable sort.
+        The order of equal action scores of an image: the order of the input, or of the triplet
+        scores as in the published Diag-HOI code with a stable sort.
     images_without_predictions : {"counted", "passed over"}
-        "passed over" is what the published Diag-HOI code does: annotated triplets of images without
-        any predicted triplet stay in the number of positives under every oracle and are not missed.
+        "passed over" is the rule of the published Diag-HOI code: annotated triplets of images
+        without any predicted triplet stay among the positives under every oracle and are not
+        missed.
     images_without_annotations : {"counted", "left out"}
         Whether predictions on images without annotated triplets are false positives.
     levels_from : {"zero", "both ends", "tenths"}
         How the recall levels are built in floating point: as multiples of their distance, 0.1 or
-        0.01, as NumPy does and Octave in the loop of the official evaluator, from both ends, as
-        ``torch.linspace`` does and MATLAB in a vector (not in a loop, as far as is known), or as
+        0.01, like NumPy, and Octave in the loop of the official evaluator; from both ends, like
+        ``torch.linspace``, and MATLAB in a vector (not in a loop, as far as is known); or as
         quotients, 0/10, 1/10 ... 10/10 or 0/100 ... 100/100.
     single_precision_recall : bool
         The published Diag-HOI code averages the pair recall in 32-bit numbers.
@@ -188,7 +191,7 @@ class Protocol:
 
     @property
     def choices(self) -> dict[str, str]:
-        """All choices in words, by what is chosen; empty where that says it all."""
+        """All choices in words, by the name of the choice; empty if the name says it all."""
         person, levels = self.pairing == "person", self.levels_from.replace("both", "from both")
         boxes = f"IoU {'>' if self.strict else '>='} {_exact(self.iou)}, {self.boxes} boxes"
         if self.added_to_union:
@@ -197,7 +200,7 @@ class Protocol:
         if self.average_precision == "101-point":
             levels = levels.replace("tenths", "hundredths")
         rare = None if self.classes == "roles" or self.rare == "described" else self.rare
-        # Without a value, None, a choice is not said.
+        # A choice without a value, None, is not mentioned.
         choices = {
             "classes": _CLASSES[self.classes],
             "matched by the person, then the role": "" if person else None,
@@ -234,7 +237,7 @@ class Protocol:
 
     @property
     def signature(self) -> str:
-        """All choices in one line; :func:`choices_of` reads them back."""
+        """Write all choices in one line; :func:`choices_of` reads them back."""
         return SEPARATOR.join(
             f"{choice}: {value}" if value else choice for choice, value in self.choices.items()
         )
@@ -257,7 +260,7 @@ class Protocol:
 
     @property
     def of_verbs(self) -> Protocol:
-        """The same without what it says of HOI classes alone, to score verbs instead."""
+        """The same protocol without the choices about HOI classes, to score verbs instead."""
         return replace(
             self,
             top_of_class=None,
@@ -267,7 +270,7 @@ class Protocol:
 
     @property
     def categories_count(self) -> bool:
-        """Whether boxes are compared with boxes of their own category alone."""
+        """Whether boxes are compared only with boxes of their own category."""
         return self.pairing == "triplet"
 
     @property
@@ -280,13 +283,13 @@ class Protocol:
         return all(getattr(self, field) == getattr(other, field) for field in choices)
 
 
-# Which classes count does not matter to these: all are matched.
+# These do not depend on the classes that count: all classes are matched.
 MEASURING = ("pairing", "boxes", "added_to_union")
 """The choices by which boxes are compared and have the same IoU."""
 OVERLAPPING = (*MEASURING, "iou", "strict")
-"""Those by which boxes meet the same boxes."""
+"""Choices that decide which boxes overlap which."""
 MATCHING = (*OVERLAPPING, "missing_role", "claim")
-"""Those by which true positives are the same in every class."""
+"""Choices that decide the true positives of every class."""
 
 _SWIG_HOI: dict[str, Any] = {"boxes": "continuous", "top_of_class": 19_999, "levels_from": "tenths"}
 _V_COCO: dict[str, Any] = {
@@ -306,7 +309,7 @@ _HOI_A: dict[str, Any] = {
     "rare": "described",
     "images_without_annotations": "left out",
 }
-# What each protocol chooses, where it is not all HOI classes and the default of the choice.
+# Choices of each protocol that differ from all HOI classes and from the defaults.
 _CHOSEN: dict[str, dict[str, Any]] = {
     "hico-det": {},
     "hico-det-520": {"classes": "interactions"},
@@ -319,12 +322,12 @@ _CHOSEN: dict[str, dict[str, Any]] = {
         "images_without_predictions": "passed over",
         "single_precision_recall": True,
     },
-    # Its code has continuous boxes in memory, which are these in its files: it lowers only the left
-    # and top edge of annotated boxes by one, and saves predictions with the right and bottom edge
-    # lowered.
+    # Its code holds continuous boxes in memory, which are these in its files: it lowers only the
+    # left and top edges of annotated boxes by one, and saves predictions with the right and bottom
+    # edges lowered.
     "upt": {"strict": True, "images_without_annotations": "left out", "levels_from": "both ends"},
     "cdn": {"images_without_annotations": "left out"},
-    # These two make the choices of the official evaluator.
+    # These two equal the official evaluator.
     "gen-vlkt": {},
     "ppdm": {},
     "hoiclip": {"class_without_prediction": "left out of groups"},
@@ -335,11 +338,12 @@ _CHOSEN: dict[str, dict[str, Any]] = {
     "qahoi": {"claim": "first left", "strict": True, "added_to_union": 1e-6},
     "v-coco-s1": _V_COCO,
     "v-coco-s2": _V_COCO | {"missing_role": "anything"},
-    # The published code as it is meant, and as it prints.
+    # The published code as intended, and as it prints.
     "v-coco-diag-hoi": _V_COCO | {"class_without_annotation": "zero"},
     "v-coco-diag-hoi-published": _V_COCO
     | {"class_without_annotation": "zero", "fitting_boxes": "stored at the rank"},
-    # QPIC's evaluator of V-COCO during training: that of HICO-DET, with actions for HOI classes.
+    # QPIC's evaluator of V-COCO during training: the one of HICO-DET, with actions in place of HOI
+    # classes.
     "v-coco-thesis": {
         "classes": "verbs",
         "missing_role": "anything",
@@ -349,7 +353,7 @@ _CHOSEN: dict[str, dict[str, Any]] = {
     },
     "swig-hoi": _SWIG_HOI | {"classes": "evaluated"},
     "hoi-a": _HOI_A,
-    # That evaluator as it is.
+    # The same evaluator as it is.
     "hoi-a-verbs": _HOI_A | {"classes": "verbs", "claim": "all left"},
 }
 PROTOCOLS = {
@@ -367,13 +371,13 @@ _NUMBERS: dict[str, tuple[Any, float, float, str]] = {
     "iou": (Real, np.nextafter(0, 1), 1, "a number above 0, up to 1"),
     "added_to_union": (Real, 0, np.finfo(np.float64).max, "a number from 0"),
 }
-"""Of choices that are numbers: what kind, the least and the most, and both in words."""
+"""Numeric choices: the type, the minimum and maximum, and both in words."""
 _COUNT: tuple[Any, float, float, str] = (Integral, 1, MOST, f"a whole number from 1 to {MOST:,}")
-"""The same of all others: how many triplets."""
+"""The same for all others, which are numbers of triplets."""
 
 
 def _exact(number: float) -> str:
-    """Print a number so that it is read back as it is."""
+    """Print a number so that it reads back unchanged."""
     return repr(float(number)).removesuffix(".0")
 
 
@@ -387,14 +391,14 @@ def choices_of(signature: str) -> dict[str, str]:
 
 
 VERSION = "diaghoi."
-"""How the part of a line begins that names the version of the package."""
+"""Beginning of the part of a line that names the version of the package."""
 
 
 def short_signature(name: str, signature: str) -> str:
     """Shorten a signature to one line for a paper: ``hico-det-520|11pt|zero|iou.5|rare.train``.
 
-    The name stands for the choices of that protocol. Of others only those appear, in full words,
-    that differ. :func:`protocol` reads the line back.
+    The name stands for the choices of that protocol. Only choices that differ from it appear, in
+    full words. :func:`protocol` reads the line back.
     """
     return BAR.join((name, *_short_parts(name, choices_of(signature))))
 
@@ -423,7 +427,8 @@ def _short_parts(name: str, choices: Mapping[str, str]) -> list[str]:
 def title_of(name: str, signature: str) -> str:
     """Name a protocol with the choices that the user changed: ``hico-det-520 (iou.75)``.
 
-    Name and signature are as for :func:`short_signature`. What the files decide is left out.
+    Name and signature are as for :func:`short_signature`. Choices that the files decide are left
+    out.
     """
     if name not in PROTOCOLS:
         return name
@@ -446,7 +451,7 @@ def _of_line(line: str, usual: Protocol | None) -> Protocol:
     while any(amiss := _amiss(chosen, parts)):
         changes = [change for part in (*amiss[0], *amiss[1]) for change in _changes(part)]
         nearer = [replace(chosen, **change) for change in changes]
-        # First of all the parts of the line; what one brings along is set right after it.
+        # The parts of the line come first, each followed by the choices that it implies.
         chosen = min(nearer, key=lambda protocol: tuple(map(len, _amiss(protocol, parts))))
         lacking, more = _amiss(chosen, parts)
         if (len(lacking), len(more)) >= (len(amiss[0]), len(amiss[1])):
@@ -456,7 +461,7 @@ def _of_line(line: str, usual: Protocol | None) -> Protocol:
 
 
 def _amiss(protocol: Protocol, parts: list[str]) -> tuple[list[str], list[str]]:
-    """List the parts of a line that a protocol lacks, and those that only the protocol has."""
+    """List the parts of a line that a protocol lacks, and the parts that only the protocol has."""
     own = _short_parts(protocol.name, protocol.choices)
     return [part for part in parts if part not in own], [part for part in own if part not in parts]
 
@@ -474,13 +479,13 @@ def _changes(part: str) -> Iterator[dict[str, Any]]:
 
 
 def _allowed(field: str) -> tuple[Any, ...]:
-    """Give the values that a field may have, none if it is a number."""
+    """Return the possible values of a field, none if it is a number."""
     kind = _KINDS[field]
     return (True, False) if kind is bool else get_args(kind) if get_origin(kind) is Literal else ()
 
 
 def _of_keys(text: str, usual: Protocol | None) -> Protocol:
-    """Read ``NAME,key=value,...``; the name may be left out where there is a usual one."""
+    """Read ``NAME,key=value,...``; the name may be left out if there is a default."""
     first, *parts = (part.strip() for part in text.split(","))
     if "=" in first or _field(first) in _KINDS:
         parts, first = [first, *parts], HICO_DET.name if usual is None else usual.name
@@ -533,7 +538,7 @@ def spelt(text: str, usual: Protocol | None = None) -> Protocol:
 
 
 def phrases_of(signature: str) -> list[str]:
-    """List the parts of a signature, of a protocol or another, to set them line by line."""
+    """List the parts of a signature, to set them line by line."""
     return signature.split(SEPARATOR)
 
 
@@ -543,7 +548,7 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
     Parameters
     ----------
     name : str or Protocol
-        One of ``PROTOCOLS``, also with choices behind it, ``hico-det-520,iou=0.75,ap=area``; the
+        One of ``PROTOCOLS``, optionally followed by choices, ``hico-det-520,iou=0.75,ap=area``; the
         line that a report ends with, ``hico-det-520|11pt|zero|iou.75|rare.train``; or a protocol of
         your own.
     usual : Protocol, optional
@@ -554,7 +559,7 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
     Raises
     ------
     InputError
-        For an unknown name, a value that a choice cannot have, and a line whose groups are not
+        If the name is unknown, a choice cannot have the value, or the groups of a line differ from
         those given.
     """
     if isinstance(name, str):
@@ -576,7 +581,7 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
 
 
 def choice_problem(key: str, value: Any, allowed: Sequence[Any] = ()) -> str:
-    """Say what is wrong with a value of a choice and what to give; empty if it fits.
+    """Explain what is wrong with the value of a choice and what to give; empty if it fits.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
-"""The one data structure of the package: images with boxes, pairs and triplets as columns.
+"""Define the data structure of the package: images with boxes, pairs and triplets as columns.
 
 Annotations and predictions of every data set, format and detector are :class:`Scenes`. Boxes are
-kept once; a pair is two rows of the box table, a triplet is a row of the pair table and a verb. So
-overlap is computed box by box and looked up by pair and triplet.
+kept once; a pair is two rows of the box table, a triplet is a row of the pair table and a verb.
+Overlap is computed once per box and looked up by pair and triplet.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ Source = TypeVar("Source", bound="SceneSource")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SceneSource(ABC):
-    """Where scenes come from, some images at a time: :class:`Scenes` itself, or a file of them.
+    """Source of scenes, some images at a time: :class:`Scenes` itself, or a file.
 
     Parameters
     ----------
     vocabulary : Vocabulary
-        What labels and verbs mean.
+        Meaning of labels and verbs.
     names : (N,) str array
-        By which images are joined; empty strings where the file has none: then by position.
+        Names by which images are joined; empty strings if the file has none, so that images are
+        joined by position.
     top : int or None
-        Where the reader kept only the best triplets of each image, how many.
+        Number of triplets per image if the reader kept only the best.
     source, notes : str and tuple of str
-        The file, for messages, and what has to be known about how it was read.
+        The file, for messages, and remarks on how it was read.
     """
 
     vocabulary: Vocabulary
@@ -84,11 +85,11 @@ class SceneSource(ABC):
 
     @abstractmethod
     def take(self, images: npt.ArrayLike) -> Scenes:
-        """Return the scenes of the given images, in the given order."""
+        """Return the scenes of some images, in the given order."""
 
     @abstractmethod
     def with_names(self: Source, names: StrArray) -> Source:
-        """Rename the images; where there are more names, empty images follow."""
+        """Rename the images; extra names become empty images at the end."""
 
     @abstractmethod
     def arranged(self: Source, images: IntArray, names: StrArray) -> Source:
@@ -100,8 +101,9 @@ class SceneSource(ABC):
 
 
 UNREAD = ("answers", "triplets", "names")
-"""The columns of ``unread``: answers that could not be read at all (0 or 1 an image), triplets that
-could not, and triplets whose names the data set does not have."""
+"""The columns of ``unread``: unreadable answers (0 or 1 per image), unreadable triplets, and
+triplets whose names the data set does not have.
+"""
 # Pixels that a box may reach outside its image.
 _EDGE = 1.0
 _FILLED_BOX = (0.0, 0.0, 0.1, 0.1)
@@ -119,7 +121,7 @@ class Scenes(SceneSource):
     Parameters
     ----------
     vocabulary, names, top, source, notes
-        As of :class:`SceneSource`.
+        As in :class:`SceneSource`.
     sizes : (N, 2) int array or None
         Width and height in pixels where known; 0 for an image of unknown size.
     box_image : (B,) int array
@@ -129,15 +131,16 @@ class Scenes(SceneSource):
     box_label : (B,) int array
         Object category of each box; -1 where the file does not say.
     box_ignored : (B,) bool array or None
-        People whose actions are not annotated, so that predictions on them count neither way.
+        People whose actions are not annotated; predictions on them count neither as right nor as
+        wrong.
     box_score : (B,) float64 array or None
         Detection score.
     pair_human, pair_object : (P,) int array
         Rows of the box table; object -1 where the pair has none.
     pair_score : (P,) float64 array or None
-        How sure the detector is that the pair interacts: the highest score of a real verb. None
-        where the file does not list pairs; then the pairs are those of the triplets. NaN marks
-        a pair that the triplets mention but the list of pairs does not contain.
+        Confidence that the pair interacts: the highest score of a real verb. None if the file does
+        not list pairs; the pairs are then those of the triplets. NaN marks a pair that the triplets
+        mention but the list of pairs does not contain.
     triplet_pair, triplet_verb : (T,) int array
         Row of the pair table, and verb.
     triplet_score : (T,) float64 array or None
@@ -145,14 +148,15 @@ class Scenes(SceneSource):
     triplet_action_score : (T,) float64 array or None
         Score of the verb alone.
     triplet_filled : (T,) int64 array or None
-        Where the class of a file fills in what the file leaves out (V-COCO), at the first triplet
-        of each person of the file: bit c stands for class c. See :func:`filled_in`.
+        Classes that the class of a file fills in (V-COCO), at the first triplet of each person of
+        the file: bit c stands for class c. See :func:`filled_in`.
     unread : (N, 3) int array or None
-        For a detector without scores, such as a language model, what of its answer to each image
-        could not be read: see :data:`UNREAD`. None for annotations and detectors with scores.
+        Unreadable parts of the answer to each image, for a detector without scores such as a
+        language model: see :data:`UNREAD`. None for annotations and detectors with scores.
     numbering : str or None
-        How the file numbers objects (``hico80``), where its labels were translated by
-        :func:`~diaghoi.data.vocabulary.object_numberings`; ``box_label`` is in that of the package.
+        Object numbering of the file (``hico80``), if its labels were translated by
+        :func:`~diaghoi.data.vocabulary.object_numberings`; ``box_label`` uses the numbering of the
+        package.
     numbering_found : bool
         Whether its labels showed that, and neither its format nor the user.
     """
@@ -198,7 +202,7 @@ class Scenes(SceneSource):
     def bounds(self) -> dict[str, IntArray]:
         """First row of each image in the table of boxes, pairs and triplets; (N + 1,) each."""
         images = np.arange(len(self) + 1, dtype=self.box_image.dtype)
-        # Rows of all tables are in the order of the images, not of what they refer to.
+        # Rows of all tables follow the order of the images, not that of the rows they refer to.
         of_pair = self.box_image[self.pair_human]
         of = {"box": self.box_image, "pair": of_pair, "triplet": of_pair[self.triplet_pair]}
         return {table: np.searchsorted(rows, images) for table, rows in of.items()}
@@ -210,7 +214,7 @@ class Scenes(SceneSource):
 
     @cached_property
     def pair_label(self) -> IntArray:
-        """(P,) object category of each pair, -1 where it has no object."""
+        """Object category of each pair, (P,); -1 if it has no object."""
         if len(self.box_label) == 0:
             return np.full(len(self.pair_object), -1, dtype=np.int32)
         return np.where(self.pair_object < 0, -1, self.box_label[self.pair_object])
@@ -227,7 +231,7 @@ class Scenes(SceneSource):
 
     @cached_property
     def unboxed(self) -> bool:
-        """Whether what is predicted has no boxes: all are empty ones at the origin."""
+        """Whether the predictions have no boxes: all are empty boxes at the origin."""
         return len(self.box_xyxy) > 0 and not self.box_xyxy.any()
 
     @property
@@ -239,13 +243,13 @@ class Scenes(SceneSource):
 
     @cached_property
     def listed(self) -> BoolArray:
-        """(P,) true for the pairs that the detector lists (where it lists none: with an object)."""
+        """Mark listed pairs, or all pairs with an object if the detector lists none: (P,)."""
         if self.pair_score is None:
             return np.asarray(self.pair_object >= 0)
         return ~np.isnan(self.pair_score)
 
     def outside(self, sizes: IntArray) -> BoolArray:
-        """Mark boxes that reach outside their image, of (N, 2) ``sizes``, by more than a pixel.
+        """Mark boxes more than a pixel outside their image; ``sizes`` is (N, 2).
 
         Images of size 0 are of unknown size.
         """
@@ -261,7 +265,7 @@ class Scenes(SceneSource):
         return self._select(slice(first, stop), rows, self.box_image[rows["box"]] - first, shift)
 
     def take(self, images: npt.ArrayLike) -> Scenes:
-        """Return the scenes of the given images, in the given order; -1 gives an empty image."""
+        """Return the scenes of some images, in the given order; -1 gives an empty image."""
         images = np.asarray(images, dtype=np.int64)
         rows, copies, shift = {}, {}, {}
         for table, bounds in self.bounds.items():
@@ -274,7 +278,7 @@ class Scenes(SceneSource):
 
     @classmethod
     def concatenate(cls, parts: Iterable[Scenes]) -> Scenes:
-        """Join scenes of one file, in order; at least one."""
+        """Join at least one part of the scenes of one file, in order."""
         remaining = iter(parts)
         head = next(remaining)
         first = {"image": 0, "box": 0, "pair": 0}
@@ -298,7 +302,7 @@ class Scenes(SceneSource):
         return replace(head, **joined)
 
     def with_names(self, names: StrArray) -> Scenes:
-        """Rename the images; where there are more names, empty images follow."""
+        """Rename the images; extra names become empty images at the end."""
         images = np.arange(max(len(names), len(self)))
         images[len(self) :] = -1
         return replace(self, names=names, **self._of_images(images))
@@ -308,7 +312,7 @@ class Scenes(SceneSource):
         place = np.flatnonzero(images >= 0)
         if not np.array_equal(images[place], np.arange(len(self))):
             return replace(self.take(images), names=names)
-        # Images in the same order, with empty ones between them: the rows stay where they are.
+        # Images in the same order, with empty images between them: the rows stay in place.
         box_image = place.astype(self.box_image.dtype)[self.box_image]
         return replace(self, names=names, box_image=box_image, **self._of_images(images))
 
@@ -356,7 +360,7 @@ COLUMNS = tuple(
 
 
 def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
-    """Add what the class of a file fills in, as the official evaluator of V-COCO sees it.
+    """Add the values that the class of a file fills in, as the V-COCO evaluator sees them.
 
     A class that a person lacks gets score 0: an agent without a box, a role with the box (0, 0,
     0.1, 0.1).
@@ -366,7 +370,7 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
     scenes : Scenes
         The same object where nothing is filled in. Else the classes of each person are in order.
     row : (T,) int array
-        Where each triplet is in them; equal classes of an image keep their order.
+        Place of each triplet in the result; equal classes of an image keep their order.
     """
     filled, agents = scenes.triplet_filled, scenes.vocabulary.agents
     if filled is None or agents is None or not filled.any():
@@ -375,7 +379,7 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
     person, verb = np.nonzero(filled[first, None] >> np.arange(len(agents)) & 1)
     human = scenes.pair_human[scenes.triplet_pair[first]]
     image, count = scenes.box_image[human], len(first)
-    # Each person gets a box for its roles, and a pair without it and one with it.
+    # Each person gets a box for its roles, a pair without this box and a pair with it.
     boxes = np.argsort(np.concatenate([scenes.box_image, image]), kind="stable")
     humans = np.concatenate([scenes.pair_human, human, human])
     objects = np.concatenate(

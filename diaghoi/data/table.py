@@ -1,4 +1,4 @@
-"""One table for every presentation: text, Markdown, LaTeX, CSV, pages, notebooks and pandas."""
+"""Define one table for every medium: text, Markdown, LaTeX, CSV, pages, notebooks and pandas."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ class Column:
     Parameters
     ----------
     key, title : str
-        Its name for machines, unique in the table or empty, and for people, maybe in several lines.
+        Key of the column, unique in the table or empty, and its title, possibly in several lines.
     unit : {"percent", "points", "count", "number", "index", "change"}
         ``percent`` and ``points`` (signed differences) are fractions in the values, an ``index`` is
         shown as it is, and ``change`` is the signed difference of a ``number``.
     better : {"higher", "lower"} or None
-        Which values are better; None where that cannot be said.
+        Direction of better values; None where that cannot be said.
     group : str
         Title that neighbouring columns share; empty for none.
     width : int
@@ -56,11 +56,11 @@ class Cell:
     Parameters
     ----------
     value : float or None
-        As in the result; None where it is undefined, and in tables of texts.
+        As in the result; None if it is undefined, and in tables of texts.
     text, mark : str
-        As people read it, and what follows it; the caption of the table explains the mark.
+        The text that is shown, and the mark behind it, which the caption of the table explains.
     best : bool
-        Whether no other number of the column is better, as they are shown.
+        Whether no other number of the column is better, in the shown precision.
     """
 
     value: float | None = None
@@ -81,14 +81,14 @@ class Row:
     Parameters
     ----------
     titles, cells : tuple of str and of Cell
-        One for each of the heads of the table, and one for each column.
+        One text for each head of the table, and one cell for each column.
     key : str
         The oracle or error label that the row is about; empty for none.
     kind : {"entry", "mean", "difference"}
-        Whether the numbers are those of an entry, such as a model, the mean of the entries above,
-        or the difference of two means.
+        Whether the row belongs to an entry such as a model, to the mean of the entries above, or to
+        the difference of two means.
     indented : bool
-        Whether the row belongs to the one above.
+        Whether the row is part of the row above.
     """
 
     titles: tuple[str, ...]
@@ -118,26 +118,26 @@ class Table:
     Parameters
     ----------
     key, title : str
-        Its name for machines and for people; empty where nobody needs it.
+        Key and title of the table; empty if not needed.
     unit : str
-        That of all its numbers, which stands behind the title; empty for none.
+        Unit of all numbers, shown behind the title; empty for none.
     heads : tuple of str
         Titles of the columns of text on the left, such as "Model" and "Backbone".
     columns, row_groups
         The columns of numbers, and the rows.
     grouping : str
-        What the titles of the row groups say about their rows, such as "Stage".
+        Heading of the row groups, such as "Stage".
     caption : str
-        What a reader has to know of this table; one line for each remark.
+        Remarks on this table, one line each.
     footnotes : tuple of str
-        What holds for other tables, too, and is said once where several are shown.
+        Remarks that other tables share, shown once for several tables.
     best : str
-        What the best number of a column is, in words.
+        Meaning of the mark of the best number in a column.
     narrow : bool
         Whether LaTeX sets the table for one column of a paper, however long the names of its rows.
     beside : bool
-        Whether data sets stand side by side, each a group of columns, and what the titles of the
-        row groups say is a column of text.
+        Whether data sets stand side by side as groups of columns, with the titles of the row groups
+        as a column of text.
     """
 
     key: str = ""
@@ -186,7 +186,7 @@ class Table:
     def with_group_column(self, place: int, *, repeated: bool = True) -> Table:
         """Write the titles of the row groups, if any, in the column of text at ``place``.
 
-        They stand in all rows of the group if they are ``repeated``, else in the first alone.
+        They appear in all rows of the group if ``repeated``, and otherwise only in the first.
         """
         if not any(group.title for group in self.row_groups):
             return self
@@ -202,7 +202,7 @@ class Table:
 
 
 def footnotes_of(tables: Sequence[Table], mark: str) -> list[str]:
-    """List what is said once under some tables: their footnotes, and what their ``mark`` means."""
+    """List the remarks below several tables: their footnotes, and the meaning of ``mark``."""
     said = [text for table in tables for text in table.footnotes]
     return list(dict.fromkeys((*said, *(f"{mark}: {t.best}." for t in tables if t.marked))))
 
@@ -214,11 +214,11 @@ class Line:
     Parameters
     ----------
     title : str
-        What the row is about.
+        Title of the row.
     values : sequence of (float, str or None)
-        One for each column: a number, a dash for None, or a text that is shown as it is.
+        One cell for each column: a number, a dash for None, or a text that is shown as it is.
     unit : str or None
-        That of its numbers; by default each has the unit of its column.
+        Unit of the numbers; by default that of each column.
     key, indented
         As of :class:`Row`.
     """
@@ -239,7 +239,7 @@ class TextTable:
     head : str
         The title of the first column, which names the table.
     columns : sequence of (str or Column)
-        The others; a title alone is that of a column of percent.
+        The other columns; a plain title stands for a column of percent.
     groups : sequence of sequence of Line
         The rows; a rule separates groups.
     caption : str
@@ -253,7 +253,7 @@ class TextTable:
 
     @property
     def table(self) -> Table:
-        """The table with its numbers as they are shown."""
+        """The table with its numbers as shown."""
         columns = tuple(Column(title=c) if isinstance(c, str) else c for c in self.columns)
 
         def row(line: Line) -> Row:
@@ -272,7 +272,7 @@ def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
     """Show a number, a fraction where the unit is percent or points; a dash for None.
 
     Two decimals for percent, indices and points; none for counts; one for others. Points and
-    changes always have a sign, others where they are ``signed`` differences.
+    changes always have a sign; other units have one if they are ``signed`` differences.
     """
     if value is None:
         return UNDEFINED
@@ -289,7 +289,7 @@ def percent(value: float | None, *, signed: bool = False) -> str:
 
 
 def has_width(interval: Sequence[float]) -> bool:
-    """Whether the two ends of an interval, fractions, differ as they are shown in percent."""
+    """Tell whether the two ends of an interval, fractions, differ when shown in percent."""
     low, high = interval
     return percent(low) != percent(high)
 

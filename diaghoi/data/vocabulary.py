@@ -1,9 +1,9 @@
-"""Objects, verbs, HOI classes and splits of data sets, and the protocols they are evaluated by.
+"""Describe data sets: objects, verbs, HOI classes, splits and evaluation protocols.
 
-The facts of known data sets are the CSV files in ``diaghoi/data/vocabularies``; those of any other
-come from a description (:mod:`diaghoi.formats.description`). Inside the package objects, verbs and
-HOI classes are always the zero-based positions in a :class:`Vocabulary`; the numberings of files
-are translated when a file is read.
+The facts of known data sets lie in CSV files in ``diaghoi/data/vocabularies``; the facts of any
+other data set come from a description (:mod:`diaghoi.formats.description`). Inside the package
+objects, verbs and HOI classes are always the zero-based positions in a :class:`Vocabulary`; the
+numberings of files are translated when a file is read.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ MOST_CLASSES = 2**15 - 2
 
 
 class Numbers(NamedTuple):
-    """How files number objects and verbs: the number of each, in the order of the vocabulary."""
+    """Numbers of objects and verbs in files, in the order of the vocabulary."""
 
     objects: tuple[int, ...]
     verbs: tuple[int, ...]
@@ -35,16 +35,16 @@ class Numbers(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Conventions:
-    """How the files of a data set number objects and verbs, and write boxes.
+    """Conventions of the files of a data set: numbers of objects and verbs, and boxes.
 
     Parameters
     ----------
     objects, verbs : tuple of int
         Number in the files of each, unless a file shows that it counts from another first one.
     predictions : Numbers or None
-        The numbers in all files of predictions; None where they are those above.
+        The numbers in all files of predictions; None if they are the ones above.
     origin, boxes
-        Whether pixels are counted from zero or one, and the layout: ``xyxy`` or ``xywh``.
+        Origin of pixels, zero or one, and the layout: ``xyxy`` or ``xywh``.
     """
 
     objects: tuple[int, ...]
@@ -68,7 +68,7 @@ class Vocabulary:
     name : str
         Name of the data set, as in ``--dataset``.
     of : str or None
-        The data set in whose files it is, where its classes are others; None for its own files.
+        The data set whose files it uses, if its classes differ; None for its own files.
     objects, verbs : tuple of str
         Names; their positions are the numbers used in the package.
     class_object, class_verb : (C,) int array
@@ -81,19 +81,19 @@ class Vocabulary:
     protocol : Protocol
         The default of a diagnosis.
     benchmarks : tuple of Protocol
-        The protocols of the data set's own benchmark, whose figures are in every report.
+        The protocols of the data set's benchmark, whose numbers are in every report.
     splits : dict of (C,) bool array
         Groups of classes that are reported beside the full mean, by their key in results. In
-        HICO-DET `rare` are the classes with fewer than ten visible training instances.
+        HICO-DET the `rare` classes have fewer than ten visible training instances.
     evaluated : (C,) bool array or None
         The classes that the benchmark evaluates; None for all.
     test_instances : (C,) int array or None
         Visible annotated triplets in the complete test set, where known.
     agents : (C,) bool array or None
-        Classes without a role for an object, which say what a person does; None where there are
+        Classes without a role for an object, which name an action of a person; None if there are
         none.
     conventions : Conventions or None
-        How files number and measure; None where each format of the data set has its own way.
+        Conventions of the files; None where each format of the data set has its own way.
     annotations : pathlib.Path or None
         The annotation file, where the data set names one.
     """
@@ -125,7 +125,8 @@ class Vocabulary:
         )
 
     def __reduce__(self) -> Any:
-        # A known vocabulary is identified by its name: unpickling gives the one of this process.
+        # A known vocabulary is identified by its name, so unpickling gives the vocabulary of this
+        # process.
         if self.known:
             return VOCABULARIES[self.name], ()
         return super().__reduce__()
@@ -156,7 +157,7 @@ class Vocabulary:
     def class_of(self) -> IntArray:
         """(objects + 1, verbs) table of HOI classes; -1 where the combination is not a class.
 
-        The last row is that of object -1: no object, or one of unknown category.
+        The last row stands for object -1: no object, or an object of unknown category.
         """
         table = np.full((len(self.objects) + 1, len(self.verbs)), -1, dtype=np.int32)
         for hoi, (label, verb) in enumerate(zip(self.class_object, self.class_verb, strict=True)):
@@ -167,7 +168,7 @@ class Vocabulary:
 
     @cached_property
     def interacting(self) -> BoolArray:
-        """(C,) true for the classes whose verb is a real interaction."""
+        """Mark the classes whose verb is a real interaction: (C,) bool."""
         return np.asarray(self.class_verb != self.no_interaction)
 
     @cached_property
@@ -356,7 +357,7 @@ VOCABULARIES = {
 
 
 def printed_name(dataset: str) -> str:
-    """Name a data set as papers print it: ``HICO-DET``; one of the user keeps its own name."""
+    """Name a data set as papers print it, ``HICO-DET``; a user's data set keeps its name."""
     return dataset.upper() if dataset in VOCABULARIES else dataset
 
 

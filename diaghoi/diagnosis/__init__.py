@@ -1,1 +1,1 @@
-"""From scenes to a diagnosis: `diagnose()`, the `Diagnosis`, and what it is made of."""
+"""Turn scenes into a diagnosis: `diagnose()`, the `Diagnosis` and its parts."""

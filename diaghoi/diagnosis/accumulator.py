@@ -18,7 +18,7 @@ from diaghoi.formats.writer import Batches
 class Accumulator:
     """Collect predictions and annotations batch by batch, and diagnose them all.
 
-    Each batch is matched when it comes. The outcome is exactly that of :func:`diaghoi.diagnose` on
+    Each batch is matched as it arrives. The outcome is exactly that of :func:`diaghoi.diagnose` on
     all images at once. The batches are kept, so that it can be saved and all figures be drawn.
 
     Parameters
@@ -33,8 +33,8 @@ class Accumulator:
         Object numbering of labels: ``coco80``, ``coco91``, ``hico80``, ``coco80-1`` or
         ``coco91-0``; found from the first batch with pairs when not given.
     top : int, optional
-        Triplets per image that count, best first. When not given, all count, and of dense
-        scores the 100 best.
+        Triplets per image that count, best first. By default all count, and the 100 best of dense
+        scores.
     image_labels : ImageLabels, optional
         Image-level labels of HICO for Known Object. Without them the box annotations decide.
 
@@ -86,7 +86,7 @@ class Accumulator:
         images : sequence of str
             Names of the images; no image may come twice.
         predictions : sequence of mapping
-            One per image, of arrays or tensors: ``boxes`` (B, 4) xyxy in pixels from zero,
+            One dict of arrays or tensors per image: ``boxes`` (B, 4) xyxy in pixels from zero,
             ``labels`` (B,), ``sub_ids`` and ``obj_ids`` (rows of ``boxes``), and either
             ``verb_scores`` (P, verbs), triplet scores of every pair (optionally with
             ``action_scores``), or for single triplets ``verbs`` (T,), ``scores`` (T,) and
@@ -140,7 +140,7 @@ class Accumulator:
         Raises
         ------
         InputError
-            Where there are none, or none is annotated.
+            If no batch was added, or nothing is annotated.
         """
         if not self._parts:
             raise InputError("there is nothing to diagnose: no batch was added with update()")
@@ -166,9 +166,10 @@ class Accumulator:
         Returns
         -------
         Diagnosis
-            As of :meth:`compute`. Of it are logged, as fractions: ``official/SETTING/SPLIT`` and
-            ``map/SPLIT``, the mAP of the benchmark and of the protocol, ``delta_map/ORACLE``,
-            ``pairs/recall`` and ``actions/map``; those that are undefined are left out.
+            The diagnosis, as returned by :meth:`compute`. The logged values are fractions:
+            ``official/SETTING/SPLIT`` and ``map/SPLIT`` (mAP of the benchmark and of the protocol),
+            ``delta_map/ORACLE``, ``pairs/recall`` and ``actions/map``. Undefined values are left
+            out.
 
         Raises
         ------

@@ -1,4 +1,4 @@
-"""Diagnoses whose images are in another order."""
+"""Align diagnoses whose images are in different orders."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def image_numbers(diagnosis: Diagnosis, like: Diagnosis) -> IntArray:
     Parameters
     ----------
     diagnosis, like : Diagnosis
-        Of the same N images, in any order.
+        Diagnoses of the same N images, in any order.
 
     Returns
     -------
@@ -71,7 +71,7 @@ def image_numbers(diagnosis: Diagnosis, like: Diagnosis) -> IntArray:
 
 
 def aligned_ledger(diagnosis: Diagnosis, like: Diagnosis) -> Ledger:
-    """Return the ledger of a diagnosis, its images in the order of another one."""
+    """Return the ledger of a diagnosis with its images in the order of another diagnosis."""
     return diagnosis.ledger.arranged(image_numbers(diagnosis, like))
 
 
@@ -81,7 +81,7 @@ def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of N images; the result does not hold its scenes.
+        A diagnosis of N images. The result does not hold its scenes.
     names : (N,) str array
         The names of the images in the new order.
     """

@@ -18,9 +18,9 @@ from diaghoi.evaluation.average_precision import ClassScores, Evaluated
 from diaghoi.evaluation.ledger import Benchmark
 from diaghoi.evaluation.means import split_means
 
-# For the benchmark dense arrays are cut to this many triplets per image, whatever else is asked.
+# The benchmark always cuts dense arrays to this many triplets per image.
 CUSTOMARY_TOP = 100
-# V-COCO is customarily reported without this role too: it has hardly any annotations.
+# V-COCO is also reported without this role, which has hardly any annotations.
 UNCOMMON_ROLE = "point instr"
 
 
@@ -36,7 +36,7 @@ def as_customary(protocols: Sequence[Protocol], predictions: SceneSource) -> lis
 
 
 class KnownObjects(NamedTuple):
-    """Which images count for the classes of an object in the setting Known Object.
+    """The images that count for the classes of an object in the setting Known Object.
 
     Parameters
     ----------
@@ -64,7 +64,7 @@ def official_figures(
     groups : tuple of Group
         Groups of classes to report beside those of the benchmark.
     known : KnownObjects
-        For the setting Known Object.
+        Needed by the setting Known Object.
 
     Returns
     -------
@@ -121,7 +121,7 @@ def headlines(official: Mapping[str, Any]) -> list[dict[str, Any]]:
     -------
     list of dict
         ``metric``, ``setting`` and ``value``, a fraction: the mAP over all classes of HICO-DET and
-        SWIG-HOI, the role AP of both scenarios of V-COCO, of all roles. Empty without a benchmark.
+        SWIG-HOI, the role AP over all roles in both scenarios of V-COCO. Empty without a benchmark.
     """
     if "default" in official:
         value = official["default"]["full"]
@@ -143,11 +143,11 @@ class BenchmarkSetting(NamedTuple):
     Parameters
     ----------
     name : str
-        Its key among the figures.
+        Key of the setting in the results.
     of : callable
         Gives the predictions and annotations of a benchmark that count.
     protocol : Protocol
-        How average precision is taken.
+        Protocol that defines average precision.
     splits : dict of (C,) bool array
         The classes of each mean.
     """
@@ -165,7 +165,7 @@ class BenchmarkSetting(NamedTuple):
 def settings(
     vocabulary: Vocabulary, benchmark: Benchmark, groups: tuple[Group, ...], known: BoolArray
 ) -> Iterator[BenchmarkSetting]:
-    """List the settings of the benchmark of a data set; parameters as for the figures."""
+    """List the settings of the benchmark of a data set."""
     agents = vocabulary.agents
     if agents is not None:
         common = ~agents & (np.array(vocabulary.verbs) != UNCOMMON_ROLE)
@@ -207,7 +207,7 @@ def _known(
 
 
 def _by_class(scores: ClassScores, members: BoolArray, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Average precision of each class by its name; an agent's is that of the action."""
+    """Return the average precision of each class by name; agents bear the names of actions."""
     ap = scores.average_precision
     return {
         vocabulary.verbs[vocabulary.class_verb[hoi]].removesuffix(" agent"): None

@@ -1,4 +1,4 @@
-"""From scenes to the evidence of a diagnosis, block of images by block of images."""
+"""Turn scenes into the evidence of a diagnosis, block by block."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.matching import Match, match
 from diaghoi.evaluation.pairs import COUNTED, PairMatch
 
-# Triplets, pairs and boxes worked through at once: few enough for arrays to stay in the cache.
+# Triplets, pairs and boxes of a block: few enough for the arrays to stay in the cache.
 BLOCK = 50_000
-# Triplets beyond which what blocks leave behind lies on disk.
+# Number of triplets beyond which the results of blocks are kept on disk.
 LARGE = 2_000_000
 # Bytes that a triplet, a pair or a box takes while its image is worked through.
 ROW = 100
@@ -41,11 +41,11 @@ def examine(
     Parameters
     ----------
     annotations, predictions : Scenes or other source of scenes
-        With the same images (see :func:`diaghoi.data.joining.join`).
+        Predictions on the same images (see :func:`diaghoi.data.joining.join`).
     protocol : Protocol
         The choices.
     benchmarks : sequence of Protocol
-        The protocols of the data set's own benchmark, and others whose mAP is wanted.
+        Protocols of the data set's benchmark, and further ones whose mAP is wanted.
     progress : callable, optional
         Called with the number of images done since the last call.
     """
@@ -88,7 +88,7 @@ def block_bounds(predictions: SceneSource) -> list[tuple[int, int]]:
 
 
 def _rows(scenes: SceneSource) -> IntArray:
-    """(N + 1,) triplets, pairs and boxes before each image, and of all."""
+    """Count triplets, pairs and boxes before each image, (N + 1,); the last entry counts all."""
     return scenes.bounds["triplet"] + scenes.bounds["pair"] + scenes.bounds["box"]
 
 
@@ -98,18 +98,19 @@ def _named(scenes: SceneSource, image: int) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Block:
-    """Some consecutive images with their match, and what counts in them under the protocol.
+    """Consecutive images with their match, and the parts of them that count under the protocol.
 
     Parameters
     ----------
     annotations, predictions : Scenes
-        With the same N images, A annotated and T predicted triplets, and P predicted pairs.
+        Scenes of the same N images, with A annotated triplets, T predicted triplets and P predicted
+        pairs.
     protocol : Protocol
         The choices.
     benchmarks : sequence of Protocol
-        The protocols of the data set's own benchmark, and others whose mAP is wanted.
+        Protocols of the data set's benchmark, and further ones whose mAP is wanted.
     first_image, first_annotation, first_input : int
-        What the first image, annotated triplet and predicted triplet are among all.
+        Numbers of the first image, annotated triplet and predicted triplet among all.
     """
 
     annotations: Scenes
@@ -122,7 +123,7 @@ class Block:
 
     @cached_property
     def matched(self) -> Match:
-        """What meets what under the protocol."""
+        """The match of predictions and annotations under the protocol."""
         return match(self.annotations, self.predictions, self.protocol)
 
     @cached_property
@@ -137,7 +138,7 @@ class Block:
 
     @cached_property
     def predictions_count(self) -> BoolArray:
-        """(T,) whether the predicted triplet counts: by its class, its image and its rank."""
+        """Whether each predicted triplet counts by class, image and rank: (T,) bool array."""
         counts = self._classes_count[self.predictions.triplet_class] & self._best
         counts &= self.images_count[self.predictions.triplet_image]
         return counts
@@ -149,7 +150,7 @@ class Block:
 
     @cached_property
     def errors(self) -> Errors:
-        """The label of each prediction, and what it should have found."""
+        """The label of each prediction, and the triplet that it should have found."""
         return explain(
             self.annotations,
             self.predictions,
@@ -160,7 +161,7 @@ class Block:
         )
 
     def evidence(self) -> BlockEvidence:
-        """Give what these images leave behind."""
+        """Collect the evidence of these images."""
         rows, labelled = self._by_class()
         return BlockEvidence(
             objects=annotated_objects(self.annotations),
@@ -178,7 +179,7 @@ class Block:
         )
 
     def _other_subjects(self) -> IntArray:
-        """Count the triplets that count and whose subject is no person: (2, objects)."""
+        """Count the counted triplets whose subject is not a person: (2, objects) array."""
         vocabulary = self.annotations.vocabulary
         counts = np.zeros((2, len(vocabulary.objects)), dtype=np.int64)
         if self.protocol.categories_count:
@@ -193,7 +194,7 @@ class Block:
         return counts
 
     def _answers(self) -> Answers | None:
-        """Count what of the answers of a detector without scores cannot be evaluated as it is."""
+        """Count the answers of a detector without scores that cannot be evaluated as they are."""
         unread, sizes = self.predictions.unread, self.annotations.sizes
         if unread is None:
             return None
@@ -218,7 +219,7 @@ class Block:
         return self.matched.among_best(self.protocol.top)
 
     def _by_class(self) -> tuple[Sorted, Sorted]:
-        """Sort the predictions by class: all, and those of the protocol with what they are."""
+        """Sort all predictions by class, and those of the protocol with their labels."""
         predictions, given = self._filled_in
         # Ignored predictions are in no ledger, though an annotation may have been assigned to one.
         ignored = self._matched_filled_in.candidates.ignored
@@ -240,7 +241,7 @@ class Block:
                 "counts": counts,
             },
         )
-        # From here on without those that are filled in: none of them counts.
+        # Filled-in predictions are dropped here: none of them counts.
         place = np.empty(len(counted), dtype=np.int64)
         place[given] = np.arange(len(given))
         row, hoi = place[row[counts]], hoi[counts]
@@ -279,7 +280,7 @@ class Block:
 
     @cached_property
     def _official(self) -> list[tuple[Match, BoolArray]]:
-        """The match of each benchmark, and the predictions, with those filled in, that it ranks."""
+        """Match the predictions, including filled-in ones, under each benchmark, and rank them."""
         predictions = self._filled_in[0]
         matches, ranked = [self._matched_filled_in], []
         for benchmark in self.benchmarks:
@@ -301,7 +302,8 @@ class Block:
     def _claims(self) -> IntArray:
         """Count the predictions that claim each annotated triplet: (A, 1 + benchmarks).
 
-        First those that the protocol counts, then those that each benchmark ranks.
+        The first column counts predictions of the protocol, the others those that each benchmark
+        ranks.
         """
         claims = np.empty((len(self.annotations.triplet_pair), 1 + len(self.benchmarks)), np.int32)
         counted = (self.matched, self.predictions_count & ~self.matched.candidates.ignored)
@@ -311,12 +313,12 @@ class Block:
         return claims
 
     def _annotated(self) -> dict[str, Array]:
-        """Say what became of the annotated triplets."""
+        """Record the outcome of the annotated triplets."""
         hoi, image = self.annotations.triplet_class, self.annotations.triplet_image
         with_rows = self.predictions.triplet_image[self.predictions_count]
         has_rows = marked(with_rows, len(self.predictions))
-        # The published Diag-HOI code passes over images without predictions: what is annotated in
-        # them is neither found nor missed.
+        # The published Diag-HOI code skips images without predictions: their annotated triplets are
+        # neither found nor missed.
         examined = has_rows | (self.protocol.images_without_predictions == "counted")
         assigned = self.errors.annotation
         wrong = (assigned >= 0) & ~self.matched.found
@@ -333,7 +335,7 @@ class Block:
 
     @property
     def _pairs_of_triplets(self) -> BoolArray:
-        """(P,) whether the pair is that of a counted prediction."""
+        """Mark the pairs of counted predictions: (P,) bool array."""
         of_triplets = self.predictions.triplet_pair[self.predictions_count]
         return marked(of_triplets, len(self.predictions.pair_human))
 
@@ -377,7 +379,7 @@ class Block:
         return counts
 
     def _negatives(self) -> dict[str, Array]:
-        """Give the listed pairs; those that localise no annotated pair that counts are negative."""
+        """Return the listed pairs; negative ones localise no annotated pair that counts."""
         listed, hits = self.pairs_listed, self.matched.hits
         wanted = annotated_pairs(self.annotations, self.annotations_count)
         positive = marked(hits.predicted[wanted[hits.annotated]], len(listed))
@@ -396,7 +398,7 @@ def counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
     if protocol.images_without_annotations == "left out":
         return marked(annotations.triplet_image, len(annotations))
     if protocol.pairing == "person":
-        # The official evaluator of V-COCO goes through the images of the split alone.
+        # The official evaluator of V-COCO visits only the images of the split.
         return marked(annotations.box_image, len(annotations))
     return np.ones(len(annotations), dtype=bool)
 
@@ -404,7 +406,7 @@ def counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
 def listed_pairs(predictions: Scenes, best: BoolArray, images: BoolArray) -> BoolArray:
     """Mark the pairs that a detector lists in the images that count.
 
-    Where it lists none they are those of the triplets, of which the best alone may count.
+    A detector without a list has the pairs of its triplets, of which possibly only the best count.
 
     Parameters
     ----------
@@ -422,7 +424,7 @@ def listed_pairs(predictions: Scenes, best: BoolArray, images: BoolArray) -> Boo
 
 
 def annotated_pairs(annotations: Scenes, triplets: BoolArray) -> BoolArray:
-    """Mark the annotated pairs, of a person and an object, of some annotated triplets."""
+    """Mark the pairs of a person and an object among the pairs of some annotated triplets."""
     pairs = marked(annotations.triplet_pair[triplets], len(annotations.pair_human))
     return pairs & (annotations.pair_object >= 0)
 

@@ -13,17 +13,18 @@ from diaghoi.evaluation.overlap import box_overlap
 
 # Boxes that overlap so much are of the same thing; fewer say nothing.
 SAME, ENOUGH = 0.15, 50
-# Medians this far from none are named where they are also this many standard errors away.
+# A median is reported if it is this far from zero, and also this many standard errors.
 SHARE, ERRORS = 0.05, 6
-# A shift is by one pixel where it is that far from it at most; boxes off by more say nothing of it.
+# A shift counts as one pixel if it differs from one pixel by at most this much. Boxes that are off
+# by more are ignored.
 PIXEL, SAME_BOX = 0.35, 0.15
-# Most pairs of an annotated and a predicted box of an image whose boxes are compared.
+# Images with more pairs of an annotated and a predicted box are left out.
 COMPARED = 500_000
 # Width, height and centre, in these two directions.
 WORDS = (
     ("wider", "narrower"),
     ("taller", "shorter"),
-    ("of their width too far right", "of their width too far left"),
+    ("of their width too far to the right", "of their width too far to the left"),
     ("of their height too far down", "of their height too far up"),
 )
 
@@ -31,13 +32,13 @@ WORDS = (
 def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
     """Find systematic differences between predicted boxes and the annotated ones under them.
 
-    Each annotated box is compared with the predicted box that overlaps it most, whatever the
-    category of objects, by the median over all boxes of people, and over all others.
+    Each annotated box is compared with the predicted box that overlaps it most, regardless of its
+    category. Medians are taken over the boxes of people and over all other boxes.
 
     Parameters
     ----------
     annotations, predictions : Scenes
-        With the same images.
+        Predictions on the same images.
 
     Returns
     -------
@@ -57,7 +58,7 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
     for name, members in (("human", person), ("object", ~person)):
         said = _in_words(off[members])
         if said:
-            # Boxes of another scale would lie elsewhere, too.
+            # Boxes on another scale would also be shifted.
             sized = all(each.split()[-1] in WORDS[0] + WORDS[1] for each in said)
             made = "their width and height are made" if sized else "they are scaled"
             where = "" if sized else " to the original image"
@@ -69,7 +70,7 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
 
 
 def pixel_shift(true: FloatArray, found: FloatArray) -> list[str]:
-    """Find out whether boxes are shifted by one pixel, whatever they are off by at random.
+    """Find out whether boxes are shifted by one pixel, apart from random errors.
 
     Parameters
     ----------
@@ -108,7 +109,7 @@ def without_crowds(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Sc
     Parameters
     ----------
     annotations, predictions : Scenes
-        With the same images.
+        Predictions on the same images.
     """
     boxes = (np.diff(scenes.bounds["box"]).astype(float) for scenes in (annotations, predictions))
     small = np.prod([*boxes], axis=0) <= COMPARED
@@ -138,7 +139,7 @@ def _in_words(off: FloatArray) -> list[str]:
     if len(off) < ENOUGH:
         return []
     median = np.median(off, axis=0)
-    # Of a median, by the median deviation of a normal distribution.
+    # Standard error of a median, from the median deviation of a normal distribution.
     error = 1.858 * np.median(np.abs(off - median), axis=0) / np.sqrt(len(off))
     share = np.append(np.exp(median[:2]) - 1, median[2:])
     certain = (np.abs(share) >= SHARE) & (np.abs(median) >= ERRORS * error)

@@ -1,4 +1,4 @@
-"""Boxes that miss the annotated ones because they are laid out, scaled or filed in another way."""
+"""Recognise boxes that miss the annotated ones because of another layout, scale or image order."""
 
 from __future__ import annotations
 
@@ -12,19 +12,20 @@ from diaghoi.data.boxes import LAYOUTS, box_iou, corners_of
 from diaghoi.data.scenes import Scenes
 
 CLOSE = 0.75
-# Another reading is named where so many annotated boxes come close to a predicted one by it, and
-# this many times as many as by the one that was used. By chance less than a tenth do.
+# Another reading is suggested if it brings this share of the annotated boxes close to a predicted
+# box, and this many times as many as the current reading. Fewer than a tenth are close by chance.
 MOST, BETTER = 0.15, 2
-# How far logarithms of scales may differ: between place and size of a box, and within an image.
+# How far logarithms of scales may differ between the place and the size of a box, and within an
+# image.
 OF_BOX, OF_IMAGE = 0.1, 0.05
-# Scales of images that differ by less are one scale, and so are those of width and height.
+# Scales that differ by less count as equal, between images and between width and height.
 UNIFORM = 0.08
-# One scale for all images is said where it fits nearly as many boxes as scales of their own, which
-# boxes that are a little off spread so much.
+# One scale for all images is reported if it fits nearly as many boxes as a scale per image. Inexact
+# boxes spread the scales by this much.
 ONE_SCALE, SPREAD = 0.9, 0.3
-# How many times as wide the right boxes may be as ones too small or too large around their centres.
+# Factors by which boxes may be too small or too large around their centres.
 SIZES = (0.4, 0.5, 0.6, 0.75, 1.3, 1.6, 2.0, 2.5, 3.2)
-# Pixels by which the widths may differ that mirrored boxes of one image show.
+# Pixels by which the image widths may differ that two mirrored boxes of an image imply.
 MIRRORED = 15
 # Scales are not sought in images with more pairs of an annotated and a predicted box.
 COMPARED = 50_000
@@ -36,9 +37,9 @@ class BoxReading(NamedTuple):
     Parameters
     ----------
     text : str
-        What they are, with the share of boxes that would fit, and what to do.
+        The other reading, the share of boxes that would fit, and what to do.
     share : float
-        That share of the annotated boxes.
+        Share of the annotated boxes that would fit.
     misread : bool
         Whether the boxes were read in a wrong way, and not made too small or too large.
     """
@@ -63,12 +64,12 @@ def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | N
     Parameters
     ----------
     annotations, predictions : Scenes
-        With the same images.
+        Predictions on the same images.
 
     Returns
     -------
     BoxReading or None
-        None where none fits much better than the one that was used.
+        None if no reading fits much better than the current one.
     """
     found = _Boxes(predictions.box_image, predictions.box_xyxy)
     readings = [_resized(annotations, found), *_scaled(annotations, predictions)]
@@ -80,7 +81,7 @@ def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | N
 
 
 def _share_close(annotations: Scenes, found: _Boxes) -> float:
-    """Share of the annotated boxes with one of the others close to them."""
+    """Return the share of the annotated boxes that have another box close to them."""
     bounds = annotations.bounds["box"]
     owner, annotated = expand(bounds[found.image], np.diff(bounds)[found.image])
     value = box_iou(found.corners[owner], annotations.box_xyxy[annotated], margin=1.0)
@@ -88,12 +89,13 @@ def _share_close(annotations: Scenes, found: _Boxes) -> float:
 
 
 def _other_readings(annotations: Scenes, predictions: Scenes) -> Iterator[tuple[str, str, _Boxes]]:
-    """Yield what boxes may be, what to do if they are, and the boxes that they would be."""
+    """Yield possible readings: a description, the advice, and the boxes under that reading."""
     image, box = predictions.box_image, predictions.box_xyxy
     write = "write x1, y1, x2, y2 in pixels of the original image"
     # V-COCO's official layout has no other boxes.
     option = "" if annotations.vocabulary.agents is not None else "give --read boxes={}, or "
-    # They may have been read as corners, or as left, top, width and height; then a note says so.
+    # The boxes may have been read as corners, or as left, top, width and height; a note then says
+    # so.
     numbers_as = {
         "xyxy": box,
         "xywh": np.concatenate([box[:, :2], box[:, 2:] - box[:, :2]], axis=1),
@@ -167,7 +169,7 @@ def _agreeing(
 
 
 def _widths(annotations: Scenes, predictions: Scenes) -> FloatArray:
-    """(N,) widths of the images; where they are not known, those that mirrored boxes would fit."""
+    """Return the widths of the images, (N,); unknown widths are those that mirrored boxes imply."""
     if annotations.sizes is not None and annotations.sizes[:, 0].any():
         return annotations.sizes[:, 0].astype(np.float64)
     widths = np.zeros(len(annotations))
@@ -182,7 +184,7 @@ def _widths(annotations: Scenes, predictions: Scenes) -> FloatArray:
 
 
 def _scaled(annotations: Scenes, predictions: Scenes) -> list[BoxReading]:
-    """Find scales by which two or more boxes of an image fit at once, in place and size."""
+    """Find scales at which two or more boxes of an image fit in both place and size."""
     scales, fitting, boxes = [], 0, 0
     for _, true, found in _images(annotations, predictions):
         boxes += len(true)
@@ -200,7 +202,7 @@ def _scaled(annotations: Scenes, predictions: Scenes) -> list[BoxReading]:
 def _in_words(
     annotations: Scenes, predictions: Scenes, scales: FloatArray, share: float
 ) -> BoxReading:
-    """Say by what boxes would have to be multiplied, from (N, 2) logarithms."""
+    """Describe the factors that boxes would have to be multiplied by, from (N, 2) logarithms."""
     across, down = np.exp(np.median(scales, axis=0)).tolist()
     by = f"{across:.3g}" if abs(across / down - 1) < UNIFORM else f"{across:.3g} x {down:.3g}"
     corners = predictions.box_xyxy * [across, down, across, down]

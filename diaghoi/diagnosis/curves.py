@@ -49,16 +49,16 @@ class Curve:
     Parameters
     ----------
     recall : (K,) float64 array
-        Rising fractions, those at which the envelope is known; it is a step between two of them.
+        Rising recalls at which the envelope is known; between two of them the envelope is a step.
     precision : (K,) float64 array
-        Highest precision at that recall or a higher one. Beyond the last recall it is 0.
+        Highest precision at that recall or a higher one. Beyond the last recall the precision is 0.
     """
 
     recall: FloatArray
     precision: FloatArray
 
     def thinned(self, points: int = 500) -> Curve:
-        """Return the envelope at evenly spaced recalls where it has more points than that.
+        """Thin out the envelope to evenly spaced recalls if it has more points.
 
         Each point keeps the exact height of the envelope at its recall, so that the line lies at
         most ``1 / points`` beside the full one.
@@ -78,12 +78,12 @@ def precision_recall(true: BoolArray, positives: int) -> Curve:
     true : (R,) bool array
         Whether each row is right, from the best to the worst rank.
     positives : int
-        How many rows should have been found.
+        Number of annotated triplets.
 
     Returns
     -------
     Curve
-        A point for each right row; none where nothing is there to be found.
+        One point for each right row; empty if nothing is annotated.
     """
     rank = np.flatnonzero(true) + 1 if positives else np.zeros(0, dtype=np.int64)
     number = np.arange(1, len(rank) + 1)
@@ -101,8 +101,8 @@ def class_curve(ledger: Ledger, hoi: int, protocol: Protocol) -> Curve:
     hoi : int
         The class, counted from zero.
     protocol : Protocol
-        How many of the best rows of a class count (``top_of_class``), and whether scores rank
-        them.
+        Decides how many of the best rows of a class count (``top_of_class``), and whether scores
+        rank them.
     """
     bounds = np.array([hoi, hoi + 1], dtype=ledger.row_class.dtype)
     first, stop = np.searchsorted(ledger.row_class, bounds).tolist()
@@ -121,8 +121,8 @@ class Corners(NamedTuple):
     of_class : (K,) int array
         Rising.
     recall, precision : (K,) float64 array
-        As of :class:`Curve`: up to this recall, from that of the corner before, the envelope has
-        this precision.
+        Points as in :class:`Curve`: the envelope has this precision from the recall of the corner
+        before up to this recall.
     """
 
     of_class: IntArray
@@ -131,7 +131,7 @@ class Corners(NamedTuple):
 
     @staticmethod
     def of(ledger: Ledger, protocol: Protocol) -> Corners:
-        """Find the corners of a ledger, repaired or not, or of a part of it."""
+        """Find the corners of a ledger or of a part of a ledger, repaired or not."""
         evaluated = ledger.evaluated.ranked_by(protocol)
         curves = envelopes(
             evaluated.row_class, evaluated.row_true, ledger.positives, protocol.top_of_class
@@ -144,7 +144,7 @@ class Corners(NamedTuple):
 
     @staticmethod
     def joined(parts: Sequence[Corners]) -> Corners:
-        """Join those of consecutive runs of classes."""
+        """Join the corners of consecutive runs of classes."""
         return Corners(*map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -158,9 +158,9 @@ def curve_corners(
     ledger : Ledger
         Of a diagnosis.
     protocol : Protocol
-        That of the diagnosis.
+        The protocol of the diagnosis.
     oracles : mapping of str to Oracle
-        What to repair, each alone.
+        Repairs, each applied alone.
 
     Returns
     -------
@@ -195,12 +195,12 @@ def negatives_curve(pairs: Negatives) -> Curve:
 
 
 class PairPoint(NamedTuple):
-    """One way to keep some of the predicted pairs, and what is left.
+    """One way to keep some of the predicted pairs, and the result.
 
     Parameters
     ----------
     setting : float or None
-        What the sweep was set to; None for all pairs that the detector lists.
+        Setting of the sweep; None for all pairs that the detector lists.
     per_image : float
         Pairs per image.
     recall, precision : float or None
@@ -221,9 +221,9 @@ def pair_sweeps(
     Parameters
     ----------
     annotations, predictions : Scenes
-        As :func:`diaghoi.diagnose` takes them.
+        Scenes as :func:`diaghoi.diagnose` takes them.
     protocol : Protocol
-        That of the diagnosis.
+        The protocol of the diagnosis.
 
     Returns
     -------
@@ -231,13 +231,13 @@ def pair_sweeps(
         For each sweep its points, from all pairs to few. ``best``: the best pairs of each image, by
         the score of the pair, or of its best triplet where the file lists no pairs. ``detection``:
         see :func:`diaghoi.diagnosis.variants.detection_threshold`; left out where the file has no
-        detection scores. ``nms``: see :func:`diaghoi.diagnosis.variants.pair_nms`. Each point is
-        exactly what a diagnosis of the remaining pairs says.
+        detection scores. ``nms``: see :func:`diaghoi.diagnosis.variants.pair_nms`. Each point
+        equals a diagnosis of the remaining pairs exactly.
 
     Notes
     -----
-    Which pairs localise which, and how much pairs overlap, does not change when pairs are dropped:
-    both are computed once, and a point only counts what is left.
+    Dropping pairs changes neither which pairs localise which nor how much pairs overlap. Both are
+    computed once, and a point only counts the remaining pairs.
     """
     annotations, predictions, _ = join(annotations, predictions, protocol)
     settings: dict[str, Sequence[float]] = {"best": BEST_PAIRS[::-1]}
@@ -254,7 +254,7 @@ def pair_sweeps(
 
     with threads() as pool:
         blocks = list(pool.map(counts, block_bounds(predictions)))
-    # Those that keep all pairs of every image say nothing new.
+    # Settings that keep all pairs of every image add nothing.
     most = max(block.most for block in blocks)
     total = np.sum([block.kept for block in blocks], axis=0)
     images, annotated = (sum(each) for each in zip(*(block[1:3] for block in blocks), strict=True))
@@ -277,7 +277,7 @@ def pair_sweeps(
 
 
 class _Counts(NamedTuple):
-    """What some images hold, and what the detector lists in them.
+    """Counts of some images: their annotated pairs, and the pairs that the detector lists.
 
     Parameters
     ----------
@@ -286,8 +286,8 @@ class _Counts(NamedTuple):
     images, annotated : int
         Images and annotated pairs that count.
     kept : (1 + settings, 3) int array
-        Pairs that are listed, annotated pairs that are localised, and listed pairs that are
-        credited: first of all pairs, then at each setting of each sweep.
+        Listed pairs, localised annotated pairs, and credited listed pairs: first for all pairs,
+        then at each setting of each sweep.
     """
 
     most: int
@@ -303,7 +303,7 @@ def _counts(
     protocol: Protocol,
     settings: Mapping[str, Sequence[float]],
 ) -> _Counts:
-    """Count what is left of the pairs of some images, as :mod:`~diaghoi.diagnosis.blocks` does."""
+    """Count the remaining pairs of some images, as :mod:`~diaghoi.diagnosis.blocks` does."""
     boxes = box_overlap(annotations, predictions, protocol)
     hits = pair_hits(annotations, predictions, boxes, protocol)
     counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
@@ -315,7 +315,7 @@ def _counts(
     def count(kept: BoolArray) -> tuple[int, int, int]:
         listed = every & kept
         if predictions.pair_score is None:
-            # The best triplets of an image are the best of those that are left.
+            # The best triplets of an image are the best of the remaining ones.
             left = order[kept[predictions.triplet_pair[order]]]
             best = among_best(predictions.triplet_image, left, protocol.top)
             listed &= marked(predictions.triplet_pair[best], len(listed))
@@ -336,7 +336,7 @@ def _counts(
 
 
 def _best_pairs(predictions: Scenes) -> IntArray:
-    """Place of each listed pair among those of its image by score, from 0; then the others."""
+    """Rank each listed pair within its image by score, from 0; pairs that are not listed follow."""
     score = predictions.pair_score
     if score is None:
         score = np.full(len(predictions.pair_human), -np.inf)

@@ -1,4 +1,4 @@
-"""From annotations and predictions to a diagnosis: :func:`diagnose`."""
+"""Diagnose predictions against annotations: :func:`diagnose`."""
 
 from __future__ import annotations
 
@@ -44,16 +44,16 @@ def diagnose(
     Parameters
     ----------
     annotations, predictions : path or Scenes
-        Files, read and checked as ``diaghoi report`` does (the data set is the one they show). Or
-        what :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions` read, or
-        :func:`diaghoi.open_annotations` and :func:`diaghoi.open_predictions` opened, which is taken
-        as it is. Images are joined by name.
+        Files, which are read and checked as by ``diaghoi report``, with the data set that they
+        show. Or the scenes from :func:`diaghoi.read_annotations` and
+        :func:`diaghoi.read_predictions`, or the sources from :func:`diaghoi.open_annotations` and
+        :func:`diaghoi.open_predictions`, which are taken as they are. Images are joined by name.
     protocol : str or Protocol, optional
-        The choices; ``diaghoi.protocol(name, iou=...)`` changes some of them. By default
-        that of the data set: `hico-det-520` for HICO-DET, `v-coco-s1` for V-COCO, `swig-hoi` for
-        SWIG-HOI, and what its description says for any other.
+        The choices; ``diaghoi.protocol(name, iou=...)`` changes some of its rules. The default
+        follows from the data set: `hico-det-520` for HICO-DET, `v-coco-s1` for V-COCO, `swig-hoi`
+        for SWIG-HOI, and the protocol of its description for any other.
     label : str
-        Name of the detector in tables and figures; by default that of its file.
+        Name of the detector in tables and figures; by default the name of its file.
     image_labels : ImageLabels or path, optional
         Image-level labels of HICO for Known Object, or the path of HICO's ``anno.mat``. Without
         them the box annotations decide.
@@ -64,7 +64,7 @@ def diagnose(
     pairs : path, optional
         The pair file of the detector.
     force : bool
-        Whether to go on with files whose numbers would mean nothing, as they are read.
+        Whether to go on if the files are implausible, so that their numbers may mean nothing.
     **reading
         How to read the files, such as ``dataset="own.toml"``: :class:`diaghoi.formats.Reading`.
 
@@ -76,9 +76,9 @@ def diagnose(
     Raises
     ------
     InputError
-        Where a file cannot be read or is not plausible, nothing is annotated, no image is shared,
-        predictions have no scores, or annotations, predictions and protocol are not of one data
-        set.
+        If a file cannot be read or is implausible, nothing is annotated, no image is shared,
+        predictions have no scores, or annotations, predictions and protocol belong to different
+        data sets.
     """
     if protocol is not None:
         protocol = protocol_named(protocol)
@@ -153,7 +153,7 @@ def diagnose_images(
     also: Sequence[Protocol] = (),
     progress: Callable[[int], Any] | None = None,
 ) -> Diagnosis:
-    """Diagnose some images of a data set, of which none need be annotated.
+    """Diagnose some images of a data set, even if none of them is annotated.
 
     The parameters are those of :func:`diagnose`.
     """

@@ -84,12 +84,12 @@ class Costs(dict[Any, "float | None"]):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Diagnosis(DiagnosisMethods):
-    """What is wrong with a detector, and what each error costs.
+    """Errors of a detector, and the cost of each error.
 
     All numbers are fractions in [0, 1] or counts; ``print`` and figures show percent.
 
     Diagnoses of disjoint images under one protocol add up: ``a + b`` is exactly the diagnosis of
-    all their images. What is stored are rows and counts; rates, means and deltas are derived.
+    all their images. It stores rows and counts; rates, means and deltas are derived from them.
 
     Parameters
     ----------
@@ -104,37 +104,37 @@ class Diagnosis(DiagnosisMethods):
     annotated, predicted : (N,) bool array
         Whether each image is in the annotation file and in the prediction file.
     benchmark : Benchmark
-        All predictions of all HOI classes, for the official figures.
+        All predictions of all HOI classes, for the official numbers.
     ledger : Ledger
         The predictions that the protocol counts.
     ignored : int
         Predictions that count neither way: of people whose actions are not annotated.
     known_objects : (N, objects) bool array
-        For Known Object: which categories an image is labelled with.
+        The categories that an image is labelled with, for Known Object.
     known_object_source : str
         "image labels" or "box annotations".
     image_pairs : dict of ImagePairs
         Counts of pairs, by split.
     object_boxes : ObjectBoxes
-        Those of the annotated pairs that count.
+        Annotated pairs that count.
     pair_source : str
-        "pairs" where the detector lists its pairs, "triplets" where they are those of the triplets.
+        "pairs" if the detector lists its pairs, "triplets" if the pairs are those of its triplets.
     negative_pairs : Negatives
         The predicted pairs with their scores.
     unknown_annotated, unknown_predicted : int
         Triplets whose object and verb form no HOI class; they are left out.
     other_subjects : (2, objects) int array
-        Annotated and predicted triplets that count and whose subject is no person, by its category.
+        Counted triplets, annotated and predicted, whose subject is not a person, by its category.
     answers : Answers or None
-        For a detector without scores, what of its answers cannot be evaluated as it is.
+        Answers of a detector without scores that cannot be evaluated as they are.
     reading_notes : tuple of str
         From the readers.
     scenes : tuple of (SceneSource, SceneSource)
-        The annotations and predictions that were diagnosed, one pair for each part of a sum: what
-        is saved, and what some figures need. Empty where they were not kept.
+        The annotations and predictions that were diagnosed, one pair for each part of a sum. They
+        are saved, and some figures need them. Empty where they were not kept.
     counted : dict of two (N,) int arrays
-        By the path of a ratio that users registered, what each image adds to its numerator and
-        denominator: of a sum, and where the scenes were not kept.
+        What each image adds to the numerator and the denominator of each registered ratio, by path.
+        It is filled for sums, and where the scenes were not kept.
     """
 
     vocabulary: Vocabulary
@@ -231,11 +231,11 @@ class Diagnosis(DiagnosisMethods):
         )
 
     def without_scenes(self) -> Diagnosis:
-        """Free what was diagnosed, after counting what registered numbers need of it."""
+        """Free the scenes, after counting what registered numbers need."""
         return replace(self, scenes=(), counted=self.all_counts())
 
     def all_counts(self) -> dict[str, tuple[IntArray, IntArray]]:
-        """Count by path what the functions of registered ratios count: :meth:`counts_of`."""
+        """Evaluate the functions of registered ratios, by path: see :meth:`counts_of`."""
         return {
             measure.at(split): self.counts_of(measure, split)
             for measure in MEASURES.values()
@@ -244,7 +244,7 @@ class Diagnosis(DiagnosisMethods):
         }
 
     def counts_of(self, measure: Measure, split: str) -> tuple[IntArray, IntArray]:
-        """Return what each image adds to numerator and denominator of a registered ratio."""
+        """Return what each image adds to the two sides of a registered ratio."""
         if measure.pairs:
             counted, whole = (self.image_pairs[split].columns[name] for name in measure.pairs)
             return counted, whole
@@ -283,7 +283,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def _repaired(self) -> dict[str, ClassScores]:
-        """AP and max recall of each HOI class after each oracle, and by the other readings."""
+        """AP and max recall of each HOI class after each oracle, also on found pairs."""
         oracles = (*ORACLES.values(), *LOCALISED.values())
 
         def repaired(task: tuple[Oracle, Ledger]) -> ClassScores:
@@ -301,16 +301,16 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def oracles(self) -> dict[str, dict[str, Split]]:
-        """For each oracle ``map``, ``delta_map`` (signed) and ``max_recall`` of each split."""
+        """``map``, ``delta_map`` (signed) and ``max_recall`` of each split, for each oracle."""
         return {name: self._outcome(scores) for name, scores in self.repaired_scores.items()}
 
     @property
     def delta_map(self) -> Costs:
-        """What repairing each error adds to mAP, by error; also of a group of classes.
+        """Gain in mAP from repairing each error, over all classes or in a group of classes.
 
-        ``delta_map["association"]`` is in the full mean, ``delta_map["association", "rare"]`` in
-        that of a group. A fraction, signed, None where it is undefined; the screen has points of
-        percent.
+        ``delta_map["association"]`` is the gain in the full mean, ``delta_map["association",
+        "rare"]`` in the mean of a group. The gain is a signed fraction, or None where it is
+        undefined; the screen shows percentage points.
         """
         return Costs(self.oracles)
 
@@ -326,13 +326,13 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def coverage(self) -> dict[str, Any]:
-        """What the prediction file holds of the annotated images; empty where it holds all.
+        """Coverage of the annotated images by the prediction file; empty if complete.
 
         ``annotated_images``, ``predicted_images`` and ``shared_images`` of the files;
         ``triplets_elsewhere``: annotated triplets that count, in images that the prediction file
         does not hold; ``oracles`` and ``localised``: what repairing ``missed_gt`` in the shared
-        images alone adds, as those of the same names. Empty, too, where nothing is annotated in
-        the other images.
+        images alone adds, as those of the same names. Also empty if nothing is annotated in the
+        other images.
         """
         elsewhere = ~self.predicted[self.ledger.annotation_image] & self.ledger.annotation_counts
         if not elsewhere.any():
@@ -357,14 +357,14 @@ class Diagnosis(DiagnosisMethods):
     def lost(self) -> dict[str, int]:
         """Triplets that are missed on found pairs.
 
-        ``triplets``: how many; ``both_boxes``: for how many of them there is a prediction of their
-        class in their image with both boxes wrong.
+        ``triplets``: how many; ``both_boxes``: the number of them with a prediction of their class
+        in their image that has both boxes wrong.
         """
         return lost_triplets(self.ledger)
 
     @cached_property
     def ranking(self) -> dict[str, Any]:
-        """How well the scores rank, see :mod:`diaghoi.evaluation.listing`.
+        """Ranking quality of the scores, see :mod:`diaghoi.evaluation.listing`.
 
         ``map_best_order``: mAP of each split if the true positives of each class were ranked before
         all other predictions; ``outranked``: the share of wrong predictions below a right one.
@@ -502,8 +502,8 @@ class Diagnosis(DiagnosisMethods):
 
         ``classes_in_mean``: over how many classes mAP is the mean, for each split;
         ``classes_in_official``: the same of the official mAP, Default, where the data set has one;
-        ``leave_mean``: by the name of an oracle that takes classes out of the full mean, how many,
-        for each split; ``leave_mean_by_pair``: the same on found pairs (``localised``).
+        ``leave_mean``: the number of classes that an oracle takes out of the full mean, by oracle
+        and split; ``leave_mean_by_pair``: the same on found pairs (``localised``).
         """
         before = counted_classes(self.class_scores, self.protocol, self.splits)
 
@@ -533,7 +533,7 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the figures has to know."""
+        """Notes that a reader of the numbers has to know."""
         unknown = {"annotated": self.unknown_annotated}
         if self.answers is None:
             unknown["predicted"] = self.unknown_predicted
@@ -567,7 +567,7 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def best_threshold(self) -> float | None:
-        """The score from which on F1 is highest; None where there is no true positive.
+        """The score from which on F1 is highest; None if there is no true positive.
 
         That of all classes together, as ``full`` of :meth:`detections`.
         """
@@ -579,15 +579,16 @@ class Diagnosis(DiagnosisMethods):
         Parameters
         ----------
         threshold : float, optional
-            The lowest score; by default all predictions count, as for detectors without scores.
+            Lowest score of the predictions that count; by default all count, as for detectors
+            without scores.
 
         Returns
         -------
         dict
             ``threshold``; ``full`` and every other split with ``precision``, ``recall``, ``f1``,
             ``predicted``, ``true_positive`` and ``annotated``; ``classes``: the same by the name of
-            each class that is annotated or predicted. What a detector without scores lists outside
-            the classes of the data set is wrong, too, and counts in ``full``.
+            each class that is annotated or predicted. Triplets that a detector without scores lists
+            outside the classes of the data set are wrong as well, and count in ``full``.
         """
         counted = detections(self.ledger, threshold)
         outside = 0 if self.answers is None else self.answers.outside_classes
@@ -605,12 +606,12 @@ class Diagnosis(DiagnosisMethods):
         }
 
     def to_dict(self) -> dict[str, Any]:
-        """All figures as plain Python values: the JSON of ``diaghoi report --json``.
+        """Return all numbers as plain Python values: the JSON of ``diaghoi report --json``.
 
-        Where the prediction file does not hold all annotated images there is :attr:`coverage`, and
-        ``other_split`` says how many images are not of the test split of the benchmark.
-        That of a detector without scores also has ``detections`` and ``unscored``: what of its
-        answers cannot be evaluated as it is, and bounds of mAP.
+        If the prediction file does not hold all annotated images, :attr:`coverage` is included, and
+        ``other_split`` counts the images outside the test split of the benchmark. A detector
+        without scores also has ``detections`` and ``unscored``: the answers that cannot be
+        evaluated as they are, and bounds of mAP.
         """
         figures = self._figures()
         if self.answers is not None:

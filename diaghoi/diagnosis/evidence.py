@@ -1,4 +1,4 @@
-"""What all blocks of images leave behind, in ranking order."""
+"""Collect the evidence of all blocks of images in ranking order."""
 
 from __future__ import annotations
 
@@ -17,41 +17,41 @@ from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.negatives import Negatives
 from diaghoi.evaluation.pairs import COUNTED, ImagePairs, ObjectBoxes
 
-# The place of the rows of a class among all, and how to get a column of them.
+# The place of the rows of a class among all rows, and a function that reads one of their columns.
 OfClass = Callable[[int], tuple[slice, Callable[[str], Array]]]
 _CLASS = np.empty(0, dtype=np.int16)
 
-# Rows of whole classes that a thread ranks, and rows that are in memory at once.
+# Rows that one thread ranks at a time, and rows that are in memory at once.
 _FEW, _MANY = 50_000, 500_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
-    """What one pass over the images leaves behind.
+    """Evidence from one pass over the images.
 
     Parameters
     ----------
     benchmark : Benchmark
         All predictions and annotated triplets of all HOI classes.
     ledger : Ledger
-        Those that the protocol counts, labelled and assigned.
+        Predictions that the protocol counts, labelled and assigned.
     ignored : int
         Predictions of the protocol's classes that count neither way.
     pairs : dict of ImagePairs
-        For the annotated pairs of each split.
+        Pair counts of each split.
     object_boxes : ObjectBoxes
-        Those of the annotated pairs that count.
+        Annotated pairs that count.
     objects : (N, objects) bool array
-        Which categories each image is annotated with: see
+        Categories that each image is annotated with: see
         :func:`~diaghoi.data.groups.annotated_objects`.
     negatives : Negatives
         The predicted pairs.
     unknown_annotated, unknown_predicted : int
         Triplets whose object and verb form no HOI class.
     other_subjects : (2, objects) int array
-        Annotated and predicted triplets that count and whose subject is no person, by its category.
+        Counted triplets, annotated and predicted, whose subject is not a person, by its category.
     answers : Answers or None
-        What of the answers of a detector without scores cannot be evaluated as it is.
+        Answers of a detector without scores that cannot be evaluated as they are.
     """
 
     benchmark: Benchmark
@@ -69,7 +69,7 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sorted:
-    """Rows of a block in the order of the classes and, in a class, of the input.
+    """Rows of a block, ordered by class and, within a class, by input.
 
     Parameters
     ----------
@@ -85,12 +85,12 @@ class Sorted:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class BlockEvidence:
-    """The evidence of a block of images; images and input rows are numbered as in all of them.
+    """Evidence of a block of images. Images and input rows are numbered as in the whole data set.
 
     Parameters
     ----------
     objects : (N, objects) bool array
-        As those of the evidence. They stay in memory, as the names of images do.
+        As those of the evidence. They stay in memory, like the names of images.
     pairs : dict of (N,) array or StoredArray
         ``counts``: the columns of :class:`~diaghoi.evaluation.pairs.ImagePairs` of each split, as a
         record.
@@ -101,8 +101,8 @@ class BlockEvidence:
         :class:`~diaghoi.evaluation.ledger.Benchmark`) and ``counts``: whether the protocol counts
         it.
     labelled : Sorted
-        Those that it counts: ``input``, ``label``, ``annotation``, ``attempt``, ``on_pair``,
-        ``action_score`` (see :class:`~diaghoi.evaluation.ledger.Ledger`).
+        Predictions that the protocol counts: ``input``, ``label``, ``annotation``, ``attempt``,
+        ``on_pair``, ``action_score`` (see :class:`~diaghoi.evaluation.ledger.Ledger`).
     annotations : dict of (A,) array or StoredArray
         Annotated triplets: ``class``, ``image``, ``counts``, ``examined``, ``attempted``,
         ``reachable``, ``claims`` (of the protocol, then of each benchmark).
@@ -154,13 +154,13 @@ def collected(
     Parameters
     ----------
     blocks : sequence of BlockEvidence
-        At least one, whose rows are kept by the scratch.
+        At least one block, whose rows are kept in the scratch.
     protocols : tuple of Protocol
-        Those of the benchmark, and others whose mAP is wanted.
+        Protocols of the benchmark, and further ones whose mAP is wanted.
     pool : concurrent.futures.Executor
         Threads that share the classes.
     scratch : Scratch
-        Where the joined rows lie.
+        Storage of the joined rows.
     """
     ledger, benchmark = _ranked(blocks, protocols, pool, scratch)
     pairs = _joined([block.pairs for block in blocks], scratch)["counts"]
@@ -227,7 +227,7 @@ def _rank(
     blocks: Sequence[BlockEvidence], counts: BoolArray, pool: Executor, scratch: Scratch
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Rank rows class by class; ``counts`` marks the annotated triplets of the ledger."""
-    # From a triplet among all to one that counts; -1, no triplet, stays.
+    # Convert triplets among all to triplets that count; -1, no triplet, stays.
     position = np.append(np.cumsum(counts, dtype=np.int32) - 1, np.int32(-1))
     rows = _Rows([block.rows for block in blocks])
     labelled = _Rows([block.labelled for block in blocks])
@@ -241,7 +241,8 @@ def _rank(
         for hoi in (np.flatnonzero(some) + part.start).tolist():
             (every, row), (those, label) = rows_of(hoi), labelled_of(hoi)
             order, counted = descending(row("score")), row("counts")
-            # A ranking of all rows ranks those of the protocol too; these are never sorted again.
+            # The ranking of all rows also ranks the rows of the protocol, which are not sorted
+            # again.
             chosen = order[counted[order]]
             place = (np.cumsum(counted, dtype=np.int32) - 1)[chosen]
             benchmark["class"][every] = ledger["class"][those] = hoi
@@ -270,7 +271,7 @@ def _rank(
 
 
 def _shares(rows: _Rows) -> Iterator[tuple[range, list[range]]]:
-    """Give runs of classes with the blocks whose rows are in memory at once: mostly all."""
+    """Yield runs of classes with the blocks whose rows are in memory at once, usually all."""
     everything = [range(rows.blocks)]
     for some in batches(rows.bounds, _MANY):
         first, stop = rows.bounds[[some.start, some.stop]].tolist()
@@ -284,7 +285,7 @@ def _shares(rows: _Rows) -> Iterator[tuple[range, list[range]]]:
 
 
 class _Rows:
-    """The rows of one table in all blocks, class by class."""
+    """Rows of one table in all blocks, class by class."""
 
     def __init__(self, tables: Sequence[Sorted]) -> None:
         self._tables = tables
@@ -310,19 +311,19 @@ class _Rows:
     def merge(
         self, columns: Mapping[str, Array], hoi: int, shares: Sequence[range], scratch: Scratch
     ) -> None:
-        """Rank all rows of a class, where those of each share of the blocks are ranked."""
+        """Rank all rows of a class, given the ranked rows of each share of the blocks."""
         place = self.places(hoi)[[*(share.start for share in shares), self.blocks]]
         mine = slice(*place[[0, -1]].tolist())
         table = {name: values[mine] for name, values in columns.items() if name != "class"}
         merge(table, (place - place[0]).tolist(), _MANY, scratch)
 
     def read(self, classes: range, blocks: range) -> OfClass:
-        """Read rows of some classes: in all blocks, or of one class in some."""
+        """Read the rows of some classes in all blocks, or the rows of one class in some blocks."""
         tables = self._tables[blocks.start : blocks.stop]
         bounds = np.array([table.bounds[classes.start : classes.stop + 1] for table in tables])
         place = np.append(0, np.cumsum(bounds[:, -1] - bounds[:, 0])).tolist()
         held = {
-            # In one piece, which gives its memory back as a whole.
+            # One piece of memory, which is freed as a whole.
             name: np.empty((place[-1], *kind.shape[1:]), kind.dtype)
             for name, kind in self._tables[0].columns.items()
         }
@@ -332,7 +333,7 @@ class _Rows:
                 rows[place[block] : place[block + 1]] = mine
         before = bounds - bounds[:, :1]
         starts = (before + np.array(place[:-1])[:, None]).T
-        # All that is read follows each other among all rows too.
+        # The rows read here are consecutive among all rows too.
         among_all = self.places(classes.start)[blocks.start] + before.sum(axis=0)
 
         def of_class(hoi: int) -> tuple[slice, Callable[[str], Array]]:

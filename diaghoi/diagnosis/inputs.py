@@ -1,4 +1,4 @@
-"""Read annotations and predictions for a diagnosis; refuse what is a result, or means nothing."""
+"""Read annotations and predictions for a diagnosis; refuse saved results and meaningless inputs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from typing_extensions import Unpack
 
 KEY = "diaghoi_diagnosis"
-"""What a saved diagnosis holds the version of its layout by."""
+"""Key of the layout version in a saved diagnosis."""
 VERSION = "diaghoi"
 """The key of the version in results."""
 REPORT = frozenset({"oracles", "map", "errors"})
@@ -38,7 +38,9 @@ SEMANTIC = frozenset({"soft_map", "mf1", "measure", "similarity", "class_set"})
 Given = SceneSource | str | os.PathLike[str]
 """Scenes, or the path of their file."""
 Finder = Callable[[Vocabulary, bool], tuple[str | os.PathLike[str], list[str]]]
-"""From a data set, and whether predictions hold annotations, to an annotation file and notes."""
+"""Find the annotation file of a data set, with notes; also told whether predictions hold
+annotations.
+"""
 
 
 class Inputs(NamedTuple):
@@ -47,9 +49,9 @@ class Inputs(NamedTuple):
     Parameters
     ----------
     annotations, predictions : Scenes or another source of them
-        Of one data set, their images named alike.
+        Scenes of one data set whose images have the same names.
     notes : list of str
-        What looks wrong with them, the gravest first.
+        Problems with the scenes, the gravest first.
     """
 
     annotations: SceneSource
@@ -124,7 +126,7 @@ def read_inputs(
 
 
 def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) -> SceneSource:
-    """Open annotations of the data set that predictions show, or that is given."""
+    """Open annotations of a data set: a chosen one, or the one that the predictions show."""
     beside: Reading = {"instances": reading.get("instances"), "ids": reading.get("ids")}
     with _refusing_results(path, "the annotations"):
         truth = open_annotations(path, **beside | {"dataset": words})
@@ -136,7 +138,7 @@ def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) ->
 def _predictions(
     annotations: Given | None, path: Any, pairs: Any, force: bool, reading: Reading
 ) -> tuple[SceneSource, SceneSource | None]:
-    """Open predictions of the data set that is given, or that they or the annotations show."""
+    """Open predictions of a data set: a chosen one, or the one that the files show."""
     given = reading.get("dataset")
     words = None if given is None else vocabulary(given)
     if isinstance(annotations, SceneSource):
@@ -163,7 +165,7 @@ def _predictions(
 
 
 def check_readable(files: Iterable[Any]) -> None:
-    """Refuse files that cannot be read, before any of them is.
+    """Refuse unreadable files before reading any of them.
 
     Parameters
     ----------
@@ -191,7 +193,8 @@ def naming_own_data(predictions: Given, annotations: Given | None, known: object
     Parameters
     ----------
     predictions, annotations : path or Scenes
-        What the block reads; None for annotations that the file of predictions holds.
+        Description of the file that the block reads; None for annotations that the file of
+        predictions holds.
     known : object
         True, or the data set, where it is given or need not fit: then errors stay what they are.
 
@@ -221,7 +224,7 @@ def naming_own_data(predictions: Given, annotations: Given | None, known: object
 
 
 def _differing(given: Scenes, own: Scenes) -> list[str]:
-    """Note how the annotations given differ from those in the file of the predictions."""
+    """Note how the chosen annotations differ from those in the prediction file."""
     found = differences(given, own)
     if not any(found):
         return []
@@ -235,7 +238,7 @@ def _differing(given: Scenes, own: Scenes) -> list[str]:
 
 @contextmanager
 def _refusing_results(path: str | os.PathLike[str], what: str) -> Iterator[None]:
-    """Say of a file that a block cannot read that it is a result, where it is one."""
+    """Explain that a file is a saved result if the block cannot read it."""
     try:
         yield
     except InputError:
@@ -257,19 +260,19 @@ def is_semantic(result: Mapping[str, Any] | None) -> bool:
 
 
 def refuse_result(path: str | os.PathLike[str], what: str) -> None:
-    """Say of a file that could not be read that it is a saved result, where it is one.
+    """Raise an error if an unreadable file is a saved result.
 
     Parameters
     ----------
     path : path
         The file.
     what : str
-        What it should be, ``the predictions``.
+        What the file should hold, such as ``the predictions``.
 
     Raises
     ------
     InputError
-        Where any command of diaghoi wrote it with ``--json``, or it is a saved diagnosis.
+        If a command of diaghoi wrote the file with ``--json``, or it is a saved diagnosis.
     """
     if not Path(path).is_file():
         return
@@ -293,7 +296,7 @@ def refuse_result(path: str | os.PathLike[str], what: str) -> None:
 
 
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read an object in JSON; an empty one of a file, or a folder, that holds something else.
+    """Read a JSON object; return an empty one for a folder, or a file that holds something else.
 
     Raises
     ------

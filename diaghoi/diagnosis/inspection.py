@@ -1,4 +1,4 @@
-"""What a file holds, and what looks wrong with it."""
+"""Inspect the content of a file and its problems."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ from diaghoi.diagnosis.plausibility import (
 )
 from diaghoi.exceptions import InputError, number_of, some_of
 
-# What the number of pairs is called where a file does not list them.
+# Name of the number of pairs if a file does not list them.
 PAIRS_OF_TRIPLETS = "pairs of the triplets"
-# What counts of answers without scores are called: see diaghoi.data.scenes.UNREAD.
+# Names of the counts of answers without scores: see diaghoi.data.scenes.UNREAD.
 _UNREAD = ("unreadable answers", "unreadable triplets", "triplets with unknown names")
-# Images whose boxes are compared with the annotated ones; more say the same, in much more memory.
+# Images whose boxes are compared with annotated ones; more would take memory without telling more.
 IMAGES = 2000
 # Rows from which on a file that is read on demand is sampled, in runs of neighbours.
 ROWS, RUN = 2_000_000, 100
@@ -34,14 +34,14 @@ ROWS, RUN = 2_000_000, 100
 
 @dataclass(frozen=True, kw_only=True)
 class Inspection:
-    """What a file holds, and what looks wrong with it.
+    """Inspect the content of a file and its problems.
 
     Parameters
     ----------
     facts : dict
         Counts and ranges, by name.
     warnings : tuple of str
-        What looks wrong, one sentence each.
+        Problems, one sentence each.
     """
 
     facts: dict[str, Any]
@@ -72,14 +72,14 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
 
 
 def sampled(source: SceneSource) -> tuple[Scenes, dict[str, int] | None]:
-    """Load images to inspect: of large files that are read on demand, some spread over the file.
+    """Load the images to inspect; large files are sampled across the whole file.
 
     Returns
     -------
     scenes : Scenes
         The images.
     whole : dict or None
-        How many ``images``, ``boxes`` and ``triplets`` the file has, where these are not all.
+        Numbers of ``images``, ``boxes`` and ``triplets`` in the file, if only some are loaded.
     """
     rows = {} if isinstance(source, Scenes) else {n: int(b[-1]) for n, b in source.bounds.items()}
     if sum(rows.values()) <= ROWS or len(source) <= IMAGES:
@@ -252,7 +252,7 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[st
             warnings.append(f"{number_of(noun, int(images.sum()))} {what}: {named}")
     if scenes.sizes is None and annotations.sizes is not None:
         warnings += _outside(scenes, annotations.sizes)
-    # Evenly over the file: its first images may be of one kind.
+    # Spread evenly over the file, whose first images may be of one kind.
     some = np.unique(np.linspace(0, len(scenes) - 1, min(IMAGES, len(scenes))).astype(np.int64))
     both = annotations.take(some), scenes.take(some)
     doubts = [doubt.text for doubt in overlap_doubts(*both)]

@@ -1,6 +1,7 @@
 """Methods that rooms above their class work for: the screen, files, intervals, tables and figures.
 
-Each imports its work when it is called. This is the one module that may import rooms above its own.
+Each method imports its work when it is called. This is the one module that may import rooms above
+its own.
 """
 
 from __future__ import annotations
@@ -21,23 +22,23 @@ if TYPE_CHECKING:
 
 
 class OneScreen:
-    """What can be read on one screen: in Python, by ``print``, and in a notebook."""
+    """A text of one screen, shown by Python, ``print`` and notebooks."""
 
     def summary(self: Any, width: int | None = None) -> Screen:
         """Return the first screen of ``diaghoi report``, or of ``diaghoi compare``.
 
-        ``print`` and a notebook show it, too. It has percent and points of percent, where the
+        ``print`` and a notebook show it, too. It shows percent and percentage points, while the
         numbers in Python are fractions.
 
         Parameters
         ----------
         width : int, optional
-            Letters of a line; by default those of the terminal, or 80 where there is none.
+            Width of a line in letters; by default the width of the terminal, or 80.
 
         Returns
         -------
         str
-            Which Python and a notebook show as it is.
+            The text, which Python and notebooks show as it is.
         """
         from diaghoi.report.notebook import screen
 
@@ -51,14 +52,14 @@ class OneScreen:
 
 
 class DiagnosisMethods(OneScreen):
-    """What :class:`diaghoi.Diagnosis` does through other rooms."""
+    """Methods of :class:`diaghoi.Diagnosis` whose work lies in other rooms."""
 
     def save(self: Any, path: str | os.PathLike[str]) -> None:
         """Write the diagnosis to a file from which :meth:`load` makes it again.
 
-        The file holds the annotations, the predictions and the protocol, without pickles. All
-        figures can be drawn from it, unlike from the JSON of :meth:`to_dict`, and
-        ``diaghoi compare`` and ``diaghoi figures`` read it.
+        The file holds the annotations, the predictions and the protocol, without pickles. Unlike
+        the JSON of :meth:`to_dict`, the file is enough to draw all figures. ``diaghoi compare`` and
+        ``diaghoi figures`` read it.
 
         Parameters
         ----------
@@ -79,7 +80,7 @@ class DiagnosisMethods(OneScreen):
     def load(
         cls, path: str | os.PathLike[str], dataset: str | Vocabulary | None = None
     ) -> Diagnosis:
-        """Read a saved diagnosis: its predictions are diagnosed again, which takes seconds.
+        """Read a saved diagnosis; diagnosing its predictions again takes seconds.
 
         Parameters
         ----------
@@ -91,12 +92,12 @@ class DiagnosisMethods(OneScreen):
         Returns
         -------
         Diagnosis
-            With the figures of the one that was saved.
+            The saved diagnosis, with equal numbers.
 
         Raises
         ------
         InputError
-            For any other file, a damaged one, or one of an unknown data set.
+            If the file is not a saved diagnosis, is damaged, or belongs to an unknown data set.
         """
         from diaghoi.diagnosis.saved import load
 
@@ -115,12 +116,12 @@ class DiagnosisMethods(OneScreen):
         return scenes_of(self)
 
     def bootstrap(self: Any, resamples: int = 1000, **settings: Any) -> Bootstrap:
-        """Compute intervals of all figures: :func:`diaghoi.statistics.bootstrap.bootstrap`.
+        """Compute intervals of all numbers: :func:`diaghoi.statistics.bootstrap.bootstrap`.
 
         Parameters
         ----------
         resamples : int
-            How many times the images are drawn.
+            Number of resamples of the images.
         **settings
             ``seed``, ``confidence``, ``method`` and ``progress`` of that function.
 
@@ -141,13 +142,13 @@ class DiagnosisMethods(OneScreen):
         Parameters
         ----------
         annotations : Scenes, optional
-            What the priors are counted from, usually the training set; by default the annotations
-            of the diagnosis, for each image without its own.
+            Annotations that the priors are counted from, usually the training set. By default these
+            are the annotations of the diagnosis, without those of the image itself.
 
         Returns
         -------
         diaghoi.diagnosis.shortcuts.Shortcuts
-            With the mAP of each prior and what the detector has above it.
+            The mAP of each prior, and the lift of the detector above it.
         """
         from diaghoi.diagnosis.shortcuts import shortcuts
 
@@ -183,7 +184,7 @@ class DiagnosisMethods(OneScreen):
         figure : str
             ``delta_map``, ``waterfall`` and so on; an unknown name lists all.
         ax : matplotlib.axes.Axes, optional
-            Where to draw; by default a new figure.
+            Axes to draw in; by default those of a new figure.
         column : {"single", "double"}, optional
             Draw the figure that ``diaghoi figures`` draws, as wide as a column of a two-column
             paper, or as both; without further parameters.

@@ -1,4 +1,4 @@
-"""What a reader of a diagnosis has to know: everything missing is counted, named and shown."""
+"""Write the notes of a diagnosis: everything missing is counted, named and shown."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of, some_of
 
 ONLY_INTERACTIONS = "the annotations contain no triplets of `no_interaction`"
-"""How the note begins that says which classes the official means run over.
+"""Beginning of the note that says which classes the official means run over.
 
-Saved results hold this in no other place, so these words are part of the JSON contract, as keys
-are; :func:`diaghoi.comparison.results.only_interactions` alone looks for them.
+Saved results hold this fact in no other place, so these words belong to the JSON contract, like
+keys. Only :func:`diaghoi.comparison.results.only_interactions` looks for them.
 """
 
 NOT_A_PERSON = "is not a person"
 WITHOUT_SCORES = "the detector gives no scores"
 FEW_DECIDE = ": a few predictions decide these means"
-"""Parts of notes by which a report knows what to say first."""
+"""Parts of notes that a report recognises to order its first lines."""
 
 FEW = 100
 """Annotated triplets below which the mean of a group of classes is said to rest on few."""
@@ -37,7 +37,7 @@ def image_notes(
     empty: BoolArray,
     protocol: Protocol,
 ) -> list[str]:
-    """Name the images that are in one file alone, or without what the other has for them.
+    """Name the images that only one file has, or that lack annotations or predictions.
 
     Parameters
     ----------
@@ -46,10 +46,10 @@ def image_notes(
     annotated, predicted : (N,) bool array
         Whether each image is in the annotation file and in the prediction file.
     empty : (N,) bool array
-        Whether triplets are annotated and none is predicted in each predicted image, those that
-        are in a pair file alone included.
+        Marks the predicted images with annotated but without predicted triplets, including images
+        that only a pair file has.
     protocol : Protocol
-        What becomes of the predictions of images that are not annotated.
+        What happens to predictions on images that are not annotated.
     """
     notes = []
     unpredicted = names[annotated & ~predicted].tolist()
@@ -84,7 +84,7 @@ def class_notes(vocabulary: Vocabulary, unknown: Mapping[str, int]) -> list[str]
 
 
 def subject_notes(vocabulary: Vocabulary, other_subjects: IntArray) -> list[str]:
-    """Count the annotated and predicted triplets whose subject is no person.
+    """Count the annotated and predicted triplets whose subject is not a person.
 
     Parameters
     ----------
@@ -113,7 +113,7 @@ def subject_notes(vocabulary: Vocabulary, other_subjects: IntArray) -> list[str]
 
 
 def answer_notes(answers: Answers | None, images: int) -> list[str]:
-    """Say how a detector without scores is evaluated, and what it answered besides.
+    """Describe how a detector without scores is evaluated, and its other answers.
 
     Parameters
     ----------
@@ -156,7 +156,7 @@ def source_notes(pair_source: str, scored: Mapping[str, bool]) -> list[str]:
     pair_source : {"pairs", "triplets"}
         Whether the detector lists its pairs.
     scored : mapping of bool
-        For each figure that needs action scores whether they are there.
+        Report, for each number that needs action scores, whether there are any.
     """
     notes = []
     if pair_source == "triplets":
@@ -198,7 +198,7 @@ def few_notes(splits: Mapping[str, BoolArray], positives: IntArray) -> list[str]
     """
     notes = []
     if positives.sum() < FEW:
-        return []  # so that it is plain to see
+        return []  # to make it visible
     for split, members in splits.items():
         found = positives[members & (positives > 0)]
         if len(found) and found.sum() < FEW:
@@ -212,6 +212,6 @@ def few_notes(splits: Mapping[str, BoolArray], positives: IntArray) -> list[str]
 
 
 def _fate(protocol: Protocol) -> str:
-    """Say what becomes of predictions on images that are not annotated."""
+    """Describe what happens to predictions on images that are not annotated."""
     left_out = protocol.images_without_annotations == "left out" or protocol.pairing == "person"
     return "left out" if left_out else "false positives"

@@ -25,7 +25,7 @@ def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scene
     annotated, predicted : (R,) int array
         Categories of boxes that come close to one another, -1 where not known; people say nothing.
     predictions : Scenes
-        The predictions: how their file was read.
+        How the prediction file was read.
 
     Returns
     -------
@@ -68,9 +68,9 @@ class _Explanation(NamedTuple):
     name : str
         The numbering.
     changed : (B,) bool array
-        The boxes whose category it changes, people aside.
+        Boxes, other than people, whose category the numbering changes.
     share : float
-        Share of those that have the annotated category in it.
+        Share of these boxes that have the annotated category under the numbering.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""What predictions leave out as a whole: images, verbs, the object boxes of roles."""
+"""Find what predictions omit altogether: images, verbs, the object boxes of roles."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from diaghoi.exceptions import number_of, some_of
 
 # Annotated triplets, predictions or images it takes to call something left out.
 OFTEN, ENOUGH = 10, 20
-# Share of the images of either file that the other has, below which they are of different splits.
+# Two files belong to different splits if they share less than this part of their images.
 SHARED = 0.1
 
 
@@ -22,7 +22,7 @@ def image_warnings(annotations: SceneSource, predictions: SceneSource) -> list[s
     Parameters
     ----------
     annotations, predictions : Scenes or other source of scenes
-        With their own images.
+        Predictions, with their own images.
     """
     if not (annotations.named and predictions.named):
         return []
@@ -88,7 +88,7 @@ def role_box_warnings(predictions: Scenes) -> list[str]:
     Parameters
     ----------
     predictions : Scenes
-        Without roles, as in all data sets but V-COCO, there is nothing to warn of.
+        Data sets without roles, all but V-COCO, give no warning.
     """
     agents = predictions.vocabulary.agents
     if agents is None:

@@ -1,4 +1,4 @@
-"""Whether predictions look plausible beside the annotations: what would make every figure zero."""
+"""Check predictions against annotations for mistakes that would make every number zero."""
 
 from __future__ import annotations
 
@@ -18,23 +18,25 @@ from diaghoi.diagnosis.verb_numbers import verb_doubts
 from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError
 
-# How well boxes must overlap to compare their categories, and their corners; how many it takes.
+# IoU from which the categories and the corners of two boxes are compared, and the number of boxes
+# needed.
 LOOSE, CLOSE = 0.5, 0.75
 ENOUGH = 20
-# Boxes are called far off where fewer than this share of those of either side are close to one of
-# the other: even a weak detector reaches half, swapped coordinates or images a tenth at most.
+# Boxes are far off if less than this share on either side is close to a box of the other side. Even
+# a weak detector reaches half; swapped coordinates or images reach a tenth at most.
 LEAST_CLOSE = 0.15
-# Where fewer annotated boxes than this have a close one, other ways to read boxes are tried.
+# Other ways to read boxes are tried if fewer annotated boxes than this have a close prediction.
 SUSPECT = 0.45
-# No box reaches further where coordinates are shares of the image size.
+# No box reaches further if coordinates are fractions of the image size.
 RELATIVE = 2
-# Shares of the triplets with the highest score, and of the pairs whose verbs all have one score.
+# Shares of the triplets with the highest score, and of the pairs whose verbs all have the same
+# score.
 SATURATED, FLAT = 0.1, 0.9
-# Share of the pairs whose subject is no person, in data sets where people alone act.
+# Share of the pairs whose subject is not a person, in data sets where only people act.
 NO_PEOPLE = 0.5
-# Images that show what is wrong with a whole file; fewer where they have very many boxes.
+# Images that represent a whole file; fewer if they have very many boxes.
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
-# So many are neighbours in the file, which is quicker to read.
+# Images are taken in runs of this length, which are quicker to read.
 NEIGHBOURS = 5
 
 
@@ -68,7 +70,7 @@ def check_plausible(
     Returns
     -------
     list of str
-        What else looks wrong, the gravest first.
+        Other problems, the gravest first.
 
     Raises
     ------
@@ -86,12 +88,12 @@ def check_plausible(
 
 
 def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
-    """Find what makes figures of a diagnosis meaningless or wrong, by a sample of the images.
+    """Find problems that make the numbers of a diagnosis meaningless, in a sample of images.
 
     Parameters
     ----------
     annotations, predictions : Scenes or other source of scenes
-        As they are read; images that only one of them has are passed over.
+        Scenes as they are read. Images that only one side has are skipped.
 
     Returns
     -------
@@ -99,11 +101,11 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
         Empty where predictions look plausible.
     """
     if not predictions.bounds["triplet"][-1]:
-        # A detector without scores may list nothing; what could not be read of it is counted.
+        # A detector without scores may list nothing; its unreadable answers are counted.
         text = "holds no predicted triplet, so that there is nothing to evaluate"
         return [Doubt(text, predictions.ranked)]
     if isinstance(predictions, Scenes) and predictions.unboxed:
-        return []  # what needs boxes refuses it
+        return []  # evaluations that need boxes refuse it
     named = annotations.named and predictions.named
     if not named and len(annotations) != len(predictions):
         return []
@@ -111,7 +113,8 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
         mine = theirs = np.arange(len(annotations))
     else:
         _, mine, theirs = np.intersect1d(predictions.names, annotations.names, return_indices=True)
-        # In the order of the annotations, so that every order of the predictions gives one sample.
+        # Follow the order of the annotations, so that the sample does not depend on that of the
+        # predictions.
         order = np.argsort(theirs)
         mine, theirs = mine[order], theirs[order]
     if few := image_warnings(annotations, predictions):
@@ -188,7 +191,7 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     Parameters
     ----------
     annotations, predictions : Scenes
-        With the same images.
+        Predictions on the same images.
 
     Returns
     -------
@@ -290,7 +293,7 @@ def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, In
         replace(scenes, box_label=np.zeros_like(scenes.box_label))
         for scenes in (annotations, predictions)
     )
-    # All boxes have one category here, so that this compares all with all.
+    # All boxes have one category here, so all are compared with all.
     boxes = box_overlap(annotations, predictions, HICO_DET)
     close = np.flatnonzero(boxes.value >= LOOSE)
     return boxes.predicted[close], boxes.annotated[close], boxes.value[close]

@@ -1,7 +1,7 @@
-"""One run under the evaluators of the field's code bases: why their numbers do not compare.
+"""Evaluate one run as the code bases of the field do, to show why their numbers do not compare.
 
-Each code base brings an evaluator of its own. As a protocol it is a set of choices, few of which
-differ from those of the official one.
+Each code base brings an evaluator of its own. As a protocol, an evaluator is a set of choices, few
+of which differ from the official ones.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ def figures(diagnosis: Diagnosis) -> dict[str, Split]:
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of HICO-DET, made with the protocols of ``FAMILIES`` as ``also``.
+        A diagnosis on HICO-DET, made with the protocols of ``FAMILIES`` as ``also``.
 
     Returns
     -------
@@ -47,7 +47,7 @@ def figures(diagnosis: Diagnosis) -> dict[str, Split]:
 
 
 def differences(protocol: Protocol) -> list[str]:
-    """List the choices of a protocol that are not those of the official evaluator, in words."""
+    """Describe the choices of a protocol that differ from the official evaluator."""
     official = HICO_DET.choices
     return [
         f"{choice}: {value}" if value else choice

@@ -1,10 +1,10 @@
-"""A diagnosis in a file: what was diagnosed and how, from which loading diagnoses again.
+"""Store a diagnosis in a file: its scenes and settings, which loading diagnoses again.
 
 The file is an ``.npz`` without pickles. ``diaghoi_diagnosis`` holds the version of the layout,
-``annotations.*`` and ``predictions.*`` the columns of both sides as in
-:mod:`diaghoi.formats.own`, with the same images in the same order; ``annotated`` and
-``predicted`` say which of them each side really had. ``settings`` is a JSON text: label, protocols,
-notes, and where Known Object comes from; ``known_objects`` is there if from image labels.
+``annotations.*`` and ``predictions.*`` the columns of both sides as in :mod:`diaghoi.formats.own`,
+with the same images in the same order; ``annotated`` and ``predicted`` mark the images that each
+side really had. ``settings`` is a JSON text: label, protocols, notes, and where Known Object comes
+from; ``known_objects`` is stored if it comes from image labels.
 """
 
 from __future__ import annotations
@@ -116,12 +116,12 @@ def load(path: str | os.PathLike[str], dataset: str | Vocabulary | None = None) 
 
 
 def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
-    """Return what was diagnosed, with the images of the diagnosis in their order.
+    """Return the diagnosed scenes, with images in the order of the diagnosis.
 
     Returns
     -------
     annotations, predictions : Scenes
-        Those of all parts of a sum, one after the other.
+        The scenes of all parts of a sum, one after the other.
 
     Raises
     ------
@@ -158,7 +158,7 @@ def _alike(parts: list[Scenes], column: str, kind: npt.DTypeLike) -> list[Scenes
 
 
 def as_one(diagnosis: Diagnosis) -> Diagnosis:
-    """Turn a sum into the diagnosis of all its scenes at once, whose rows are rows of them."""
+    """Turn a sum into one diagnosis of all its scenes, so that its rows are theirs."""
     if len(diagnosis.scenes) == 1:
         return diagnosis
     return diagnose_images(*scenes_of(diagnosis), diagnosis.protocol, label=diagnosis.label)

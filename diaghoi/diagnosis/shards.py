@@ -1,7 +1,7 @@
 """Predictions in several files, each of other images: shards, which any worker can diagnose.
 
-The diagnosis of all is the sum of theirs, equal to the last digit to that of one file with the same
-images.
+The total is the sum of the diagnoses of the files, and equals the diagnosis of a single file with
+the same images to the last digit.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class Truth:
     instances, ids : str or None
         Those that belong to V-COCO's.
     dataset, protocol : str or None
-        Names, or the description of a data set; None for what the file tells.
+        Names, or the description of a data set; None for values that the file tells.
     run : str
         Tells runs apart, so that a worker that outlives one reads the files of the next.
     """
@@ -56,12 +56,12 @@ class Truth:
     run: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def protocol_for(self, scenes: Scenes) -> Protocol:
-        """Return the choices, those of the data set by default."""
+        """Return the choices, or the defaults of the data set."""
         usual = scenes.vocabulary.protocol
         return protocol_named(self.protocol or usual, usual=usual)
 
 
-# A worker that is given one piece of work after the other reads the file once.
+# A worker that gets several pieces of work reads the file once.
 @lru_cache(maxsize=1)
 def read_truth(truth: Truth) -> Scenes:
     """Read the annotations.
@@ -102,24 +102,24 @@ def open_alike(
 
 @dataclass(frozen=True, kw_only=True)
 class ShardSettings:
-    """What is the same for all shards.
+    """Settings that all shards share.
 
     Parameters
     ----------
     truth : Truth
-        What they are evaluated against.
+        Annotations that the shards are evaluated against.
     reading : Reading
-        How to read them.
+        How to read the predictions.
     protocol : Protocol
         The choices.
     also : tuple of Protocol
-        Further protocols whose mAP is wanted.
+        Further protocols whose mAP is computed.
     label : str
         Name of the detector.
     force : bool
         Diagnose implausible predictions, too.
     shared_only : bool
-        Diagnose only the images that are annotated and in one of the files.
+        Whether to diagnose only annotated images that one of the files has.
     """
 
     truth: Truth
@@ -132,14 +132,14 @@ class ShardSettings:
 
 
 class Shards(NamedTuple):
-    """What becomes of one file, or of all.
+    """Outcome of one file, or of all files.
 
     Parameters
     ----------
     diagnosis : Diagnosis
-        Of their images, without the boxes.
+        Diagnosis of the images, without the boxes.
     warnings : list of str
-        What looks wrong, with the file.
+        Problems, each with its file.
     empty : Scenes
         The predictions without any image.
     """
@@ -150,7 +150,7 @@ class Shards(NamedTuple):
 
 
 def diagnose_shard(settings: ShardSettings, file: str) -> Shards:
-    """Diagnose the images of one file.
+    """Diagnose the images in one file.
 
     Raises
     ------
@@ -193,7 +193,7 @@ def _diagnosis(settings: ShardSettings, annotations: Scenes, predictions: SceneS
         label=settings.label,
         also=settings.also,
     )
-    return found.without_scenes()  # what adds up is all that is sent back
+    return found.without_scenes()  # only sums are sent back
 
 
 def diagnose_shards(
@@ -212,8 +212,8 @@ def diagnose_shards(
     files : sequence of str
         At least one path or address, each of other images.
     engine : Engine
-        Where the work is done. A worker that is lost costs only the file that it worked on, which
-        is given to another one.
+        Engine that does the work. A lost worker costs only the file that it worked on, which goes
+        to another worker.
     progress : callable, optional
         Called with 1 for each file that is done.
 
@@ -243,7 +243,7 @@ def diagnose_shards(
         part = _diagnosis(settings, left, empty.with_names(left.names))
         parts.append(replace(part, predicted=np.zeros(len(left), dtype=bool)))
     total = Diagnosis.sum(parts)
-    # As in one file: annotated images in their order, then the others by name.
+    # The order is that of a single file: annotated images in their order, then the others by name.
     further = np.sort(total.names[~total.annotated])
     annotated = truth.names[np.isin(truth.names, total.names)]
     total = arranged(total, np.concatenate([annotated, further]))

@@ -1,17 +1,18 @@
-"""How much of mAP does the object alone give? A prior takes the place of the detector's verbs.
+"""Measure how much of mAP the object alone explains, with a prior in the place of the verbs.
 
-The detector keeps its pairs: its boxes, their categories and its confidence in them. On each of
-them the prior predicts every verb that the category allows, by how often that verb is annotated
-with it, P(verb | object), whatever the picture shows; or by how often it is annotated at all,
-P(verb). In each image as many triplets are kept as the detector lists itself. What of its mAP is
-above that of the prior, the *lift*, is what it sees beyond the object.
+The detector keeps its pairs: its boxes, their categories and its confidence in them. On each pair
+the prior predicts every verb that the category allows, whatever the picture shows, by its frequency
+with that category, P(verb | object), or by its overall frequency, P(verb). Each image keeps as many
+triplets as the detector lists itself. The *lift* is the mAP of the detector minus that of the
+prior: what the detector sees beyond the object.
 
-**Which annotations.** Those of the training set, where they are given. Otherwise those of the test
-set without the image itself. That prior takes a class to be rarer just where it is annotated, which
-is worse than to know nothing. So its mAP is too low, most of all in rare classes, and the lift is
-too high: on simulated images the object prior reaches half of what it reaches with a training set.
-The prior of all annotations, the image's own included, is given beside it as ``map_all_images``,
-and errs in the other direction. Images that are in both files are left out of their own prior, too.
+**Which annotations.** The prior is counted from the training set if its annotations are available.
+Otherwise it is counted from the test set without the image itself. That prior underestimates a
+class exactly where it is annotated, which is worse than knowing nothing. So its mAP is too low,
+most of all in rare classes, and the lift is too high. On simulated images the object prior reaches
+half the mAP that it reaches with a training set. The prior of all annotations, including those of
+the image, is reported beside it as ``map_all_images`` and errs in the other direction. Images that
+are in both files are left out of their own prior, too.
 
 **How scores are formed.** The triplet score is the product of P and the confidence in the pair:
 
@@ -20,11 +21,11 @@ and errs in the other direction. Images that are in both files are left out of t
   score in the detector's own product;
 - ``"detection scores"``: the product of those of human and object, where the file has them;
 - ``"highest triplet score"`` of the pair: all that is left where a file holds triplet scores alone.
-  The verb that the prior ranks first gets it, the others as much less as they are less frequent.
-  It says how sure the detector is that something happens, which the other two do not, so that the
-  lift is lower.
+  The first verb of the prior gets this confidence, and the other verbs get less in proportion to
+  their frequency. It also contains how sure the detector is that something happens, which the other
+  two do not, so the lift is lower.
 
-A detector that is itself the prior has the lift 0 under each of them.
+A detector that equals the prior has lift 0 under each of the three.
 """
 
 from __future__ import annotations
@@ -61,7 +62,9 @@ from diaghoi.exceptions import InputError, number_of
 PAIRS = 100_000
 """Pairs whose verbs are ranked at once."""
 NEVER = 1e-9
-"""P of verbs that are not annotated: they come last, ranked by the confidence in the pair."""
+"""Probability of verbs that are not annotated: they come last, ranked by the confidence in the
+pair.
+"""
 RATIO, DETECTION, BEST = (
     "triplet score / action score",
     "detection scores",
@@ -72,12 +75,12 @@ TRAINING, LEFT_OUT = "given annotations", "these annotations without the image i
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PriorScores:
-    """What a prior reaches on the pairs of a detector.
+    """mAP of a prior on the pairs of a detector.
 
     Parameters
     ----------
     mean_ap, lift : dict
-        mAP of the prior for each split, and that of the detector less it.
+        mAP of the prior for each split, and mAP of the detector minus it.
     classes : ClassScores
         Of the prior.
     all_images : dict or None
@@ -98,14 +101,14 @@ class Shortcuts:
     Parameters
     ----------
     annotations : str
-        What the priors are counted from, :data:`TRAINING` or :data:`LEFT_OUT`.
+        Source of the priors, :data:`TRAINING` or :data:`LEFT_OUT`.
     confidence : str
-        What the confidence in a pair is: :data:`RATIO`, :data:`DETECTION` or :data:`BEST`.
+        Definition of the confidence in a pair: :data:`RATIO`, :data:`DETECTION` or :data:`BEST`.
     objects : str
-        Where the categories of objects are from: "predictions" or, where these name none,
-        "annotated boxes".
+        Source of the object categories: "predictions" or, if these name none, "annotated boxes".
     shared : int
-        Images of the given annotations that are diagnosed, too; each is left out of its own prior.
+        Images of the prior's annotations that are also diagnosed; each is left out of its own
+        prior.
     mean_ap : dict
         mAP of the detector for each split.
     object, verb : PriorScores
@@ -128,7 +131,7 @@ class Shortcuts:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What a reader of the lift has to know."""
+        """Notes that a reader of the lift has to know."""
         notes = []
         if self.annotations == LEFT_OUT:
             notes.append(
@@ -148,7 +151,7 @@ class Shortcuts:
         return tuple(notes)
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python: the JSON key ``shortcuts``.
+        """Return all values as plain Python: the JSON key ``shortcuts``.
 
         ``annotations``, ``confidence``, ``objects`` and ``shared_images``; ``object`` and ``verb``,
         each with ``map`` and ``lift`` by split, and ``map_all_images`` where images are left out of
@@ -192,14 +195,14 @@ def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortc
     diagnosis : Diagnosis
         The detector, with its scenes.
     annotations : Scenes, optional
-        What the priors are counted from, usually the training set; by default the annotations of
-        the diagnosis, for each image without its own.
+        Annotations that the priors are counted from, usually the training set. By default these are
+        the annotations of the diagnosis, without those of the image itself.
 
     Raises
     ------
     InputError
-        For a detector without scores, a diagnosis that does not hold its scenes, and annotations of
-        another data set or without any triplet that counts.
+        If the detector has no scores, the diagnosis does not hold its scenes, or the annotations
+        belong to another data set or have no triplet that counts.
     """
     if diagnosis.answers is not None:
         raise InputError("shortcuts: the detector gives no scores, so a prior has nothing to rank")
@@ -343,7 +346,7 @@ def _predicted(
     ``without`` is the annotated image that the prior leaves out in each image.
     """
     words = predictions.vocabulary
-    # The last row is that of category -1, as -1 counts from the end.
+    # The last row stands for category -1, which indexes from the end.
     possible = np.append(counted, False)[words.class_of]
     verbs, number = np.nonzero(possible)[1], possible.sum(axis=1)
     start, label = np.cumsum(number) - number, predictions.pair_label[pairs.rows]
@@ -377,7 +380,7 @@ def _predicted(
 
 
 def _places(given: Scenes, truth: Scenes) -> IntArray:
-    """Find the place of each image in other annotations, -1 where it is not in them."""
+    """Find the place of each image in other annotations, -1 if it is missing."""
     place = {name: row for row, name in enumerate(given.names.tolist()) if name}
     return np.array([place.get(name, -1) for name in truth.names.tolist()], dtype=np.int64)
 

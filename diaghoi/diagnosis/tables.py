@@ -49,15 +49,15 @@ def class_table(
     ledger : Ledger
         The predictions that count.
     protocol : Protocol
-        Which classes count in a mean.
+        The classes that count in a mean.
     splits : mapping of (C,) bool arrays
         The groups of classes that are reported, ``full`` among them.
     scores : ClassScores
         Of each class.
     best_order : ClassScores
-        Of each class if its true positives were ranked first.
+        AP of each class if its true positives were ranked first.
     repaired : mapping of ClassScores
-        Of each class after each oracle.
+        Scores of each class after each oracle.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def sorted_table(table: Columns, column: str, *, descending: bool = False) -> Co
     Parameters
     ----------
     table : dict of arrays
-        As from :func:`class_table` and :func:`image_table`.
+        A table from :func:`class_table` or :func:`image_table`.
     column : str
         Any of its columns, words and numbers alike.
     descending : bool
@@ -166,7 +166,7 @@ def sorted_table(table: Columns, column: str, *, descending: bool = False) -> Co
 
 
 def _names(groups: Mapping[str, BoolArray], classes: IntArray) -> StrArray:
-    """Name the groups that each of some classes is in."""
+    """Name the groups of each class."""
     members = [group[classes].tolist() for group in groups.values()]
     rows = zip(*members, strict=True) if members else [()] * len(classes)
     return np.array(
@@ -179,7 +179,7 @@ def _names(groups: Mapping[str, BoolArray], classes: IntArray) -> StrArray:
 
 
 def _highest(score: FloatArray, group: IntArray, of: BoolArray, groups: int) -> FloatArray:
-    """Highest score in each group among some rows, NaN where it has none."""
+    """Return the highest score of each group, NaN if the group has no rows."""
     highest = np.full(groups, np.nan)
     np.fmax.at(highest, group[of], score[of])
     return highest

@@ -19,7 +19,7 @@ from diaghoi.evaluation.means import Split, split_means
 def as_one_rank(protocol: Protocol, predictions: SceneSource) -> Protocol:
     """Give the predictions of a class one rank where they have no scores.
 
-    Choices that go by rank are made without it: all predictions count, and each claims the
+    Choices that depend on the rank are made without it: all predictions count, and each claims the
     annotation that it overlaps most.
     """
     if predictions.ranked:
@@ -34,16 +34,16 @@ def bounds(
     benchmark: Benchmark,
     known_objects: BoolArray,
 ) -> dict[str, dict[str, Split]]:
-    """Give the highest and the lowest mAP over all ways to score what a detector lists.
+    """Compute the highest and the lowest mAP over all ways to score the list of a detector.
 
-    The parameters are those of :class:`~diaghoi.diagnosis.diagnosis.Diagnosis`, of a detector
+    The parameters are those of the :class:`~diaghoi.diagnosis.diagnosis.Diagnosis` of a detector
     without scores.
 
     Returns
     -------
     dict
         ``protocol``, and the settings of the benchmark in which all images count: ``default``, or
-        those of V-COCO. Each has ``best`` and ``worst`` with the splits.
+        those of V-COCO. Each setting has ``best`` and ``worst`` with the splits.
     """
     splits = split_classes(protocol, vocabulary)
     found = {"protocol": _both(ledger.evaluated, ledger.annotation_claims, protocol, splits)}

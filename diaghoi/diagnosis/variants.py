@@ -1,4 +1,4 @@
-"""Other readings of one run: fewer pairs, by suppressing duplicates or by a detection threshold.
+"""Reduce the pairs of a run: suppress duplicates, or apply a detection threshold.
 
 The paper asks whether the number of pairs makes the difference between detectors, and evaluates
 each once more with duplicate pairs suppressed or another detection threshold (Diag-HOI paper,
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 Variant = Callable[[Scenes], Scenes]
 
-# Pairs of pairs that are compared at once.
+# Number of comparisons of two pairs at once.
 BLOCK = 50_000
 
 
@@ -36,11 +36,11 @@ def pair_nms(predictions: Scenes, iou: float) -> Scenes:
     """Suppress pairs that repeat a better one.
 
     This is the pair-wise suppression of CDN that GEN-VLKT and others took over (their default is
-    0.7). In each image, among the pairs with objects of one category, the best pair is kept, and
-    the pairs whose ``IoU_human * sqrt(IoU_object)`` with it is larger than ``iou`` are dropped;
-    then the best of the rest, and so on. The better pair is that with the higher score of its best
-    triplet, as in CDN; pairs without triplets, which CDN does not have, come after all others, by
-    their pair score; on ties the first.
+    0.7). In each image, the best pair with an object of a category is kept, and pairs whose
+    ``IoU_human * sqrt(IoU_object)`` with it exceeds ``iou`` are dropped; then the best of the rest
+    is kept, and so on. The better pair is that with the higher score of its best triplet, as in
+    CDN; pairs without triplets, which CDN does not have, come after all others, by their pair
+    score; on ties the first.
 
     Unlike CDN on HICO-DET, which suppresses the triplets of each class by themselves, whole pairs
     go here (as in CDN on V-COCO), so that the number of pairs changes. A pair without an object
@@ -80,7 +80,7 @@ class ClosePairs:
     better, worse : (K,) int array
         Two close pairs each, of which the first has the better score.
     overlap : (K,) float64 array
-        How much they overlap.
+        Overlap of each two.
     """
 
     pairs: int
@@ -107,7 +107,7 @@ class ClosePairs:
         )
 
     def kept(self, iou: float) -> BoolArray:
-        """(P,) mark what is left by a threshold that is not lower than that of :meth:`of`."""
+        """Mark the remaining pairs, (P,), under a threshold of at least that of :meth:`of`."""
         close = np.flatnonzero(self.overlap > iou)
         return ~_suppressed(self.pairs, self.better[close], self.worse[close])
 
@@ -115,9 +115,8 @@ class ClosePairs:
 def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     """Drop the pairs of boxes that are detected with less than a score.
 
-    A pair goes when its human or its object lies below the threshold. Where the file does not hold
-    the detection scores of boxes, those of its pairs are used. Boxes and pairs of unknown
-    score stay.
+    A pair goes when its human or its object lies below the threshold. The scores of pairs are used
+    if the file does not hold detection scores of boxes. Boxes and pairs of unknown score stay.
 
     Parameters
     ----------
@@ -129,8 +128,8 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     Returns
     -------
     Scenes
-        With fewer pairs and their triplets, the same images and boxes, and a note. It never has
-        more than the file: a threshold below that of the detector changes nothing.
+        With fewer pairs and their triplets, the same images and boxes, and a note. A variant never
+        has more pairs than the file: a threshold below that of the detector changes nothing.
 
     Raises
     ------
@@ -157,7 +156,7 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
 def variants_of(
     *, nms: Sequence[float] = (), thresholds: Sequence[float] = ()
 ) -> dict[str, Variant]:
-    """Name variants of a run, and how each is made of the predictions as they are.
+    """List the variants of a run by name, with the functions that make them.
 
     Parameters
     ----------
@@ -193,7 +192,7 @@ def variant_title(name: str, figures: Sequence[Mapping[str, Any]]) -> str:
     name : str
         As from :func:`variants_of`.
     figures : sequence of mapping
-        That of each detector; a threshold is of pair scores where all say so
+        The notes of each detector; a threshold applies to pair scores if all detectors say so
         (``of_pair_scores``).
     """
     if all(each.get("of_pair_scores") for each in figures):
@@ -207,14 +206,14 @@ def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:
     Parameters
     ----------
     original, variant : Diagnosis
-        Of one detector, on the same annotations under the same protocol.
+        Diagnoses of one detector on the same annotations under the same protocol.
 
     Returns
     -------
     dict
         ``pairs`` and ``map`` of the variant as in :meth:`diaghoi.Diagnosis.to_dict`; in
         ``difference`` both once more as variant - original, signed, None where one of the two is;
-        ``notes``: what was done to the predictions.
+        ``notes``: the changes to the predictions.
     """
     figures = {"pairs": variant.pairs, "map": variant.mean_ap}
     return {
@@ -237,13 +236,13 @@ def _difference(after: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str
 
 
 def check_overlap(where: str, iou: float) -> None:
-    """Refuse what is not a threshold of :func:`pair_nms`; the message begins with ``where``."""
+    """Refuse an invalid threshold of :func:`pair_nms`; the message begins with ``where``."""
     if not 0 < iou < 1:
         raise InputError(f"{where}: the IoU must lie between 0 and 1, not {iou:g}")
 
 
 def check_threshold(where: str, score: float) -> None:
-    """Refuse what is not a score for :func:`detection_threshold`."""
+    """Refuse an invalid score for :func:`detection_threshold`."""
     if not isfinite(score):
         raise InputError(f"{where}: {score} is not a score")
 
@@ -260,7 +259,7 @@ def detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
     if boxes is not None and not thresholds_pairs(predictions):
         of_object = np.append(boxes, np.nan)[predictions.pair_object]
         of_human = boxes[predictions.pair_human]
-        # fmin passes over NaN: one known score decides. -1, no object, looks up NaN.
+        # fmin ignores NaN, so one known score decides. The index -1, no object, gives NaN.
         return np.fmin(of_human, of_object), "the detection scores of their boxes"
     if predictions.pair_score is not None:
         kind = "their pair scores, because the file has no detection scores of boxes"
@@ -298,7 +297,7 @@ def _best_first(predictions: Scenes) -> tuple[IntArray, IntArray]:
 def _near(
     predictions: Scenes, group: IntArray, order: IntArray, enough: float
 ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """List all two rows of each group whose people overlap by more than ``enough``, in blocks.
+    """List pairs of rows of a group whose people overlap by more than ``enough``, in blocks.
 
     Yields
     ------
@@ -307,7 +306,7 @@ def _near(
     """
     margin = protocol(predictions.vocabulary.protocol).margin
     boxes, human = predictions.box_xyxy, predictions.pair_human[order]
-    # Detectors that pair all boxes list a person many times: each two people are compared once.
+    # Detectors that pair all boxes list a person many times; every two people are compared once.
     by_person = np.lexsort((human, group))
     new = first_of_run(group[by_person]) | first_of_run(human[by_person])
     start = np.flatnonzero(new)
@@ -317,11 +316,11 @@ def _near(
         iou = iou_of(boxes, person[one], boxes, person[other], margin)
         met = np.flatnonzero(iou > enough)
         one, other, iou = one[met], other[met], iou[met]
-        # Each row of the one with each row of the other.
+        # Combine each row of one person with each row of the other.
         owner, mine = expand(start[one], count[one])
         again, theirs = expand(start[other[owner]], count[other[owner]])
         mine, theirs = by_person[mine[again]], by_person[theirs]
-        # Of one person with itself every two rows come twice, and every row with itself.
+        # A person combined with itself gives every two rows twice, and every row with itself.
         once = (one != other)[owner[again]] | (mine < theirs)
         mine, theirs = mine[once], theirs[once]
         overlap = iou[owner[again[once]]]
@@ -353,8 +352,8 @@ def _overlap_of_pairs(
 def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
     """Mark the rows that a better, kept row suppresses.
 
-    Row by row from the best this would be a loop; here each round keeps, of what is undecided, the
-    rows that nothing better disputes, and drops what they suppress.
+    A loop would decide row by row from the best. Here each round keeps the undecided rows that no
+    better undecided row suppresses, and drops the rows that these suppress.
 
     Parameters
     ----------

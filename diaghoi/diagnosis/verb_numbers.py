@@ -16,8 +16,8 @@ ENOUGH = 20
 # have an annotated verb for their best one, or where a shift by one makes it so many times as many,
 # and at least so many; where verbs look listed in another order, most.
 SENSIBLE, SHIFTED, AGREEING, MOST = 0.04, 2, 0.3, 0.5
-# A verb is called by the name of another one where so many of at least so many pairs are; verbs are
-# listed in another order where that is so for some of them, each with a name of its own.
+# A verb counts as misnamed if this share of at least this many pairs has the name of another verb.
+# The verbs are in another order if several verbs are misnamed, each with a name of its own.
 CALLED, PAIRS, VERBS = 0.8, 5, 3
 
 
@@ -27,7 +27,7 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
     Parameters
     ----------
     annotations, predictions : Scenes
-        With the same images.
+        Predictions on the same images.
 
     Returns
     -------
@@ -69,7 +69,7 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
         }
     called, looked_at = _other_names(*_surest(predicted, annotated, score), best, annotations)
     what, shift = max(shifted, key=lambda each: shifted[each])
-    # Where few verbs are in another order, many may be the next one by chance.
+    # If only few verbs are in another order, many may match the next verb by chance.
     sure = MOST if len(called) >= VERBS else AGREEING
     if shifted[what, shift] > max(SHIFTED * own, sure):
         named = "HOI classes" if what == "classes" else what
@@ -102,8 +102,8 @@ def _surest(
 ) -> tuple[IntArray, IntArray]:
     """Keep the surest of the predicted pairs that find an annotated one.
 
-    All of them often have the same wrong verb: many predictions of one annotated pair are not
-    evidence from many pairs.
+    The predictions of an annotated pair often share one wrong verb: they are evidence from one
+    pair, not from many.
     """
     order = np.lexsort((-score[predicted], annotated))
     kept = order[first_of_run(annotated[order])]
@@ -113,7 +113,7 @@ def _surest(
 def _other_names(
     predicted: IntArray, annotated: IntArray, best: IntArray, truth: Scenes
 ) -> tuple[list[tuple[int, int]], int]:
-    """Find verbs that nearly all have the name of another one, and count those looked at.
+    """Find verbs that are nearly always misnamed, and count the verbs examined.
 
     Parameters
     ----------
@@ -129,7 +129,7 @@ def _other_names(
     owner, place = expand(*runs(truth.triplet_pair[order], annotated))
     found = np.unique(predicted[owner] * np.int64(verbs) + truth.triplet_verb[order[place]])
     pair, verb = np.divmod(found, verbs)
-    # Where several verbs are annotated, nobody knows which of them was meant.
+    # If several verbs are annotated, the intended one is unknown.
     only = np.bincount(pair, minlength=len(best))[pair] == 1
     table = np.zeros((verbs, verbs), dtype=np.int64)
     np.add.at(table, (verb[only], best[pair[only]]), 1)
@@ -137,20 +137,20 @@ def _other_names(
     enough = pairs >= PAIRS
     another = (table.max(axis=1) >= CALLED * pairs) & (name != np.arange(verbs))
     called = np.flatnonzero(enough & another)
-    # Each with a name of its own: a detector that always says the same verb is another matter.
+    # Each needs a name of its own: a detector that always says the same verb has another problem.
     alone = np.bincount(name[called], minlength=verbs)[name[called]] == 1
     return [(int(mine), int(name[mine])) for mine in called[alone]], int(enough.sum())
 
 
 def _repair_of(what: str, shift: int) -> str:
-    """Say what to do where numbers are one too low, for a positive shift, or one too high."""
+    """Advise how to mend numbers that are one too low (positive shift) or one too high."""
     if shift > 0:
         return f"low: add 1 to each, or give --read {what}=0 if they were read as counted from 1"
     return f"high: give --read {what}=1, or subtract 1 from each if they were read so"
 
 
 def _next_class(verb: IntArray, label: IntArray, shift: int, vocabulary: Vocabulary) -> IntArray:
-    """Verb of the HOI class before or after that of each verb and object; -1 for none."""
+    """Return the verb of the HOI class before or after each verb and object; -1 for none."""
     hoi = vocabulary.class_of[label, verb]
     other = np.clip(hoi + shift, 0, len(vocabulary) - 1)
     same = (hoi >= 0) & (vocabulary.class_object[other] == label)

@@ -1,4 +1,4 @@
-"""How often each verb is annotated, with an object of a category or with any."""
+"""Count how often each verb is annotated, with objects of one category or with any object."""
 
 from __future__ import annotations
 
@@ -17,10 +17,9 @@ class VerbPrior:
     Parameters
     ----------
     by_object : bool
-        Whether the category counts; otherwise all pairs are counted as those of the first one.
+        Whether categories are kept apart; otherwise all pairs count as pairs of the first category.
     triplets : (objects + 1, verbs) int array
-        Annotated pairs of each category with each verb; the last row is that of pairs without an
-        object.
+        Annotated pairs of each category with each verb; the last row holds pairs without an object.
     pairs : (objects + 1,) int array
         Annotated pairs of each category.
     image_triplets, image_pairs : tuple of (K,) int array
@@ -64,9 +63,9 @@ def verb_prior(annotations: Scenes, counted: BoolArray, *, by_object: bool = Tru
     annotations : Scenes
         Annotated images.
     counted : (C,) bool array
-        The HOI classes that count; a pair that has none of them does not count either.
+        HOI classes that count. A pair without any of them does not count either.
     by_object : bool
-        Count the pairs of each object category apart; otherwise all of them together.
+        Count the pairs of each object category separately; otherwise count all pairs together.
     """
     words = annotations.vocabulary
     rows, verbs = len(words.objects) + 1, len(words.verbs)
@@ -89,7 +88,7 @@ def verb_prior(annotations: Scenes, counted: BoolArray, *, by_object: bool = Tru
 
 
 def _looked_up(table: tuple[IntArray, IntArray], wanted: IntArray) -> IntArray:
-    """Return the count of each key, 0 for those that are not in the table."""
+    """Return the count of each key, 0 for keys that are not in the table."""
     keys, counts = (np.append(column, end) for column, end in zip(table, (-1, 0), strict=True))
     # The key appended is out of order, but nothing is searched behind it.
     place = np.searchsorted(table[0], wanted)

@@ -1,7 +1,7 @@
 """The engine on a Dask cluster: processes of this machine, or workers anywhere.
 
-On a cluster that SLURM shares out, `dask-jobqueue <https://jobqueue.dask.org>`_ starts the workers
-as jobs, and the sweep uses its scheduler::
+On a SLURM cluster, `dask-jobqueue <https://jobqueue.dask.org>`_ starts the workers as jobs, and the
+sweep uses its scheduler::
 
     from dask_jobqueue import SLURMCluster
 
@@ -28,8 +28,8 @@ PATIENCE = 30  # seconds until a scheduler that does not answer is given up
 SETTINGS = {
     # Dask gives up at the loss after these.
     "distributed.scheduler.allowed-failures": MOST_LOSSES - 1,
-    # A cluster of this machine gives up workers that are not back by then, and with the last of
-    # them all work would wait for ever; on a busy machine they take half a minute.
+    # A cluster on this machine gives up workers that do not return in time, and without workers all
+    # tasks would wait for ever. On a busy machine a worker takes half a minute.
     "distributed.deploy.lost-worker-timeout": "1h",
     # Dask watches its processes many times a second, which takes an eighth of a processor while
     # they work on something else. These intervals are four times cheaper.
@@ -67,7 +67,7 @@ class DaskEngine:
         self._library: Any = library
         self._cluster: Any = None
         self._client: Any = None
-        # By default the allocator of workers gives memory back at once, and fetching it again takes
+        # By default the allocator of workers returns memory at once, and getting it again takes
         # longer than the work.
         environment = {"distributed.nanny.pre-spawn-environ": share(workers)}
         self._settings: Any = dask.config.set(SETTINGS | environment)
@@ -80,11 +80,11 @@ class DaskEngine:
                 silence_logs=logging.CRITICAL,
             )
         try:
-            # In a thread, because the library waits for ever for a server that says nothing.
+            # A thread is needed because the library waits for ever for a silent server.
             with ThreadPool(1) as pool:
                 how = {"address": scheduler or self._cluster, "timeout": PATIENCE}
                 self._client = pool.apply_async(library.Client, kwds=how).get(2 * PATIENCE)
-        except Exception as error:  # the library fails in many ways on what no scheduler says
+        except Exception as error:  # the library fails in many ways on invalid replies
             self.__exit__()
             if scheduler is None:
                 raise

@@ -1,7 +1,7 @@
-"""Where the work of a sweep is done: on processes of this machine, or on a cluster.
+"""Run the tasks of a sweep on processes of this machine, or on a cluster.
 
-Both engines take the same tasks, which are functions of plain values, so that their outcomes are
-equal to the last digit.
+Both engines take the same tasks, which are functions of plain values, so their outcomes are equal
+to the last digit.
 """
 
 from __future__ import annotations
@@ -20,9 +20,9 @@ from typing import Any, NamedTuple, Protocol
 from diaghoi.data.memory import keep_freed_memory, share
 from diaghoi.exceptions import InputError
 
-# How often a task may cost a worker its life until it is given up.
+# Number of workers that a task may lose before it is given up.
 MOST_LOSSES = 3
-# Not forked: threads of this process may hold locks.
+# Workers are not forked, because threads of this process may hold locks.
 CONTEXT = multiprocessing.get_context("spawn")
 LOST = (
     f"the worker was lost {MOST_LOSSES} times while it worked on this file (ended, or out of "
@@ -31,14 +31,14 @@ LOST = (
 
 
 class Task(NamedTuple):
-    """A piece of work; its outcome is given back unless other tasks need it.
+    """A piece of work. Its outcome is returned unless other tasks need it.
 
     Parameters
     ----------
     key : str
         Tells tasks apart.
     function : callable
-        Of a module, so that other processes find it.
+        A function of a module, so that other processes find it.
     arguments : tuple
         Plain values.
     needs : tuple of str
@@ -59,14 +59,14 @@ class Failure:
 
 
 class Engine(AbstractContextManager["Engine"], Protocol):
-    """Where work is done; a context manager that ends its workers."""
+    """Runner of tasks; a context manager that ends its workers."""
 
     @property
     def workers(self) -> int:
-        """Number of workers, as far as it is known."""
+        """Number of workers, as far as known."""
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
-        """Do some work; give key and outcome of each task that no other needs as it is finished.
+        """Run tasks; yield key and outcome of each finished task that no other task needs.
 
         The outcome is a :class:`Failure` where the input of the task, or one that it needs, cannot
         be used, or where its workers are lost again and again.
@@ -74,7 +74,7 @@ class Engine(AbstractContextManager["Engine"], Protocol):
 
 
 def guarded(function: Callable[..., Any], arguments: tuple[Any, ...], *needed: Any) -> Any:
-    """Call a function; what a user can mend becomes a :class:`Failure`."""
+    """Call a function; an error that a user can mend becomes a :class:`Failure`."""
     for outcome in needed:
         if isinstance(outcome, Failure):
             return outcome
@@ -92,8 +92,8 @@ def guarded(function: Callable[..., Any], arguments: tuple[Any, ...], *needed: A
 class LocalEngine:
     """Processes of this machine.
 
-    Each has an executor of its own, so that one that is lost costs only the task it worked on,
-    which is then given to a new one.
+    Each process has its own executor, so a lost process costs only its current task, which then
+    goes to a new one.
 
     Parameters
     ----------
@@ -135,7 +135,7 @@ class LocalEngine:
                     yield task.key, outcome
                     continue
                 kept[task.key] = outcome
-                # Finishing what is begun frees the outcomes that it needs.
+                # Finishing tasks that have begun frees the outcomes that they need.
                 ready.extendleft(later for later in waiting if kept.keys() >= set(later.needs))
                 waiting = [later for later in waiting if not kept.keys() >= set(later.needs)]
 
@@ -181,7 +181,7 @@ class LocalEngine:
         if not self._started:
             try:
                 executor.submit(guarded, int, ()).result()
-            except BrokenProcessPool:  # which no file is to blame for
+            except BrokenProcessPool:  # no file is to blame
                 executor.shutdown(wait=False)
                 raise InputError(
                     "the worker processes do not start; a script that calls this needs "
@@ -199,7 +199,7 @@ def _share(workers: int) -> None:
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent is gone: one that was killed cannot say so."""
+    """End this process when its parent is gone, since a killed parent cannot say so."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -23,9 +23,9 @@ def action_rankings(
 ) -> dict[str, Evaluated]:
     """Rank the predictions with a localised pair by verb and action score, for each split.
 
-    A localised pair has the label true_positive, action or duplicate. Only the action score ranks,
-    so detection scores play no part. The positives of a verb are its annotated triplets, except
-    those in images with predictions whose pair no predicted triplet localises. A split counts the
+    A localised pair has the label true_positive, action or duplicate. Only the action score ranks;
+    detection scores play no part. The positives of a verb are its annotated triplets, except those
+    in images with predictions whose pair no predicted triplet localises. A split counts the
     predictions and annotated triplets of its HOI classes (table 4: rare and non-rare).
 
     Parameters

@@ -74,7 +74,7 @@ class ClassScores:
 
     @classmethod
     def concatenate(cls, parts: Sequence[tuple[range, ClassScores]]) -> ClassScores:
-        """Join scores of runs of consecutive classes, each cut from an array of all classes."""
+        """Join the scores of runs of consecutive classes, each cut from an array of all classes."""
         return cls(
             **{
                 name: np.concatenate(
@@ -192,9 +192,9 @@ class Envelopes:
 def envelopes(
     row_class: IntArray, row_true: BoolArray, positives: IntArray, top: int | None = None
 ) -> Envelopes:
-    """Compute the envelopes of all classes; parameters as in :func:`average_precision`."""
+    """Compute the envelopes of all classes, with the parameters of :func:`average_precision`."""
     classes = len(positives)
-    # With class numbers of another type, searchsorted would convert the whole column.
+    # searchsorted would convert the whole column for class numbers of another type.
     bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
     ranked = np.diff(bounds)
     true = np.flatnonzero(row_true)

@@ -1,9 +1,9 @@
-"""The one label of every predicted triplet, and the annotation it should have found.
+"""Give every predicted triplet one label, and the annotation that it should have found.
 
-Diag-HOI paper, section 3.1, in the exact form of the project's specification. There are two rules
-of which wrong prediction stands for which annotated triplet that nothing found. By the published
-one it is *assigned*: it has the right human box, or else the right object box, and may be of any
-object and verb. On found pairs it *attempts* a triplet of its own object only.
+Diag-HOI paper, section 3.1, in the exact form of the project's specification. Two rules decide
+which wrong prediction stands for which annotated triplet that nothing found. By the published rule
+a prediction is *assigned* to the triplet: it has the right human box, or else the right object box,
+with any object and verb. On found pairs a prediction *attempts* a triplet of its own object only.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Fits(NamedTuple):
     wrong : (W,) int array
         The wrong predictions, in ranking order.
     proposer, position : (F,) int array
-        Places among both, ordered by proposer and then by rank. Each such prediction ranks above
-        the true positive of the triplet, if there is one.
+        Places among both, ordered by proposer and then by rank. Each of these predictions ranks
+        above the true positive of the triplet, if there is one.
     """
 
     proposers: IntArray
@@ -79,12 +79,10 @@ def fits_of(
     annotations, predictions : Scenes
         Of the same images.
     match : Match
-        Their match.
-    proposers, wrong : (S,) and (W,) int array
-        See :class:`Fits`.
+        The match of these scenes. proposers, wrong : (S,) and (W,) int array See :class:`Fits`.
     pair : (T,) int array
-        The pair by whose boxes each predicted triplet fits: its own, or, by a choice of the
-        protocol, :func:`pair_stored_at_rank`.
+        The pair whose boxes decide where each predicted triplet fits: its own, or, by a choice of
+        the protocol, :func:`pair_stored_at_rank`.
     """
     rank = np.empty(len(match.order), dtype=np.int64)
     rank[match.order] = np.arange(len(match.order))
@@ -113,7 +111,7 @@ def fits_of(
     proposer, position = gathered(fitting(), CROWDED)
     above = np.searchsorted(rank[wrong], limit[proposers])
     use = position < above[proposer]
-    # One box that fits is enough, and both may. Sorted, by proposer and then by rank.
+    # One fitting box is enough; both may fit. Sorted, by proposer and then by rank.
     fits = np.unique(proposer[use] * np.int64(len(wrong)) + position[use])
     return Fits(proposers, wrong, *np.divmod(fits, max(len(wrong), 1)))
 
@@ -123,9 +121,9 @@ def attempt(
 ) -> tuple[IntArray, IntArray]:
     """Say which annotated triplet each wrong prediction attempts; return both, row by row.
 
-    The annotated triplets that nothing found choose first, in their stored order: all of them among
-    the predictions of their class, then those that are left among the others. A triplet that was
-    found can take what is left.
+    Annotated triplets that nothing found choose first, in stored order: first among the predictions
+    of their class, then the remaining ones among the other predictions. A found triplet can take a
+    prediction that remains.
 
     Parameters
     ----------
@@ -168,23 +166,23 @@ def pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
 def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntArray:
     """Let each proposer in turn take the first of its preferences that is still free.
 
-    All propose at once and the earliest proposer of a choice keeps it; whoever was refused proposes
-    its next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice prefers
-    earlier proposers, the outcome is that of choosing one by one, in a few rounds of array code.
+    All propose at once, and the earliest proposer of a choice keeps it; refused proposers go on to
+    their next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice prefers
+    earlier proposers, a few rounds of array code have the same outcome as choosing one by one.
 
     Parameters
     ----------
     count : (S,) int array
         Number of preferences of each proposer; earlier proposers choose first.
     preference : (sum(count),) int array
-        Their preferences, one proposer after the other, best first.
+        Preferences of each proposer, best first, one proposer after the other.
     choices : int
         Number of choices.
 
     Returns
     -------
     (S,) int array
-        What each proposer gets, -1 for nothing.
+        Choice that each proposer gets, -1 for none.
     """
     stop = np.cumsum(count)
     turn = stop - count
@@ -193,7 +191,8 @@ def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntAr
     refused = proposing
     while len(refused):
         proposal = preference[turn[proposing]]
-        # Where several propose to one, the last assignment wins: in reverse, that of the earliest.
+        # If several propose to the same choice, the last assignment wins; in reverse order that is
+        # the earliest proposer.
         holder[proposal[::-1]] = proposing[::-1]
         refused = proposing[holder[proposal] != proposing]
         turn[refused] += 1
@@ -225,7 +224,7 @@ LABELS = (
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Errors:
-    """Labels of the predicted triplets of some images, and what they should have found.
+    """Labels of predicted triplets, and the annotated triplets that they should have found.
 
     Parameters
     ----------
@@ -257,7 +256,7 @@ def explain(
     Parameters
     ----------
     annotations, predictions : Scenes
-        With the same images.
+        Predictions on the same images.
     match : Match
         Their match.
     annotated, predicted : (A,) and (T,) bool array
@@ -298,7 +297,7 @@ def explain(
         pair = pair_stored_at_rank(predictions, match.order)
         published = fits_of(annotations, predictions, match, proposers, wrong, pair)
     annotation, attempted = (np.where(match.found, candidates.claimed, -1) for _ in range(2))
-    # By the published rule the annotated triplets choose in their stored order.
+    # By the published rule the annotated triplets choose in stored order.
     assigned, to = published.taken(published.chosen(np.ones(len(published.proposer), dtype=bool)))
     annotation[assigned] = to
     attempting, to = _attempts(annotations, predictions, match, predicted, label, fits)
@@ -323,8 +322,8 @@ def _attempts(
     hoi = annotations.triplet_class[triplet]
     same_class = predictions.triplet_class[row] == hoi
 
-    # A wrong action attempts what is annotated for its pair, unless this pair already gave a true
-    # positive of that class: then it is the pair of another triplet.
+    # A wrong action attempts a triplet that is annotated for its pair, unless the pair already gave
+    # a true positive of that class: the pair then belongs to another triplet.
     wrong_action = (label == ACTION) | ((label == ASSOCIATION) & match.candidates.on_pair)
     finding = np.flatnonzero(predicted & match.found)
     pair, found = predictions.triplet_pair[finding], match.candidates.claimed[finding]
@@ -343,12 +342,13 @@ def _attempts(
 
     thing, other = predictions.pair_object[mine], annotations.pair_object[theirs]
     if match.protocol.categories_count:
-        # A triplet of its own object, by its name, or where it has a wrong name by its place.
+        # The triplet must be of the prediction's object: by name, or by place if the name is wrong.
         own_object = predictions.pair_label[mine] == annotations.pair_label[theirs]
         place = match.overlap.iou(thing, other)
         own_object |= (label[row] == OBJECT_BOX) & reaches(match.protocol, place)
     else:
-        # Predictions name no object: one of the same role, unless the pair is an annotated one.
+        # Predictions name no object: the triplet must have the same role, and the pair must not be
+        # annotated.
         own_object = same_class & ((thing >= 0) | (other < 0)) & ~match.candidates.of_pair[row]
     fit = np.isin(label[row], (HUMAN_BOX, OBJECT_BOX, ASSOCIATION)) & own_object
     fit[some] = by_action

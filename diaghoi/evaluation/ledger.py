@@ -1,9 +1,9 @@
 """Ranked predictions against annotated triplets.
 
-A :class:`Ledger` is what matching leaves behind: one row per prediction, sorted by class and score,
-and the annotated triplets that make up the positives. An oracle turns one ledger into another; the
-average precision does not know which oracle ran. A :class:`Benchmark` keeps, of all predictions,
-what the official figures need.
+A :class:`Ledger` holds the result of matching: one row per prediction, sorted by class and score,
+and the annotated triplets that are the positives. An oracle turns one ledger into another; the
+average precision does not know which oracle ran. A :class:`Benchmark` keeps the columns of all
+predictions that the official numbers need.
 """
 
 from __future__ import annotations
@@ -25,16 +25,16 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 from diaghoi.data.arrays import expand, first_of_run
 
-# Rows that are looked at or repaired at once, so that it takes little memory.
+# Rows that are examined or repaired at once, to save memory.
 PART = 500_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranked:
-    """Predictions in ranking order and the annotated triplets they are measured against.
+    """Predictions in ranking order, with the annotated triplets that they are measured against.
 
-    Rows are sorted by class and, in a class, from the best to the worst rank; equal scores keep
-    the order of the images and, in an image, that of the input.
+    Rows are sorted by class and, within a class, from best to worst. Equal scores keep the order of
+    the images and, within an image, of the input.
 
     Parameters
     ----------
@@ -60,8 +60,8 @@ class Ranked:
     @cached_property
     def bounds(self) -> IntArray:
         """(C + 1,) first row of each class, and the number of rows."""
-        # Of the type of the column: for any other, searchsorted would convert the whole column in
-        # memory.
+        # searchsorted would convert the whole column in memory for any other type than that of the
+        # column.
         classes = np.arange(self.classes + 1, dtype=np.int16)
         return np.searchsorted(self.row_class, classes)
 
@@ -84,7 +84,7 @@ class Ranked:
             yield run, replace(self, **rows)
 
     def scored(self, of: Callable[[Self], Evaluated], protocol: Protocol) -> ClassScores:
-        """Average precision of each class of what ``of`` makes of the rows, part by part."""
+        """Compute the average precision of each class from the columns of ``of``, part by part."""
         return ClassScores.concatenate(
             [(run, class_scores(of(part), self.classes, protocol)) for run, part in self.parts()]
         )
@@ -120,8 +120,8 @@ class Ranked:
                 if name.endswith("_image"):
                     column = column + first_image[number]
                 elif name == "row_input":
-                    # Each part numbers its input with gaps of its own; dense numbers do not collide
-                    # when they are shifted, and keep the order that breaks ties.
+                    # Each part numbers its input with gaps. Dense numbers do not collide when
+                    # shifted, and keep the order that breaks ties.
                     column = _dense(column) + first_row[number]
                 elif name == "annotation_input":
                     column = _dense(column) + first_annotation[number]
@@ -129,14 +129,14 @@ class Ranked:
                     column = np.where(column < 0, -1, column + first_annotation[number])
                 columns.append(column)
             joined[name] = np.concatenate(columns)
-        # Equal scores of one part are in the order of its input, and the parts in that of images.
+        # Equal scores within a part follow its input, and parts follow the order of images.
         order = ranking(joined["row_class"], joined["row_score"])
         for name in cls._names("row"):
             joined[name] = joined[name][order]
         return replace(parts[0], **joined)
 
     def arranged(self, place: IntArray) -> Self:
-        """Give images new numbers, (N,), whose order equal scores follow."""
+        """Renumber the images, (N,); equal scores follow the order of the new numbers."""
         if np.array_equal(place, np.arange(len(place))):
             return self
         image, annotated = place[self.row_image], place[self.annotation_image]
@@ -165,16 +165,16 @@ class Ranked:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Benchmark(Ranked):
-    """All predictions of all HOI classes with the verdicts of the data set's own benchmark.
+    """All predictions of all HOI classes, with the verdicts of the data set's benchmark.
 
     Parameters
     ----------
     protocols : tuple of Protocol
-        The protocols of the benchmark, then others whose mAP is wanted.
+        The protocols of the benchmark, then further ones whose mAP is wanted.
     row_verdict : (R, protocols) int8 array
         1 for a true positive, 0 for a false one, -1 where the protocol does not rank the row.
     annotation_claims : (A, protocols) int array
-        How many of the predictions that the protocol ranks claim the annotated triplet.
+        Number of ranked predictions that claim the annotated triplet.
     """
 
     protocols: tuple[Protocol, ...]
@@ -187,9 +187,9 @@ class Benchmark(Ranked):
         rows: BoolArray | None = None,
         annotations: BoolArray | None = None,
     ) -> Evaluated:
-        """Give what average precision goes by under one of the protocols.
+        """Return the columns that decide average precision under one of the protocols.
 
-        Of (R,) rows and (A,) annotations, those count that masks mark; by default all.
+        Masks choose the (R,) rows and the (A,) annotations that count; by default all.
         """
         verdict = self.row_verdict[:, self.protocols.index(protocol)]
         mask = verdict >= 0
@@ -209,13 +209,13 @@ class Benchmark(Ranked):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ledger(Ranked):
-    """The predictions that a protocol counts, labelled, and what they should have found.
+    """Labelled predictions that a protocol counts, and the triplets that they should have found.
 
     Parameters
     ----------
     row_input : (R,) int array
-        Place of the prediction in the input, by which ties are broken: in a diagnosis that is not a
-        sum its row among the triplets of the joined predictions.
+        Place of the prediction in the input, which breaks ties. Unless the diagnosis is a sum, it
+        is the row among the triplets of the joined predictions.
     row_label : (R,) int8 array
         Position in :data:`diaghoi.evaluation.errors.LABELS`.
     row_annotation : (R,) int array
@@ -224,11 +224,11 @@ class Ledger(Ranked):
         Annotated triplet that was found or is attempted on found pairs
         (:mod:`diaghoi.oracles.localised`), -1 for none.
     row_on_pair : (R,) bool array
-        Whether its two boxes are those of an annotated pair, be it of another action.
+        Whether its two boxes are those of an annotated pair, possibly with another action.
     row_action_score : (R,) float64 array
         Score of the verb alone.
     annotation_input : (A,) int array
-        Place of the annotated triplet in the input, as that of predictions.
+        Place of the annotated triplet in the input, as for predictions.
     annotation_counts : (A,) bool array
         Whether the annotated triplet counts among the positives of its class.
     annotation_examined : (A,) bool array
@@ -236,11 +236,12 @@ class Ledger(Ranked):
     annotation_attempted : (A,) bool array
         Whether a wrong prediction is assigned to it, be it one that counts or not.
     annotation_reachable : (A,) bool array
-        Whether the pair of some predicted triplet localises its pair, or its image has none.
+        Whether the pair of some predicted triplet localises its pair, or the image has no
+        predictions.
     annotation_pair_found : (A,) bool array
         Whether a pair that the detector lists localises its pair.
     annotation_claims : (A,) int array
-        How many of the predictions claim it.
+        Number of predictions that claim it.
     """
 
     row_input: IntArray
@@ -264,7 +265,7 @@ class Ledger(Ranked):
 
     @property
     def evaluated(self) -> Evaluated:
-        """What average precision goes by."""
+        """The columns that decide average precision."""
         counted = self.annotation_counts
         return Evaluated(
             self.row_class,
@@ -295,11 +296,11 @@ class Ledger(Ranked):
 
     @cached_property
     def missed(self) -> BoolArray:
-        """(A,) whether it has neither a true positive nor an assigned prediction."""
+        """Whether a triplet has neither a true positive nor an assigned prediction: (A,) bool."""
         return self.annotation_examined & ~self.found & ~self.annotation_attempted
 
     def labelled(self, classes: IntArray, labels: Sequence[int]) -> Self:
-        """Return the same with only the rows of some classes that have some labels."""
+        """Keep only the rows of some classes that have some labels."""
         found = [self._rows_at(slice(0))]
         predicted = classes[self.bounds[classes + 1] > self.bounds[classes]].tolist()
         cuts = [slice(*self.bounds[hoi : hoi + 2].tolist()) for hoi in predicted]
@@ -319,15 +320,15 @@ class Ledger(Ranked):
         ------
         classes, part
             Consecutive classes, and their rows with those that are assigned to a triplet of them.
-            What an oracle makes of the part is what it makes of the ledger, in these classes.
+            An oracle changes these classes of the part exactly as those of the whole ledger.
         """
         bounds = self.bounds
         runs = batches(bounds, PART)
         if len(runs) < 2:
             yield range(self.classes), self
             return
-        # An oracle moves rows that are assigned to a triplet of another class to that class, which
-        # may lie in another part.
+        # An oracle moves rows that are assigned to a triplet of another class to that class,
+        # possibly in another part.
         moved = []
         for classes, part in self.parts():
             for meant_by in (part.row_annotation, part.row_attempt):
@@ -348,7 +349,7 @@ class Ledger(Ranked):
     def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
         """Find the rows, (N,), before which other rows would come.
 
-        These are ranked themselves, by (N,) classes, scores and places in the input.
+        The new rows are ranked by (N,) classes, scores and places in the input.
         """
         places = np.empty(len(group), dtype=np.int64)
         for hoi in np.unique(group).tolist():
@@ -381,7 +382,7 @@ class Ledger(Ranked):
         group = columns["row_class"]
         by_place = np.lexsort((self.row_input[movers], -self.row_score[movers], group))
         movers, group = movers[by_place], group[by_place]
-        # From a place among all rows to one among those that stay.
+        # Convert places among all rows to places among the remaining rows.
         before = np.append(0, np.cumsum(kept, dtype=np.int32))
         at = before[self.places(group, self.row_score[movers], self.row_input[movers])]
         source = np.insert(np.flatnonzero(kept), at, movers)
@@ -396,9 +397,9 @@ class Ledger(Ranked):
     def ties_turned_round(self, before: Self) -> Self:
         """Order equal scores of an image as the published Diag-HOI code does after a repair.
 
-        It appends the repaired triplets to their image, in the order of the annotations, sorts the
-        image in rising order and reverses it: the last one appended comes first. ``before`` is the
-        ledger before the repair.
+        That code appends the repaired triplets to their image in the order of the annotations,
+        sorts the image in rising order and reverses it, so the last appended triplet comes first.
+        ``before`` is the ledger before the repair.
         """
         first = first_of_run(self.row_class) | first_of_run(self.row_score)
         new = np.append(first | first_of_run(self.row_image), True)
@@ -444,9 +445,9 @@ def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
 
     A false positive behind all true positives of its class changes nothing, and detectors list many
     more predictions than they find triplets. A repair makes true positives of rows that are
-    assigned to an annotated triplet, or attempt one, in the class of the triplet. In each class
-    those that score below all rows that are or may become true positives are left out. Where the
-    protocol asks whether classes have any rows, or lets all share one rank, all rows decide.
+    assigned to an annotated triplet, or attempt one, in the class of the triplet. Each class omits
+    the rows that score below all rows that are or may become true positives. All rows stay if the
+    protocol asks whether classes have any rows, or gives all rows one rank.
     """
     if not counts_only_found(protocol) or protocol.ranking != "by score":
         return np.ones(len(ledger.row_class), dtype=bool)

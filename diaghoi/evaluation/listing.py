@@ -1,11 +1,11 @@
-"""What a detector lists: how much of it is right, and how well its scores rank it.
+"""Measure a list of predictions: how much of it is right, and how well its scores rank it.
 
-Some detectors have no scores. A language model says which triplets it sees, not how sure it is.
-Which annotations its predictions claim does not depend on scores, where each claims the one that it
-overlaps most; how its rows would be ranked does. So mAP is known up to bounds: over all ways to
-rank the list, that which ranks the true positives of each class first has the highest, and that
-which ranks them as late as can be the lowest. All rows in one rank can have a lower one still: a
-duplicate is then beside the true positive, behind which every ranking puts it.
+Some detectors have no scores. A language model says which triplets it sees, not how sure it is. Its
+predictions claim the same annotations whatever their scores, since each claims the annotation that
+it overlaps most; only the ranking would depend on scores. So mAP has bounds over all rankings of
+the list: it is highest with the true positives of each class first, and lowest with them as late as
+possible. All rows in one rank can score even lower, because a duplicate is then beside its true
+positive, while every ranking puts it behind.
 """
 
 from __future__ import annotations
@@ -23,12 +23,12 @@ from diaghoi.evaluation.ledger import Ledger
 
 
 class Answers(NamedTuple):
-    """What of the answers of a detector could not be evaluated as it stands.
+    """Counts of the answers that could not be evaluated as they are.
 
     Parameters
     ----------
     unreadable : int
-        Images whose answer could not be read at all.
+        Images whose answers could not be read at all.
     unreadable_triplets : int
         Triplets that could not.
     unknown_names : int
@@ -36,8 +36,7 @@ class Answers(NamedTuple):
     no_class : int
         Triplets whose object and verb form no HOI class.
     boxes_outside : int
-        Boxes that reach outside the picture, where its size is known; they are compared as they
-        are.
+        Boxes that reach outside the picture, if its size is known; they are compared as they are.
     """
 
     unreadable: int
@@ -53,7 +52,7 @@ class Answers(NamedTuple):
 
     @classmethod
     def sum(cls, parts: Iterable[Answers | None]) -> Answers | None:
-        """Add up those of disjoint images; None for detectors with scores."""
+        """Add up the counts of disjoint images; None for detectors with scores."""
         found = [part for part in parts if part is not None]
         return cls(*map(sum, zip(*found, strict=True))) if found else None
 
@@ -66,17 +65,17 @@ def best_ranking(evaluated: Evaluated) -> Evaluated:
 def worst_ranking(evaluated: Evaluated, claims: IntArray) -> Evaluated:
     """Rank the true positives of each class as late as any scores can.
 
-    Predictions that claim no annotation come first. Of those that claim the same, the first ranked
-    is the true positive and the others are duplicates. So they stay together, and annotations that
-    most predictions claim come before others: no true positive could come later. ``claims``, (A,),
-    says how many predictions claim each annotated instance.
+    Predictions that claim no annotation come first. Among predictions that claim the same
+    annotation, the first is the true positive and the others are duplicates. They stay together,
+    and annotations with the most claims come first: no true positive could come later. ``claims``,
+    (A,), says how many predictions claim each annotated instance.
     """
     true, classes = evaluated.row_true, evaluated.annotation_class
     found = np.flatnonzero(claims)
     # The largest group of each class first.
     found = found[np.lexsort((-claims[found], classes[found]))]
     size = claims[found]
-    # Places of the true positives: behind what claims nothing, and the groups before.
+    # True positives come behind the predictions without a claim, and behind the groups before.
     count = max(int(classes.max(initial=-1)), int(evaluated.row_class.max(initial=-1))) + 1
     rows = np.bincount(evaluated.row_class, minlength=count)
     claimed = np.bincount(classes[found], weights=size, minlength=count).astype(np.int64)
@@ -84,7 +83,7 @@ def worst_ranking(evaluated: Evaluated, claims: IntArray) -> Evaluated:
     before = np.cumsum(size) - size
     start = np.cumsum(claimed) - claimed
     place = first[classes[found]] + before - start[classes[found]]
-    # Which row of a class is which does not matter to average precision; images follow their rows.
+    # Average precision does not depend on the identity of rows; images follow their rows.
     order = np.empty(len(true), dtype=np.int64)
     late = np.zeros(len(true), dtype=bool)
     late[place] = True
@@ -99,7 +98,7 @@ Figures = dict[str, float | int | None]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Detections:
-    """What was listed, found and annotated of each class.
+    """Numbers of listed, found and annotated triplets of each class.
 
     Parameters
     ----------
@@ -137,7 +136,7 @@ class Detections:
 def detections(ledger: Ledger, threshold: float | None = None) -> Detections:
     """Count the predictions of each class with at least some score, or all.
 
-    Which of them are true positives does not depend on those with lower scores.
+    Predictions with lower scores do not affect which ones are true positives.
     """
     predicted, found = (np.zeros(ledger.classes, dtype=np.int64) for _ in range(2))
     for _, part in ledger.parts():
@@ -151,7 +150,7 @@ def detections(ledger: Ledger, threshold: float | None = None) -> Detections:
 def best_threshold(ledger: Ledger) -> float | None:
     """Return the score from which on all classes together have the highest F1.
 
-    Among thresholds of equal F1 the highest; None where there is no true positive.
+    Among thresholds of equal F1 the highest; None if there is no true positive.
     """
     score = np.concatenate([part.row_score for _, part in ledger.parts()])
     true = np.concatenate([part.true for _, part in ledger.parts()])
@@ -172,14 +171,14 @@ WRONG = tuple(number for number in range(len(LABELS)) if number not in RIGHT)
 def outranked(ledger: Ledger) -> dict[str, float | None]:
     """Share of the wrong predictions of its class that a right one outranks, on average.
 
-    Right are true positives and duplicates: which of them is the true positive is up to the scores.
+    True positives and duplicates are right, since the scores decide between them.
 
     Returns
     -------
     dict
         ``all``, and the same for the wrong predictions with each label: the mean over the right
-        predictions of all classes that have such wrong ones. One half is chance, equal scores count
-        one half, and less is worse than chance. None where there is nothing to compare.
+        predictions of all classes that have such wrong ones. One half is chance; equal scores count
+        one half. None if there is nothing to compare.
     """
     wrong: dict[str, Sequence[int]] = {"all": WRONG, **{LABELS[label]: (label,) for label in WRONG}}
     total, count = dict.fromkeys(wrong, 0.0), dict.fromkeys(wrong, 0)
@@ -196,7 +195,7 @@ def outranked(ledger: Ledger) -> dict[str, float | None]:
 def _share_below(
     ledger: Ledger, right: BoolArray, wrong: BoolArray, first: BoolArray
 ) -> FloatArray:
-    """For each right row the share of the wrong rows of its class that it outranks."""
+    """Return the share of the wrong rows of its class that each right row outranks."""
     bounds = ledger.bounds
     before = np.append(0, np.cumsum(wrong))
     of_class = before[bounds[1:]] - before[bounds[:-1]]
@@ -204,6 +203,6 @@ def _share_below(
     start = np.append(np.flatnonzero(first), len(first))
     run = np.cumsum(first)[rows] - 1
     group = ledger.row_class[rows]
-    # Those above, and half of those with the same score.
+    # Rows above, and half of the rows with the same score.
     above = (before[start[run]] + before[start[run + 1]]) / 2 - before[bounds[group]]
     return np.asarray(1 - above / of_class[group], dtype=np.float64)

@@ -1,9 +1,9 @@
-"""Which prediction claims which annotation.
+"""Match predictions to annotations.
 
-How a prediction meets its annotation is a choice of the protocol (``pairing``, ``claim``); what
-follows is the same for all: a *candidate* is the one annotated triplet that a prediction may find,
-and a true positive is the best-ranked prediction of its candidate. In the official evaluators a
-taken candidate is never replaced by another, so no loop over predictions is needed.
+The protocol chooses how a prediction meets an annotation (``pairing``, ``claim``). The rest is
+common to all: the *candidate* of a prediction is the one annotated triplet that it may find, and a
+true positive is the best-ranked prediction of its candidate. In the official evaluators a taken
+candidate is never replaced by another, so no loop over predictions is needed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from diaghoi.evaluation.overlap import Overlap, PairHits, box_overlap, pair_hits
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Candidates:
-    """What each predicted triplet has right.
+    """Right parts of each predicted triplet.
 
     Parameters
     ----------
@@ -43,16 +43,15 @@ class Candidates:
     joined : (T,) bool array
         Whether an annotated triplet joins the two boxes.
     of_pair : (T,) bool array
-        The same; for V-COCO, whose published code does not ask, whether the boxes are those of an
-        annotated person and an object of theirs.
+        The same; for V-COCO, where the published code makes no such test, whether the boxes are
+        those of an annotated person and an object of that person.
     on_pair : (T,) bool array
-        For V-COCO, whether an annotated triplet joins the two boxes, or the person does not do this
-        action, but another one with this object; else as `of_pair`.
+        For V-COCO, whether an annotated triplet joins the two boxes, or the person does another
+        action with this object instead of this one; otherwise as `of_pair`.
     ignored : (T,) bool array
-        Whether it counts neither way.
+        Whether it counts neither as right nor as wrong.
     attempts_by_human, attempts_by_object : (T,) bool array
-        By which boxes it can be said to attempt an annotated triplet: it must reach the human, or
-        the object, of that triplet.
+        Whether it may attempt an annotated triplet by reaching its human, or its object.
     """
 
     claimed: IntArray
@@ -74,20 +73,20 @@ def by_triplet(
     protocol: Protocol,
     order: IntArray,
 ) -> Candidates:
-    """Find what the official evaluator of HICO-DET compares a prediction with.
+    """Find the annotation that the official evaluator of HICO-DET compares a prediction with.
 
-    That is the annotated triplet of the same HOI class with the largest
-    min(IoU_human, IoU_object), if that reaches the threshold, or by another choice of the protocol
-    the first one left that both boxes reach, or all that are left. A box is right when it reaches
-    any annotated box of its category; as a human box, only that of a person. Two boxes are joined
-    by the annotated triplets of the classes that the protocol counts.
+    This is the annotated triplet of the same HOI class with the largest min(IoU_human, IoU_object),
+    if that reaches the threshold. Other protocols choose the first remaining triplet that both
+    boxes reach, or all remaining ones. A box is right if it reaches any annotated box of its
+    category; a human box must reach a person. Two boxes are joined by the annotated triplets of the
+    classes that the protocol counts.
 
     Parameters
     ----------
     annotations, predictions : Scenes
         Of the same images.
     boxes, hits
-        Boxes and pairs that reach one another.
+        Boxes and pairs that reach each other.
     protocol : Protocol
         The choices.
     order : (T,) int array
@@ -113,7 +112,8 @@ def by_triplet(
         of_pair=joined[pair],
         on_pair=joined[pair],
         ignored=np.zeros(len(pair), dtype=bool),
-        # Of two boxes that are right apart, the human says what was attempted.
+        # If both boxes are right but do not belong together, the human box decides what was
+        # attempted.
         attempts_by_human=human_ok,
         attempts_by_object=object_ok & ~human_ok,
     )
@@ -128,7 +128,7 @@ def _joined(
     joins = np.zeros(len(annotations.pair_human), dtype=bool)
     joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
     if protocol.pairing == "person":
-        # A person alone is no pair, though anything fits a missing role in scenario 2.
+        # A person alone is not a pair, although anything fits a missing role in scenario 2.
         joins &= annotations.pair_object >= 0
     joined = np.zeros(len(predictions.pair_human), dtype=bool)
     joined[hits.predicted[joins[hits.annotated]]] = True
@@ -178,8 +178,8 @@ def _best(claimant: IntArray, claimed: IntArray, value: FloatArray, triplets: in
 def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray, *, every: bool) -> IntArray:
     """(T,) find the first annotated triplet that no better prediction takes.
 
-    A prediction takes that one, or ``every`` one left; one that comes too late for all claims what
-    the one that took the first has found.
+    A prediction takes that triplet, or ``every`` remaining one. A prediction that comes too late
+    claims the triplet that the earlier one found.
     """
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -187,7 +187,8 @@ def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray, *, every
     by_rank = np.lexsort((claimed, rank[claimant]))
     served: set[int] = set()
     found_with: dict[int, int] = {}
-    # What is left depends on every prediction before; few reach an annotation of their class.
+    # The remaining triplets depend on every earlier prediction; few predictions reach an annotation
+    # of their class.
     for one, wanted in zip(claimant[by_rank].tolist(), claimed[by_rank].tolist(), strict=True):
         if wanted in found_with:
             if candidate[one] < 0:
@@ -208,13 +209,13 @@ def by_person(
     protocol: Protocol,
     order: IntArray,
 ) -> Candidates:
-    """Find what the official evaluator of V-COCO compares a prediction with.
+    """Find the annotation that the official evaluator of V-COCO compares a prediction with.
 
     A prediction belongs to the annotated person that its person box overlaps most (the first, on
-    ties), and is ignored where the actions of that person are not annotated. Its candidate is what
-    that person does in its (action, role), if the person box reaches and the role fits: the role
-    boxes overlap, or, where the annotation has none, the prediction has none either (scenario 1) or
-    whatever it has (scenario 2).
+    ties), and is ignored where the actions of that person are not annotated. The candidate is that
+    person's annotation for the (action, role) of the prediction, if the person boxes overlap enough
+    and the role fits: the role boxes overlap, or, if the annotation has none, the prediction has
+    none either (scenario 1) or anything (scenario 2).
     """
     human = predictions.pair_human[predictions.triplet_pair]
     object_box = predictions.pair_object[predictions.triplet_pair]
@@ -229,12 +230,12 @@ def by_person(
     done = doing[person, predictions.triplet_verb]
     role = np.append(annotations.pair_object[annotations.triplet_pair], -1)[done]
     role_ok = boxes.reaches(object_box, role)
-    # Where the person does something else there is nothing to fit: only no box is right.
+    # If the person does something else, nothing can fit: only a missing box is right.
     anything = (done >= 0) & (protocol.missing_role == "anything")
     role_ok |= (role < 0) & ((object_box < 0) | anything)
 
-    # -1, where the image has no annotated person, looks up True: such predictions count neither
-    # way.
+    # The index -1, for images without an annotated person, gives True: these predictions count
+    # neither way.
     people = annotations.box_ignored
     people = np.zeros(len(annotations.box_label), dtype=bool) if people is None else people
     ignored = np.append(people, True)[person]
@@ -242,7 +243,7 @@ def by_person(
     reaches = boxes.reaches_any
     joined = person_ok & role_ok
     of_pair = _joined(annotations, predictions, hits, protocol)[predictions.triplet_pair]
-    # Any prediction may have meant any annotation of its image that one of its boxes reaches.
+    # A prediction may have meant any annotation of its image that one of its boxes reaches.
     everything = np.ones(len(human), dtype=bool)
     return Candidates(
         claimed=np.where(found, done, -1),
@@ -265,7 +266,7 @@ def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolA
     annotations : Scenes
         Of the same images.
     boxes : Overlap
-        Of all categories together.
+        Overlap across all categories.
 
     Returns
     -------
@@ -282,8 +283,8 @@ def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolA
     closest = first[boxes.cell_of_predicted]
     reaches = np.zeros(len(closest), dtype=bool)
     people = np.flatnonzero(is_person[boxes.annotated])
-    # By falling IoU; of people with equal IoU the first in the annotation file wins, as np.argmax
-    # does in the official evaluator.
+    # People are in descending order of IoU. Among equal IoUs the first in the annotation file wins,
+    # as with np.argmax in the official evaluator.
     best = people[np.lexsort((people, -boxes.value[people], boxes.predicted[people]))]
     best = best[first_of_run(boxes.predicted[best])]
     closest[boxes.predicted[best]] = boxes.annotated[best]
@@ -293,7 +294,7 @@ def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolA
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Match:
-    """What meets what in some images.
+    """The match of predictions and annotations in some images.
 
     Parameters
     ----------
@@ -304,7 +305,7 @@ class Match:
     hits : PairHits
         Pairs that localise pairs.
     candidates : Candidates
-        What each prediction has right, and its candidate.
+        Right parts and candidate of each prediction.
     image : (T,) int array
         Image of each predicted triplet.
     order : (T,) int array
@@ -323,14 +324,14 @@ class Match:
     found: BoolArray
 
     def among_best(self, top: int | None) -> BoolArray:
-        """(T,) mark the ``top`` best-scored predictions of each image; all where it is None."""
+        """Mark the ``top`` best-scored predictions of each image, (T,); all if it is None."""
         return among_best(self.image, self.order, top)
 
 
 def among_best(image: IntArray, order: IntArray, top: int | None) -> BoolArray:
-    """(T,) mark the ``top`` best triplets of each image; all where it is None.
+    """Mark the ``top`` best triplets of each image, (T,); all if it is None.
 
-    ``order`` is that of :func:`score_order`, of all triplets or of those that are left.
+    ``order`` comes from :func:`score_order`, for all triplets or the remaining ones.
     """
     if top is None:
         return np.ones(len(image), dtype=bool)
@@ -345,19 +346,19 @@ def match(
     Parameters
     ----------
     annotations, predictions : Scenes
-        With the same images.
+        Predictions on the same images.
     protocol : Protocol
-        How predictions meet annotations.
+        Rules by which predictions meet annotations.
     others : sequence of Match
-        Matches of the same scenes under other protocols, of which as much is used as is the same.
+        Matches of the same scenes under other protocols; equal parts are reused.
     """
-    # Benchmarks mostly differ from the protocol in the classes that count alone, which changes no
+    # Benchmarks mostly differ from the protocol only in the classes that count, which changes no
     # true positive.
     for other in others:
         if protocol.agrees(other.protocol, MATCHING):
             return other
     boxes = _overlap(annotations, predictions, protocol, others)
-    # The order depends on the scores alone, not on the protocol.
+    # The order depends only on the scores, not on the protocol.
     order = others[0].order if others else score_order(predictions)
     hits = pair_hits(annotations, predictions, boxes, protocol)
     find = by_triplet if protocol.pairing == "triplet" else by_person
@@ -376,7 +377,7 @@ def match(
 def _overlap(
     annotations: Scenes, predictions: Scenes, protocol: Protocol, others: Sequence[Match]
 ) -> Overlap:
-    """Take the overlap of boxes from another match, as far as it is the same, or compute it."""
+    """Take the overlap of boxes from another match if it is the same; otherwise compute it."""
     for other in others:
         if protocol.agrees(other.protocol, OVERLAPPING):
             return other.overlap

@@ -1,4 +1,4 @@
-"""Means over classes: what a protocol makes of the scores of single classes."""
+"""Average the scores of classes as a protocol does."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from diaghoi.evaluation.average_precision import ClassScores
 from diaghoi.evaluation.weighted_ap import WeightedScores
 
 Split = dict[str, float | None]
-# Names of the splits for people; a group that a user names goes by that name.
+# Titles of the splits; a group that a user names keeps its name.
 TITLES = {
     "full": "Full",
     "rare": "Rare",
@@ -33,16 +33,16 @@ def split_means(
     scores : ClassScores
         Scores of the C classes.
     protocol : Protocol
-        What classes without true positive and without annotation count.
+        Rules for classes without true positives and without annotations.
     splits : dict
-        (C,) mask of each split; "full" is the one in which, where classes without true positive are
-        left out, those without any row still count 0.
+        (C,) mask of each split. In "full", classes without any row still count 0 even if classes
+        without true positives are left out.
 
     Returns
     -------
     mean_ap, max_recall : dict
-        Fractions; None for a split without classes. Where there are ``seen`` and ``unseen``, their
-        harmonic mean is added as ``harmonic``.
+        Fractions; None for a split without classes. The harmonic mean of ``seen`` and ``unseen`` is
+        added as ``harmonic`` if both exist.
     """
     mean_ap: Split = {}
     max_recall: Split = {}
@@ -88,7 +88,7 @@ def weighted_split_means(
         if {"seen", "unseen"} <= means.keys():
             seen, unseen = means["seen"], means["unseen"]
             harmonic = ratios(2 * seen * unseen, seen + unseen)
-            # Two means of 0 have the harmonic mean 0; NaN is left to what is undefined.
+            # Two means of 0 have the harmonic mean 0; NaN marks undefined values only.
             means["harmonic"] = np.where(seen + unseen == 0, 0.0, harmonic)
     return mean_ap, max_recall
 
@@ -96,7 +96,7 @@ def weighted_split_means(
 def counts_in_mean(
     scores: ClassScores | WeightedScores, protocol: Protocol, split: str, members: BoolArray
 ) -> BoolArray:
-    """Mark the classes that count in a split, of (C,) members or, for weighted scores, (C, 1)."""
+    """Mark the classes that count in a split: (C,) members or, for weighted scores, (C, 1)."""
     annotated = ~np.isnan(scores.average_precision)
     counted = members & annotated
     if protocol.class_without_true_positive == "left out":

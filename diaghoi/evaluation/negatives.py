@@ -1,4 +1,4 @@
-"""How well a detector rejects pairs that match no annotated one (Diag-HOI paper, section 3.3)."""
+"""Measure how well a detector rejects non-interacting pairs (Diag-HOI paper, section 3.3)."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Negatives(OfImages):
     Parameters
     ----------
     score : (P,) float64 array
-        1 - the highest score of a real verb: how sure the detector is that the pair does *not*
-        interact; NaN where the file has no such scores.
+        1 - the highest score of a real verb: the confidence that the pair does *not* interact; NaN
+        where the file has no such scores.
     negative : (P,) bool array
         The pair localises no annotated pair.
     image : (P,) int array
@@ -45,8 +45,8 @@ class Negatives(OfImages):
 
     def ranked(self) -> BoolArray:
         """Return ``negative`` in the order of falling scores."""
-        # Sorting all at once would need all scores in memory: bounds from a sample cut the scores
-        # into ranges, each of which is sorted alone.
+        # Sorting everything would need all scores in memory. Bounds from a sample cut the scores
+        # into ranges, and each range is sorted alone.
         ranges = len(self.score) // _SORTED + 1
         sample = np.sort(np.concatenate([part.score[::ranges].copy() for part in self.parts()]))
         between = sample[len(sample) * np.arange(1, ranges) // ranges].tolist()
@@ -67,7 +67,7 @@ class Negatives(OfImages):
             yield Negatives(**part)
 
 
-# Pairs that are looked at, or sorted, at once; ranks whose precision is.
+# Pairs that are examined or sorted at once, and ranks whose precision is computed at once.
 _SORTED, _RANKS = 500_000, 1 << 18
 
 
@@ -78,7 +78,7 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
     -------
     dict
         ``ap``: area under the envelope of the precision-recall curve. ``ap_published``: the figure
-        of the published code, at most 0.918 (see ``PUBLISHED_LEVELS``). Both None where no pair is
+        of the published code, at most 0.918 (see ``PUBLISHED_LEVELS``). Both are None if no pair is
         negative or a score is missing. ``pairs`` and ``negatives``: counts.
     """
     negatives = sum(int(part.negative.sum()) for part in pairs.parts())
@@ -94,16 +94,16 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
 
 
 def _areas(ranked: BoolArray, negatives: int) -> tuple[float, float]:
-    """Area under the envelope of precision, and that of the published code, from the last rank."""
+    """Compute the area under the envelope of precision, and the published sampled mean."""
     needed = np.array([needed_for(level, np.array(negatives)) for level in PUBLISHED_LEVELS])
-    # Levels beyond a recall of 1 are reached by nothing: they add 0 to the sum, but the mean is
-    # over all.
+    # No rank reaches levels beyond a recall of 1: they add 0 to the sum, but the mean is over all
+    # levels.
     needed = needed[needed <= negatives]
     areas, sampled, found, best = [], [], negatives, 0.0
     for first in reversed(range(0, len(ranked), _RANKS)):
         some = ranked[first : first + _RANKS]
-        # Most pairs are negative. Precision never falls along a run of them, so that the highest at
-        # or beyond each is that at the end of its run or of a later one.
+        # Most pairs are negative. Precision never falls along a run of negatives, so the highest
+        # precision at or beyond a rank is at the end of its run or of a later run.
         last = some.copy()
         last[:-1] &= ~some[1:]
         before = found - int(some.sum())

@@ -1,4 +1,4 @@
-"""Which boxes overlap, and which predicted pairs of boxes localise which annotated ones."""
+"""Find overlapping boxes, and the predicted pairs that localise annotated pairs."""
 
 from __future__ import annotations
 
@@ -29,17 +29,18 @@ LEAST = 0.1
 """IoU below which boxes count as not overlapping, but where people are assigned the closest."""
 
 MOST = 10**9
-"""Comparisons of boxes within an image: 10 seconds, and thousands of times those of real data."""
+"""Most comparisons of boxes within an image: 10 seconds, and thousands of times those of real data.
+"""
 
 CROWDED = "boxes that overlap in the same images"
-"""What takes memory here, for the message where it is too much."""
+"""Subject of the message about too much memory."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Overlap:
-    """Which boxes overlap, of those that are compared with one another.
+    """Overlap of the boxes that are compared with each other.
 
-    Compared are the boxes of a *cell*: of an image and, where categories count, of a category.
+    Only boxes of the same *cell* are compared: of one image and, if categories count, one category.
 
     Parameters
     ----------
@@ -106,12 +107,12 @@ class Overlap:
 
 
 def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Overlap:
-    """Compute the IoU of all boxes that are compared with one another.
+    """Compute the IoU of all boxes that are compared with each other.
 
     Parameters
     ----------
     annotations, predictions : Scenes
-        With the same images.
+        Predictions on the same images.
     protocol : Protocol
         Box convention, threshold, and whether categories count.
 
@@ -173,7 +174,7 @@ def _cells(scenes: Scenes, protocol: Protocol) -> tuple[int, IntArray]:
     """Return the number of cells, and the cell of each box."""
     if not protocol.categories_count:
         return len(scenes), scenes.box_image
-    # One label more, the first: -1, an unknown category.
+    # One more label comes first: -1, an unknown category.
     labels = len(scenes.vocabulary.objects) + 1
     return len(scenes) * labels, scenes.box_image * labels + scenes.box_label + 1
 
@@ -205,8 +206,8 @@ def pair_hits(
 ) -> PairHits:
     """Find the annotated pairs that each predicted pair localises.
 
-    An annotated pair without an object (V-COCO) is localised by its person, together with what fits
-    a missing role.
+    An annotated pair without an object (V-COCO) is localised by its person and anything that fits a
+    missing role.
     """
     hits = _hits_by_both(annotations, predictions, boxes)
     alone = np.flatnonzero(annotations.pair_object < 0)
@@ -223,7 +224,7 @@ def pair_hits(
 def _hits_by_both(annotations: Scenes, predictions: Scenes, boxes: Overlap) -> Iterator[_Hits]:
     human, object_box = predictions.pair_human, predictions.pair_object
     near = boxes.reaches_any
-    # Almost all predicted boxes reach nothing: without them few pairs are left to compare.
+    # Almost all predicted boxes reach nothing; without them few pairs remain.
     possible = np.flatnonzero((object_box >= 0) & near[human] & near[object_box])
     wanted = np.flatnonzero(annotations.pair_object >= 0)
     for predicted, annotated, by_object in _meeting(
@@ -240,7 +241,7 @@ def _hits_by_both(annotations: Scenes, predictions: Scenes, boxes: Overlap) -> I
 def _meeting(
     boxes: Overlap, mine: IntArray, theirs: IntArray, possible: IntArray, wanted: IntArray
 ) -> Iterator[_Hits]:
-    """List possible and wanted pairs whose boxes reach each other, with their IoU, in parts.
+    """Yield the possible and wanted pairs whose boxes reach each other, with IoU, in parts.
 
     ``mine`` and ``theirs`` are one box of each predicted and of each annotated pair.
     """

@@ -1,4 +1,4 @@
-"""How well a detector finds pairs, whatever they do (Diag-HOI paper, section 3.2, appendix G)."""
+"""Measure how well a detector finds pairs (Diag-HOI paper, section 3.2, appendix G)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from diaghoi.evaluation.overlap import Overlap, PairHits
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Images whose counts are added up at once.
+# Number of images whose counts are added up at once.
 _IMAGES = 500_000
 
 
@@ -63,7 +63,7 @@ class ImagePairs:
     Parameters
     ----------
     columns : dict of (N,) int32 array
-        By the name of the count.
+        Counts by name.
     """
 
     columns: dict[str, IntArray]
@@ -86,7 +86,7 @@ class ImagePairs:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OfImages:
-    """A table whose column ``image`` says the image of each row."""
+    """A table whose column ``image`` holds the image of each row."""
 
     image: IntArray
 
@@ -104,14 +104,14 @@ class OfImages:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ObjectBoxes(OfImages):
-    """The distinct object boxes of the annotated pairs of all classes that count.
+    """Distinct object boxes of the annotated pairs of all counted classes.
 
     Parameters
     ----------
     image, category : (K,) int array
         Image and category of each.
     found : (K,) bool array
-        Whether a box of some predicted pair reaches it.
+        Whether a box of some predicted pair reaches the box.
     """
 
     category: IntArray
@@ -132,11 +132,11 @@ class PairMatch:
     Parameters
     ----------
     annotations, predictions : Scenes
-        With the same N images.
+        Predictions on the same N images.
     overlap : Overlap
         IoU of their boxes.
     hits : PairHits
-        Which pairs localise which.
+        Predicted pairs that localise annotated pairs.
     listed : (P,) bool array
         The predicted pairs that count as the detector's list of pairs.
     images : (N,) bool array
@@ -151,7 +151,7 @@ class PairMatch:
     images: BoolArray
 
     def count(self, wanted: BoolArray) -> ImagePairs:
-        """Count what the listed pairs find of wanted annotated pairs, (Pa,), for each image."""
+        """Count the wanted annotated pairs, (Pa,), that the listed pairs find in each image."""
         annotations, predictions = self.annotations, self.predictions
         credited = credited_pairs(self.hits, self.listed, wanted)
         humans = np.unique(annotations.pair_human[wanted])
@@ -202,10 +202,9 @@ class PairMatch:
 
 
 def credited_pairs(hits: PairHits, listed: BoolArray, wanted: BoolArray) -> IntArray:
-    """Find the predicted pair that each annotated pair credits, for those that one localises.
+    """Find the predicted pair that each localised annotated pair credits.
 
-    Of the hits of P predicted and Pa annotated pairs, those of ``listed``, (P,), and ``wanted``,
-    (Pa,), pairs count.
+    Only hits between ``listed``, (P,), predicted and ``wanted``, (Pa,), annotated pairs count.
     """
     use = listed[hits.predicted] & wanted[hits.annotated]
     predicted, annotated = hits.predicted[use], hits.annotated[use]

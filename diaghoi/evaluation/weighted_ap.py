@@ -1,9 +1,9 @@
-"""Average precision under image weights: all resamples of a data set at once.
+"""Compute average precision under image weights: all resamples of a data set at once.
 
 An image that a resample draws twice has weight 2: each of its predictions and annotations counts
-twice, the copies next to one another in the ranking. Precision never falls along a run of true
-positives, so the curve is known from the ends of these runs alone, and what weights do to it is
-two products of a sparse matrix (runs x images) with the weights.
+twice, with the copies next to each other in the ranking. Precision never falls along a run of true
+positives, so the ends of these runs determine the curve. Weights enter through two products of a
+sparse matrix (runs x images) with the weights.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from diaghoi.evaluation.average_precision import Evaluated, needed_for
 
 @dataclass(frozen=True, eq=False)
 class ImageCounts:
-    """How often each of R kinds of things is found in each of N images.
+    """Counts of R kinds of things in N images.
 
     Parameters
     ----------
@@ -37,7 +37,7 @@ class ImageCounts:
 
     @cached_property
     def total(self) -> int:
-        """The sum of all counts."""
+        """Sum of all counts."""
         return int(self.table.data.sum(dtype=np.int64))
 
     def under(self, weights: IntArray) -> IntArray:
@@ -56,7 +56,7 @@ class ImageCounts:
             return (self.table.astype(np.float32) @ weights.astype(np.float32)).astype(np.int32)
         return self.table.astype(np.int64) @ weights
 
-    # Both are the same for all weightings, and take as long as the product.
+    # Both are the same for all weightings, and cost as much as the product.
     @cached_property
     def _most(self) -> int:
         """The largest sum of a row."""
@@ -71,7 +71,7 @@ def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
     """Count the entries, (K,), of each row and image: a sparse int32 array of a shape, (R, N)."""
     from scipy.sparse import csr_array
 
-    # Sorted and counted here, so that SciPy is given no duplicate entries to add up.
+    # Entries are sorted and counted here, so that SciPy gets no duplicates to add up.
     key = row.astype(np.int64) * shape[1] + image
     key.sort()
     first = np.flatnonzero(first_of_run(key))
@@ -81,7 +81,7 @@ def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
     return csr_array((count, image, pointer), shape=shape)
 
 
-# Weightings whose recall levels are looked up together: few enough for the caches.
+# Number of weightings whose recall levels are looked up together: few enough for the caches.
 ROWS = 8
 
 
@@ -100,7 +100,7 @@ class WeightedScores:
     weights : (N, B) int32 array
         How often each image counts.
     top : int or None
-        How many rows of a class count.
+        Number of rows of a class that count.
     """
 
     average_precision: FloatArray
@@ -155,7 +155,7 @@ class WeightedRanking:
         last[:-1] &= ~(row_true[1:] & (row_class[1:] == row_class[:-1]))
         ends = np.flatnonzero(last)
         run = np.cumsum(last) - last
-        # Rows after the last run of a class belong to no run: their number is that of the next.
+        # Rows after the last run of a class belong to no run; they bear the number of the next run.
         whole = run < len(ends)
         whole[whole] = row_class[ends[run[whole]]] == row_class[whole]
         start, count = runs(row_class[ends], np.arange(classes))
@@ -189,12 +189,13 @@ class WeightedRanking:
         return self.scored(self.curve(weights, top), levels)
 
     def curve(self, weights: IntArray, top: int | None = None) -> WeightedCurve:
-        """Make what the scores at all recall levels have in common; see :meth:`scores`."""
+        """Prepare the part that the scores at all recall levels share; see :meth:`scores`."""
         filled = np.flatnonzero(self.stop > self.start)
         start, length = self.start[filled], (self.stop - self.start)[filled]
         most = self.rows.total * int(weights.max(initial=0))
         kind = np.int32 if most < 2**31 else np.int64
-        # From here on a weighting is a row, as sums along the runs are much faster in memory order.
+        # From here on a weighting is a row, because sums along the runs are much faster in memory
+        # order.
         true, rows = (
             np.ascontiguousarray(counts.product(weights).T, dtype=kind)
             for counts in (self.true, self.rows)
@@ -202,14 +203,14 @@ class WeightedRanking:
         place = np.cumsum(rows, axis=1, dtype=kind)
         place -= np.repeat(_before(place, start), length, axis=1)
         if top is not None:
-            # Within a run false rows come first, so that what the limit cuts off are true ones.
+            # Within a run false rows come first, so the limit cuts off true rows.
             true = np.clip(top - (place - true), 0, true)
             place = np.minimum(place, top)
         total = np.cumsum(true, axis=1, dtype=kind)
         before = _before(total, start)
         found = total - np.repeat(before, length, axis=1)
         precision = np.zeros((len(total), total.shape[1] + 1))
-        # Where nothing is ranked yet, nothing is found.
+        # If nothing is ranked yet, nothing is found.
         np.divide(found, np.maximum(place, 1), out=precision[:, :-1])
         return WeightedCurve(
             weights=weights,
@@ -244,7 +245,7 @@ class WeightedRanking:
 
 
 def _before(total: IntArray, start: IntArray) -> IntArray:
-    """(B, F) sum of all runs before each class, from (B, R) running sums over all runs."""
+    """Return the sum of all runs before each class, (B, F), from (B, R) running sums."""
     before = np.zeros((len(total), len(start)), dtype=total.dtype)
     before[:, 1:] = total[:, start[1:] - 1]
     return before
@@ -259,15 +260,15 @@ class WeightedCurve:
     weights : (N, B) int32 array
         How often each image counts.
     top : int or None
-        How many rows of a class count.
+        Number of rows of a class that count.
     classes : (F,) int array
         The classes that have runs.
     start, stop : (F,) int array
         The runs of each.
     true, total : (B, R) int array
-        True positives of each run, and of all runs up to its end, those of other classes, too.
+        True positives of each run, and of all runs up to its end, including other classes.
     before : (B, F) int array
-        True positives of all classes before.
+        True positives of all earlier classes.
     precision : (B, R + 1) float64 array
         Within the class, and an empty column.
     """
@@ -311,8 +312,8 @@ class WeightedCurve:
             rows = slice(first, first + ROWS)
             total, precision = self.total[rows], self.precision[rows]
             row = np.arange(len(total))[:, None, None]
-            # How many runs end with so many true positives or fewer. A search for each level would
-            # take three times as long.
+            # Number of runs that end with at most so many true positives. A search for each level
+            # would take three times as long.
             cell = total + row[:, 0] * size
             table = np.bincount(cell.ravel(), minlength=len(total) * size).reshape(-1, size)
             np.cumsum(table, axis=1, out=table)

@@ -1,4 +1,4 @@
-"""What defines a format: a name, how it is recognised from the content, how it is read.
+"""Define a format: its name, recognition from the content, and reading.
 
 :data:`diaghoi.formats.reading.FORMATS` lists all formats, in the order in which they are tried.
 """
@@ -21,7 +21,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.exceptions import InputError
 from diaghoi.formats.content import Content
 
-# How many boxes it takes to show that they are no corners, and the share that would be turned.
+# Number of boxes needed to show that they are not corners, and the share that would be turned.
 _ENOUGH, _TURNED = 20, 0.05
 Kind = Literal["annotations", "predictions", "pairs"]
 
@@ -31,14 +31,14 @@ class UnclearDataSetError(InputError):
 
 
 class OwnDataError(UnclearDataSetError):
-    """A file of no data set that is known; a description of it is needed.
+    """A file of an unknown data set, which needs a description.
 
     Parameters
     ----------
     problem : str
-        What shows it, with the file.
+        The evidence, with the file.
     files : sequence of path
-        The file, and those that belong to it: annotations and predictions.
+        The file and its companions: annotations and predictions.
     """
 
     def __init__(self, problem: str, files: Sequence[str | os.PathLike[str]]) -> None:
@@ -62,7 +62,7 @@ class UnknownNumberError(InputError):
     message : str
         The text.
     unknown : (R,) bool array
-        Which numbers of the file are unknown.
+        The unknown numbers of the file.
     """
 
     def __init__(self, message: str, unknown: BoolArray) -> None:
@@ -83,12 +83,12 @@ class Reading(TypedDict, total=False):
     origin : {0, 1}, optional
         Whether coordinates start at zero or one; by default the convention of the format.
     objects : {'coco80', 'coco91', 'hico80', 'coco80-1', 'coco91-0'}, optional
-        How objects are numbered; by default determined from the format and the labels of boxes.
+        Numbering of objects; by default determined from the format and the labels of boxes.
     verbs, classes : {0, 1}, optional
-        That triplets are numbered by verb, or by HOI class, and from where; by default determined
-        from the format and the triplets.
+        First number of verbs or of HOI classes, whichever triplets hold; by default determined from
+        the format and the triplets.
     boxes : str, optional
-        What the four numbers of a box are, one of :data:`diaghoi.data.boxes.LAYOUTS`: `xyxy`,
+        Layout of the four numbers of a box, one of :data:`diaghoi.data.boxes.LAYOUTS`: `xyxy`,
         `xywh`, `cxcywh`, `yxyx` and so on; by default `xyxy` or `xywh`, determined from the boxes.
     top : int, optional
         Triplets kept per image of dense arrays and of iCAN's files; in HICO-DET at least 100, the
@@ -125,10 +125,11 @@ class Options:
     origin, objects, verbs, classes, boxes, top, instances, ids, image_id
         As in :class:`Reading`; None to determine them.
     shown : dict
-        How the file was read, filled by its reader: ``boxes`` (xyxy or xywh), ``objects`` and
-        ``triplets`` (their numbers).
+        How the reader read the file: ``boxes`` (xyxy or xywh), ``objects`` and ``triplets`` (their
+        numbers).
     stated : bool
-        Whether numbers are those of a data set with conventions, even if they show another way.
+        Whether the conventions of a data set decide the numbers, even if the numbers suggest
+        otherwise.
     annotated : callable
         ``() -> HOI classes`` of the annotations that the data set names, ascending.
     """
@@ -161,11 +162,11 @@ class Options:
         return default if conventions is None else conventions.origin
 
     def corners(self, boxes: FloatArray) -> FloatArray:
-        """Convert boxes as they are in a file to left, top, right, bottom.
+        """Convert boxes of a file to left, top, right, bottom.
 
         The user's layout counts first, then that of the data set, then what the first boxes of the
-        file show: xyxy, unless many would end before they begin and none has a negative size. Then
-        right is left + width, as code bases convert them; a data set says itself what it does.
+        file show: xyxy, unless many would end before they begin and none has a negative size. Right
+        is then left + width, as code bases convert boxes; a data set may state another rule.
         """
         conventions = self.vocabulary.conventions
         if self.boxes is None and conventions is not None:
@@ -175,7 +176,7 @@ class Options:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """What the file showed that a reader of the results has to know."""
+        """Return remarks on the file that a reader of the results has to know."""
         layout = self.boxes or self.shown.get("boxes", "xyxy")
         if layout == "xyxy":
             return ()
@@ -195,7 +196,7 @@ def _layout(boxes: FloatArray) -> str:
 
 
 class Doubts(NamedTuple):
-    """What the numbers of a file show about its data set.
+    """Evidence about the data set from the numbers of a file.
 
     Parameters
     ----------
@@ -203,9 +204,9 @@ class Doubts(NamedTuple):
         The data sets that may have written a file that does not show its own; empty where such a
         file is HICO-DET's.
     evidence : tuple of str
-        What shows the data set.
+        Evidence for the data set.
     misfit : str
-        What shows that a file is of no known data set; empty if nothing does.
+        Evidence that the file belongs to no known data set; empty if there is none.
     """
 
     either: tuple[str, ...] = ()
@@ -214,18 +215,18 @@ class Doubts(NamedTuple):
 
 
 class Format:
-    """Read one format on disk: a subclass says what it is called, how it is recognised and read.
+    """Read one format on disk. A subclass defines its name, recognition and reading.
 
     Attributes
     ----------
     name : str
-        As in ``--read format=NAME``.
+        Name in ``--read format=NAME``.
     title : str
         Description for people.
     kinds : tuple of str
-        What such a file can hold.
+        Possible content of a file.
     keys : tuple of str
-        Names by which it is recognised, for suggestions in messages.
+        Keys that identify the format, for suggestions in messages.
     marks : tuple of str
         Keys that the first of a list of dicts has where it holds the first of ``kinds``.
     only : str or None
@@ -241,9 +242,9 @@ class Format:
     only: str | None = None
 
     def recognise(self, content: Content) -> Kind | None:
-        """Say what a file in this format holds, None for any other file.
+        """Return what a file in this format holds, None for any other file.
 
-        The content alone decides, never the name of the file.
+        The content decides, never the name of the file.
         """
         return self.kinds[0] if self.marks and content.first.keys() >= {*self.marks} else None
 
@@ -262,13 +263,13 @@ class Format:
         return self.only
 
     def doubts(self, content: Content) -> Doubts:
-        """Say what the numbers of a file show, where neither names nor the format do."""
+        """Report what the numbers of a file show, if nothing else identifies the data set."""
         return Doubts()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Recognised:
-    """What a file was found to be.
+    """Result of recognising a file.
 
     Parameters
     ----------
@@ -283,8 +284,8 @@ class Recognised:
     dataset : str
         The data set, as in ``--dataset``; ``hico-det`` if neither the file nor the user names it.
     numbering : dict
-        How ``boxes``, ``objects`` and ``triplets`` were read, where the format leaves it open;
-        empty if the file was only recognised.
+        How ``boxes``, ``objects`` and ``triplets`` were read, if the format leaves it open; empty
+        if the file was only recognised.
     """
 
     format: str

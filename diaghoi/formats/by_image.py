@@ -18,7 +18,7 @@ from diaghoi.formats.named import positions
 from diaghoi.formats.numbering import Numbering, TripletNumbers, read_triplets
 from diaghoi.formats.records import RecordTable, lists_of
 
-# What the values of a triplet may be called, in small letters, in the singular, "box" for "bbox".
+# Possible keys of the values of a triplet, in lower case, in the singular, with "box" for "bbox".
 _CALLED = {
     "human": ("human_box", "h_box", "sub_box", "subject_box", "person_box", "box_h", "human"),
     "object": ("object_box", "o_box", "obj_box", "box_o", "box_obj"),
@@ -39,12 +39,12 @@ _CALLED_AS = {name: role for role, names in _CALLED.items() for name in names}
 class ByImage(Format):
     """Read a dict or a list by image of triplets with two boxes, an HOI class and a score.
 
-    A dict by the name of the image, or a list by image, of lists of dicts: one for each triplet,
-    with both boxes, the HOI class (or verb and object, as numbers or names), and for predictions a
-    score. A dict of lists instead, with one value per triplet in each, is read as well. Keys may
-    have any of the usual names (``sub_bbox``, ``h_box``, ``human_boxes``); boxes are xyxy counted
-    from zero, HOI classes, verbs and objects count from zero unless the triplets show otherwise.
-    Boxes with the same coordinates and category in one image are one box.
+    A dict by the name of the image, or a list by image, of lists with one dict per triplet: both
+    boxes, the HOI class (or verb and object, as numbers or names), and for predictions a score. A
+    dict of lists instead, with one value per triplet in each, is read as well. Keys may have any of
+    the usual names (``sub_bbox``, ``h_box``, ``human_boxes``); boxes are xyxy counted from zero,
+    HOI classes, verbs and objects count from zero unless the triplets show otherwise. Boxes with
+    the same coordinates and category in one image are one box.
     """
 
     name = "by-image"

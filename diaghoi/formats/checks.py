@@ -21,8 +21,8 @@ from diaghoi.formats.content import SMALL
 
 # Whole numbers up to here are exact in float64.
 EXACT = 2**53
-# NumPy pads every name to the longest. Letters allowed with padding: in any file, and in addition
-# for each letter of the names themselves.
+# NumPy pads every name to the longest. Letters allowed including padding: in any file, plus a
+# number for each letter of the names.
 LETTERS, UNEVEN = 1 << 24, 16
 # The largest coordinate of a box. Detectors compute in float32, which holds no larger number; areas
 # of larger boxes need not be finite in float64.
@@ -35,7 +35,7 @@ _SHORT.maxstring = _SHORT.maxother = 60
 
 
 def shown(value: object) -> str:
-    """Format a value from a file for a message: on one line, and shortened."""
+    """Format a value from a file for a message, shortened to one line."""
     try:
         return " ".join(_SHORT.repr(value).split())
     except Exception:
@@ -74,8 +74,8 @@ def is_list(value: Any) -> bool:
 def rows_of_numbers(value: Any, width: int) -> FloatArray | None:
     """Convert rows of ``width`` numbers each to a (rows, width) array; None for anything else.
 
-    Text, bool, complex numbers and rows of another width are something else; without rows, only an
-    array shows its width.
+    Text, bool, complex numbers and rows of another width do not count. Without rows, only an array
+    shows its width.
     """
     if isinstance(value, np.ndarray) and value.dtype != object:
         right = value.ndim == 2 and value.shape[1] == width and value.dtype.kind in "iuf"
@@ -99,7 +99,7 @@ def _are_numbers(values: Iterable[Any]) -> bool:
 
 
 def unwrapped(value: Any) -> Any:
-    """Flatten an array of up to four values, and take the value out of an array or a list of one.
+    """Flatten an array of up to four values, and unwrap an array or a list of one value.
 
     Larger arrays stay: a file can name the same one any number of times.
     """
@@ -133,7 +133,7 @@ def check_amount(file: str, field: str, amount: int, size: int) -> None:
 
 @dataclass(frozen=True, eq=False)
 class Rows:
-    """The origin of the rows of one table in a file, for messages.
+    """Origin of the rows of one table in a file, for messages.
 
     Parameters
     ----------
@@ -148,7 +148,7 @@ class Rows:
     arrays : mapping of str or None
         If the columns were given as separate arrays: the name of each array, by column.
     owner : str
-        What has the rows, if not an image.
+        Kind of the owner of the rows, if not an image.
     """
 
     file: str
@@ -176,18 +176,18 @@ class Rows:
         return InputError(f"{self.where(row, column)}: {problem}")
 
     def refuse(self, wrong: Array, column: str, problem: Callable[[int], str]) -> None:
-        """Raise the error for the first row that is wrong, of (rows,) or (rows, values) bool."""
+        """Raise an error for the first wrong row of a (rows,) or (rows, values) bool array."""
         if wrong.any():
             bad = int(np.argmax(wrong.reshape(len(wrong), -1).any(axis=1)))
             raise self.error(bad, column, problem(bad))
 
     def of_rows(self, rows: Any, field: str) -> Rows:
-        """Return the origin of the rows of another table, each of which belongs to one of these."""
+        """Return the origin of another table, each row of which belongs to a row of this one."""
         count = np.bincount(self.image[rows], minlength=len(self.count))
         return replace(self, field=field, count=count, arrays=None)
 
     def where(self, row: int, column: str = "") -> str:
-        """Name a row, or a value of it, in a message."""
+        """Name a row, or a value of the row, in a message."""
         image = int(np.searchsorted(self.start + self.count, row, side="right"))
         number = row - int(self.start[image])
         where = f"{self.field}[{number}]" + (f".{column}" if column else "")
@@ -226,7 +226,7 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
 
 
 def check_lengths(where: str, columns: Mapping[str, Any], unit: str) -> None:
-    """Refuse columns of different lengths, and what is no column.
+    """Refuse columns of different lengths, and values that are not columns.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def check_lengths(where: str, columns: Mapping[str, Any], unit: str) -> None:
     columns : mapping of list or array
         The columns by their keys.
     unit : str
-        What each has one value of: ``triplet``, ``pair``.
+        Unit that has one value in each column: ``triplet``, ``pair``.
 
     Raises
     ------
@@ -252,7 +252,7 @@ def check_lengths(where: str, columns: Mapping[str, Any], unit: str) -> None:
 
 
 def first_repeated(names: Sequence[Hashable]) -> int:
-    """Return the first place whose name appears before it, -1 if all names are different."""
+    """Return the first place whose name appeared earlier, -1 if all names differ."""
     seen: set[Hashable] = set()
     for place, name in enumerate(names if len(set(names)) < len(names) else ()):
         if name in seen:
@@ -316,7 +316,7 @@ def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None =
     InputError
         For fractions, NaN and infinity, numbers that float64 does not hold, and smaller ones.
     """
-    # Numbers of 16 bits overflow at the bound that they are compared with.
+    # 16-bit numbers would overflow at the bound in the comparison.
     with np.errstate(invalid="ignore", over="ignore"):
         whole = values.astype(np.int64)
         large = np.abs(values) > EXACT
@@ -364,7 +364,7 @@ def check_boxes(
             raise rows.error(bad, column, f"the box {xyxy[bad].tolist()} {problem}")
 
     with np.errstate(over="ignore"):
-        # Convert before any arithmetic: in NumPy 1, float32 with a scalar stays float32.
+        # The conversion precedes any arithmetic: in NumPy 1, float32 with a scalar stays float32.
         boxes = xyxy.astype(np.float64, copy=False)
         refuse(first_not_finite(boxes), "is not finite; remove such boxes")
         width, height = boxes[:, 2] - boxes[:, 0], boxes[:, 3] - boxes[:, 1]
@@ -378,7 +378,7 @@ def check_boxes(
 def check_range(
     rows: Rows, ids: IntArray, stop: Any, column: str, what: str, *, first: int = 0
 ) -> IntArray:
-    """Return the ids, each of which must be at least 0 and less than ``stop``.
+    """Return the ids after checking that each is at least 0 and less than ``stop``.
 
     Parameters
     ----------
@@ -387,7 +387,7 @@ def check_range(
     ids : (R,) int array
         The ids.
     stop : int or (R,) int array
-        One more than the highest allowed id, for all rows or each.
+        One more than the highest allowed id, for all rows or for each row.
     column, what : str
         Name of the column in the file, and what the ids refer to, for messages.
     first : int
@@ -411,9 +411,9 @@ def check_range(
 def rows_of_boxes(
     rows: Rows, places: IntArray, boxes: Rows, column: str, *, optional: bool = False
 ) -> IntArray:
-    """Convert places among the boxes of an image to rows of the table of all boxes.
+    """Convert places among the boxes of an image to rows of the box table.
 
-    Where the box is optional, -1 stands for none and stays.
+    If the box is optional, -1 stands for none and is kept.
 
     Raises
     ------
@@ -421,7 +421,7 @@ def rows_of_boxes(
         For a place where the image has no box.
     """
     missing = (places == -1) & optional
-    # For the check only, a missing box is replaced by one that there is.
+    # For the check only, an existing box replaces a missing one.
     stop = np.where(missing, 1, boxes.count[rows.image])
     check_range(rows, np.where(missing, 0, places), stop, column, f"box in {boxes.field!r}")
     return np.where(missing, -1, places + boxes.start[rows.image])

@@ -20,10 +20,10 @@ from diaghoi.formats.text import STARTS, first_of_json, load_json
 from diaghoi.formats.zipped import entries, is_torch, load_torch, members
 
 Container = Literal["pickle", "json", "torch", "npz", "mat", "folder", "parts"]
-# Those whose value is plain Python: lists, dicts, numbers, strings and arrays.
+# Containers whose value is plain Python: lists, dicts, numbers, strings and arrays.
 _PLAIN = ("pickle", "json", "torch")
 
-# Bytes of a large file that show what it is: a thousand images or more.
+# Bytes of a large file that identify it: a thousand images or more.
 FIRST = 1 << 25
 # A number of rows that is acceptable in a file of any size.
 SMALL = 1 << 20
@@ -56,7 +56,7 @@ class Content:
     path : pathlib.Path
         The file or folder.
     container : str
-        How it is stored: pickle, json, torch, npz, mat, folder or parts.
+        Container: pickle, json, torch, npz, mat, folder or parts.
     value : object
         The object in a pickle, a JSON file or a file of ``torch.save``; for ``npz`` the arrays by
         name, not read yet; for ``mat`` the names of the variables; for a folder ``{number: path}``
@@ -64,7 +64,7 @@ class Content:
     lines : tuple of int
         Line number of each value in a JSON Lines file; else empty.
     unpacked : int or None
-        Bytes of all parts of an archive; None where that is the size of the file.
+        Size in bytes of all parts of an archive; None where that is the size of the file.
     cut : bool
         Whether the value holds only the first images of the file.
     notes : tuple of str
@@ -110,10 +110,9 @@ class Content:
         return {}
 
     def views(self) -> list[Content]:
-        """Return the content as it is, and where it is a dict by image also as a list of images.
+        """Return the content as it is, and a dict by image also as a list of images.
 
-        There the name of an image is its key, or the last part of it that is a path, under
-        ``filename``.
+        In the list the name of an image, under ``filename``, is its key or the last path in it.
         """
         value = self.value
         if not (self.plain and isinstance(value, dict) and value):
@@ -123,14 +122,14 @@ class Content:
         if not all(isinstance(key, str | int) for key in value):
             return [self]
         names = [PurePath(key).name if isinstance(key, str) else key for key in value]
-        # In several folders pictures may have the same name.
+        # Pictures in different folders may have the same name.
         names = names if len(set(names)) == len(names) else list(value)
         images = zip(names, value.values(), strict=True)
         return [self, replace(self, value=[{"filename": name} | image for name, image in images])]
 
     @property
     def predictions(self) -> Content:
-        """The predictions of a file that also holds its annotations; else all of it."""
+        """The predictions of a file that also holds annotations; otherwise the whole content."""
         if not self._wraps("gts") and not self._wraps("preds"):
             return self
         rest = {key: part for key, part in self.value.items() if key != "gts"}
@@ -138,7 +137,7 @@ class Content:
 
     @property
     def annotations(self) -> Content | None:
-        """The annotations that a file holds beside its predictions, None where there are none."""
+        """The annotations that a file holds beside its predictions, None if there are none."""
         return replace(self, value=self.value["gts"]) if self._wraps("gts") else None
 
     def _wraps(self, key: str) -> bool:
@@ -147,7 +146,7 @@ class Content:
 
 
 def begins(name: Any, *starts: str) -> bool:
-    """Whether a value is a name that begins in one of some ways."""
+    """Tell whether a value is a string with one of some prefixes."""
     return isinstance(name, str) and name.startswith(starts)
 
 
@@ -159,8 +158,8 @@ def load(path: str | os.PathLike[str], *, most: int | None = None) -> Content:
     path : path
         The file, or a folder of files.
     most : int, optional
-        Of a longer pickle, or JSON list, only the images in about so many of its first bytes are
-        loaded; in other containers everything is.
+        Number of bytes from which a pickle or a JSON list is loaded only in part: the images in its
+        first bytes. Other containers are loaded completely.
 
     Raises
     ------

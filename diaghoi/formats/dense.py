@@ -1,4 +1,4 @@
-"""Dense arrays: a score for every verb, or every class of V-COCO, of every pair of an image."""
+"""Read dense arrays: a score for every verb, or every class of V-COCO, of every pair."""
 
 from __future__ import annotations
 
@@ -44,18 +44,18 @@ class DenseArrays(Format):
     """Read a list of one dict of arrays per image.
 
     ``filename``, ``boxes`` (B, 4), ``labels`` (B,), ``verb_scores`` (P, V), ``sub_ids`` and
-    ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V). In a pickle, where it
-    may be a dict of these images by the path of the picture (RLIP), or in an ``.npz`` as one array
-    per key (of objects, or with the images along the first axis) or as one array of dicts.
-    ``verb_scores`` are triplet scores: human, object and verb multiplied. Boxes are xyxy counted
-    from zero; how objects are numbered is found from the labels.
+    ``obj_ids`` (P,); optionally ``scores`` (B,) and ``action_scores`` (P, V). A pickle may also
+    hold a dict of these images by the path of the picture (RLIP). An ``.npz`` holds one array per
+    key (of objects, or with the images along the first axis) or one array of dicts. ``verb_scores``
+    are triplet scores: human, object and verb multiplied. Boxes are xyxy counted from zero; how
+    objects are numbered is found from the labels.
 
-    For V-COCO ``verb_scores`` are (P, 25) for the roles in official order; or (P, 26) for the
-    actions, each score then holding for all roles of its action; or (P, 29) as QPIC numbers its
-    verbs: roles, and the actions that have none; or (P, 51) for all classes of the vocabulary. NaN
-    means no prediction. ``obj_ids`` may be -1 if there is no object, and ``labels`` -1 where the
-    category is not known. An object box of NaN is none, nor is one whose label is the number after
-    the last category: QPIC's 80, for roles without a box. Nothing is cut.
+    For V-COCO ``verb_scores`` are (P, 25) for the roles in official order; (P, 26) for the actions,
+    each score holding for all roles of its action; (P, 29) for QPIC's verbs: the roles, and the
+    actions without roles; or (P, 51) for all classes of the vocabulary. NaN means no prediction.
+    ``obj_ids`` may be -1 if there is no object, and ``labels`` -1 where the category is not known.
+    An object box of NaN is missing, and so is a box whose label is the number after the last
+    category: QPIC's 80, for roles without a box. Nothing is cut.
     """
 
     name = "dense-arrays"
@@ -83,7 +83,7 @@ class DenseArrays(Format):
     def read(self, content: Content, kind: Kind, options: Options) -> Scenes:
         """Read the arrays.
 
-        Of each image the best valid triplets are kept, in the order of their scores; for V-COCO
+        The best valid triplets of each image are kept, in the order of their scores; V-COCO keeps
         all, in the order of pairs and classes.
         """
         vocabulary, file = options.vocabulary, content.file
@@ -96,7 +96,7 @@ class DenseArrays(Format):
         places, of_objects = columns.integers("obj_ids", pairs)
         objects = rows_of_boxes(of_objects, places, rows, "", optional=v_coco)
         numbering = find_numbering(file, labels, human, options)
-        # QPIC's label of no object, whose box is NaN in some files.
+        # QPIC's label for a missing object, whose box is NaN in some files.
         after, unknown = numbering.nothing, vocabulary.any_object
         nothing = (labels == after) & unknown
         nothing[human] &= not v_coco
@@ -146,7 +146,7 @@ class DenseArrays(Format):
 
 
 def _value(content: Content, keys: Sequence[str]) -> Any:
-    """Return a list of images, or a dict of columns; from an ``.npz`` those of ``keys`` alone."""
+    """Return a list of images, or a dict of columns; an ``.npz`` gives only those of ``keys``."""
     arrays = content.value
     if content.container != "npz":
         return arrays
@@ -157,7 +157,7 @@ def _value(content: Content, keys: Sequence[str]) -> Any:
 
 
 def _images(content: Content) -> Images:
-    """Bring any layout to a list of one dict per image."""
+    """Convert any layout to a list of one dict per image."""
     keys = (*DenseArrays.keys, "scores", _ACTIONS)
     value = _value(content, keys)
     if isinstance(value, dict):
@@ -194,7 +194,7 @@ def _shape(value: Any) -> tuple[int, ...]:
 def _numbers(value: Any, *, nested: bool) -> Array:
     """Make an array of integers or floats of at most 64 bits."""
     if isinstance(value, list | tuple):
-        # Not numpy.asarray, which goes down 64 lists: a hostile file can multiply its size in each.
+        # numpy.asarray would descend 64 lists, and a hostile file can multiply its size in each.
         if nested and len(set(map(len, value))) > 1:
             raise ValueError
         flat = np.fromiter(chain.from_iterable(value) if nested else value, dtype=np.float64)
@@ -207,7 +207,7 @@ def _numbers(value: Any, *, nested: bool) -> Array:
 
 
 class _Columns:
-    """The arrays of all images, key by key, each with one row per box or pair."""
+    """Arrays of all images, key by key, with one row per box or pair."""
 
     def __init__(self, images: Images) -> None:
         self.images = images
@@ -221,7 +221,7 @@ class _Columns:
     ) -> tuple[list[Array], Rows]:
         """Return one key of each image, with as many rows as ``like``.
 
-        A row is a number, or with ``widths`` one of so many numbers, the same in every image.
+        A row is a number, or has one of the ``widths``, the same in every image.
         """
         images, total, parts = self.images, 0, list[Array]()
         shapes: list[tuple[int, ...]] = [(width,) for width in widths] or [()]
@@ -255,7 +255,7 @@ class _Columns:
     def joined(
         self, key: str, like: Rows | None = None, widths: Sequence[int] = ()
     ) -> tuple[Array, Rows]:
-        """Concatenate one key of all images."""
+        """Concatenate the arrays of one key over all images."""
         parts, rows = self.parts(key, like, widths)
         return np.concatenate(parts) if parts else np.zeros((0, *widths[:1])), rows
 
@@ -267,7 +267,7 @@ class _Columns:
     def scores(
         self, key: str, pairs: Rows, widths: Sequence[int], *, optional: bool = False
     ) -> list[Array]:
-        """Return the scores of the pairs of each image; if they are optional, NaN is none."""
+        """Return the scores of the pairs of each image; NaN marks a missing optional score."""
         parts, rows = self.parts(key, pairs, widths)
         for image, part in enumerate(parts):
             check_dense_scores(part, image, rows, optional=optional)
@@ -319,8 +319,8 @@ def best_triplets(
     rows : Rows
         The pairs of all images.
     parts : iterable of two (pairs of the image, V) float arrays
-        Finite scores of triplets and of verbs alone, image by image; the same array where there is
-        one.
+        Finite scores of triplets and of verbs, image by image; the same array twice if there is
+        only one.
     label : (P,) int array
         Category of the object of each pair.
     options : Options
@@ -357,7 +357,7 @@ def best_triplets(
 
 
 def cut_note(what: str, asked: int | None) -> str:
-    """Note how many triplets per image were kept of ``what``, and that fewer were asked for."""
+    """Note how many triplets per image were kept of ``what``, if more than requested."""
     top = max(asked or TOP, TOP)
     note = f"{what}, cut to the {top} best triplets of each image"
     if asked is None or asked == top:
@@ -366,7 +366,7 @@ def cut_note(what: str, asked: int | None) -> str:
 
 
 def _of_classes(parts: list[Array]) -> FloatArray:
-    """Return the scores of V-COCO's pairs as (P, 51), NaN where there are none."""
+    """Return the scores of V-COCO's pairs as (P, 51), NaN where missing."""
     values = np.concatenate(parts) if parts else np.zeros((0, len(KEYS)))
     width = values.shape[1]
     if width == len(ACTIONS):
@@ -383,12 +383,12 @@ def _of_classes(parts: list[Array]) -> FloatArray:
 def _of_v_coco(
     columns: _Columns, pairs: Rows, human: IntArray, objects: IntArray, box_image: IntArray
 ) -> dict[str, Any]:
-    """Make the tables of pairs and triplets of V-COCO; boxes are -1 where there is no object.
+    """Make the tables of pairs and triplets of V-COCO; the object is -1 where missing.
 
-    The agent of an action appears once per person box, in a pair without an object, with the
-    highest score among the person's pairs: that of the agent if the array has it, else that of the
-    action. Files of the official evaluator repeat the agent in every pair, and its agent AP counts
-    the duplicates.
+    The agent of an action appears once per person box, in a pair without an object. Its score is
+    the highest among the person's pairs: of the agent if the array has it, otherwise of the action.
+    Files of the official evaluator repeat the agent in every pair, and its agent AP counts the
+    duplicates.
     """
     scores = actions = _of_classes(columns.scores(_SCORES, pairs, _WIDTHS, optional=True))
     if columns.has(_ACTIONS):
@@ -398,7 +398,7 @@ def _of_v_coco(
     row, verb = np.nonzero(predicted & ~IS_AGENT)
     listed = np.flatnonzero(objects >= 0)
     best_role = np.fmax.reduce(scores[listed][:, ROLES], axis=1, initial=-np.inf)
-    # The agents of each person, with the highest scores of all pairs.
+    # Agents of each person, with the highest scores over all pairs.
     agents = np.nonzero(predicted & IS_AGENT)
     person, doing = human[agents[0]], agents[1]
     first, number = distinct(person * np.int64(len(KEYS)) + doing)

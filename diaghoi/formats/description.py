@@ -73,7 +73,7 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
 
 
 class _Description:
-    """The content of one file, with methods that look up and check its values."""
+    """Content of one file, with methods that look up and check its values."""
 
     def __init__(self, path: Path, content: Mapping[str, Any]) -> None:
         check_keys(str(path), content, KEYS)
@@ -230,7 +230,7 @@ class _Description:
         )
 
     def numbers(self, where: str, table: Mapping[str, Any]) -> Numbers:
-        """Return the number of each object and verb: those listed, or all from the first one on."""
+        """Return the numbers of objects and verbs: a list, or consecutive from the first."""
         listed = []
         for key, names in (("objects", self.objects), ("verbs", self.verbs)):
             first, count = table.get(key, 0), len(names)
@@ -293,7 +293,7 @@ def _is_count(value: Any) -> bool:
 
 
 def vocabulary(name: str | os.PathLike[str] | Vocabulary) -> Vocabulary:
-    """Return the vocabulary of a data set by its name, or from the description of one.
+    """Return the vocabulary of a data set by its name, or from its description.
 
     Parameters
     ----------

@@ -1,7 +1,7 @@
 """Draft the description of a data set that nobody has described yet, from its files.
 
-The numbers of a file become the names of objects and verbs, so that a draft can be used as it is,
-and needs only the names filled in.
+The numbers of a file become the names of objects and verbs, so the draft works as it is and only
+the names remain to be filled in.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ from diaghoi.formats.dense import DenseArrays, verb_count
 from diaghoi.formats.output import replacing
 from diaghoi.formats.reading import matching
 
-# Numbers of objects that are looked up; those of the largest data sets of the field are smaller.
+# Largest number of an object that is looked up; the largest data sets of the field stay below.
 _OBJECTS = 1 << 13
 _NAME = "own"
 _LAYOUTS: tuple[Literal["xyxy", "xywh"], ...] = ("xyxy", "xywh")
@@ -36,7 +36,7 @@ _LAYOUTS: tuple[Literal["xyxy", "xywh"], ...] = ("xyxy", "xywh")
 
 @dataclass(frozen=True, eq=False)
 class _Side:
-    """The numbers in the predictions or annotations of one file.
+    """Numbers in the predictions or annotations of one file.
 
     ``by_class`` says that triplets are numbered by HOI class, ``verbs`` how many verbs dense scores
     have.
@@ -59,7 +59,7 @@ class _Side:
 
     @cached_property
     def person(self) -> int:
-        """The usual number of subjects, 0 where there are none."""
+        """Most frequent number of subjects, 0 if there are none."""
         return int(np.bincount(self.scenes.box_label[self.scenes.pair_human], minlength=1).argmax())
 
     @cached_property
@@ -87,14 +87,14 @@ class _Side:
 
 
 def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str:
-    """Draft the description of the data set of some files.
+    """Draft a description of the data set that some files belong to.
 
     Parameters
     ----------
     files : sequence of path
-        Annotations, predictions or both, also of one file.
+        Annotations, predictions or both, possibly in one file.
     folder : pathlib.Path
-        Where the description will be: paths in it start from there.
+        Place of the description, which paths in it are relative to.
 
     Returns
     -------
@@ -105,7 +105,7 @@ def draft(files: Sequence[str | os.PathLike[str]], folder: Path = Path()) -> str
     Raises
     ------
     InputError
-        If no file can be read, or they do not show the categories of objects.
+        If no file can be read, or the files do not show the categories of objects.
     """
     sides: list[_Side] = []
     for path in dict.fromkeys(map(Path, files)):
@@ -143,10 +143,10 @@ def write_draft(path: Path, files: Sequence[str | os.PathLike[str]]) -> None:
 
 
 def _read(content: Content, chosen: Format, kind: Kind) -> _Side:
-    """Read a file with its numbers as they are, in the first layout of boxes that fits."""
+    """Read a file with its numbers unchanged, in the first layout of boxes that fits."""
     verbs = verb_count(content) if isinstance(chosen, DenseArrays) else None
     numbers = Numbers(tuple(range(_OBJECTS)), tuple(range(verbs or MOST_CLASSES)))
-    # One class for each verb, so that numbers of classes are those of verbs here.
+    # There is one class per verb, so numbers of classes are numbers of verbs here.
     kinds = np.arange(MOST_CLASSES if verbs is None else 0, dtype=np.int32)
     words = Vocabulary(
         name=_NAME,
@@ -173,7 +173,7 @@ def _read(content: Content, chosen: Format, kind: Kind) -> _Side:
 
 
 def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder: Path) -> str:
-    """Describe the numbers of one file, and those of predictions that are not in it."""
+    """Describe the numbers of one file, and the further numbers of predictions."""
     scenes = base.scenes
     of_triplet = scenes.box_label[scenes.pair_object[scenes.triplet_pair]]
     combinations = np.unique(np.stack([scenes.triplet_verb, of_triplet], axis=1), axis=0)
@@ -218,7 +218,7 @@ def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder
     if base.kind == "annotations" and (predictions is None or predictions.path != base.path):
         lines.append(_annotations(base.path, folder))
     if predictions is not None and predictions.by_class and listed is None:
-        # Where numbers may start at 1, they need not show a class more.
+        # Numbers that may start at 1 need not imply one more class.
         count = int(predictions.numbers.max(initial=0)) + int(0 in predictions.numbers)
         if count > len(combinations):
             lines += [
@@ -235,7 +235,7 @@ def _text(sides: Sequence[_Side], base: _Side, predictions: _Side | None, folder
 def _classes(
     combinations: IntArray, predicted: IntArray, person: int
 ) -> dict[int, list[int]] | None:
-    """List the object of each HOI class where the annotated numbers are those of classes."""
+    """List the object of each HOI class if the annotated numbers are classes."""
     numbers = combinations[:, 0]
     if len(np.unique(numbers)) < len(numbers):
         return None  # a number with several objects is a verb
@@ -247,7 +247,7 @@ def _classes(
 
 
 def _moved(verbs: IntArray, predictions: _Side, moved: int, person: int) -> int:
-    """Say how far the verbs of predictions are from those of annotations.
+    """Describe how the verbs of predictions differ from those of annotations.
 
     The columns of dense scores count from 0.
     """
@@ -260,7 +260,7 @@ def _moved(verbs: IntArray, predictions: _Side, moved: int, person: int) -> int:
 
 
 def _numbered(values: IntArray) -> IntArray:
-    """Return all numbers from the first to the last, or where most are unused, those that occur."""
+    """Return all numbers from the first to the last, or only the used ones if most are unused."""
     numbers = np.unique(values[values >= 0])
     if not len(numbers):
         return np.array([0])
@@ -269,7 +269,7 @@ def _numbered(values: IntArray) -> IntArray:
 
 
 def _first(numbers: IntArray) -> str:
-    """Write the first of successive numbers, and a list of others."""
+    """Write the first of consecutive numbers, or a list of any other numbers."""
     follow = bool((np.diff(numbers) == 1).all())
     return str(numbers[0] if follow else numbers.tolist())
 

@@ -45,17 +45,16 @@ def pair_tables(
     category : (P,) int array
         Category of its object.
     box_scores : two (P,) float64 arrays or None
-        Scores of the human boxes and of the object boxes; that of a merged box is the first.
+        Scores of the human boxes and of the object boxes; a merged box has the first score.
     merged : bool
-        False where each pair has its own two boxes, even if they are equal to others.
+        False if each pair has its own two boxes, even if they equal others.
 
     Returns
     -------
     dict
         Columns of boxes and pairs of :class:`~diaghoi.data.scenes.Scenes`.
     """
-    # Some images at a time: a table of all boxes, one after the other, would be as large as
-    # the file.
+    # The images are converted in parts, because a table of all boxes would be as large as the file.
     parts, boxes = list[dict[str, Any]](), 0
     for start, stop in runs_of_images(image):
         rows = slice(start, stop)
@@ -90,7 +89,7 @@ def pair_tables(
 
 
 class Flat:
-    """Read what all formats have in common that repeat both boxes in every triplet.
+    """Read the common part of formats that repeat both boxes in every triplet.
 
     Parameters
     ----------
@@ -99,9 +98,9 @@ class Flat:
     options : Options
         The user's options.
     origin : {0, 1}
-        Where the format counts pixels from.
+        Origin of pixels in the format.
     notes : iterable of str
-        What a reader of the results has to know; :meth:`classes` adds to it.
+        Remarks for readers of the results; :meth:`classes` adds to them.
     """
 
     def __init__(
@@ -114,7 +113,7 @@ class Flat:
     ) -> IntArray:
         """Return the HOI class of each row, counted from zero.
 
-        Parameters and errors are those of :func:`~diaghoi.formats.numbering.hoi_classes`.
+        The parameters and errors are those of :func:`~diaghoi.formats.numbering.hoi_classes`.
         """
         hoi, notes = hoi_classes(self.rows, numbers, score, self.options, column, first=first)
         self.notes += notes
@@ -202,9 +201,9 @@ def from_repeated(
     score, action_score : (T,) float64 array or None
         Its score, and that of the verb alone.
     box_scores : two (T,) float64 arrays or None
-        Scores of the human boxes and of the object boxes; that of a merged box is the first.
+        Scores of the human boxes and of the object boxes; a merged box has the first score.
     unread : (N, 3) int array or None
-        For a detector without scores, as in :class:`~diaghoi.data.scenes.Scenes`.
+        Unreadable answers of a detector without scores, as in :class:`~diaghoi.data.scenes.Scenes`.
     merged : bool
         False where each triplet is the pair of a query of its own, even with equal boxes.
     source : str

@@ -1,4 +1,4 @@
-"""The annotations of HICO-DET as JSON: by triplet, and by HOI class.
+"""Read annotations of HICO-DET in JSON: by triplet, and by HOI class.
 
 Boxes with the same coordinates and category in one image are one box.
 """
@@ -114,9 +114,9 @@ class AnnoList(Format):
     ``global_id`` (the name of the image without its ending), ``image_size`` (height, width,
     channels) and ``hois``, one entry per annotated HOI class: ``id`` (from 1, as a number or with
     three digits), ``human_bboxes`` and ``object_bboxes`` (xyxy counted from zero), and
-    ``connections``, pairs of positions in these two lists. It holds both splits of HICO-DET; images
-    of the training split are left out where the file has others, as in the evaluators of these code
-    bases.
+    ``connections``, pairs of positions in these two lists. The file holds both splits of HICO-DET.
+    Images of the training split are left out if there are others, as in the evaluators of these
+    code bases.
     """
 
     name = "anno-list"

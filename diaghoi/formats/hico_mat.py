@@ -117,14 +117,14 @@ def _name(image: dict[str, Any]) -> Any:
 class HicoDetections(Format):
     """Read the results for the official evaluator: ``detections_01.mat`` to ``_80.mat``.
 
-    The number in the name is the object counted from one: in COCO order (01 person, 02 bicycle) as
-    the evaluator looks it up and SCG writes it, or in HICO's alphabetical order as UPT and PViC
-    write it. The number of HOI classes of each file shows which.
+    The number in the name is the object counted from one: in COCO order (01 person, 02 bicycle),
+    which the evaluator uses and SCG writes, or in HICO's alphabetical order, which UPT and PViC
+    write. The number of HOI classes of each file shows which.
 
     Each file has ``all_boxes``, a cell array of (HOI classes of the object, in official order) x
     (images of the official test list) with (n, 9) arrays: human x1, y1, x2, y2, object x1, y1, x2,
     y2, score. Boxes are counted from zero (the evaluator adds 1 before it compares them). The files
-    have no image names: images are joined by position. There is no score of the verb alone.
+    have no image names: images are joined by position. The files have no score of the verb alone.
 
     A box may end one pixel before it begins: UPT subtracts 1 from the right and bottom edge, even
     of boxes narrower than a pixel.
@@ -154,7 +154,7 @@ class HicoDetections(Format):
         table = objects_of_files(folder, amount, vocabulary, options.objects, all_classes=True)
         parts = []
         for number in shapes:
-            # One file at a time: the cell arrays of all 80 together take gigabytes.
+            # Files are read one at a time: the cell arrays of all 80 together take gigabytes.
             cells = read_variable(files[number], "all_boxes")
             classes = np.flatnonzero(vocabulary.class_object == table[number])
             parts.append(_rows(files[number], cells, classes, options.origin_or(0)))
@@ -188,7 +188,7 @@ def check_complete(folder: str, files: dict[int, Path], objects: int) -> None:
 
 
 def _shape(path: Path) -> tuple[int, int]:
-    """Return how many classes and images ``all_boxes`` of one file has, without loading it."""
+    """Return the numbers of classes and images in ``all_boxes`` of one file, without loading it."""
     found = variables(path).get("all_boxes")
     if found is None or found.kind != "cell" or len(found.shape) != 2:
         problem = "is missing" if found is None else "is not a cell array of classes x images"
@@ -202,7 +202,7 @@ def file_orders(given: str | None) -> dict[str, dict[int, int]]:
     Raises
     ------
     InputError
-        If ``given``, the only order that the user allows, is another one.
+        If ``given``, the only order that the user allows, differs.
     """
     known = ("coco80", "hico80")
     if given is not None and given not in known:
@@ -234,7 +234,7 @@ def objects_of_files(
     given : str or None
         The only numbering that the user allows.
     all_classes : bool
-        Whether files hold all classes of their object, even those without detections.
+        Whether the files hold all classes of their object, including classes without detections.
 
     Raises
     ------

@@ -1,22 +1,22 @@
-"""The results of iCAN, TIN, DRG and VCL on HICO-DET: pairs of an image, with scores of all classes.
+"""Read results of iCAN, TIN, DRG and VCL on HICO-DET: pairs with scores of all classes.
 
 A pickle (or JSON) of ``{image number: [[human box, object box, object class, scores, human score,
 object score, ...], ...]}``. The number of an image is that at the end of its file name. Boxes are
 xyxy counted from zero. Object classes count from one in COCO order (1 person, 2 bicycle), as all
-four code bases write them, or in HICO's alphabetical order. Scores are of the 600 HOI classes
-(iCAN, TIN), of which those of the object count, or of the 117 verbs (DRG).
+four code bases write them, or in HICO's alphabetical order. There are scores of the 600 HOI classes
+(iCAN, TIN), of which the classes of the object count, or of the 117 verbs (DRG).
 
 VCL writes 0 in place of the scores, and the 600 scores of each of its branches after the six values
-of a pair: human, object, spatial, and human and object together. Its scripts fuse them before they
-evaluate. Here that is done as they do it by default: spatial times the last (which they call
-``spv``), or, for models without that branch, spatial times the sum of the first two (``spho``).
+of a pair: human, object, spatial, and human and object together. Its scripts fuse the branches
+before evaluation. This reader uses their default: spatial times the last branch (``spv``), or, for
+models without that branch, spatial times the sum of the first two (``spho``).
 
-A triplet's score is that of its class times those of both boxes; the score of its class alone is
-that of its action. The best 100 triplets of each image are kept.
+The score of a triplet is the score of its class times the scores of both boxes; the score of its
+class is the action score. The best 100 triplets of each image are kept.
 
-What the code bases do with this file afterwards is not repeated: boxes rounded to whole pixels and
-the 19,999 best of an object (``Generate_HICO_detection``); in TIN, box scores bent by a sigmoid,
-and pairs suppressed by the two binary scores that follow the six values of a pair.
+The later steps of the code bases are not repeated: rounding boxes to whole pixels and keeping the
+19,999 best of an object (``Generate_HICO_detection``); in TIN, bending box scores by a sigmoid, and
+suppressing pairs by the two binary scores that follow the six values of a pair.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ from diaghoi.formats.records import RecordTable
 
 _VALUES = ("human box", "object box", "object class", "scores", "human score", "object score")
 _PLACE = _VALUES.index("scores")
-# How VCL's scripts fuse the four branches that follow: the first times the sum of the others.
+# VCL's scripts fuse the four branches that follow: the first times the sum of the others.
 _BRANCHES, _ALL_BRANCHES = {"spv": (8, 9), "spho": (8, 6, 7)}, 10
 _OWN, _OTHER = "coco80", "hico80"
 
@@ -147,9 +147,9 @@ def _pairs(content: Content) -> tuple[Rows, list[Sequence[Any]]]:
 
 
 class _PairScores:
-    """The scores of all pairs, image by image: for each HOI class, or for each verb.
+    """Scores of all pairs, image by image, for each HOI class or for each verb.
 
-    What they are of shows the first pair.
+    The first pair shows which.
     """
 
     def __init__(
@@ -250,9 +250,9 @@ def _categories(
     """Return the category of the object of each pair, and a note if not in COCO's order.
 
     COCO's order, which the known code bases write, counts unless the interactions with the highest
-    scores contradict it. Of 600 HOI classes each names its object, and a detector gives the highest
-    scores to those of the object before it; of the 117 verbs most go with a few objects only. How
-    people are numbered says little: they are objects of few pairs.
+    scores contradict it. Each of the 600 HOI classes names its object, and a detector scores the
+    classes of the object it sees highest; most of the 117 verbs go with a few objects only. The
+    number of people says little, since people are the objects of few pairs.
     """
     numbers, orders = table.integers(), file_orders(given)
     chosen, notes = (given, ()) if given else _order(table.rows.file, numbers, scores, orders)
@@ -271,7 +271,7 @@ def _order(
     """Choose the order that the clearest interactions show."""
     clearest, score = scores.clearest()
     labels = {name: translated(numbers, order) for name, order in orders.items()}
-    # Where both orders have the same object, or no score is above zero, nothing is shown.
+    # A pair shows nothing if both orders have the same object, or no score is above zero.
     telling = (labels[_OWN] != labels[_OTHER]) & (score > 0)
     count = int(telling.sum())
     best = np.flatnonzero(telling)[most_confident(score[telling], count)]

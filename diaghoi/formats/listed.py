@@ -30,7 +30,7 @@ _FROM_ZERO = TripletNumbers("verb", 0)
 
 @dataclass(frozen=True, kw_only=True)
 class ListLayout:
-    """How a format names and numbers its values; the defaults are CDN's.
+    """Names and numbers of values in a format; the defaults are CDN's.
 
     Parameters
     ----------
@@ -41,14 +41,15 @@ class ListLayout:
     verb : str
         Key of the verb of a triplet.
     scored : bool
-        Whether triplets have a ``score``, and may have an ``action_score``; where they have nothing
-        but their three numbers, they are those of a detector without scores.
+        Whether triplets have a ``score``, and may have an ``action_score``. Triplets with nothing
+        but their three numbers come from a detector without scores.
     objects : str
         Object numbering.
     numbers : TripletNumbers
-        What the numbers of triplets usually mean.
+        Usual meaning of the numbers of triplets.
     labelled : bool
-        Whether boxes have a category; else they have those of the triplets that use them.
+        Whether boxes have a category; otherwise they take the categories of the triplets that use
+        them.
     verbs : tuple of int or None
         The verb of the vocabulary for each verb of the format; None where they are the same.
     box_arrays, triplet_arrays : mapping of str or None
@@ -73,9 +74,9 @@ def read_listed(
 ) -> Scenes:
     """Read images with listed boxes.
 
-    Boxes stay as they are listed; where they have no category, a box is one row per category of the
-    triplets that use it. A pair is one row per distinct (subject, object) of an image,
-    in the order of first use; triplets keep their stored order.
+    Boxes stay as listed. A box without a category becomes one row per category of the triplets that
+    use it. A pair is one row per distinct (subject, object) of an image, in the order of first use;
+    triplets keep their stored order.
 
     Parameters
     ----------
@@ -86,8 +87,8 @@ def read_listed(
     options : Options
         The user's options.
     keep : bool
-        Whether the lists of the content are needed again; otherwise they are freed as they are
-        converted.
+        Whether the lists of the content are needed again; otherwise they are freed during the
+        conversion.
 
     Returns
     -------
@@ -137,7 +138,7 @@ def read_listed(
         label = numbering.positions(boxes.rows, labels, "category_id", unknown=alone)
         notes += numbering.notes
         options.shown["objects"] = numbering.name
-    # One label more, so that no object (-1) looks up an unknown category.
+    # The extra label makes a missing object (-1) look up an unknown category.
     category, verb = np.append(label, -1)[objects], triplets.integers(layout.verb)
     if layout.verbs is not None:
         known = np.array(layout.verbs, dtype=np.int64)
@@ -153,7 +154,7 @@ def read_listed(
             of_format=layout.numbers,
             numbering=numbering,
         )
-    # Most formats use each box as it is listed, without a copy of the whole table.
+    # Most formats use each box as listed, without a copy of the whole table.
     rows: IntArray | slice = slice(None)
     if not layout.labelled:
         rows, label, human, objects = _label_boxes(label, human, objects, category, vocabulary)
@@ -192,7 +193,7 @@ def read_listed(
 
 
 def _without_scores(triplets: RecordTable, layout: ListLayout) -> bool:
-    """Whether triplets are of a detector without scores: they have their three numbers alone."""
+    """Tell whether triplets come from a detector without scores, with three numbers only."""
     first = next(iter(triplets), None)
     plain = isinstance(first, dict) and first.keys() == {"subject_id", "object_id", layout.verb}
     return plain and not triplets.has("score")

@@ -1,4 +1,4 @@
-"""Lists of boxes, and of triplets that refer to them by index: a list of one dict per image.
+"""Read lists of boxes, and of triplets that refer to them by index, in one dict per image.
 
 CDN, QPIC, GEN-VLKT, PPDM, HOIDet and the published diagnosis code share this layout
 (:mod:`diaghoi.formats.listed`), in pickles or JSON. Boxes are xyxy counted from zero.
@@ -49,9 +49,9 @@ _HOI_A, _HICO = "hoi-a", "hico-det"
 
 
 class _Lists(Format):
-    """Read lists of boxes and triplets; ``layouts`` are those of the ``kinds``.
+    """Read lists of boxes and triplets; ``layouts`` are the layouts of the ``kinds``.
 
-    Where the data set shows in numbers, the lists are looked at again: they are ``kept``.
+    The lists are ``kept`` if numbers show the data set, because they are read again.
     """
 
     layouts: tuple[ListLayout, ...]
@@ -119,17 +119,17 @@ class _CocoLists(_Lists):
 
     PPDM's layout is that of both. HOI-A, and HOI-W after it, count objects from 1 to 11 and verbs
     from 1 to 10; HICO-DET has COCO's ids and verbs from 1 to 117, and so could use these numbers
-    too. Which it is shows in the combinations: only few are HOI classes of both.
+    too. The combinations tell the data sets apart: only few are HOI classes of both.
     """
 
     kept = True
 
     def dataset(self, content: Content) -> str | None:
-        """Name the data set of the first image, or HOI-A if the file is clearly of it."""
+        """Name the data set of the first image, or HOI-A if the file clearly belongs to it."""
         return content.benchmark or (_HOI_A if self._shares(content).is_hoi_a else None)
 
     def doubts(self, content: Content) -> Doubts:
-        """Name both data sets, unless the file is clearly of one, or say why it is of neither."""
+        """Name both data sets unless the file clearly fits one, or explain why it fits neither."""
         shares, scored = self._shares(content), self.layouts[0].scored
         told = (
             f"{percent(shares.hoi_a)} of the {'best ' if scored else ''}triplets are its HOI "
@@ -176,7 +176,7 @@ class CdnJson(_CocoLists):
     object_id, category_id, hoi_category_id}``). Objects carry COCO's own ids (1-90 with gaps,
     person 1), verbs count from 1. ``img_id`` and ``hoi_category_id`` are not needed.
     ``test_hoia.json`` of HOI-A, and the files of HOI-W, are the same with numbers of their own,
-    also as strings. For V-COCO see :mod:`diaghoi.formats.v_coco`.
+    also as strings. :mod:`diaghoi.formats.v_coco` describes V-COCO.
     """
 
     name = "cdn-json"
@@ -191,7 +191,7 @@ class CdnJson(_CocoLists):
         return "v-coco" if is_v_coco(content) else super().dataset(content)
 
     def doubts(self, content: Content) -> Doubts:
-        """Say what shows that annotations are of none of the three."""
+        """Return the evidence that annotations belong to none of the three data sets."""
         if is_v_coco(content):
             return Doubts(misfit=misfit(content))
         return super().doubts(content)
@@ -207,7 +207,7 @@ class CdnJson(_CocoLists):
 
 
 class _Shares(NamedTuple):
-    """What share of the best triplets are HOI classes of each data set, and if they are many."""
+    """Return the share of the best triplets that fit each data set, and whether they suffice."""
 
     hoi_a: float
     hico_det: float
@@ -223,7 +223,7 @@ class _Shares(NamedTuple):
 
 
 def _shares_of_classes(content: Content, layout: ListLayout) -> _Shares:
-    """Count the HOI classes in a file; where it cannot be of HOI-A, all are those of HICO-DET."""
+    """Count the HOI classes in a file; if it cannot be HOI-A, all count for HICO-DET."""
     hico = _Shares(0.0, 1.0, many=False)
     if begins(content.first.get(layout.name), "HICO_", "COCO_"):
         return hico
@@ -248,7 +248,7 @@ def _shares_of_classes(content: Content, layout: ListLayout) -> _Shares:
     coco = object_numberings()["coco91"]
     named = np.array([coco[n + 1] for n in range(len(own.objects))], dtype=np.int64)[category]
     count = max(len(verb), 1)
-    # For HICO-DET that of the numbering of triplets that fits best.
+    # For HICO-DET the share under the best-fitting numbering of triplets.
     of_other = [(reading.classes(verb, named, other) >= 0).sum() / count for reading in READINGS]
     of_own = (own.class_of[category, verb - 1] >= 0).sum() / count
     many = len(images.names) >= FEW and len(index) >= ENOUGH

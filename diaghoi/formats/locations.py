@@ -17,12 +17,12 @@ CHUNK = 1 << 20
 
 
 def is_remote(path: str) -> bool:
-    """Whether a path is one of fsspec, like ``s3://bucket/file.npz``."""
+    """Tell whether a path is an fsspec address, like ``s3://bucket/file.npz``."""
     return "://" in path
 
 
 def below(folder: str, name: str) -> str:
-    """Resolve a path given in a study against the folder of the study."""
+    """Resolve a path in a study against the folder of the study."""
     return name if is_remote(name) else str(Path(folder, name))
 
 
@@ -46,7 +46,7 @@ def matching(pattern: str) -> list[str]:
     Returns
     -------
     list of str
-        Sorted by name; empty where there is none.
+        Sorted by name; empty if there are none.
 
     Raises
     ------
@@ -90,7 +90,7 @@ def stamp(path: str) -> str:
         with _reaching(path) as (system, inner):
             return str(system.ukey(inner))
     return "|".join(
-        # The time of writing can be set back, that of the change not.
+        # The time of writing can be set back, but not that of the change.
         f"{file.name} {status.st_size} {status.st_mtime_ns} {status.st_ctime_ns} {status.st_ino}"
         for file in _files(Path(path))
         for status in [file.stat()]

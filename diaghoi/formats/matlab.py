@@ -63,7 +63,7 @@ class Variable:
     shape : tuple of int
         Its dimensions.
     kind : str
-        Its class in MATLAB.
+        Class in MATLAB.
     place : int
         Offset of its element in the file.
     """
@@ -99,8 +99,8 @@ def read_variable(path: str | os.PathLike[str], name: str) -> Any:
     Returns
     -------
     array
-        Numbers in their stored type; text as an array of one string per row; a cell array as an
-        array of objects; a struct array as an array of dicts.
+        Numbers keep their stored type; text becomes an array of one string per row, a cell array an
+        array of objects, a struct array an array of dicts.
 
     Raises
     ------
@@ -243,7 +243,7 @@ class _Element:
         return values
 
     def _values(self, flags: int, shape: tuple[int, ...], size: int) -> Any:
-        """Read the values of a matrix of some class and shape in so many bytes."""
+        """Read the values of a matrix of some class and shape from some bytes."""
         kind, count = flags & 0xFF, math.prod(shape)
         if kind in _NUMBERS:
             numbers = self._numbers(count)
@@ -267,7 +267,7 @@ class _Element:
     def _plain(self) -> Array | None:
         """Read a 2-D numeric matrix without a name at once; None for any other.
 
-        The published annotations hold millions of them: this fast path saves most of the time.
+        The published annotations hold millions of these, so this fast path saves most of the time.
         """
         at, size = self.at, len(self.data)
         words = self.plain.unpack_from(self.data, at)

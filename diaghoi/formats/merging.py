@@ -18,7 +18,7 @@ UNSCORED = (
 
 # The pair file of the same detector contains nearly all pairs of its triplets.
 _USUAL = 0.5
-# Pairs of triplets, none of which is listed if the file is of another detector.
+# Number of pairs of triplets from which an empty intersection means another detector.
 _MANY = 20
 # Images that are merged at a time.
 _IMAGES = 1000
@@ -28,16 +28,16 @@ def merge(triplets: Scenes, pairs: Scenes) -> Scenes:
     """Join the triplets and the listed pairs of a detector.
 
     Boxes that are equal to the last bit (same image, label and coordinates) become one box. In each
-    image the listed pairs come first, in stored order and each with its score; then the pairs that
-    only triplets mention, with the score NaN. Two listed pairs of the same boxes stay two; triplets
-    refer to the first. Images are joined by name, where neither file has names by position; an
-    image in only one of the files is kept. Where labels do not count (V-COCO, whose triplets do not
-    name the object), boxes are equal by image and coordinates alone.
+    image the listed pairs come first, in stored order and with their scores, followed by the pairs
+    that only triplets mention, with score NaN. Two listed pairs of the same boxes stay two;
+    triplets refer to the first. Images are joined by name, or by position if neither file has
+    names; an image in only one of the files is kept. If labels do not count (V-COCO, whose triplets
+    do not name the object), boxes are equal if image and coordinates are.
 
-    A list of pairs without scores gets those of the triplets: the highest action score of all
-    triplets with the same two boxes, 0 where there are none.
+    Pairs without scores take the highest action score of all triplets with the same two boxes, 0 if
+    there are none.
 
-    The images are those of ``triplets``, then those that only ``pairs`` has.
+    The images of ``triplets`` come first, then the images that only ``pairs`` has.
 
     Raises
     ------
@@ -92,8 +92,8 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
     old = len(triplets.box_image)
     listed = keys(box[old:], pairs.pair_human, pairs.pair_object)
     mentioned = keys(box[:old], triplets.pair_human, triplets.pair_object)
-    # The row of each mentioned pair in the table of all listed ones (the first of equal ones), then
-    # of all others, which are `extra`, each once.
+    # Row of each mentioned pair in the table of all listed pairs (the first of equal ones),
+    # followed by all other pairs, `extra`, each once.
     first, number = distinct(np.concatenate([listed, mentioned]))
     new = first >= len(listed)
     extra, row = first[new] - len(listed), first.copy()
@@ -121,7 +121,7 @@ def _merged(triplets: Scenes, pairs: Scenes, inside: list[BoolArray]) -> Scenes:
 
 
 def _from_triplets(triplets: Scenes, row: IntArray, listed: IntArray) -> Array:
-    """Score listed pairs, given by a number for their boxes, from the triplets with these boxes.
+    """Score listed pairs, each a number for its boxes, from the triplets with these boxes.
 
     ``row`` is the row of each pair of the triplets among the listed ones, or beyond them.
     """

@@ -38,9 +38,9 @@ class HoiTransformer(Format):
 
     In a pickle or JSON, or one JSON object a line: ``image_id`` (the file name) and ``hoi_list``,
     of ``{h_box, o_box, h_cls, o_cls, i_cls, o_name, i_name}``. The three ``*_cls`` are scores:
-    ``i_cls`` is that of the verb alone, the product that of the triplet. Names of objects show
-    HOI-A; boxes are xyxy counted from zero. Other keys are not needed. Each triplet is a pair of
-    its own.
+    ``i_cls`` scores the verb, and the product of all three scores the triplet. Names of objects
+    show HOI-A; boxes are xyxy counted from zero. Other keys are not needed. Each triplet is a pair
+    of its own.
     """
 
     name = "hoi-transformer"
@@ -75,7 +75,7 @@ class HoiTransformer(Format):
 
 
 def positions(table: RecordTable, key: str, known: Sequence[str]) -> IntArray:
-    """Return the position of each name of a column among those of the vocabulary.
+    """Return the position of each name of a column in the vocabulary.
 
     Raises
     ------
@@ -113,14 +113,14 @@ class AgentHoi(Format):
     score. For SWIG-HOI, each pair has one verb and one score instead of lists, and ``img_id``
     numbers the image. The logits are probabilities: the lowest of the tokens of the word.
 
-    Scores are those of its evaluator with its default options. With the mean ``m`` of the scores of
-    object and verb and the product ``b`` of those of the boxes, a triplet's is ``sigmoid(m)
-    sigmoid(b)^0.3``, for SWIG-HOI ``m b^0.3``. The score of the action is that of the verb.
+    Scores follow its evaluator with default options. A triplet scores ``sigmoid(m)
+    sigmoid(b)^0.3``, on SWIG-HOI ``m b^0.3``, with the mean ``m`` of the scores of object and verb
+    and the product ``b`` of the scores of the boxes. The action score is the score of the verb.
 
-    Its evaluator also gives a lower score to every other class of the object of each pair, and, on
-    HICO-DET, removes boxes that overlap; this is not repeated: only what is listed is read. Like
-    there, a pair without a box or a verb is left out, and so are names that the data set does not
-    have.
+    Its evaluator also gives a lower score to every other class of the object of each pair and, on
+    HICO-DET, removes overlapping boxes. This reader does neither: it reads only what is listed.
+    Like there, a pair without a box or a verb is left out, and so are names that the data set does
+    not have.
     """
 
     name = "agent-hoi"
@@ -173,7 +173,7 @@ def _with_all_lists(image: dict[str, Any]) -> dict[str, Any]:
 def _triplets(
     pairs: RecordTable, vocabulary: Vocabulary, size: int
 ) -> tuple[RecordTable, tuple[str, ...]]:
-    """List the verbs of all pairs as triplets, and say in notes what is left out."""
+    """List the verbs of all pairs as triplets, with notes on omissions."""
     rows, objects, verbs = pairs.rows, places(vocabulary.objects), places(vocabulary.verbs)
     triplets: list[dict[str, Any]] = []
     pair_of: list[int] = []
@@ -247,11 +247,11 @@ class DaHoi(Format):
     fractions of the width and height of the image (xyxy); ``max_scores``, of the person, the object
     and the interaction of both; ``merge_potential_list``, phrases such as ``riding a bicycle``, one
     for each class of the object; and ``merge_pred_logits``, two or more (1, phrases) arrays. The
-    score of a verb is the mean of the first and the last array; that of a triplet is its product
-    with ``max_scores``, each to the power of 1.3.
+    score of a verb is the mean of the first and the last array. The score of a triplet is its
+    product with ``max_scores``, each to the power of 1.3.
 
-    The code base keeps no sizes of images. They are read from ``width`` and ``height`` of each
-    dict, the keys of its annotations; without them boxes stay fractions, until they are joined to
+    The code base keeps no sizes of images. Sizes are read from ``width`` and ``height`` of each
+    dict, the keys of its annotations. Without sizes boxes stay fractions until they are joined to
     annotations that hold sizes (:mod:`diaghoi.data.boxes`).
     """
 

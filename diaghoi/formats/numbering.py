@@ -1,4 +1,4 @@
-"""What numbers in files mean: how objects, verbs and HOI classes are numbered, and from where.
+"""Interpret numbers in files: how objects, verbs and HOI classes are numbered, and from where.
 
 Labels of boxes are evidence of how objects are numbered: a person is 0 in COCO-80, 1 in COCO's own
 ids and 49 in HICO's alphabetical order, and a label that one numbering lacks may be an object in
@@ -26,19 +26,19 @@ from diaghoi.exceptions import InputError, some_of
 from diaghoi.formats.base import Options, UnknownNumberError
 from diaghoi.formats.checks import Rows
 
-# How many different triplets it takes to contradict a format clearly, how many triplets to bring it
-# into doubt, and the share of predictions that are looked at.
+# Number of different triplets that clearly contradict a format, number of triplets that cast doubt
+# on it, and the share of predictions that are examined.
 FEW, ENOUGH, BEST = 5, 20, 0.1
-# Another reading is taken if this share of the triplets are classes under it, and so many times the
-# share under the format's own; it is in doubt from so many times on.
+# Another reading wins if this share of the triplets are classes under it, and this many times the
+# share under the reading of the format; a smaller multiple casts doubt.
 LEAST, CLEAR, DOUBTFUL = 0.5, 3.0, 1.5
-# Of the triplets in files of a known data set, more than this share are classes of it (99 % in
-# HOI-A, all in the others); of those of another data set, up to three quarters happen to be.
+# More than this share of the triplets in a file of a known data set are classes of it (99 % in
+# HOI-A, all in the others). In files of another data set up to three quarters happen to be.
 GENUINE = 0.95
 
 
 class TripletNumbers(NamedTuple):
-    """How triplets are numbered.
+    """Numbering of triplets.
 
     Parameters
     ----------
@@ -47,8 +47,7 @@ class TripletNumbers(NamedTuple):
     origin : int
         The first number.
     listed : tuple of int or None
-        The number of each verb or HOI class, -1 for none, where they are not all numbers from the
-        first one on; else None.
+        The number of each verb or HOI class, -1 for none; None if the numbers are consecutive.
     """
 
     of: Literal["verb", "class"]
@@ -90,7 +89,7 @@ class TripletNumbers(NamedTuple):
         return translated(numbers, {n: place for place, n in enumerate(known) if n >= 0})
 
     def holds(self, numbers: IntArray, vocabulary: Vocabulary) -> bool:
-        """Tell whether there are numbers and all exist under this reading."""
+        """Tell whether there are numbers, and all of them exist under this reading."""
         return bool(len(numbers) and (self.places(numbers, vocabulary) >= 0).all())
 
     def classes(self, numbers: IntArray, labels: IntArray, vocabulary: Vocabulary) -> IntArray:
@@ -122,7 +121,7 @@ def read_triplets(
     of_format: TripletNumbers,
     numbering: Numbering,
 ) -> tuple[IntArray, IntArray, tuple[str, ...]]:
-    """Return object category and verb, (T,) each, of triplets, and notes on what was found.
+    """Return object category and verb, (T,) each, of triplets, and notes on the reading.
 
     A file that counts objects from another first number than its data set counts verbs from there,
     too, if it can.
@@ -134,13 +133,13 @@ def read_triplets(
     numbers, labels : (T,) int array
         Number of each triplet, and the category of its object; -1 where the file does not say.
     score : (T,) float64 array or None
-        Ranking scores: only the best predictions are evidence.
+        Ranking scores; only the best predictions are evidence.
     options : Options
-        The user's options; told how the numbers were read.
+        The user's options, which record how the numbers were read.
     of_format : TripletNumbers
-        The reading of the format; that of verbs does not count where the data set has conventions.
+        The reading of the format; its verbs do not count if the data set has conventions.
     numbering : Numbering
-        How objects are numbered.
+        Numbering of the objects.
 
     Raises
     ------
@@ -154,7 +153,7 @@ def read_triplets(
     if conventions is not None:
         usual = TripletNumbers.of_verbs(conventions.numbers(predictions=predictions).verbs)
         if numbering.found:
-            # Only NAME-0 and NAME-1 are found where a data set has conventions.
+            # If a data set has conventions, only NAME-0 and NAME-1 are tried.
             shifted = TripletNumbers("verb", int(numbering.name.rpartition("-")[2]))
             usual = shifted if shifted.holds(numbers, vocabulary) else usual
     holds = usual.holds(numbers, vocabulary)
@@ -215,10 +214,10 @@ class _Triplets:
     def read(
         self, fixed: TripletNumbers, given: _Readings, more: _Readings = ()
     ) -> tuple[TripletNumbers, IntArray, tuple[str, ...]]:
-        """Return how triplets are numbered, their verbs or HOI classes, and what was found.
+        """Return the numbering of triplets, their verbs or HOI classes, and notes.
 
-        ``given`` are the readings that the user allows, empty for all, and ``more`` those beside
-        ``READINGS``.
+        ``given`` holds the readings that the user allows, empty for all, and ``more`` further ones
+        than ``READINGS``.
         """
         reading, why = self._find(fixed, given, more)
         self.options.shown["triplets"] = str(reading)
@@ -240,7 +239,7 @@ class _Triplets:
     def _find(
         self, fixed: TripletNumbers, given: _Readings, more: _Readings
     ) -> tuple[TripletNumbers, str]:
-        """Choose the reading of the format, unless the file contradicts it, which is then said."""
+        """Choose the reading of the format, or another with a note if the file contradicts it."""
         vocabulary, numbers = self.options.vocabulary, self.numbers
         if len(given) == 1:
             if given[0].of == "verb" or given[0].listed is None:
@@ -257,8 +256,8 @@ class _Triplets:
                 shares[reading] = float(fits.mean()) if len(fits) else 1.0
         own = shares.setdefault(fixed, 0.0)
         if not fixed.holds(numbers, vocabulary):
-            # Readings under which all numbers exist, and no fewer are classes. One number too many
-            # is as likely an error; classes show by the objects of several.
+            # Readings under which all numbers exist, and no fewer are classes. One extra number is
+            # as likely an error; the objects of several numbers show classes.
             few = len(numbers) < FEW
             by_object = len(numbers) > 1 and bool((self.labels >= 0).all())
             complete = [
@@ -300,10 +299,10 @@ class _Triplets:
         )
 
     def annotated_classes(self) -> _Readings:
-        """Return the reading in which the annotated HOI classes alone are numbered, if possible.
+        """Return the reading in which only the annotated HOI classes have numbers, if possible.
 
-        It is where a description lists no classes, so that every verb goes with every object, and
-        the file has exactly as many numbers as classes are annotated.
+        This is possible if a description lists no classes, so that every verb goes with every
+        object, and the file has exactly as many numbers as annotated classes.
         """
         words = self.options.vocabulary
         if words.known:
@@ -323,7 +322,7 @@ class _Triplets:
 
 
 def most_confident(score: FloatArray | None, count: int) -> BoolArray | slice:
-    """Choose the rows, of ``count``, that are evidence: all without scores, else the best."""
+    """Choose the rows, of ``count``, that are evidence: the best, or all without scores."""
     if score is None or count <= ENOUGH:
         return slice(None)
     kept = max(ENOUGH, int(BEST * count))
@@ -349,8 +348,8 @@ _Tables = Mapping[str, Mapping[int, int]]
 def numberings(vocabulary: Vocabulary, *, predictions: bool = True) -> _Tables:
     """Return the possible object numberings of files of a data set, each ``{number: position}``.
 
-    A data set with conventions has its own, under its name, and those that count from 0 and from 1:
-    ``NAME-0``, ``NAME-1``.
+    A data set with conventions has its own numbering, under its name, and numberings from 0 and
+    from 1: ``NAME-0``, ``NAME-1``.
     """
     conventions = vocabulary.conventions
     if conventions is None:
@@ -367,7 +366,7 @@ def numberings(vocabulary: Vocabulary, *, predictions: bool = True) -> _Tables:
 def numbers_of_files(scenes: Scenes) -> Scenes:
     """Return scenes with the numbering and box layout of the files of the data set, for writers.
 
-    They are unchanged if the data set has no conventions of its own.
+    The labels are unchanged if the data set has no conventions of its own.
     """
     conventions = scenes.vocabulary.conventions
     if conventions is None:
@@ -386,7 +385,7 @@ def numbers_of_files(scenes: Scenes) -> Scenes:
 
 
 class Numbering(NamedTuple):
-    """How a file numbers the object categories.
+    """Numbering of the object categories in a file.
 
     Parameters
     ----------
@@ -397,8 +396,8 @@ class Numbering(NamedTuple):
     predictions : bool
         Whether the file holds predictions, whose numbers the data set may state.
     notes : tuple of str
-        What in the boxes shows a numbering other than that of the format; empty if the numbering is
-        that of the format or was given by the user.
+        Evidence in the boxes for a numbering other than that of the format; empty if the format or
+        the user decided.
     """
 
     name: str
@@ -410,7 +409,7 @@ class Numbering(NamedTuple):
     def usual(
         cls, options: Options, name: str = "coco80", *, predictions: bool = True
     ) -> Numbering:
-        """Return the user's numbering, that of the data set, or that of the format, ``name``."""
+        """Return the numbering of the user, of the data set, or of the format, ``name``."""
         words = options.vocabulary
         own = name if words.conventions is None else words.name
         return cls(options.objects or own, words, predictions)
@@ -427,7 +426,7 @@ class Numbering(NamedTuple):
 
     @property
     def nothing(self) -> int:
-        """The number after the last one, often that of "no object"."""
+        """The number after the last one, often used for "no object"."""
         return max(self.tables[self.name]) + 1
 
     def positions(
@@ -481,12 +480,12 @@ def find_numbering(
 ) -> Numbering:
     """Determine how a file numbers the object categories.
 
-    The numbering given by the user comes first, then that shown by the labels, then that of the
-    format: labels are evidence, a format is only a convention. Of the numberings in which the
-    common label of all human boxes is a person, the labels show the first that has them all; if
-    none has, the first. A single label that may mean "no object" shows nothing. In a data set with
-    conventions the format counts for nothing; where some subjects are no people, the labels show
-    the only numbering that has them all, if most subjects are people in it.
+    The user's numbering comes first, then the numbering that the labels show, then that of the
+    format: labels are evidence, a format is only a convention. Among the numberings in which the
+    common label of all human boxes is a person, the labels show the first that contains them all,
+    or else the first. A single label that may mean "no object" shows nothing. In a data set with
+    conventions the format does not count. If some subjects are not people, the labels show the only
+    numbering that contains them all, provided that most subjects are people in it.
 
     Parameters
     ----------
@@ -563,7 +562,7 @@ def _absent(labels: IntArray, table: Mapping[int, int]) -> BoolArray:
 
 
 def check_objects(file: str, vocabulary: Vocabulary) -> None:
-    """Refuse a data set whose HOI classes do not say the object, for formats that rely on it."""
+    """Refuse a data set whose HOI classes do not name the object, for formats that need it."""
     if vocabulary.any_object:
         raise InputError(
             f"{file}: holds HOI classes instead of objects, but those of {vocabulary.name} do not "

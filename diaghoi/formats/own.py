@@ -1,13 +1,13 @@
 """The package's own format: the columns of :class:`~diaghoi.data.scenes.Scenes` in an ``.npz``.
 
 ``diaghoi_format`` holds the version of the layout, ``vocabulary`` the name of the data set,
-``fingerprint`` that of its names and classes, ``notes`` the notes, and ``top`` how many triplets of
-each image a reader kept (0: all); every other array is the column of that name. Nothing is
-compressed, so that a file is read as fast as it is copied. Coordinates and scores are float64,
-other numbers as small as they fit; pairs and triplets refer to rows of the box and pair table of
-the whole file. ``box_ignored`` is there where people can be ignored (V-COCO annotations);
-``box_label`` may be -1 for V-COCO, whose files do not name the category, and ``pair_object`` -1 if
-there is no object.
+``fingerprint`` a hash of its names and classes, ``notes`` the notes, and ``top`` the number of
+triplets per image that a reader kept (0: all). Every other array is the column of that name.
+Nothing is compressed, so that a file is read as fast as it is copied. Coordinates and scores are
+float64, other numbers as small as they fit; pairs and triplets refer to rows of the box and pair
+table of the whole file. ``box_ignored`` exists if people can be ignored (V-COCO annotations);
+``box_label`` may be -1 for V-COCO, whose files do not name the category, and ``pair_object`` is -1
+without an object.
 
 A file may be larger than memory: its tables are scanned once for the rows of each image, and then
 read in blocks. A folder of ``000001.npz``, ``000002.npz`` and so on, each a complete file with the
@@ -45,7 +45,7 @@ _NEEDED = (
         if column.name in COLUMNS and column.default is MISSING
     ),
 )
-# By table: the column that refers to the rows of the table before it, the first to the images.
+# The column of each table that refers to the rows of the previous table, or to the images.
 _TABLES = {"box": "box_image", "pair": "pair_human", "triplet": "triplet_pair"}
 _WIDTHS = {"box_xyxy": (4,), "sizes": (2,), "unread": (len(UNREAD),)}
 _KINDS = {"names": "U", "box_ignored": "b", "score": "f", "xyxy": "f"}
@@ -112,7 +112,7 @@ def part_name(number: int) -> str:
 
 
 def in_order(folder: Path) -> list[Path]:
-    """Return the parts in a folder, of which there is at least one and none may be missing."""
+    """Return the parts in a folder; there must be at least one, without gaps."""
     parts = parts_in(folder)
     missing = sorted(set(range(1, max(parts) + 1)) - parts.keys())
     if missing:
@@ -179,8 +179,8 @@ def stored_scenes(content: Content, options: Options) -> StoredScenes:
         problem = f"was written when {dataset!r:.40} had other objects, verbs or classes"
         raise refused("fingerprint", problem)
     for name, column in columns.items():
-        # A column without dimensions counts as empty here; the check of its own shape refuses it,
-        # and comes before that of the columns that depend on it.
+        # A column without dimensions counts as empty here. The check of its own shape refuses it,
+        # before the check of dependent columns.
         table, _, last = name.partition("_")
         length = (*columns[_TABLES.get(table, "names")].shape, 0)[0]
         shape = (length, *_WIDTHS.get(name, ()))
@@ -216,20 +216,20 @@ def _whole(value: Array) -> int:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StoredScenes(SceneSource):
-    """Scenes whose rows stay in a file.
+    """Scenes whose rows stay in a file until they are read.
 
     Parameters
     ----------
     vocabulary, names, top, source, notes
         As of :class:`~diaghoi.data.scenes.SceneSource`.
     columns : mapping of StoredArray
-        The columns of the file, of the shapes and kinds that they should have.
+        The columns of the file, with valid shapes and kinds.
     origin : {0, 1}
         Whether boxes are counted from zero or one.
     order : (N,) int array
         The place of each image in the file; -1 for an image that is not in it and empty.
     first_rows : dict of (images of the file + 1,) int array
-        By table: the first row of each image of the file, kept for all orders once it is known.
+        First row of each image in each table of the file, kept for all orders once known.
     """
 
     columns: Mapping[str, StoredArray]
@@ -255,13 +255,13 @@ class StoredScenes(SceneSource):
 
     @cached_property
     def _places(self) -> dict[str, tuple[IntArray, IntArray]]:
-        """(N,) first row in the file, and the one after the last, of each image in each table."""
+        """Return the first and the end row, (N,) each, of each image in each table of the file."""
         if not self.first_rows:
             rows: dict[str, IntArray] = {"image": np.arange(self.columns["names"].shape[0] + 1)}
             for table, owner in zip(_TABLES, ("image", *_TABLES), strict=False):
                 rows[table] = self._first_rows(table, rows[owner], owner)
             self.first_rows.update(rows)
-        # The rows of an empty image, -1, are none: from 0 to 0.
+        # An empty image, -1, has no rows: from 0 to 0.
         return {
             table: (np.append(first[:-1], 0)[self.order], np.append(first[1:], 0)[self.order])
             for table, first in self.first_rows.items()
@@ -292,14 +292,14 @@ class StoredScenes(SceneSource):
             rows = np.zeros((len(in_file), *columns[name].shape[1:]), columns[name].dtype)
             rows[in_file] = columns[name]
             columns[name] = rows
-        # V-COCO has a row for every class of every pair, 16 million in the test set: these columns
-        # keep their small types.
+        # V-COCO has a row for every class of every pair, 16 million in the test set, so these
+        # columns keep their small types.
         lean = () if self.vocabulary.agents is None else ("triplet_pair", "triplet_verb")
         for name in columns.keys() - set(lean):
             kind = _WIDE[columns[name].dtype.kind]
             columns[name] = columns[name].astype(kind, copy=False)
         self._check(columns, where, starts["box"])
-        # From rows of the file to rows of these scenes.
+        # Convert rows of the file to rows of these scenes.
         box, pair = (
             _of_rows(starts[table] - where[table].start, where[owner].count)
             for table, owner in (("box", "pair"), ("pair", "triplet"))
@@ -351,7 +351,7 @@ class StoredScenes(SceneSource):
         for first in range(0, total, _ROWS):
             reference = column.rows(first, min(first + _ROWS, total)).astype(np.int64, copy=False)
             check_range(rows, reference, int(bounds[-1]), name, owner, first=first)
-            # These rows belong to few images: restrict the search to their bounds.
+            # These rows belong to few images, so the search stays within their bounds.
             low, high = np.searchsorted(bounds, [reference.min(), reference.max()], side="right")
             image = low - 1 + np.searchsorted(bounds[low:high], reference, side="right")
             unordered = np.append(last, image[:-1]) > image
@@ -396,13 +396,13 @@ class StoredScenes(SceneSource):
 
 
 def _refuse(rows: Rows, bad: BoolArray, name: str, problem: str, *, first: int = 0) -> None:
-    """Refuse marked rows of a table, whose mark begins at its row ``first``."""
+    """Refuse marked rows of a table; the mark begins at row ``first``."""
     if bad.any():
         raise rows.error(first + int(np.argmax(bad)), name, problem)
 
 
 def _runs(start: IntArray, stop: IntArray) -> list[tuple[int, int]]:
-    """Join what follows each other in the file to runs: first row, and one after the last."""
+    """Join consecutive rows of the file to runs: first row, and the row after the last."""
     some = stop > start
     start, stop = start[some], stop[some]
     first = np.append(True, start[1:] != stop[:-1])[: len(start)]
@@ -411,7 +411,7 @@ def _runs(start: IntArray, stop: IntArray) -> list[tuple[int, int]]:
 
 
 def _of_rows(of_images: IntArray, count: IntArray) -> IntArray:
-    """Give each row what its image has: a single value where that is the same for all."""
+    """Give each row the value of its image, or a single value if all are equal."""
     of_images = of_images[count > 0]
     if (of_images == of_images[:1]).all():
         return of_images[:1]

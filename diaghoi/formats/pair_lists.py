@@ -1,4 +1,4 @@
-"""The pair pickle of the published diagnosis code: which pairs a detector believes to interact."""
+"""Read the pair pickle of the published diagnosis code: pairs that interact, says the detector."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ def _numbered(image: Any) -> Any:
 
 
 def _boxes(pairs: RecordTable, key: str, options: Options) -> FloatArray:
-    """Read boxes, including those wrapped in a list of one."""
+    """Read boxes, including boxes wrapped in a list of one."""
     try:
         boxes = pairs.boxes(key)
     except InputError:

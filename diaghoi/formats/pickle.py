@@ -7,9 +7,9 @@ There is no second attempt with fewer restrictions. The contents of arrays are c
 NumPy assumes that an array holds as much data as its shape requires, and their total size is
 limited by that of the file, because one string in a pickle can become any number of arrays.
 
-What a pickle can do without names shows in its opcodes, which are checked before it is loaded.
-Python's unpickler allocates the sizes that a pickle announces, and Python's hash of tuples assumes
-that nobody writes pickles by hand: a tuple of tuples of tuples is hashed without a depth limit, and
+The opcodes show what a pickle can do without names; they are checked before it is loaded. Python's
+unpickler allocates the sizes that a pickle announces, and Python's hash of tuples assumes that
+nobody writes pickles by hand: a tuple of tuples of tuples is hashed without a depth limit, and
 again wherever it occurs, so that a few bytes used as the key of a dict crash the interpreter or
 keep it busy forever.
 """
@@ -47,7 +47,7 @@ AHEAD = 1 << 20
 """Bytes of the buffer in which files are read."""
 
 _PLAIN_DTYPE = re.compile(r"[biufc]\d{1,2}|[SU][1-9]\d{0,8}|O\d?|\?")
-# What the module struct calls the types of single numbers.
+# Names of the types of single numbers in the module struct.
 _FORMATS = {
     "f2": "e", "f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B",
     "u2": "H", "u4": "I", "u8": "Q", "b1": "?",
@@ -55,9 +55,10 @@ _FORMATS = {
 _LAST_CHARACTER = 0x10FFFF
 _MOST_DIMENSIONS = 64
 _LONGEST_NUMBER = 100
-# Rows of an array without content: it takes no memory itself, but code that loops over rows does.
+# Largest number of rows in an array without content. The array takes no memory, but code that loops
+# over its rows does.
 _MOST_EMPTY = 1 << 20
-# Protocols below 3 write bytes as text, which is built first: hence several bytes per byte.
+# Protocols below 3 write bytes as text, which is built first, hence several bytes per byte.
 _BUILT, _BUILT_PER_BYTE = 1 << 22, 4
 # Bytes of an item of a list; the shortest item takes two bytes of a pickle.
 _ITEM = 8
@@ -65,7 +66,7 @@ _ATOMS = (str, bytes, int, float, bool, type(None))
 
 
 class Limit:
-    """How much data may be built: a small multiple of the bytes of the pickle and beside it."""
+    """Limit of the data that may be built: a small multiple of the size of the file."""
 
     def __init__(self, size: int) -> None:
         self.left = _BUILT + _BUILT_PER_BYTE * size
@@ -95,10 +96,10 @@ class Constructor(Inert):
     Parameters
     ----------
     make : callable or str
-        Called with the limit and what the pickle gives. A string names a class of which pickles
-        tell the name, but must not call it.
+        Called with the limit and the arguments from the pickle. A string names a class that pickles
+        may mention but must not call.
     limit : Limit
-        That of this pickle.
+        The limit of this pickle.
     """
 
     __slots__ = ("limit", "make")
@@ -111,9 +112,9 @@ class Constructor(Inert):
 
 
 class _Scalar(Constructor):
-    """NumPy's ``scalar``: one number of a type, as a number of Python where it has that type.
+    """NumPy's ``scalar``: one number, as a Python number if Python has the type.
 
-    Pickles of ``list(array)`` call it for every number, so it does nothing that it need not.
+    Pickles of ``list(array)`` call it for every number, so it does as little as possible.
     """
 
     __slots__ = ()
@@ -194,7 +195,7 @@ class _Array(np.ndarray[Any, Any]):
     __slots__ = ()
 
     def __repr__(self) -> str:
-        if self.dtype.hasobject:  # they may be lists in lists that take forever to write
+        if self.dtype.hasobject:  # objects may be nested lists that take forever to write
             return f"array({reprlib.repr(self.tolist())}, dtype=object)"
         return repr(np.asarray(self))
 
@@ -220,7 +221,7 @@ def _reconstruct(limit: Limit, subtype: object, shape: object, code: object) -> 
     if type(shape) is not tuple or shape != (0,) or type(code) not in (bytes, str):
         raise UnpicklingError("the start of an array is not in NumPy's layout")
     array = np.empty(0, dtype=np.int8).view(_Array)
-    # A pickle could set its items to nested lists, of which NumPy makes arrays of any size.
+    # A pickle could set its items to nested lists, which NumPy turns into arrays of any size.
     array.flags.writeable = False
     return array
 
@@ -290,7 +291,7 @@ def _cache_template(limit: Limit) -> CacheTemplate:
     return CacheTemplate()
 
 
-# What messages call them; by this name, `reprlib` shortens dicts in dicts, too.
+# Name in messages; `reprlib` also uses it to shorten nested dicts.
 _Array.__name__ = "ndarray"
 for _kind in (_WithDefaults, CacheTemplate):
     _kind.__name__, _kind.__module__ = "dict", "builtins"
@@ -367,7 +368,7 @@ def check_letters(text: StrArray) -> None:
         raise UnpicklingError("an array of text holds invalid characters")
 
 
-# What makes plain data of the exact names of modules and of what they have.
+# Constructors of plain data by the exact names of module and attribute.
 NAMES: dict[tuple[str, str], Any] = {
     **{(module, kind.__name__): partial(make, kind)
        for module in ("builtins", "__builtin__")
@@ -391,12 +392,12 @@ NAMES: dict[tuple[str, str], Any] = {
 
 @dataclass(frozen=True)
 class Beside:
-    """What a pickle refers to in the archive around it.
+    """References of a pickle to the archive around it.
 
     Parameters
     ----------
     names : mapping
-        What it may name, instead of :data:`NAMES`.
+        Allowed names, instead of :data:`NAMES`.
     load : callable
         Returns the object with a persistent id.
     size : int
@@ -414,18 +415,19 @@ _DEEPEST = 100
 # Tuple items that hashing may visit: per byte of the pickle, and in addition.
 _VISITS_PER_BYTE, _VISITS = 20, 1_000_000
 SECONDS = 3.0
-"""Seconds of computing that any pickle may take, beside what it may take for each of its bytes."""
+"""Seconds of computing that any pickle may take, in addition to the time for its bytes."""
 SECONDS_PER_BYTE = 5e-7
-# Bytes that the unpickler gets at once, and of its stack: a dict or set gets what is on it at once.
+# Bytes that the unpickler gets at once, and the most bytes of its stack, which a dict or set takes
+# at once.
 _PIECE, _TALLEST = 1 << 14, 8 << 14
 MEMORY, MEMORY_PER_BYTE = 1 << 27, 20
 """Bytes that loading may add to this process, alone and for each byte read. Predictions as lists of
 dicts take 5 to 15; an empty set takes 224 for its one byte."""
 
 # Most of a pickle is numbers, short texts, lists and dicts, which one regular expression skips in
-# long runs. Tuples of a few numbers, and tuples that the next opcode consumes (those of arrays),
-# are harmless, too. Python allocates a slot for each memo index and all below: three bytes of one
-# allow 128 MB.
+# long runs. Tuples of a few numbers, and tuples that the next opcode consumes (in arrays), are
+# harmless, too. Python allocates a slot for each memo index and all below: three bytes of one allow
+# 128 MB.
 _SHORT_TEXT = 32
 
 
@@ -448,7 +450,7 @@ def _plain() -> re.Pattern[bytes]:
         rb"h.(?:K.h.)*+(?:K.(?=[hu])|%b(?=[hu])|h.C\x04....\x94\x86\x94R\x94)?+" % real,
         rb"\((?:%b[et]|%b{0,8}+t)?+" % (4 * real, number),
         rb"[]})\x94easudlRbo012\x81\x8f\x90\x92\x93\x98]++",
-        # As many numbers as a tuple of up to three items takes, or more, and the tuple.
+        # At least as many numbers as a tuple of up to three items takes, and the tuple.
         rb"%b(?:\x85|%b(?:[\x85\x86]|%b++[\x85-\x87]?+)?+)?+" % (number, number, number),
         rb"[\x85-\x87t]%b?+[Rb\x81Q]" % put,
         rb"j.{4}|g\d{1,9}\n|\x80.|S[^\n]*\n",
@@ -472,10 +474,10 @@ _FRAME_HEADER = 9
 
 
 def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int, list[int]]:
-    """Check what a pickle does without names.
+    """Check the opcodes of a pickle.
 
-    Most pickles pass at a glance, with the regular expression. Only those that build tuples outside
-    its patterns are followed step by step.
+    Most pickles pass at a glance, with the regular expression. Only pickles that build tuples
+    outside its patterns are followed step by step.
 
     Parameters
     ----------
@@ -489,7 +491,7 @@ def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int
     Returns
     -------
     length : int
-        Bytes up to the opcode that ends the pickle, or the one that is cut off.
+        Bytes up to the opcode that ends the pickle, or that is cut off.
     frames : list of int
         Where frames begin.
 
@@ -539,10 +541,11 @@ def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int
 def _followed(
     opcode: pickletools.OpcodeInfo, argument: Any, stack: list[Any], memo: dict[int, Any]
 ) -> tuple[int, int]:
-    """Do to a stack what an opcode does to that of the unpickler.
+    """Apply an opcode to a model of the unpickler's stack.
 
-    Of each tuple or frozenset it holds the depth and how many items its hash visits, which are
-    returned for a new one; of marks their name, and None of all else.
+    The model holds the depth and the number of items that hashing visits for each tuple or
+    frozenset, the name of marks, and None for everything else. Returns the values of a new tuple or
+    frozenset.
     """
     name, before = opcode.name, list(opcode.stack_before)
     if name in _PUTS:
@@ -577,7 +580,7 @@ def _memory() -> int:
     """Return how many bytes this process takes, about."""
     try:
         return int(Path("/proc/self/statm").read_bytes().split()[1]) * mmap.PAGESIZE
-    except OSError:  # no Linux; most objects of a pickle take a block of 64 bytes or more
+    except OSError:  # not Linux; most objects of a pickle take a block of 64 bytes or more
         return 48 * sys.getallocatedblocks()
 
 
@@ -595,7 +598,7 @@ class _Pieces(io.RawIOBase):
         self.file, self.before = file, _memory()
         self.until = time.thread_time() + SECONDS + SECONDS_PER_BYTE * size
         self.stack: Any = b""
-        # Its size is that of the memo and of the marks.
+        # Its size includes the memo and the marks.
         self.unpickler: Callable[[], Any] = bytes
 
     def readable(self) -> bool:
@@ -672,8 +675,8 @@ class _Unpickler(pickle.Unpickler):
 def collector_off() -> Iterator[None]:
     """Disable Python's garbage collector for the block, and restore its state.
 
-    Millions of small new objects, none of them garbage, make the collector traverse them again and
-    again: more than half of the time of a bare ``pickle.load``.
+    The collector would traverse millions of new objects again and again, none of them garbage: more
+    than half of the time of a bare ``pickle.load``.
     """
     was_on = gc.isenabled()
     gc.disable()
@@ -729,14 +732,14 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
             f"{file}: the pickle asks for more memory than there is; it may be damaged"
         ) from error
     except Exception as error:
-        # A damaged pickle can raise anything; for the user it is always the same problem.
+        # A damaged pickle can raise any error; for the user the problem is always the same.
         what = " ".join(str(error).split()) or type(error).__name__
         if "truncated" in what:
             what = "cut off"
         raise InputError(f"{file}: not a readable pickle ({what:.120}); write it again") from error
 
 
-# How pickles of a list or dict start, in all protocols.
+# Start of the pickle of a list or dict, in all protocols.
 _START = re.compile(rb"(?:\x80.)?(?:\x95.{8})?(?:[\]}]|\([ld])(?:\x94|q\x00|p0\n)", re.DOTALL)
 
 
@@ -767,7 +770,7 @@ def load_first(stream: BinaryIO, file: str, most: int) -> Any:
         most *= 2
         if not _START.match(data):
             return None
-        # What is wrong shows when everything is read.
+        # Errors show when everything is read.
         with suppress(Exception), collector_off():
             length, frames = _checked(data, cut=True)
             if data[length : length + 1] == b".":  # the pickle ends

@@ -35,7 +35,7 @@ _GREY = ("1", "L", "LA")
 _COLOUR = ("RGB", "RGBA", "RGBX", "P", "PA", "CMYK", "YCbCr", "LAB", "HSV")
 ORIENTATION = 0x0112
 """The EXIF tag for the rotation with which viewers show a picture."""
-# Longest side in pixels that OpenCV can remap: it uses 16-bit coordinates.
+# Longest side in pixels that OpenCV can remap, with its 16-bit coordinates.
 _LONGEST = 32766
 # High quality without chroma subsampling, so that JPEG compression adds next to nothing to the
 # corruption.
@@ -52,7 +52,8 @@ Box = tuple[float, float, float, float]
 Unit = Literal["pixels", "thousandths"]
 UNITS: tuple[str, ...] = get_args(Unit)
 _THOUSAND = 1000
-# Of a picture: the patches of Qwen2.5-VL. Other models take from half to twice as many tokens.
+# Tokens of a picture: the patches of Qwen2.5-VL. Other models take from half to twice as many
+# tokens.
 _PIXELS_PER_TOKEN = 28 * 28
 # Pixels beyond the picture by which boxes are passed over: annotations are not exact.
 _SLACK = 2.0
@@ -112,8 +113,8 @@ def read_picture(path: Path) -> PictureFile:
     Raises
     ------
     InputError
-        If the file is damaged, of another type, grey with more than 8 bits, or so large that it
-        may be a decompression bomb. The caller adds the name of the file to the message.
+        If the file is damaged, has another type, is grey with more than 8 bits, or is so large that
+        it may be a decompression bomb. The caller adds the name of the file to the message.
     """
     with _opened(path, tuple(_TYPES)) as picture:
         picture.load()
@@ -137,7 +138,7 @@ def read_picture(path: Path) -> PictureFile:
 
 
 def picture_size(path: Path | None, types: tuple[str, ...] = tuple(_TYPES)) -> Size | None:
-    """Return width and height in pixels, from the head of a file alone; None for no picture."""
+    """Return width and height in pixels, from the header of a file; None for no picture."""
     if path is None:
         return None
     try:
@@ -277,20 +278,20 @@ class SentPicture(NamedTuple):
 
 
 Find = Callable[[str], Path | None]
-"""Gives the file of an image by its name, None where there is none."""
+"""A function from the name of an image to its file, None if there is none."""
 
 
 def sent_picture(find: Find, image: str) -> SentPicture:
     """Read the picture of an image, a JPEG or PNG file, for a message.
 
-    The file is sent as it is. Only where it asks to be turned, it is sent anew, as stored: boxes
-    are about the stored pixels, and some servers would turn the picture and others not.
+    The file is sent as it is. A picture with an EXIF rotation is encoded again as stored: boxes
+    refer to the stored pixels, and only some servers would rotate the picture.
 
     Raises
     ------
     InputError
-        Where it is missing, damaged, or of another kind; the message leaves the name of the image
-        to the caller.
+        If the picture is missing, damaged or of another kind. The caller adds the name of the image
+        to the message.
     """
     path = find(image)
     if path is None:
@@ -310,12 +311,12 @@ def sent_picture(find: Find, image: str) -> SentPicture:
 
 @dataclass(frozen=True, kw_only=True)
 class Frame:
-    """The numbers by which places in a picture are given.
+    """Coordinates of places in a picture.
 
     Parameters
     ----------
     width, height : int
-        Of the picture in pixels.
+        Size of the picture in pixels.
     unit : {"pixels", "thousandths"}
         Pixels, or thousandths of width and height, as some models have learnt.
     """
@@ -326,7 +327,7 @@ class Frame:
 
     @property
     def words(self) -> str:
-        """How boxes are written, for a model."""
+        """Describe the coordinates of boxes for a model."""
         numbers = f"in pixels of the picture, which is {self.width} wide and {self.height} high"
         if self.unit == "thousandths":
             numbers = "in thousandths of the width and height of the picture"
@@ -376,7 +377,7 @@ class Unasked(NamedTuple):
     Parameters
     ----------
     problems : tuple of (image, why)
-        Pictures that are missing or cannot be read, so that nothing was asked about them.
+        Pictures that are missing or unreadable, so that nothing was asked about them.
     unanswered : tuple of (image, why)
         Images that no reply came for; the next run asks again.
     """
@@ -396,7 +397,7 @@ class PictureAsker:
     find : callable
         As :data:`Find`.
     unit : {"pixels", "thousandths"}
-        How boxes are written.
+        Coordinates of boxes.
     workers : int
         Concurrent requests.
     progress : callable
@@ -462,9 +463,9 @@ class PictureAsker:
 
 
 class Estimate(NamedTuple):
-    """What a run takes at most; tokens are estimates, without those of reasoning.
+    """Upper bounds of the cost of a run; tokens are estimates without reasoning.
 
-    ``outside`` names the images in which a box asked about does not lie in the picture.
+    ``outside`` names the images with a box outside the picture.
     """
 
     questions: int
@@ -476,7 +477,7 @@ class Estimate(NamedTuple):
 
 @dataclass(kw_only=True)
 class FileAsker(PictureAsker):
-    """Asks the questions that have no answer yet in a file, and keeps each answer as it comes.
+    """Runner that asks the unanswered questions of a file and keeps each answer as it arrives.
 
     Parameters
     ----------
@@ -489,21 +490,21 @@ class FileAsker(PictureAsker):
     answers: AnswerFile
     asked: Sequence[Any]
 
-    # What must be the same for all answers of a file, and the option that gives it.
+    # Settings that all answers of a file must share, and the option of each.
     settings: ClassVar[Mapping[str, str]]
     noun: ClassVar[str]
-    # Of a reply, and of the reply to each further request.
+    # Tokens of a reply, and of the reply to each further request.
     reply_tokens: ClassVar[tuple[int, int]]
     # Whether a question has only one line.
     once: ClassVar[bool] = False
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """What is written beside each answer: the same for all answers of a file."""
+        """Settings written beside each answer, the same for all answers of a file."""
         raise NotImplementedError
 
     def question_of(self, line: Mapping[str, Any]) -> Any:
-        """Return the question that a line answers; None where that is none of them."""
+        """Return the question that a line answers; None if it is none of them."""
         raise NotImplementedError
 
     def boxes_of(self, question: Any) -> Iterable[Box]:
@@ -525,7 +526,7 @@ class FileAsker(PictureAsker):
         Raises
         ------
         InputError
-            If the answers are to other questions, or were asked with other settings.
+            If the answers belong to other questions, or were asked with other settings.
         """
         self.answers.check(self.recorded, self.settings)
         answered = set()
@@ -548,10 +549,10 @@ class FileAsker(PictureAsker):
 
     @cached_property
     def groups(self) -> tuple[ImageQuestions, ...]:
-        """What is still to be asked, by image.
+        """Questions still to be asked, by image.
 
-        Those behind the last answer come first: what had no reply in an earlier run may have none
-        again, and must not keep the others waiting.
+        Questions behind the last answer come first: a question without a reply in an earlier run
+        may fail again, and must not delay the others.
         """
         places: dict[str, list[int]] = {}
         last = -1
@@ -587,7 +588,7 @@ class FileAsker(PictureAsker):
         return Estimate(questions, requests, round(tokens), tokens_out, tuple(outside))
 
     def remarks(self, cost: Estimate) -> list[str]:
-        """State what to know before anything is asked, a sentence each."""
+        """Return the facts to know before anything is asked, one sentence each."""
         if not cost.outside:
             return []
         return [
@@ -601,8 +602,8 @@ class FileAsker(PictureAsker):
         Raises
         ------
         InputError
-            If no picture exists, the server stays without replies or refuses, or nothing can be
-            written; what was answered before is kept.
+            If no picture exists, the server does not reply or refuses, or nothing can be written.
+            Earlier answers are kept.
         """
         self.answers.repair()
         return self.ask_images(self.groups, proven=bool(self.before))

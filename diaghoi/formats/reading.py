@@ -1,6 +1,6 @@
 """Read files of every format to :class:`~diaghoi.data.scenes.Scenes`.
 
-What a file is gets decided once: the first format that recognises it reads it.
+The kind of a file is decided once: the first format that recognises it reads it.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ _BELONGS = {
     "ids": ("v-coco", "--read ids"),
     "image_id": ("v-coco-results", "--read image-id"),
 }
-# By kind of a file: what it holds, and what to do with it.
+# Content of each kind of file, and what to do with it.
 _KINDS: dict[str, tuple[str, str]] = {
     "annotations": ("annotations", "give it as --annotations"),
     "predictions": ("predicted triplets", "give it as the prediction file"),
@@ -121,15 +121,16 @@ _KINDS: dict[str, tuple[str, str]] = {
 
 @cache
 def known_formats() -> dict[str, Format]:
-    """Return all formats by name: those of this package, then those that others have registered.
+    """Return all formats by name: those of this package first, then registered ones.
 
     A package registers one with an entry point in the group ``diaghoi.formats`` that names a
-    subclass of :class:`~diaghoi.formats.Format`. It is tried after those of this package.
+    subclass of :class:`~diaghoi.formats.Format`. A registered format is tried after the formats of
+    this package.
 
     Raises
     ------
     InputError
-        For a registered format that cannot be loaded, or has the name of another.
+        If a registered format cannot be loaded, or has the name of another format.
     """
     formats = dict(FORMATS)
     for entry in sorted(entry_points(group=GROUP), key=lambda entry: entry.name):
@@ -153,7 +154,7 @@ def known_formats() -> dict[str, Format]:
 
 
 def recognise(path: _Path) -> Recognised:
-    """Identify a file from its content: format, data set, and what it holds.
+    """Identify the format, the data set and the kind of a file from its content.
 
     Parameters
     ----------
@@ -185,7 +186,7 @@ def _recognised(
 
 
 def matching(content: Content, name: str | None = None) -> tuple[Content, Format, Kind]:
-    """Find the first format that recognises a file; ``name`` is the one that the user chose.
+    """Find the first format that recognises a file; ``name`` is the format that the user chose.
 
     Returns
     -------
@@ -194,7 +195,7 @@ def matching(content: Content, name: str | None = None) -> tuple[Content, Format
     format : Format
         The format.
     kind : str
-        What the file holds.
+        Kind of the file.
 
     Raises
     ------
@@ -376,7 +377,7 @@ def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
 def _open(
     content: Content, reading: Reading, *, fitting: bool = True
 ) -> tuple[Recognised, SceneSource]:
-    """Read what was loaded, but leave in the file what can be read on demand."""
+    """Read loaded content, but leave parts that can be read on demand in the file."""
     dataset = reading.get("dataset")
     given = None if dataset is None else vocabulary(dataset)
     content, format, kind = matching(content, reading.get("format"))
@@ -392,7 +393,7 @@ def _open(
                 f"{content.file}: {option} is for {FORMATS[owner].title}, but this file is in the "
                 f"format {format.name}; leave it out"
             )
-    # Who says how numbers are to be read takes the file as it is.
+    # A user who says how to read numbers takes the file as it is.
     stated = any(value is not None for value in (options.objects, options.verbs, options.classes))
     fitting = fitting and given is None and not stated
     try:
@@ -417,10 +418,10 @@ def _open(
 def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
     """Refuse triplets that are no HOI classes of the data set by an :class:`OwnDataError`.
 
-    Files of other data sets may use the same numbers. Of the annotated triplets of HOI-A one in a
-    hundred has another combination, of those of the other data sets none, unless they are slips,
-    because the names of images show the data set (``named``). Predictions are judged by the best of
-    them. A file of the package itself names its data set.
+    Files of other data sets may use the same numbers. One in a hundred annotated triplets of HOI-A
+    has another combination. Other data sets have none, apart from slips, if the names of images
+    show the data set (``named``). The best predictions decide. A file of the package itself names
+    its data set.
     """
     if not isinstance(scenes, Scenes) or not len(scenes.triplet_pair):
         return
@@ -445,7 +446,7 @@ def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
 
 
 def _annotated_classes(path: Path, words: Vocabulary) -> IntArray:
-    """Return the HOI classes of the annotations that a data set names; none while it is read."""
+    """Return the HOI classes in the annotations of a data set; none while they are being read."""
     none = np.zeros(0, dtype=np.int64)
     if words.annotations is None or words.annotations.resolve() == path.resolve():
         return none
@@ -503,10 +504,10 @@ def read_predictions(
     path : path
         The file or folder with the triplets.
     pairs : path, optional
-        The pair file of the same detector. Its objects are read in the numbering found in the
-        triplets, unless ``objects`` is given.
+        The pair file of the same detector. Its objects use the numbering found in the triplets,
+        unless ``objects`` is given.
     **reading
-        How to read them: :class:`diaghoi.formats.Reading`; ``format`` is that of ``path``.
+        How to read them: :class:`diaghoi.formats.Reading`; ``format`` applies to ``path``.
 
     Returns
     -------
@@ -550,8 +551,8 @@ def open_both(
     annotated : bool
         Whether annotations are wanted.
     fitting : bool
-        Whether predictions must fit a known data set if ``reading`` names none: where annotations
-        are at hand, these decide.
+        Whether predictions must fit a known data set if ``reading`` names none. If annotations are
+        at hand, these decide.
 
     Raises
     ------
@@ -563,8 +564,8 @@ def open_both(
     if pairs is not None:
         triplets, objects = scenes.load(), reading.get("objects")
         if objects is None and triplets.numbering_found and triplets.vocabulary.agents is None:
-            # Pair files are read in a fixed numbering; the boxes of the triplets show that of the
-            # detector. V-COCO ignores the object labels of pairs.
+            # Pair files have a fixed numbering; the boxes of the triplets show the detector's
+            # numbering. V-COCO ignores the object labels of pairs.
             objects = triplets.numbering
         origin = reading.get("origin")
         listed = read(pairs, dataset=scenes.vocabulary, origin=origin, objects=objects)
@@ -573,12 +574,12 @@ def open_both(
 
 
 class Opened(NamedTuple):
-    """What a file holds.
+    """Content of a file.
 
     Parameters
     ----------
     recognised : Recognised
-        What it was found to be.
+        Result of recognising the file.
     scenes : Scenes or another source of them
         Its predictions, pairs or annotations.
     annotations : Scenes or another source of them, or None
@@ -603,8 +604,8 @@ def open_file(
 ) -> Opened:
     """Open a file of any kind, with the annotations that it holds beside predictions.
 
-    Parameters and errors are those of :func:`read`; ``annotated`` and ``fitting`` are those of
-    :func:`open_both`, ``most`` that of :func:`diaghoi.formats.content.load`.
+    Parameters and errors are those of :func:`read`; ``annotated`` and ``fitting`` are as in
+    :func:`open_both`, ``most`` as in :func:`diaghoi.formats.content.load`.
     """
     check_reading(reading)
     with collector_off():

@@ -31,14 +31,14 @@ from diaghoi.formats.content import Content
 # The key of image names in COCO and elsewhere; used if the format's own key is missing.
 OTHER_NAME = "file_name"
 
-# Images whose rows are converted, and freed, at a time.
+# Number of images whose rows are converted and freed at a time.
 _AT_ONCE = 200
 _BAD_ROW = (KeyError, TypeError, ValueError, IndexError, OverflowError, AttributeError, Warning)
 
 
 @dataclass(frozen=True, eq=False)
 class Images:
-    """The images of a file that is a list of one dict per image.
+    """Images of a file that is a list of one dict per image.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class Images:
     size : int
         Size of the file in bytes, an upper limit for the number of rows.
     owner : str
-        What the dicts are of, if not of images.
+        Kind of the dicts, if not images.
     """
 
     file: str
@@ -132,14 +132,14 @@ class Images:
         return RecordTable([values], Rows(self.file, self.names, field, count, owner=self.owner))
 
     def columns(self, keys: Sequence[str], unit: str) -> ColumnTable:
-        """Return a table whose columns are lists of each image, with one value per row.
+        """Return a table whose columns are lists in each image, with one value per row.
 
         Parameters
         ----------
         keys : sequence of str
             The keys of the columns.
         unit : str
-            What the rows are: ``triplet``, ``pair``.
+            Kind of the rows: ``triplet``, ``pair``.
 
         Raises
         ------
@@ -164,7 +164,7 @@ def lists_of(where: str, record: Any, keys: Iterable[str]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        If it is no dict, a key is missing, or a value is no list.
+        If an image is not a dict, a key is missing, or a value is not a list.
     """
     if not isinstance(record, dict):
         raise InputError(f"{where}: is {shown(record)}; give a dict")
@@ -179,12 +179,12 @@ def lists_of(where: str, record: Any, keys: Iterable[str]) -> dict[str, Any]:
 
 
 def table_of(file: str, field: str, values: Any) -> RecordTable:
-    """Return a table of one column that belongs to the whole file.
+    """Return a table with one column for the whole file.
 
     Raises
     ------
     InputError
-        If it is no list.
+        If the value is not a list.
     """
     if not is_list(values):
         raise InputError(f"{file}: {field}: is {shown(values)}; give a list")
@@ -195,8 +195,8 @@ def table_of(file: str, field: str, values: Any) -> RecordTable:
 class RecordTable:
     """Rows in lists, one list per image.
 
-    What returns a column raises an :class:`InputError` that names the row if one lacks the column,
-    or has another value there.
+    Methods that return a column raise an :class:`InputError` that names the first row without the
+    column or with an invalid value.
 
     Parameters
     ----------
@@ -207,7 +207,7 @@ class RecordTable:
     columns : mapping of float64 array
         Columns whose first ``done`` rows were taken out of the lists (:func:`take`).
     done : int
-        How many rows that are.
+        Number of these rows.
     """
 
     lists: list[Any]
@@ -237,7 +237,7 @@ class RecordTable:
     def scores(self, key: str, *, optional: Literal[True]) -> FloatArray | None: ...
 
     def scores(self, key: str, *, optional: bool = False) -> FloatArray | None:
-        """Return a column of finite numbers; None if it is optional and no row has it."""
+        """Return a column of finite numbers; None if the column is optional and no row has it."""
         if optional and not self.has(key):
             return None
         return check_scores(self.rows, self.numbers(key), key)
@@ -340,12 +340,12 @@ def take(
     Parameters
     ----------
     images : Images
-        The images, of which nothing else is read but the name of the first.
+        The images, of which only the name of the first is read besides.
     tables : sequence of RecordTable
         All their tables.
     widths : sequence of mapping of int
-        For each table: how many numbers there are in each value of a column that any row may have,
-        0 where it is a number itself.
+        For each table, the number of numbers in a value of each possible column, 0 for plain
+        numbers.
     optional : sequence of set of str
         Columns that each table need not have.
     """
@@ -397,14 +397,14 @@ def take(
 
 @contextmanager
 def strictly() -> Iterator[None]:
-    """Refuse values that NumPy converts with only a warning: complex numbers, arrays of one."""
+    """Refuse values that NumPy only warns about: complex numbers, arrays of one value."""
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         yield
 
 
 def missing(row: dict[Any, Any], key: str, most: int = 5) -> str:
-    """Say that a dict lacks a key, and which keys it has."""
+    """Report that a dict lacks a key, and list its keys."""
     keys = key_names(row)
     has = f"has: {some_of(keys, most)}" if keys else "is empty"
     return f"the key {key!r} is missing{close_matches(key, keys)}; {has}"

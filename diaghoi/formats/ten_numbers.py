@@ -1,9 +1,9 @@
 """Files that list a class, a score and the eight numbers of both boxes for each triplet.
 
 Objects, verbs and HOI classes count from zero in the official order of the data set, boxes are xyxy
-counted from zero. There is no score of the verb alone. Boxes with the same coordinates and category
-in one image are one box. Where an image is named by a number, that is the one at the end of its
-file name.
+counted from zero. The files have no score of the verb alone. Boxes with the same coordinates and
+category in one image are one box. An image that is named by a number has the number at the end of
+its file name.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ _ROWS = {
     10: "HOI id, score, and the two boxes: ten numbers",
     11: "HOI id, the two boxes, score, and a running number: eleven numbers",
 }
-# How many numbers the cells of a converted row hold: boxes, image, class, score.
+# Number of numbers in the cells of a converted row: boxes, image, class, score.
 _CELLS = (4, 4, 1, 1, 1)
 _SCALE = 1000.0
 
@@ -64,7 +64,7 @@ class CmdSe(Format):
     """Read the results of CMD-SE and INP-CC by HOI class: ``preds.pkl`` and ``dets.pkl``.
 
     A dict of ``scores``, ``boxes`` and ``keys``, each ``{HOI class: list}`` with one entry per
-    prediction: its score; the human box and the object box; the number of its image. ``gts`` holds
+    prediction: the score, the human and object boxes, and the number of the image. ``gts`` holds
     the annotations: ``{HOI class: {image number: (n, 8) array}}``. Classes are those of HICO-DET or
     of SWIG-HOI. :class:`SwigHoi` reads the same rows before they are accumulated.
     """
@@ -85,7 +85,7 @@ class CmdSe(Format):
         return "annotations" if all(map(_is_class, value)) else None
 
     def dataset(self, content: Content) -> str | None:
-        """HICO-DET where the file lists each of its 600 classes, SWIG-HOI where there are more."""
+        """Return HICO-DET if the file lists each of its 600 classes, SWIG-HOI if there are more."""
         classes = [int(key) for key in content.value.get(_SCORES, content.value) if _is_class(key)]
         if len(classes) == HICO_CLASSES and max(classes) - min(classes) == HICO_CLASSES - 1:
             return "hico-det"
@@ -203,7 +203,7 @@ def _scenes(
 ) -> Scenes:
     """Sort triplets by image, and in it by falling score, then class.
 
-    The columns are class, image, both boxes, score, and optionally those of the human box, the
+    The columns are class, image, both boxes, score, and optionally the scores of the human box, the
     object box and the action. Images are numbered by their names, or by their places among them.
     """
     order = np.lexsort((columns[0], -columns[3], columns[1]))
@@ -290,7 +290,7 @@ class SwigHoi(Format):
 
 
 def _rows_by_image(content: Content) -> dict[Any, Any]:
-    """Return the rows by image; a list has them by image number, and none where it is empty."""
+    """Return the rows by image. A list has them by image number; empty entries have none."""
     value = content.value
     if isinstance(value, list | tuple) and not content.first:
         return {place: rows for place, rows in enumerate(value) if not is_list(rows) or len(rows)}
@@ -338,7 +338,7 @@ class VsgNet(Format):
 
     A dict by image of ``human_obj_boxes_scores``, (n, 9) or wider: human box, object box, score;
     and ``start_end_ids``, (600, 2): the first row of each class, and one after its last. The keys
-    are those of the HDF5 files of no_frills. A row may belong to several classes, or to none.
+    come from the HDF5 files of no_frills. A row may belong to several classes, or to none.
     """
 
     name = "vsgnet"
@@ -396,7 +396,7 @@ class Idn(Format):
     number of the image of each pair; ``bboxes`` (n, 8), its human box and object box; ``scores``
     (n, k), of the k HOI classes of the object in official order, times those of both boxes, which
     are ``hdet`` and ``odet`` (n,); and ``sel``, the pairs that count for each of the 600 classes,
-    None for all. The score of the verb alone is the score without those of the boxes.
+    None for all. The score of the verb alone is the score divided by the scores of the boxes.
     """
 
     name = "idn"

@@ -17,16 +17,16 @@ from diaghoi.exceptions import InputError
 from diaghoi.formats.pickle import collector_off
 
 STARTS = (b"[", b"{", b'"')
-"""What texts that can be read start with."""
+"""Possible beginnings of readable texts."""
 
 # A text with more lists than this is a memory bomb: "[]," takes three bytes in the file, and an
 # empty list takes 56 in Python. A dict takes three times as much as a list.
 _FREE_LISTS, _BYTES_PER_LIST, _LISTS_PER_DICT = 1 << 20, 6, 3
-# What may be between two lists or dicts, and comes before each.
+# Separator between two lists or dicts, which precedes each.
 _BETWEEN = re.compile(r"[\s,]*(?=[\[{])")
 _EXCERPT = 40
 # Characters of a text that is searched for keys that an object has twice, which adds a third to the
-# time of decoding. Longer files are written by programs, whose dicts have each key once.
+# time of decoding. Longer files come from programs, whose dicts have each key once.
 _LOOKED_AT = 1 << 26
 
 # The escapes that Python prints.
@@ -35,13 +35,13 @@ _LETTERS = {"n": "\n", "r": "\r", "t": "\t"}
 _CONTENT = rf"[^%s\\\0-\x1f]*(?:{_ESCAPE.pattern}[^%s\\\0-\x1f]*)*"
 _QUOTED = "|".join(f"{quote}{_CONTENT}{quote}" % (quote, quote) for quote in ("'", '"'))
 _STRING = re.compile(f"({_QUOTED})")
-# A string with what is before it, and the ")" of np.str_(). The first is for texts without '"' and
-# "\\".
+# A string with its prefix, and the ")" of np.str_(). The first is for texts without '"' and "\\".
 _PLAIN_PIECE, _PIECE = r"[^']*'[^']*'\)?", rf"[^'\"]*(?:{_QUOTED})\)?"
-# JSON has no such character: what is wrong is left or marked with it, for the decoder to refuse.
+# JSON has no such character: errors keep it or are marked with it, so that the decoder refuses
+# them.
 _WRONG = "!"
 _SCALAR = re.compile(r"np\.(?:float(?:16|32|64)|u?int(?:8|16|32|64))\(([-+.\de]+|nan|-?inf)\)")
-# About half of what stands around the number, so that places in the text and in JSON are close.
+# About half of the text around the number, so that places in the text and in JSON are close.
 _AROUND = " " * 6
 _ARRAY = re.compile(
     r"(?:np\.)?array\((\[[^()']*\]|[-+.\w]+)(?:,\s*(?:shape=\(0[, \d]*\)|dtype=\w+))*\)"
@@ -59,12 +59,12 @@ _INTEGER = "\udbff"
 _TOKEN = re.compile(
     r"(?<!\w)\(\)?|(?<![(\[{,:]),\)|[\[{,\]})]|(?<=[{,\s])(?:0|-?[1-9]\d{0,17})(?=\s*:)"
 )
-# An opening bracket, with the comma behind the first value of a tuple, and what may close it.
+# An opening bracket, with the comma behind the first value of a tuple, and its closing bracket.
 _PAIRS = {("[", "]"), ("{", "}"), ("(", ",)"), ("(,", ")"), ("(,", ",)")}
 
 
 def load_json(path: Path) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
-    """Read a file of JSON, of one JSON value per line, or of what Python prints.
+    """Read a file of JSON, of one JSON value per line, or of Python's printed data.
 
     Parameters
     ----------
@@ -171,7 +171,7 @@ def first_of_json(path: Path, most: int) -> list[Any]:
         try:
             value, place = decoder.raw_decode(text, start.end())
         except (ValueError, RecursionError):
-            break  # cut off here; what is wrong elsewhere shows when everything is read
+            break  # cut off here; errors elsewhere show when everything is read
         values.append(value)
     return values
 
@@ -190,8 +190,9 @@ def load_literal(text: str, file: str) -> Any:
     Parameters
     ----------
     text : str
-        What ``str`` or ``repr`` printed. Read are dicts, lists, tuples, strings, numbers, ``nan``,
-        ``inf``, ``True``, ``False`` and ``None``, and NumPy's scalars and arrays as printed.
+        Text that ``str`` or ``repr`` printed. Read are dicts, lists, tuples, strings, numbers,
+        ``nan``, ``inf``, ``True``, ``False`` and ``None``, and NumPy's scalars and arrays as
+        printed.
     file : str
         Name of the file, for messages.
 
@@ -205,9 +206,9 @@ def load_literal(text: str, file: str) -> Any:
     Raises
     ------
     InputError
-        For a text that is damaged or cut off, runs something, or cannot be held: with the place,
-        an excerpt and what to do. Also for other objects, and for arrays that NumPy printed in
-        part.
+        If the text is damaged or cut off, would run something, or cannot be held. The message has
+        the place, an excerpt and advice. Also raised for other objects, and for arrays that NumPy
+        printed in part.
     """
     first, last = text[:_EXCERPT].lstrip()[:1], text[-_EXCERPT:].rstrip()[-1:]
     if last != {"[": "]", "{": "}"}.get(first, last):
@@ -241,7 +242,7 @@ def _cut_off(text: str, file: str) -> InputError:
 
 
 def _damaged(text: str, error: json.JSONDecodeError, file: str) -> InputError:
-    """Say where a text is not what it should be, in the words of the text."""
+    """Report the place of an error in the text, with an excerpt."""
     place, left = 0, error.pos
     for piece, code in zip(_pieces(text, 1), _as_json(text, [], 1), strict=True):
         if left < len(code):
@@ -263,7 +264,7 @@ def _damaged(text: str, error: json.JSONDecodeError, file: str) -> InputError:
 
 
 def _pieces(text: str, strings: int) -> Iterator[str]:
-    """Cut a text outside of its strings, behind every few of them."""
+    """Cut a text outside of its strings, behind every few strings."""
     piece = _PIECE if '"' in text or "\\" in text else _PLAIN_PIECE
     pattern, start = re.compile(f"(?:{piece}){{1,{strings}}}"), 0
     while start < len(text):
@@ -305,7 +306,7 @@ def _character(escape: re.Match[str]) -> str:
 
 
 def _code_as_json(code: str) -> str:
-    """Rewrite what is outside of strings; a quotation mark stands for each string."""
+    """Rewrite the text outside of strings; a quotation mark stands for each string."""
     code = code.replace("np.str_(')", "        ' ")
     if "np." in code:
         code = _AROUND.join(_SCALAR.split(code))
@@ -317,7 +318,7 @@ def _code_as_json(code: str) -> str:
 
 
 def _array_as_json(array: re.Match[str]) -> str:
-    """Return the values of an array; the call as it is if they are not one list."""
+    """Return the values of an array, or the unchanged call if they are not one list."""
     values = array[1]
     depth = len(values) - len(values.lstrip("["))
     if depth and values.count("]" * depth) != 1:

@@ -2,8 +2,8 @@
 
 The pickle in such a file names its storages by persistent ids. A storage is a run of numbers of one
 type; a tensor is a view of it with an offset and strides, which may overlap and may be 0, so that a
-few bytes show an array of any size. Each tensor is checked to lie inside its storage, and counts
-with its full size towards the limit of the file.
+few bytes show an array of any size. Each tensor must lie inside its storage, and its full size
+counts towards the limit of the file.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from diaghoi.formats.pickle import (
     size_of,
 )
 
-# The NumPy type of each storage; of bfloat16, that of its bits.
+# NumPy type of each storage; bfloat16 has the type of its bits.
 _REAL = {
     "Double": "f8", "Float": "f4", "Half": "f2", "BFloat16": "u2", "Long": "i8", "Int": "i4",
     "Short": "i2", "Char": "i1", "Byte": "u1", "Bool": "u1",
@@ -44,7 +44,7 @@ class _Storage(Inert):
 
 
 class _Ordered(dict[Any, Any]):
-    """An ``OrderedDict``; that of weights has attributes, which are left out."""
+    """An ``OrderedDict``; the one of weights has attributes, which are left out."""
 
     __slots__ = ()
 
@@ -53,7 +53,7 @@ class _Ordered(dict[Any, Any]):
             raise UnpicklingError("the attributes of a dict are not in a dict")
 
 
-# What messages call it; by this name, `reprlib` shortens dicts in dicts, too.
+# Name in messages; `reprlib` also uses it to shorten nested dicts.
 _Ordered.__name__, _Ordered.__module__ = "dict", "builtins"
 
 
@@ -106,8 +106,8 @@ def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
     Parameters
     ----------
     read : callable
-        Returns the (bytes,) uint8 array under a key, and raises ``pickle.UnpicklingError`` where
-        there is none.
+        Returns the (bytes,) uint8 array under a key, and raises ``pickle.UnpicklingError`` for a
+        missing key.
     size : int
         Bytes of all.
     big : bool
@@ -123,11 +123,11 @@ def storages(read: Callable[[str], Array], size: int, *, big: bool) -> Beside:
         values: Array = np.asarray(data, dtype=real.newbyteorder("="))
         if kind == "BFloat16":  # the upper half of float32
             return np.asarray(values.astype(np.uint32) << 16, dtype=np.uint32).view(np.float32)
-        # In NumPy, any byte of a truth value but 0 and 1 is invalid.
+        # In NumPy, bytes of a truth value other than 0 and 1 are invalid.
         return np.asarray(values != 0) if kind == "Bool" else values
 
     def load(pid: Any) -> _Storage:
-        """Give the storage of a persistent id: its type, key, device and number of values."""
+        """Return the storage of a persistent id: its type, key, device and number of values."""
         kinds = (str, Constructor, str, str, int)
         is_storage = type(pid) is tuple and tuple(map(type, pid)) == kinds
         if not is_storage or pid[0] != "storage" or pid[1].make not in _REAL:

@@ -1,4 +1,4 @@
-"""V-COCO: its classes as actions and roles, and its annotations.
+"""Describe V-COCO: its classes as actions and roles, and its annotations.
 
 The official layout, ``vcoco_test.json``, is a list of 26 dicts, one per action: ``action_name``,
 ``role_name`` (``agent`` first), and one entry per person in ``image_id``, ``ann_id`` and ``label``
@@ -68,7 +68,7 @@ def numbered(names: Sequence[str]) -> list[str]:
 
 
 def image_number(value: Any) -> str:
-    """Return the name of a COCO image: its number without leading zeros.
+    """Return the name of a COCO image, its number without leading zeros.
 
     Parameters
     ----------
@@ -160,7 +160,7 @@ def companions(path: Path) -> tuple[Path | None, Path | None]:
 
 
 def _beside(path: Path, options: Options) -> list[str | os.PathLike[str]]:
-    """Return the instances file and the ``.ids`` file: the user's, or those beside the file."""
+    """Return the instances file and the ``.ids`` file: the user's, or the ones beside the file."""
     files = []
     for (key, name, folders), beside in zip(_COMPANIONS, companions(path), strict=True):
         file = getattr(options, key) or beside
@@ -197,7 +197,7 @@ def _repeated(ids: IntArray) -> IntArray:
 
 
 def _actions(content: Content) -> tuple[IntArray, IntArray, IntArray]:
-    """Return image and COCO id of all people, and the triplets of all actions in official order.
+    """Return image and COCO id of all people, and the triplets of all actions, in official order.
 
     Triplets are (4, T): class, image, person, and object or 0.
     """
@@ -372,7 +372,7 @@ def _coco_boxes(path: str | os.PathLike[str], ids: IntArray) -> _Boxes:
 
 
 def _rows_of(values: IntArray, sought: IntArray) -> IntArray:
-    """Find the last row of each id among some; -1 where it is not among them."""
+    """Find the last row of each id; -1 if the id is missing."""
     order = np.argsort(values, kind="stable")
     place = np.searchsorted(values[order], sought, side="right") - 1
     row = np.append(order, -1)[place]
@@ -385,7 +385,7 @@ def _area(row: dict[str, Any]) -> float:
 
 
 def is_v_coco(content: Content) -> bool:
-    """Whether annotations with COCO ids are for V-COCO: by image names, else by missing objects."""
+    """Tell whether annotations with COCO ids are for V-COCO, by image names or missing objects."""
     name = content.first.get("file_name")
     if begins(name, "COCO_", "HICO_"):
         return begins(name, "COCO_")
@@ -394,9 +394,9 @@ def is_v_coco(content: Content) -> bool:
 
 
 def misfit(content: Content) -> str:
-    """Say what shows that annotations are not for V-COCO; empty where they may be.
+    """Return the evidence that annotations are not for V-COCO, empty if they may be.
 
-    Nobody runs, stands, walks, smiles or points at a box there: those actions have no role.
+    In V-COCO nobody runs, stands, walks, smiles or points at a box: these actions have no role.
     """
     verb, thing = _columns(content, "category_id", "object_id")
     inside = (verb >= 0) & (verb < len(LISTED))
@@ -444,7 +444,7 @@ def read_qpic(content: Content, options: Options) -> Scenes:
     file, scenes = content.file, read_listed(content, layout, options)
     pair, verb = scenes.triplet_pair, scenes.triplet_verb.astype(np.int64)
     human = scenes.pair_human[pair].astype(np.int64)
-    # One agent for each person and action, and the triplets of roles.
+    # One agent for each person and action, followed by the triplets of roles.
     agent, role = AGENTS[ACTION[verb]], np.flatnonzero(~IS_AGENT[verb])
     doing, _ = distinct(human * len(KEYS) + agent)
     tables = _by_person(

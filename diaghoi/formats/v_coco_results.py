@@ -1,4 +1,4 @@
-"""V-COCO predictions in the official layout: one dict per pair or person.
+"""Read and write V-COCO predictions in the official layout: one dict per pair or person.
 
 ``image_id``; ``person_box`` [x1, y1, x2, y2]; for each of the 26 actions ``<action>_agent``, the
 score that the person does it; for each of its roles ``<action>_<role>``, [x1, y1, x2, y2, score]. A
@@ -33,11 +33,11 @@ from diaghoi.formats.v_coco import ACTION, ACTIONS, AGENTS, IS_AGENT, KEYS, ROLE
 
 # The full test set has 316,000 dicts and 16 million (action, role) predictions.
 _CHUNK = 4096
-# The values of all agents, and of all other roles, of a dict.
+# Values of all agents, and of all other roles, of a dict.
 _SIDES = [itemgetter(*(KEYS[n] for n in classes)) for classes in (AGENTS, ROLES)]
 _SUFFIXES = ("_agent", "_obj", "_instr")
 _CLASS = {key: n for n, key in enumerate(KEYS)}
-# One bit for each class; sums of 51 of them are exact.
+# One bit for each class; sums of 51 bits are exact.
 _BIT = 1 << np.arange(len(KEYS))
 
 
@@ -124,7 +124,7 @@ class VCocoResults(Format):
 
 @dataclass(frozen=True, eq=False, kw_only=True)
 class _Values(Rows):
-    """The origin of some values: the row of the dict, and the class that is the key, of each."""
+    """Origin of some values: the row of the dict, and the class that is the key, of each."""
 
     row: IntArray
     verb: IntArray
@@ -183,7 +183,7 @@ def _predictions(
     predicted = ~np.isnan(score)
     row, verb, score, edges = row[predicted], verb[predicted], score[predicted], edges[:, predicted]
     origins, action = origins[predicted], of_agent[row, ACTION[verb]]
-    # Zeros or NaN stand for no box. Adding zero turns -0.0 into 0.0.
+    # Zeros or NaN stand for a missing box. Adding zero turns -0.0 into 0.0.
     boxed = ~((edges == 0).all(axis=0) | np.isnan(edges).all(axis=0))
     box = np.where(boxed, edges, 0).T + 0.0
     first, pair = distinct_boxes(row, boxed, box)
@@ -250,8 +250,8 @@ def write_v_coco(path: str | os.PathLike[str], scenes: Scenes) -> None:
     scenes : Scenes
         Predictions. Every person box gets a dict; if a person has several predictions of the same
         class, the second goes to a second dict, and so on. Classes without a prediction get NaN,
-        and missing role boxes zeros; what a ``CacheTemplate`` fills in is written. The format
-        cannot store images without boxes, scores of boxes and pairs, and object categories.
+        and missing role boxes get zeros; values that a ``CacheTemplate`` fills in are written. The
+        format cannot store images without boxes, scores of boxes and pairs, and object categories.
 
     Raises
     ------

@@ -29,7 +29,7 @@ _MARKS = " \t\n'\"[]"
 _NOTHING_SEEN = re.compile(r"\[\s*\]")
 # Beyond it nothing is a coordinate.
 _FAR = 1e9
-# Columns of what is read: image, number of the triplet in it, category, verb, and two boxes.
+# Columns of the result: image, number of the triplet in the image, category, verb, and two boxes.
 _HUMAN_AT, _THING_AT, _COLUMNS = 4, 8, 12
 _ANSWER, _TRIPLETS, _NAMES = range(len(UNREAD))
 
@@ -43,9 +43,9 @@ class HoiR1(Format):
     xyxy in pixels counted from zero; ``verb class`` is a list of verbs, or one string with commas.
     Names have spaces or underscores.
 
-    A model writes what it likes: what of an answer cannot be read is counted (:data:`UNREAD`) and
-    not refused, as in the code base. That also has an empty list where a reply is no JSON, which
-    the reply tells from an image in which nothing was seen.
+    A model writes freely: unreadable parts of an answer are counted (:data:`UNREAD`) and not
+    refused, as in the code base. The code base also has an empty list for a reply that is not JSON.
+    The reply tells it apart from an image in which nothing was seen.
     """
 
     name = "hoi-r1"
@@ -100,7 +100,7 @@ _SIDES = ((_HUMAN_AT, _HUMAN), (_THING_AT, _OBJECT))
 def _values(
     answers: Sequence[Any], replies: Sequence[Any], vocabulary: Vocabulary, unread: IntArray
 ) -> list[list[float]]:
-    """List the verbs of all triplets in columns, and count in ``unread`` what cannot be read."""
+    """List the verbs of all triplets in columns, and count unreadable parts in ``unread``."""
     objects, verbs = (
         {_plain(name): place for place, name in enumerate(names)}
         for names in (vocabulary.objects, vocabulary.verbs)
@@ -135,12 +135,12 @@ def _box(box: Any) -> list[float]:
 
 
 def _saw_nothing(reply: Any) -> bool:
-    """Whether an empty list is what a model answered; without its reply it is taken to be."""
+    """Tell whether a model answered with an empty list; without its reply this is assumed."""
     return not isinstance(reply, str) or ("{" not in reply and bool(_NOTHING_SEEN.search(reply)))
 
 
 def _words(value: Any) -> list[str]:
-    """List names: of a list, or of a text with commas between them."""
+    """List the names in a list, or in a text with commas."""
     parts = value.split(",") if isinstance(value, str) else value
     if not isinstance(parts, list) or not all(isinstance(part, str) for part in parts):
         return []
@@ -152,7 +152,7 @@ def _plain(name: str) -> str:
 
 
 _LINE_KEYS = ("image", "human_box", "object_box", "verb", "object", "text", "score")
-# Keys with the same meaning in other files; those of this format come first.
+# Keys with the same meaning in other files; the keys of this format come first.
 _ALIASES = {
     "image": ("image", "filename", "file_name"),
     "human_box": ("human_box", "human"),
@@ -167,7 +167,7 @@ _LISTS = {
     "ao_names": ("verb", "object"),
 }
 _LIST_OF = {key: column for column, keys in _LISTS.items() for key in keys}
-# Where answers without boxes are parted.
+# Separators of answers without boxes.
 _BETWEEN = re.compile(r"[;\n]+")
 _ARTICLE, _NOTHING, _PERSON = " a/an ", "no_interaction", "person"
 
@@ -178,10 +178,10 @@ class Words(Format):
     A line is ``{"image": NAME, "human_box": [x1, y1, x2, y2], "object_box": [x1, y1, x2, y2],
     "verb": "sit on", "object": "couch", "score": 0.9}``, or has ``text`` instead of verb and
     object: the reply of a language model, ``"person sitting on a couch"``, or null where it names
-    no interaction. All lines with an interaction have a score, or none. Boxes are counted from
-    zero. A JSON list of such objects is read, too. Answers about whole images have no boxes, in no
-    line; then a text may have several interactions, on lines of their own or with semicolons
-    between them.
+    no interaction. Either all lines with an interaction have a score, or none has. Boxes are
+    counted from zero. A JSON list of such objects is read, too. Answers about whole images have no
+    boxes, in no line; then a text may have several interactions, on lines of their own or with
+    semicolons between them.
 
     Words of the data set get its numbers, others get the numbers after them; boxes with the same
     coordinates and category in one image are one box. A reply without a recognised verb and object
@@ -190,7 +190,7 @@ class Words(Format):
     The script that scores detectors on CrossHOI-Bench (paper 002) reads the same by image and
     column: ``{NAME: {"h_boxes": [...], "o_boxes": [...], "ho_scores": [...], "ao_names": ["ride
     a/an bicycle", ...]}}``, with one value per triplet in each list. A name without " a/an " is a
-    verb of what one person does to another.
+    verb between two people.
     """
 
     name = "words"
@@ -234,7 +234,7 @@ class Words(Format):
         words = number_words(options.vocabulary, verbs, objects, load_lexicon())
         verb = words.verb
         if listed:
-            # Among them are roles of V-COCO: "cut_with" is what somebody cuts with.
+            # They include roles of V-COCO: "cut_with" is the tool that somebody cuts with.
             roles = {name: number for number, name in enumerate(verb_names(options.vocabulary))}
             pairs = zip(verbs, verb.tolist(), strict=True)
             numbers = [roles.get(text.replace(" ", "_"), number) for text, number in pairs]
@@ -259,13 +259,13 @@ def _names_nothing(line: Mapping[str, Any]) -> bool:
 
 
 def _boxed(lines_of: Mapping[str, Sequence[Mapping[str, Any]]]) -> bool:
-    """Whether the lines of all images have boxes."""
+    """Tell whether the lines of all images have boxes."""
     first = next((line for lines in lines_of.values() for line in lines), {})
     return "human_box" in first
 
 
 def _has_lists(value: Any) -> bool:
-    """Whether images are given by name, with a list for each column."""
+    """Tell whether images are listed by name, with a list for each column."""
     first = next(iter(value.values()), None) if isinstance(value, dict) else None
     return isinstance(first, dict) and _LISTS.keys() <= first.keys()
 

@@ -30,14 +30,14 @@ from diaghoi.formats.zipped import members
 _BOXES = {"bbox": "boxes", "category_id": "labels"}
 _ANNOTATED = {"subject_id": "sub_ids", "object_id": "obj_ids", "category_id": "verbs"}
 _TRIPLETS = _ANNOTATED | {"score": "scores", "action_score": "action_scores"}
-# What the references in these columns count: images, or the rows of a table by one of its columns.
+# Targets of the references in these columns: images, or the rows of a table by one of its columns.
 _REFERENCES = {
     "box_image": "names",
     "pair_human": "box_image",
     "pair_object": "box_image",
     "triplet_pair": "pair_human",
 }
-# Columns that a batch may lack, their tables, and what gives them in a batch.
+# Columns that a batch may lack, their tables, and the keys of a batch that hold them.
 _OPTIONAL = {
     "box_score": ("box", "scores of boxes"),
     "pair_score": ("pair", "verb_scores"),
@@ -46,7 +46,7 @@ _OPTIONAL = {
 
 
 class Batches:
-    """Read the batches of one data set; no image may come twice.
+    """Read the batches of one data set; no image may appear twice.
 
     Parameters
     ----------
@@ -57,14 +57,14 @@ class Batches:
     top : int, optional
         Triplets kept per image of dense scores.
     again : str
-        What to do about an image that came before, for the message.
+        Advice in the message about an image that appeared before.
     """
 
     def __init__(
         self, dataset: str, *, objects: str | None = None, top: int | None = None, again: str
     ) -> None:
         self.vocabulary = vocabulary(dataset)
-        # A batch is small, and its values are documented: only a description may change them.
+        # A batch is small and its values are documented, so only a description may change them.
         described = self.vocabulary.conventions is not None
         self._options = Options(
             vocabulary=self.vocabulary,
@@ -83,7 +83,7 @@ class Batches:
         self._numbering: dict[Kind, str | None] = {}
 
     def check_names(self, images: Sequence[str]) -> list[str]:
-        """Return the names of the images of a batch: in V-COCO, their numbers.
+        """Return the names of the images of a batch; V-COCO images are named by numbers.
 
         Raises
         ------
@@ -110,7 +110,7 @@ class Batches:
     def read(self, kind: Kind, names: Sequence[str], batch: Sequence[Mapping[str, Any]]) -> Scenes:
         """Turn the annotations or predictions of a batch into scenes.
 
-        ``names`` are as :meth:`check_names` returns them, ``batch`` is as of
+        ``names`` come from :meth:`check_names`, and ``batch`` is as in
         :meth:`diaghoi.Accumulator.update`. An ``InputError`` names image, key and value.
         """
         file = f"{kind} of the batch"
@@ -138,7 +138,8 @@ class Batches:
             )
             scenes = read_listed(content, layout, options)
         if options.objects is None and len(scenes.pair_human):
-            # Decided once: in a small batch all human boxes may happen to be called something else.
+            # Decided once, because all human boxes of a small batch may happen to have another
+            # label.
             self._numbering[kind] = scenes.numbering
         people = kind == "annotations" and self.vocabulary.agents is not None
         if people and any("ignored" in row for row in rows):
@@ -148,7 +149,7 @@ class Batches:
 
 
 def _arrays(where: str, row: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn what one image gives, arrays or tensors on any device, into arrays."""
+    """Convert the values of one image, arrays or tensors on any device, to arrays."""
     if not isinstance(row, Mapping):
         raise InputError(f"{where}: is a {type(row).__name__}; give a dict")
     arrays = {}
@@ -188,7 +189,7 @@ def _lists(where: str, row: Mapping[str, Any], kind: Kind) -> dict[str, Any]:
 
 
 def _ignored(where: str, row: Mapping[str, Any]) -> Any:
-    """Return whose actions are not annotated, where the image says who they are."""
+    """Mark the people whose actions are not annotated, if the image names them."""
     boxes = len(row["boxes"])
     ignored = row.get("ignored", np.zeros(boxes, dtype=bool))
     if ignored.shape != (boxes,) or (boxes and ignored.dtype.kind not in "biu"):
@@ -202,12 +203,12 @@ def _ignored(where: str, row: Mapping[str, Any]) -> Any:
 class PredictionWriter:
     """Write predictions batch by batch to one file, from inside an evaluation loop.
 
-    What is flushed survives the process: until the end it is in the folder ``<path>.parts``, in
-    files that are complete in themselves, and ``diaghoi report <path>.parts`` or
-    :func:`diaghoi.read_predictions` read it if the process was killed. At the end of the ``with``
-    block, or with :meth:`close`, the parts become one file, and the folder goes. If the block ends
-    with an error, the parts stay and the file is not written. At most ``every`` images, or a batch,
-    are kept in memory.
+    Flushed batches survive the process: until the end they lie in the folder ``<path>.parts``, in
+    complete files. If the process was killed, ``diaghoi report <path>.parts`` or
+    :func:`diaghoi.read_predictions` reads them. At the end of the ``with`` block, or with
+    :meth:`close`, the parts become one file, and the folder goes. If the block ends with an error,
+    the parts stay and the file is not written. At most ``every`` images, or a batch, are kept in
+    memory.
 
     Parameters
     ----------
@@ -290,13 +291,13 @@ class PredictionWriter:
         images : sequence of str
             Names of the images; no image may come twice.
         predictions : sequence of mapping
-            One per image, as of :meth:`diaghoi.Accumulator.update`.
+            One per image, as in :meth:`diaghoi.Accumulator.update`.
 
         Raises
         ------
         InputError
             Where lengths differ, an image came before, or arrays cannot be used: the batch is then
-            not added. Also where a part cannot be written.
+            not added. Also if a part cannot be written.
         """
         self._check_open()
         if len(images) != len(predictions):
@@ -329,7 +330,7 @@ class PredictionWriter:
             self._written += 1
 
     def close(self) -> None:
-        """Write the file and remove the parts; nothing happens if it is closed already.
+        """Write the file and remove the parts; a closed writer does nothing.
 
         Raises
         ------
@@ -342,7 +343,7 @@ class PredictionWriter:
         if self._written:
             _join(self.parts, self.path)
         self._open = False
-        # The first part goes first: without it, what is left is never taken for all of a run.
+        # The first part is removed first: without it, the rest is never taken for a whole run.
         for _, part in sorted(parts_in(self.parts).items()):
             part.unlink(missing_ok=True)
         with suppress(OSError):  # something else may be in the folder; then it stays
@@ -357,7 +358,7 @@ class PredictionWriter:
         if kind is None:
             self.close()
         elif self._open:
-            # A file with some of the images must not look like that of a complete run.
+            # A file with some of the images must not look like the file of a complete run.
             self.flush()
             self._open = False
 
@@ -366,7 +367,7 @@ class PredictionWriter:
             raise InputError(f"{self.path}: the writer is closed; make a new one")
 
     def _columns(self, scenes: Scenes) -> dict[str, bool]:
-        """Return which columns a batch has, where it has rows; all batches need the same."""
+        """Return the columns of a batch that has rows; all batches need the same."""
         has = {}
         for name, (table, what) in _OPTIONAL.items():
             if scenes.bounds[table][-1]:
@@ -384,7 +385,7 @@ def _join(folder: Path, path: Path) -> None:
     """Join the parts in a folder into one file, a part of a column in memory at a time."""
     parts = [members(part) for part in in_order(folder)]
     notes = dict.fromkeys(note for part in parts for note in part["notes"].read().tolist())
-    # Of every column the array of each part; the header is that of the first one.
+    # The array of every column in each part; the header comes from the first part.
     header = {name: parts[0][name].read() for name in parts[0] if name not in COLUMNS}
     header["notes"] = np.array(list(notes), dtype=np.str_)
     with replacing(path) as temporary, ZipFile(temporary, "w") as archive:
@@ -401,7 +402,7 @@ def _join(folder: Path, path: Path) -> None:
                 before = [0, *accumulate(part[owner].rows() for part in parts)]
                 kind = np.dtype(np.int32 if before[-1] <= np.iinfo(np.int32).max else np.int64)
             shape = (sum(column.shape[0] for column in columns), *columns[0].shape[1:])
-            # As numpy.savez does, because the size of an entry is not known before.
+            # Like numpy.savez, because the size of an entry is not known in advance.
             with archive.open(f"{name}.npy", "w", force_zip64=True) as entry:
                 np.lib.format.write_array_header_1_0(
                     entry, {"descr": kind.str, "fortran_order": False, "shape": shape}

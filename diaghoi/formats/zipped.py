@@ -3,7 +3,7 @@
 Sizes are checked before anything is read, and pickles go through the restricted unpickler. A file
 of ``torch.save`` has ``PREFIX/data.pkl``, a pickle that refers to storages by persistent ids; the
 bytes of each in ``PREFIX/data/KEY``; and ``PREFIX/byteorder``. Tensors become NumPy arrays,
-whatever device they were on: those of bfloat16 become float32.
+whatever device they were on; bfloat16 becomes float32.
 """
 
 from __future__ import annotations
@@ -83,14 +83,14 @@ def _opened(archive: zipfile.ZipFile, entry: zipfile.ZipInfo) -> BinaryIO:
 
 @dataclass(frozen=True)
 class Member:
-    """One array of an ``.npz`` file, not read yet.
+    """An array of an ``.npz`` file that is not read yet.
 
     Parameters
     ----------
     path : pathlib.Path
         The file.
     info : zipfile.ZipInfo
-        Its entry in the file.
+        Entry in the file.
     """
 
     path: Path
@@ -153,9 +153,9 @@ class Member:
 
     @contextmanager
     def _stored(self) -> Iterator[BinaryIO]:
-        """Open the file at the first byte of this entry, which is not compressed."""
+        """Open the file at the first byte of this uncompressed entry."""
         with self._readable(), self.path.open("rb") as stream:
-            # The lengths of name and extra field may differ from those in the central directory.
+            # The lengths of the name and the extra field may differ from the central directory.
             stream.seek(self.info.header_offset + 26)
             stream.seek(sum(struct.unpack("<HH", stream.read(4))), os.SEEK_CUR)
             yield stream
@@ -219,7 +219,7 @@ def _pickles(names: Iterable[str]) -> list[str]:
 
 
 def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]:
-    """Read what ``torch.save`` saved.
+    """Read a file of ``torch.save``.
 
     Parameters
     ----------

@@ -1,8 +1,8 @@
 """Answers of language models, read, and appended to a file of JSON lines as they arrive.
 
-A line is on disk when it is kept, so a run that is killed at any moment loses no answer that was
-paid for. At most the last line can be incomplete; it is removed before the next is written. The
-file is also the result: people read, search and merge such files, and runs resume from them.
+A kept line is on disk, so a run that is killed at any moment loses no paid answer. Only the last
+line can be incomplete; it is removed before the next line is written. The file is also the result:
+people read, search and merge such files, and runs resume from them.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _SCORE = ("question", "kind", "a", "b", "score", "reply")
 class AnswerFile:
     """A file of JSON lines that one process at a time adds to, and any number of its threads.
 
-    Other processes are kept out while it is open; on Windows, and on file systems without locks,
-    they are not. ``lines`` are those of the file, and ``kept`` is how many were added since it was
+    The open file is locked against other processes, except on Windows and on file systems without
+    locks. ``lines`` holds the lines of the file, and ``kept`` counts the lines added since it was
     opened. ``make`` creates the file at once instead of with its first line.
 
     Raises
@@ -39,8 +39,8 @@ class AnswerFile:
         If the file holds something else, is in use, or cannot be opened.
     """
 
-    # Of every line; the first is written first, so that an incomplete first line can be told from
-    # a file of another kind.
+    # Keys of every line. The first key is written first, to tell an incomplete first line from
+    # another kind of file.
     keys: ClassVar[tuple[str, ...]] = ("image",)
     option: ClassVar[str] = "--out"
 
@@ -89,7 +89,7 @@ class AnswerFile:
                 self._append(b"")
 
     def keep(self, *lines: Mapping[str, Any]) -> None:
-        """Add lines, each with all of the keys; they are on disk when this returns.
+        """Add lines, each with all keys; the lines are on disk when the call returns.
 
         Raises
         ------
@@ -115,7 +115,7 @@ class AnswerFile:
     def check(self, recorded: Mapping[str, Any], options: Mapping[str, str]) -> None:
         """Refuse lines with other settings than this run has recorded, with an ``InputError``.
 
-        The options say what must be the same, and which option gives it; empty for none.
+        The mapping names the settings that must agree, and the option of each; empty for none.
         """
         for number, line in enumerate(self.lines, 1):
             where = f"{self.path}: line {number}"
@@ -206,10 +206,10 @@ class AnswerFile:
 
 
 class AnswerStore(AnswerFile):
-    """Scores by language models, one a line, so that no question is asked twice.
+    """Store scores of language models, one per line, so that no question is asked twice.
 
-    If a question has several lines, the last one counts. Only scores are held in memory: there may
-    be a million of them. The file is created at once, so that an unwritable path fails before
+    If a question has several lines, the last one counts. Memory holds only the scores, of which
+    there may be a million. The file is created at once, so that an unwritable path fails before
     anything is asked.
     """
 
@@ -223,7 +223,7 @@ class AnswerStore(AnswerFile):
     def keep_scores(
         self, model: str, rows: Iterable[tuple[str, str, str, str, int | None, str]]
     ) -> None:
-        """Store answers of a model; errors are those of :meth:`keep`.
+        """Store answers of a model, with the errors of :meth:`keep`.
 
         Parameters
         ----------
@@ -244,7 +244,7 @@ class AnswerStore(AnswerFile):
         return self._scores.get(model, {}).copy()
 
     def forget_unread(self) -> None:
-        """Ignore replies that could not be read, so that their questions are asked again."""
+        """Ignore unreadable replies, so that their questions are asked again."""
         for model, scores in self._scores.items():
             self._scores[model] = {
                 question: score for question, score in scores.items() if score is not None
@@ -270,12 +270,12 @@ def ask_until_read(
     read: Callable[[str, int], Sequence[int | None]],
     asks: int,
 ) -> None:
-    """Ask some questions in one message until all replies can be read; store each score at once.
+    """Ask several questions in one message until all replies are readable; store each score.
 
     Parameters
     ----------
     client, store : Client, AnswerStore
-        The model, and where its scores are stored; None is stored for what stays unread.
+        The model, and where its scores are stored; Replies that stay unreadable are stored as None.
     questions : mapping
         By the key in the store.
     names, word, read : callable
@@ -309,7 +309,7 @@ def read_numbered(reply: str, pattern: re.Pattern[str], number: int) -> list[str
     Returns
     -------
     list of str or None
-        The answers to 1, 2 and so on in small letters; None where there is none, or two differ.
+        The answers to 1, 2 and so on in small letters; None if there is none, or two differ.
     """
     answers: dict[int, set[str]] = {}
     for line in strip_reasoning(reply).strip().splitlines():

@@ -37,7 +37,7 @@ Message = Mapping[str, Any]
 LETTERS_PER_TOKEN = 4.0
 """Customary rule of thumb for English."""
 PICTURE_REFUSED = frozenset({400, 413, 415, 422})
-"""Statuses by which servers refuse a picture: its content, size or kind."""
+"""Statuses by which servers refuse a picture for its content, size or kind."""
 
 _SOON = 0.5  # seconds
 _LONGEST_PAUSE = 60.0  # seconds, unless a server asks for a longer one
@@ -66,7 +66,7 @@ class Endpoint:
     def __post_init__(self) -> None:
         try:
             parts = urlsplit(self.url)
-            _ = parts.port  # refuses what is not a number
+            _ = parts.port  # refuses anything but a number
         except ValueError:
             parts = urlsplit("")
         if parts.scheme not in ("http", "https") or not parts.hostname:
@@ -83,7 +83,7 @@ class Endpoint:
             raise InputError(f"{self.url}: names no model; give URL,MODEL")
         # Header libraries quote what they refuse, so such a key would end up in a message.
         if self.key_variable is not None and not re.fullmatch("[ -~]+", self.key):
-            # Somebody may have given the key itself instead of a name.
+            # The user may have given the key itself instead of a name.
             named = self.key_variable if self.key else "that is to hold its API key"
             raise InputError(
                 f"{self.model}: the environment variable {named} is not set, or holds line ends or "
@@ -107,7 +107,7 @@ class Endpoint:
 
 
 class Reply(NamedTuple):
-    """What a model says, or why it refuses to.
+    """Reply of a model, or the reason of its refusal.
 
     The tokens come each with the logarithm of its probability; there are none where the server
     does not give these.
@@ -143,8 +143,8 @@ class Client:
     single : frozenset of int
         Statuses that refuse one question instead of all, such as :data:`PICTURE_REFUSED`.
     leaving : callable
-        Called with the number of pending requests when a run is stopped or given up, before they
-        are waited for: their answers are kept, too.
+        Called with the number of pending requests when a run is stopped or given up, before waiting
+        for them: their answers are kept, too.
 
     Raises
     ------
@@ -174,7 +174,7 @@ class Client:
         self._send = connect(self.endpoint.base_url, lambda: self.endpoint.key, self.timeout)
 
     def ask(self, messages: Sequence[Message]) -> str:
-        """Ask and return the text of the reply, which may be that of a refusal by the model.
+        """Return the text of the reply to a question, which may be a refusal by the model.
 
         Parameters and errors are those of :meth:`reply`.
         """
@@ -189,14 +189,14 @@ class Client:
             In the format of OpenAI's chat completions: ``role`` and ``content``, which may be a
             list with images.
         probabilities : bool
-            Whether to ask for those of the tokens; some servers refuse to be asked.
+            Whether to request the probabilities of the tokens, which some servers refuse.
 
         Raises
         ------
         NoReply
             After the last attempt.
         Refused
-            If the server refuses this question; it is not retried.
+            If the server refuses this question, which is not retried.
         InputError
             If no retry would help: the key, the address or the model is wrong.
         """
@@ -222,7 +222,7 @@ class Client:
             else:
                 problem, pause = self._temporary(response), _pause_asked(response.headers)
             if pause is None:
-                # The jitter only spreads the load of a server: no result depends on it.
+                # The jitter only spreads the load of a server; no result depends on it.
                 longest = min(self.pause * 2.0**attempt, _LONGEST_PAUSE)
                 pause = longest * random.uniform(0.5, 1.0)
             elif pause > _LONGEST_ASKED:
@@ -236,13 +236,13 @@ class Client:
         raise NoReply(self._without_key(problem))
 
     def _temporary(self, response: httpx2.Response) -> str:
-        """Describe a temporary failure; raise for one of this question, or of all."""
+        """Describe a temporary failure; raise any other one, of this question or of all."""
         status = response.status_code
-        # Without the key before the text is cut, which might leave a part of it.
+        # The key is removed before the text is cut, which might leave a part of it.
         said = self._without_key(" ".join(response.content.decode("utf-8", "replace").split()))
         phrase = http.client.responses.get(status, "")
         problem = f"HTTP {status} {phrase}: {said:.200}".rstrip(": ")
-        # Also any other success than 200, which brings no completion.
+        # A success other than 200 brings no completion.
         if status in (408, 409, 425, 429) or status >= 500 or 200 <= status < 300:
             return problem
         if status in self.single:
@@ -318,7 +318,7 @@ def ask_all(
     work : callable
         Asks the question of a tag through the client, and stores the answer; runs in threads.
     tags : iterable
-        One for each question; read as far ahead as there are workers.
+        One message for each question, read as far ahead as there are workers.
     client : Client
         Stopped when the caller stops, or an error ends the run.
     give_up : int
@@ -342,7 +342,7 @@ def ask_all(
                     tag = under_way.pop(done)
                     try:
                         yield Outcome(tag=tag, value=done.result())
-                        # Once it has answered, a refusal is about one question, not the model.
+                        # After an answer, a refusal concerns one question, not the model.
                         failed, proven = 0, True
                     except NoReply as failure:
                         failed += not (proven and isinstance(failure, Refused))
@@ -354,8 +354,8 @@ def ask_all(
                             ) from None
                         yield Outcome(tag=tag, failure=str(failure))
         finally:
-            # Also reached after an interrupt, or if the caller stops iterating. Pauses end, but
-            # pending requests are waited for: they are paid for, and their threads store them.
+            # Interrupts, and callers that stop iterating, also get here. Pauses end, but the run
+            # waits for pending requests: they are paid for, and their threads store them.
             client.stopped.set()
             if left := wait(under_way, timeout=_SOON).not_done:
                 client.leaving(len(left))
@@ -364,7 +364,7 @@ def ask_all(
 def read_endpoint(text: str, option: str) -> Endpoint:
     """Read ``URL,MODEL`` or ``URL,MODEL,VARIABLE`` from the command line.
 
-    The environment variable holds the API key. By default ``DIAGHOI_API_KEY`` is used if it is set.
+    The environment variable holds the API key. The default is ``DIAGHOI_API_KEY`` if it is set.
 
     Raises
     ------

@@ -66,7 +66,7 @@ def connect(
 
 
 class _HttpClient(httpx2.Client):
-    """A client whose timeout holds for a request as a whole.
+    """A client whose timeout applies to a whole request.
 
     The timeout of the package applies to each read, so that a server which sends a byte now and
     then, or one ``100 Continue`` after another, could take forever. Here the connection is shut
@@ -85,8 +85,8 @@ class _HttpClient(httpx2.Client):
         self._seconds = timeout
 
     def send(self, request: httpx2.Request, **choices: Any) -> httpx2.Response:
-        # The package adds headers from environment variables of its own, some of which hold keys,
-        # whatever server is asked.
+        # The library adds headers from its environment variables, some of which hold keys, for any
+        # server.
         for name in set(request.headers) - _HEADERS:
             del request.headers[name]
         # The size of a compressed reply does not limit the memory that it takes.

@@ -63,10 +63,10 @@ class Lexicon:
     exceptions : dict of dict of str to tuple of str
         Base forms of irregular forms, by part of speech.
     source : str
-        Their origin, for results.
+        Origin of the data, for results.
     definitions : sequence of str or None
-        The definition of each synset, without examples; None to read those of the package on
-        demand.
+        The definition of each synset, without examples; None to read the definitions of the package
+        on demand.
     """
 
     synsets: list[tuple[str, list[tuple[str, int]]]]
@@ -138,8 +138,8 @@ class Lexicon:
         Returns
         -------
         tuple of str
-            The word itself if it is one, then irregular forms, else what the endings give in the
-            order of the rules: ``riding`` gives ``ride`` before ``rid``. Empty for unknown words.
+            The word itself if it is a word, then irregular forms, or else the results of the ending
+            rules in their order: ``riding`` gives ``ride`` before ``rid``. Empty for unknown words.
         """
         irregular = self.exceptions[pos].get(word)
         if irregular is None:
@@ -173,7 +173,7 @@ def using_wordnet(folder: Path | None) -> Iterator[None]:
 def load_lexicon(folder: Path | None = None) -> Lexicon:
     """Return the lexicon of WordNet's ``dict`` folder.
 
-    By default it is that of :func:`using_wordnet`, else the extract in the package.
+    The default is the folder of :func:`using_wordnet`, or else the extract in the package.
 
     Raises
     ------
@@ -191,7 +191,7 @@ def _read(folder: Path | None) -> Lexicon:
 def read_dict(folder: Path, *, individuals: bool = True) -> Lexicon:
     """Read WordNet's ``dict`` folder, with or without named individuals ("instances").
 
-    It holds ``data.noun``, ``index.noun``, ``noun.exc`` and the same of verbs.
+    It holds ``data.noun``, ``index.noun``, ``noun.exc`` and the same files for verbs.
 
     Raises
     ------
@@ -245,7 +245,7 @@ def _without_individuals(parsed: dict[str, _Synset]) -> dict[str, _Synset]:
 
 
 def _synset(line: str) -> _Synset:
-    """Parse a data line: words, hypernyms, whether it is an individual, definition."""
+    """Parse a data line: words, hypernyms, whether the synset is an individual, definition."""
     head, _, gloss = line.partition(" | ")
     fields = head.split()
     count = int(fields[3], 16)
@@ -260,7 +260,7 @@ def _synset(line: str) -> _Synset:
 
 
 def _lines(path: Path) -> list[str]:
-    """Lines of one of WordNet's files, without the licence at its head."""
+    """Read the lines of a WordNet file, without the licence at its head."""
     try:
         text = ordinary(path).read_text(encoding="utf-8")
     except (OSError, UnicodeDecodeError) as error:
@@ -288,7 +288,7 @@ def pack(lexicon: Lexicon) -> str:
 
 
 def unpack(text: str) -> Lexicon:
-    """Read what :func:`pack` wrote."""
+    """Read the output of :func:`pack`."""
     lines = iter(text.splitlines())
     synsets: list[tuple[str, list[tuple[str, int]]]] = []
     hypernyms, exceptions = [], {}
@@ -311,7 +311,7 @@ def unpack(text: str) -> Lexicon:
 
 @cache
 def _glosses() -> list[str]:
-    """Read the definitions of the extract: those of nouns, then those of verbs."""
+    """Read the definitions of the extract, first of nouns, then of verbs."""
     return _extract(GLOSSES).splitlines()
 
 

@@ -1,8 +1,8 @@
 """Extend the vocabulary of a data set by free words of a detector or language model.
 
 Words of the data set get its numbers, so that exact matching works as usual; other words get the
-numbers after them and belong to no HOI class. Their similarity is determined in
-:mod:`diaghoi.semantic.fitting`.
+numbers after them and belong to no HOI class. :mod:`diaghoi.semantic.fitting` determines their
+similarity.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.language.lexicon import Lexicon
 from diaghoi.language.words import WordForms, known_names, read_object, read_verb, verb_words
 
-# The roles of V-COCO as CrossHOI-Bench writes them; others are written as their action alone.
+# Roles of V-COCO as CrossHOI-Bench writes them; other roles are written as their action.
 V_COCO_VERBS = {
     "look obj": "look_at",
     "sit instr": "sit_on",
@@ -33,13 +33,13 @@ V_COCO_VERBS = {
     "ski instr": "ski_on",
     "drink instr": "drink_with",
 }
-# What somebody points with is not asked for: no published question has it as an option.
+# The instrument of pointing is left out: no published question has it as an option.
 V_COCO_LEFT_OUT = "point instr"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OpenVocabulary(Vocabulary):
-    """A data set with the free words of some predictions.
+    """A data set extended by the free words of predictions.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class OpenVocabulary(Vocabulary):
     verb_forms: tuple[WordForms, ...] = field(repr=False)
 
     def __reduce__(self) -> Any:
-        # Not by name, which would give the data set without the free words.
+        # Pickling by name would give the data set without the free words.
         fields = {name: getattr(self, name) for name in self.__dataclass_fields__}
         return partial(OpenVocabulary, **fields), ()
 
@@ -69,9 +69,9 @@ class NumberedWords:
 
 
 def verb_names(vocabulary: Vocabulary) -> list[str | None]:
-    """Return the names of verbs as CrossHOI-Bench writes them, None for those it does not name.
+    """Return the names of verbs as CrossHOI-Bench writes them, None for verbs without a name there.
 
-    On V-COCO the latter are the roles without an object.
+    On V-COCO these are the roles without an object.
     """
     if vocabulary.name != "v-coco":
         return [verb.replace(" ", "_") for verb in vocabulary.verbs]
@@ -86,7 +86,7 @@ def verb_names(vocabulary: Vocabulary) -> list[str | None]:
 def number_words(
     base: Vocabulary, verbs: Sequence[str], objects: Sequence[str], lexicon: Lexicon
 ) -> NumberedWords:
-    """Give free words numbers: those of the data set as there, others after them.
+    """Assign numbers to free words: words of the data set keep theirs, other words follow.
 
     Parameters
     ----------
@@ -102,7 +102,7 @@ def number_words(
     NumberedWords
     """
     heads = known_names(base).heads
-    # In V-COCO "ride" means the role with an object if there is one, not the agent.
+    # In V-COCO "ride" means the role with an object if one exists, not the agent.
     agents = np.zeros(len(base.verbs)) if base.agents is None else base.agents
     verb, new_verbs, verb_forms = _numbered(
         verbs,
@@ -131,8 +131,7 @@ def _numbered(
 ) -> tuple[IntArray, tuple[str, ...], tuple[WordForms, ...]]:
     """Give texts numbers by their possible names; earlier names of a word take precedence.
 
-    Return the numbers, the names of the words that the data set does not have, and what its words
-    and then the new ones can be called.
+    Return the numbers, the names of the new words, and the forms of the old and the new words.
     """
     forms = [read(name) for name in names]
     place: dict[str, int] = {}

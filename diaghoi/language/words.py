@@ -1,4 +1,4 @@
-"""From free text to base forms: verbs with their particles, objects of several words, phrases.
+"""Reduce free text to base forms: verbs with particles, objects of several words, phrases.
 
 The matching procedure of SHOE (paper 000, section 4): verbs are lemmatised, objects of several
 words are split, and each word is looked up on its own. Beyond the paper, combinations that WordNet
@@ -67,7 +67,7 @@ class WordForms:
     names : tuple of str
         Forms of the whole, with underscores: ``sit_on``.
     lemmas : tuple of str
-        Base forms whose senses are candidates: ``sit``; the whole too where it is a word.
+        Base forms whose senses are candidates: ``sit``, and the whole if it is a word.
     """
 
     name: str
@@ -89,7 +89,7 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordF
     text : str
         The verb.
     lexicon : Lexicon
-        Decides what are base forms.
+        Lexicon that decides the base forms.
     known : collection of str
         First words of the verbs of a data set, which need not be in the lexicon.
 
@@ -113,7 +113,7 @@ def read_verb(text: str, lexicon: Lexicon, known: Collection[str] = ()) -> WordF
 
 
 def _verbs(word: str, lexicon: Lexicon, known: Collection[str]) -> tuple[str, ...]:
-    """Find the base forms of a verb, those of the data set first."""
+    """Find the base forms of a verb, with forms of the data set first."""
     word = _IRREGULAR.get(word, word)
     regular = (word.removesuffix(end) + new for end, new in ENDINGS["v"] if word.endswith(end))
     own = [form for form in (word, *regular) if form in known]
@@ -132,8 +132,8 @@ def read_object(text: str, lexicon: Lexicon) -> WordForms:
     Returns
     -------
     WordForms
-        Lemmas: what WordNet knows as one word, the longest first, then each word. None where no
-        word is a noun.
+        The lemmas are the entries of WordNet in the text, longest first, and then each word. None
+        where no word is a noun.
     """
     words = [word for word in tokens(text) if word not in DETERMINERS]
     names = ["_".join(words)]
@@ -162,7 +162,7 @@ class KnownNames:
     verbs, objects : tuple of tuple of str
         Its verbs and objects of several words, the longest first.
     no_interaction : str
-        Its verb for a pair that does not interact; empty where it has none.
+        Verb of the data set for a pair that does not interact; empty if there is none.
     """
 
     heads: frozenset[str] = frozenset()
@@ -205,15 +205,15 @@ def read_phrase(
     text : str
         The sentence.
     lexicon : Lexicon
-        Decides what are verbs.
+        Lexicon that decides the verbs.
     known : KnownNames
         Names of the data set; by default none.
 
     Returns
     -------
     (str, str) or None
-        None if no verb is found, it has no object, or the sentence is negated; but "not interacting
-        with a horse" is a verb where the data set has one for it.
+        None if there is no verb, the verb has no object, or the sentence is negated; "not
+        interacting with a horse" is a verb if the data set has one for it.
     """
     for sentence in _SENTENCE.split(text) if known.no_interaction else ():
         if named := _not_interacting(tokens(sentence)):
@@ -246,7 +246,7 @@ def _not_interacting(words: list[str]) -> list[str]:
 
 
 def _joined(words: list[str], lexicon: Lexicon, names: Sequence[tuple[str, ...]]) -> list[str]:
-    """Make one word, with underscores, of each name of several; names are the longest first."""
+    """Join the words of each name with underscores, longest names first."""
     words = list(words)
     for *first, last in names:
         if not words or first[0] not in words:

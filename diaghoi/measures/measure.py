@@ -1,4 +1,4 @@
-"""What a number of a result is."""
+"""Description of a number in a result."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ class Measure:
     Parameters
     ----------
     path : str
-        Where it stands in a result: ``pairs.recall``. ``{}`` stands for the group of classes in
-        that of a number which each group has; inside the path that of all classes has no group:
-        ``pairs.{}.recall`` is ``pairs.recall`` and ``pairs.rare.recall``.
+        Place in a result: ``pairs.recall``. ``{}`` stands for the group of classes if each group
+        has the number. Inside the path all classes have no group: ``pairs.{}.recall`` is
+        ``pairs.recall`` and ``pairs.rare.recall``.
     title : str
-        Its name in a report. ``{protocol}`` and ``{roles}`` stand for what the result says.
+        Name in a report. ``{protocol}`` and ``{roles}`` are filled from the result.
     doc : str
-        What it is, in a sentence.
+        Meaning of the number, in one sentence.
     table : str
         Key of the table of a comparison that shows it; empty for none.
     short : str
@@ -37,26 +37,26 @@ class Measure:
         Title that it shares with neighbours there; ``{}`` where neighbours stand side by side for
         each group of classes.
     unit : {"percent", "points", "count", "number", "index", "change"}
-        How it is shown; see :class:`diaghoi.data.table.Column`.
+        Format in tables; see :class:`diaghoi.data.table.Column`.
     better : {"higher", "lower"} or None
-        Which values are better; None where that cannot be said.
+        Direction of better values; None where that cannot be said.
     report : {"map", "parts", ""}
-        Which table of a report has a row of it; empty for none.
+        Table of a report that shows the number; empty for none.
     indented : bool
         Whether it belongs to the number above it in a report.
     dataset : str
-        The data set that alone has it; empty for all.
+        The only data set with the number; empty for all.
     quoted : bool
         Whether papers quote it, so that a report shows its interval.
     tested : bool
         Whether comparisons test it beside mAP and ΔmAP; only a ratio can be.
     counts : callable or None
-        For a ratio that intervals and tests can be made of: takes a diagnosis and a group of
-        classes, and returns how much each of its N images adds to numerator and denominator, two
-        (N,) int arrays that are not negative.
+        Counts of a ratio with intervals and tests: a function of a diagnosis and a group of classes
+        that returns what each of the N images adds to numerator and denominator, two nonnegative
+        (N,) int arrays.
     pairs : tuple of str
-        The same for a ratio of two counts of :class:`diaghoi.evaluation.pairs.PairCounts`, which a
-        diagnosis has for each image: their names.
+        Names of the two counts of :class:`diaghoi.evaluation.pairs.PairCounts`, if the number is a
+        ratio of counts that a diagnosis has for each image.
     """
 
     path: str
@@ -77,7 +77,7 @@ class Measure:
 
     @property
     def is_ratio(self) -> bool:
-        """Whether it is a ratio of counts of images."""
+        """Whether the number is a ratio of counts of images."""
         return self.counts is not None or bool(self.pairs)
 
     @property
@@ -86,7 +86,7 @@ class Measure:
         return SPLIT in self.path
 
     def keys(self, split: str = FULL) -> tuple[str, ...]:
-        """Return its place in a result, of all classes or of a group of them."""
+        """Return the place in a result, for all classes or for a group."""
         keys = self.path.split(".")
         if split == FULL and keys[-1] != SPLIT:
             keys = [key for key in keys if key != SPLIT]
@@ -97,7 +97,7 @@ class Measure:
         return ".".join(self.keys(split))
 
     def has(self, split: str) -> bool:
-        """Tell whether a group of classes has one: all do, or only the full one."""
+        """Tell whether a group of classes has the number: all groups do, or only the full one."""
         return self.by_split or split == FULL
 
     def splits(self, splits: Iterable[str]) -> list[str]:
@@ -105,7 +105,7 @@ class Measure:
         return list(splits) if self.by_split else [FULL]
 
     def is_in(self, result: Mapping[str, Any]) -> bool:
-        """Tell whether a result has it, be it undefined there."""
+        """Tell whether a result has the number, even if undefined."""
         found: Any = result
         for key in self.keys():
             if not isinstance(found, Mapping) or key not in found:
@@ -114,14 +114,14 @@ class Measure:
         return self.dataset in ("", result["dataset"])
 
     def value(self, result: Mapping[str, Any], split: str = FULL) -> Any:
-        """Look the number up in a result; None where it is undefined, or not there."""
+        """Look the number up in a result; None if the number is undefined or missing."""
         found: Any = result
         for key in self.keys(split):
             found = found.get(key) if isinstance(found, Mapping) else None
         return found
 
     def named(self, text: str, result: Mapping[str, Any]) -> str:
-        """Fill what a result says into a name: its protocol, and how many roles are evaluated."""
+        """Fill a name with values of the result: the protocol and the number of evaluated roles."""
         found: Any = result
         for key in self.keys()[:-1]:
             found = found.get(key, {})
@@ -130,7 +130,7 @@ class Measure:
         return text.format(protocol=protocol, roles=roles, fewer=roles - 1)
 
     def add(self, result: dict[str, Any], diagnosis: Any, splits: Iterable[str]) -> None:
-        """Compute a ratio of a diagnosis, and put it into its result unless it is there."""
+        """Compute a ratio of a diagnosis, and add it to the result unless it is there."""
         for split in self.splits(splits) if self.is_ratio else ():
             *parts, key = self.keys(split)
             place = result

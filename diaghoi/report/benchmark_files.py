@@ -23,13 +23,13 @@ def write_benchmark(folder: Path, benchmark: ChoiceBenchmark) -> list[Path]:
 
     ``setting_1.json`` to ``setting_3.json`` are in the layout of the published questions, in the
     order of the annotations. ``people.json`` is for ``--people`` of ``choice score``.
-    ``verdicts.csv`` has all candidates with what became of them and what each judge said, and can
-    be read as a judge itself. ``summary.json`` is :meth:`ChoiceBenchmark.to_dict`.
+    ``verdicts.csv`` has all candidates with their outcome and the reply of each judge, and can
+    serve as a judge itself. ``summary.json`` is :meth:`ChoiceBenchmark.to_dict`.
 
     Parameters
     ----------
     folder : pathlib.Path
-        Made where it is missing.
+        The folder is made if it is missing.
     benchmark : ChoiceBenchmark
         What to write.
 
@@ -62,7 +62,7 @@ def write_benchmark(folder: Path, benchmark: ChoiceBenchmark) -> list[Path]:
 
 
 def benchmark_lines(result: Mapping[str, Any]) -> Iterator[str]:
-    """Describe what was made, a line each.
+    """Describe the output, one line for each file.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ def benchmark_lines(result: Mapping[str, Any]) -> Iterator[str]:
 
 
 def left_out(result: Mapping[str, Any]) -> list[str]:
-    """Say in a note which images and people have no questions; as for :func:`benchmark_lines`."""
+    """Note which images and people have no questions; see :func:`benchmark_lines`."""
     without = [
         f"{found['images']:,} images with {REASONS[reason]}, such as {found['first'][0]}"
         for reason, found in result["left_out"].items()
@@ -98,7 +98,7 @@ def left_out(result: Mapping[str, Any]) -> list[str]:
 
 
 def _by_image(questions: Sequence[Question]) -> dict[str, Any]:
-    """Give questions in the published layout: by name where an image has several."""
+    """Return the questions in the published layout, by name if an image has several."""
     found: dict[str, Any] = {}
     for each in questions:
         entry: dict[str, Any] = {RIGHT: list(each.right), WRONG: list(each.wrong)}

@@ -1,4 +1,4 @@
-"""Figures of pictures for papers: typical errors, what models find and miss, corruptions."""
+"""Write figures of pictures for papers: typical errors, outcomes of models, corruptions."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from diaghoi.report.case_pictures import FoundPictures
 from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES, corrupt, find, generator
 
 Model = tuple[Diagnosis, Scenes, Scenes]
-"""A diagnosis, and the annotations and predictions that it is of."""
+"""A diagnosis with its annotations and predictions."""
 
 
 def write_typical(
@@ -42,15 +42,15 @@ def write_typical(
     path : pathlib.Path
         A ``.pdf``, ``.svg`` or ``.png`` file.
     model : (Diagnosis, Scenes, Scenes)
-        A diagnosis, and the annotations and predictions that it is of.
+        A diagnosis with its annotations and predictions.
     errors, hoi
-        As for :func:`diaghoi.cases.typical.typical_cases`.
+        As in :func:`diaghoi.cases.typical.typical_cases`.
     pictures : Pictures
         The pictures of the images.
     images : sequence of str
-        Only cases on these images; by default on those that have a picture.
+        Restrict cases to these images; by default to images with a picture.
     repairs, width, columns
-        As for :func:`diaghoi.plots.figures.picture_panels.error_panel`.
+        As in :func:`diaghoi.plots.figures.picture_panels.error_panel`.
 
     Returns
     -------
@@ -92,15 +92,15 @@ def write_outcomes(
     Parameters
     ----------
     path, pictures
-        As for :func:`write_typical`.
+        As in :func:`write_typical`.
     models : sequence of (Diagnosis, Scenes, Scenes)
-        On the same images.
+        Models evaluated on the same images.
     images : sequence of str
-        The images; by default ``top`` of those that have a picture.
+        The images; by default ``top`` images with a picture.
     top, threshold
-        As for :func:`diaghoi.cases.outcomes.shared_outcomes`.
+        As in :func:`diaghoi.cases.outcomes.shared_outcomes`.
     width, columns
-        As for :func:`diaghoi.plots.figures.picture_panels.outcome_panel`.
+        As in :func:`diaghoi.plots.figures.picture_panels.outcome_panel`.
 
     Returns
     -------
@@ -144,13 +144,13 @@ def write_corrupted(
     Parameters
     ----------
     path
-        As for :func:`write_typical`.
+        As in :func:`write_typical`.
     picture : pathlib.Path
         A JPEG or PNG file.
     corruptions, severities, seed
-        As for :func:`diaghoi.robustness.corrupt.corrupt_folder`.
+        As in :func:`diaghoi.robustness.corrupt.corrupt_folder`.
     width, columns
-        As for :func:`diaghoi.plots.figures.picture_panels.corruption_panel`.
+        As in :func:`diaghoi.plots.figures.picture_panels.corruption_panel`.
     progress : callable, optional
         Called with the number of corruptions done since the last call.
 
@@ -189,7 +189,7 @@ def write_corrupted(
 def _shown(
     diagnosis: Diagnosis, images: Sequence[str], pictures: Pictures
 ) -> tuple[list[str], list[str]]:
-    """Choose the images that a figure can show: those given, or those that have a picture."""
+    """Choose the images that a figure can show: the requested ones, or all with a picture."""
     if images:
         return list(dict.fromkeys(images)), []
     names = diagnosis.names.tolist()

@@ -13,7 +13,7 @@ from diaghoi.report.pages import jpeg_url
 PIXELS, INCHES = 640, 3.25
 """Width of the widest picture of a page in pixels, and in inches, by which letters are drawn."""
 QUALITY = 82
-# What an empty frame says; notes and page tell the whole.
+# Text in an empty frame; notes and page tell the details.
 EMPTY = {MISSING: "no picture", UNSAFE: "no picture", DAMAGED: "picture damaged"}
 
 
@@ -27,9 +27,9 @@ class CasePicture(NamedTuple):
     width, height : int
         Of the drawing in pixels.
     alt : str
-        What it shows, for those who do not see it.
+        Description of the picture for readers who cannot see it.
     line : str
-        Name of the image, what is wrong with its picture, and how much it is enlarged.
+        Name of the image, the problem with its picture, and the enlargement.
     """
 
     url: str
@@ -40,7 +40,7 @@ class CasePicture(NamedTuple):
 
 
 class FoundPictures:
-    """The pictures of some images; it remembers which are not as they should be.
+    """Reader of pictures, which remembers the ones with problems.
 
     Parameters
     ----------
@@ -53,7 +53,7 @@ class FoundPictures:
         self._found: dict[str, Picture] = {}
 
     def read(self, image: str, size: tuple[int, int] | None) -> Picture:
-        """Read the picture of an image, of some width and height where they are known."""
+        """Read the picture of an image, given its width and height if known."""
         picture = self._found[image] = self.pictures.read(image, size)
         return picture
 
@@ -127,5 +127,5 @@ class CasePictures(FoundPictures):
 
 
 def words_for(picture: Picture) -> str:
-    """Say on an empty frame why it is empty, in few words that hide little of the boxes."""
+    """Explain in an empty frame why it is empty, in few words that hide little of the boxes."""
     return EMPTY[picture.problem] if picture.image is None else ""

@@ -18,7 +18,7 @@ WHICH = (
     "there. Of several annotated ones the assigned one counts, else the first stored one, so that "
     "the order of the annotations matters."
 )
-"""Says which annotated word a wrong one stands beside, and what the column counts."""
+"""Template that names the annotated word beside a wrong one, and the meaning of the column."""
 VERBS_OF_V_COCO = (
     f"Verbs are those on found pairs: {OWN_OBJECT}. Without an object box, what is annotated for "
     "the person."
@@ -41,7 +41,7 @@ def cause_tables(result: Result, splits: Sequence[Column]) -> Iterator[TextTable
 
 
 def wrong_word(confusion: Mapping[str, Any]) -> str:
-    """Name a wrong word by the one that is annotated: ``carry, where hold is annotated``."""
+    """Name a wrong word together with the annotated one: ``carry, where hold is annotated``."""
     text = f"{confusion['predicted']}, where {confusion['annotated']} is annotated"
     return text.replace("_", " ")
 
@@ -53,7 +53,7 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
         return Line(title, [cause["count"], cause["share"], *deltas])
 
     found = result["annotation_causes"]
-    names = sorted(found, key=lambda name: name == "model")  # what is left comes last
+    names = sorted(found, key=lambda name: name == "model")  # the rest comes last
     groups = [[line(name, found[name]) for name in names]]
     caption = (
         "A pattern is no proof: a prediction can follow one although it is wrong, and a missing "

@@ -26,7 +26,7 @@ FOOLED = (
     Column(title="Picked", unit="count"),
     Column(title="Rate, %"),
 )
-# Title of each figure, and whether it belongs to the one above.
+# Title of each number, and whether it belongs to the number above.
 FIGURES = {
     "instance_f1": ("Instance-F1", False),
     "macro_f1": ("Macro-F1", False),
@@ -35,7 +35,7 @@ FIGURES = {
     "micro_recall": ("recall", True),
     "exact_match": ("Exact match", False),
 }
-# With fewer questions, half of a 95 % interval of exact match can be wider than 5 points.
+# With fewer questions, half of a 95 % interval of exact match can exceed 5 points.
 FEW = 400
 CONFUSED = {
     "confused_verbs": "Wrong → right option of the same object. Instead: the right one was not "
@@ -62,10 +62,10 @@ def print_choice(result: Result, console: Console | None = None, *, notes: bool 
     Parameters
     ----------
     result : mapping
-        As from :meth:`diaghoi.choice.ChoiceEvaluation.to_dict`, or read from a JSON file; with
-        ``intervals``, ``selection``, ``positions`` and ``distractors`` where these were asked for.
+        A result of :meth:`diaghoi.choice.ChoiceEvaluation.to_dict`, possibly read from a JSON file,
+        with ``intervals``, ``selection``, ``positions`` and ``distractors`` if requested.
     console : rich.console.Console, optional
-        Where to print; by default on stdout.
+        Console to print on; by default stdout.
     notes : bool
         Print the notes, too.
     """
@@ -83,7 +83,7 @@ def print_choice(result: Result, console: Console | None = None, *, notes: bool 
 
 
 def _positions_line(result: Result) -> list[str]:
-    """Say in a sentence whether the position of an option matters, where that is asked."""
+    """Write a sentence on the effect of the position of an option, if requested."""
     if "positions" not in result:
         return []
     positions = result["positions"]
@@ -93,14 +93,14 @@ def _positions_line(result: Result) -> list[str]:
 
 
 def print_choice_screen(result: Result, console: Console | None = None) -> None:
-    """Print what the evaluation comes to on one screen, and after it the tables asked for.
+    """Print a summary of one screen, and after it the requested tables.
 
     Parameters
     ----------
     result : mapping
-        As for :func:`print_choice`, which prints all.
+        As in :func:`print_choice`, which prints everything.
     console : rich.console.Console, optional
-        Where to print; by default on stdout.
+        Console to print on; by default stdout.
     """
     console = Console(highlight=False) if console is None else console
     width = max(console.width, WIDTH)
@@ -133,7 +133,7 @@ def print_choice_screen(result: Result, console: Console | None = None) -> None:
 
 
 def _cautions(result: Result) -> list[str]:
-    """Say what changes how the numbers must be read."""
+    """List the facts that change how the numbers must be read."""
     few = result["questions"] < FEW and "intervals" not in result
     chance = (
         f"{number_of('question', result['questions'])}: chance moves the numbers by points; add "
@@ -148,7 +148,7 @@ def choice_tables(result: Result) -> list[Table]:
 
 
 def _analyses(result: Result) -> list[Table]:
-    """Make the tables that were asked for beyond the metrics."""
+    """Make the requested tables beyond the metrics."""
     tables: list[TextTable] = []
     if "selection" in result:
         tables.append(_selection(result["selection"]))

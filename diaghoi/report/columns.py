@@ -25,15 +25,15 @@ def write_table(
     Parameters
     ----------
     path : path
-        Ends with ``.csv`` (RFC 4180; an empty cell for what is undefined, an apostrophe before text
-        that spreadsheets would take for a formula) or ``.json`` (a list of one object a row,
-        ``null`` for what is undefined). Fractions stay fractions, in full precision.
+        Ends with ``.csv`` (RFC 4180; undefined cells are empty, and an apostrophe precedes text
+        that spreadsheets would take for a formula) or ``.json`` (a list of one object per row, with
+        ``null`` for undefined values). Fractions stay fractions, in full precision.
     table : dict of arrays
         :attr:`diaghoi.Diagnosis.classes`, :attr:`diaghoi.Diagnosis.images`, or columns of your own.
     sort : str, optional
-        A column to sort the rows by; without it they stay as they are.
+        A column to sort the rows by; the default keeps their order.
     descending : bool
-        Highest first; rows without a value stand last either way.
+        Highest first; rows without a value come last either way.
 
     Raises
     ------
@@ -55,7 +55,7 @@ def table_text(
     Parameters
     ----------
     table, sort, descending
-        As for :func:`write_table`.
+        As in :func:`write_table`.
     kind : {"csv", "json"}
         How.
 
@@ -71,7 +71,7 @@ def table_text(
 
 
 def check_table_file(path: str | PathLike[str]) -> None:
-    """Refuse a file whose name does not say how to write a table.
+    """Refuse a file name without the suffix of a table.
 
     Raises
     ------

@@ -31,7 +31,7 @@ from diaghoi.report.terminal import (
 from diaghoi.report.text import GAP, marked
 from diaghoi.report.verdict import unusual
 
-# What the first screen of a comparison takes, and the sentence on it; letters that a name has left.
+# Lines of the first screen of a comparison, and of the sentence on it; letters left for a name.
 LINES, MOST_LINES, LEAST = 30, 4, 8
 
 
@@ -49,15 +49,15 @@ def to_text(comparison: AnyComparison, width: int = 80) -> str:
 
 
 def print_overview(comparison: AnyComparison, console: Console | None = None) -> None:
-    """Print a sentence and a table for each data set of a comparison, and what was asked.
+    """Print a sentence and a table for each data set of a comparison, and the requested tables.
 
-    Long names of models are shortened so that six of them take at most 30 lines of 80 letters; what
-    they stand for follows where there is room.
+    Long names of models are shortened so that six models take at most 30 lines of 80 letters; the
+    full names follow if there is room.
 
     Parameters
     ----------
     comparison : Comparison or JointComparison
-        With all its tables, which :func:`print_comparison` prints.
+        A comparison with all its tables, which :func:`print_comparison` prints.
     console : rich.console.Console, optional
         As for :func:`print_comparison`.
     """
@@ -68,7 +68,7 @@ def print_overview(comparison: AnyComparison, console: Console | None = None) ->
             console.print()
         shown = overview(part)
         view = shown.tables[0]
-        # One paragraph takes fewer lines.
+        # A single paragraph takes fewer lines.
         caption = " ".join((*view.caption.splitlines(), *footnotes_of([view], mark_of(console))))
         labels = [model.label for model in part.models]
         table, names = _fitted(console, replace(view, caption=caption), labels)
@@ -161,7 +161,7 @@ def print_comparison(
     comparison : Comparison or JointComparison
         What to show.
     console : rich.console.Console, optional
-        Where to print; by default on stdout. The best are bold, and where the console has no bold
+        Console to print on; by default stdout. The best are bold, and where the console has no bold
         type they have a star.
     notes : bool
         Print the notes, too.

@@ -22,7 +22,7 @@ def examples_text(examples: Sequence[Example], suffix: str = ".txt") -> str:
     Parameters
     ----------
     examples : sequence of Example
-        Those of an image stand together.
+        Examples of an image stay together.
     suffix : {".txt", ".csv", ".json"}
         ``.txt`` for people, ``.csv`` or ``.json`` (a list) for programs.
     """

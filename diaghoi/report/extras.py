@@ -1,6 +1,6 @@
-"""Tables of what a report holds beyond the diagnosis: variants, other evaluators, intervals, costs.
+"""Make tables of further results: variants, other evaluators, intervals, costs.
 
-Variants stand beside the run itself, as in tables 5 and 6 of the Diag-HOI paper.
+Variants appear beside the run itself, as in tables 5 and 6 of the Diag-HOI paper.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ KEPT = (25, 50, 75, 90)
 
 
 def extra_tables(result: Result, splits: Sequence[Column]) -> Iterator[Table]:
-    """Make the tables of all that was asked for.
+    """Make the tables of all requested extras.
 
     Parameters
     ----------
@@ -103,7 +103,7 @@ def _detections(found: Result, splits: Sequence[Column]) -> TextTable:
 
 
 def _operating_points(found: Result) -> TextTable:
-    """Show what some thresholds keep."""
+    """Show the predictions that thresholds keep."""
     curve, best = found["curve"], found["best"]
     keys = ("threshold", "precision", "recall", "f1", "triplets_per_image", "pairs_per_image")
 
@@ -152,7 +152,7 @@ def _best_point(found: Result) -> TextTable:
 
 
 def _shortcuts(result: Result, splits: Sequence[Column]) -> TextTable:
-    """Show mAP beside that of priors on the same pairs."""
+    """Show mAP beside the mAP of priors on the same pairs."""
     found = result["shortcuts"]
     groups = [[Line(f"Protocol {result['protocol']['name']}", _of(splits, result["map"]))]]
     for key, name in (("object", "Verbs by the object"), ("verb", "Verbs by frequency")):
@@ -174,7 +174,7 @@ def _shortcuts(result: Result, splits: Sequence[Column]) -> TextTable:
 
 
 def _bounds(result: Result, splits: Sequence[Column]) -> TextTable:
-    """Show between what mAP lies over all ways to score the predictions."""
+    """Show the bounds of mAP over all ways to score the predictions."""
     lines = []
     for setting, found in result["unscored"]["bounds"].items():
         name = result["protocol"]["name"] if setting == "protocol" else setting.replace("_", " ")
@@ -218,7 +218,7 @@ def _variants(result: Result) -> TextTable:
 
 
 def _rosetta(result: Result, splits: Sequence[Column]) -> TextTable:
-    """Show the mAP of each evaluator, and below what it does in another way."""
+    """Show the mAP of each evaluator, and below it the differences of its rules."""
     found = result["rosetta"]
     remarks = ["What each does in another way than the official evaluator:"]
     remarks += [f"{name}: {'; '.join(differences(FAMILIES[name])) or 'nothing'}." for name in found]
@@ -261,7 +261,7 @@ def _intervals(result: Result, splits: Sequence[Column]) -> TextTable:
 
 def _attribution(result: Result) -> TextTable:
     values = result["attribution"]
-    # By the same reading as the values.
+    # The reading is that of the values.
     read = result["oracles"] | result["localised"]
     alone = {name: read[name]["delta_map"]["full"] for name in ERRORS}
     lines = [Line(ORACLES[name].title, [alone[name], values[name]], key=name) for name in ERRORS]
@@ -317,7 +317,7 @@ def _direction(calibration: Mapping[str, Any]) -> list[Line]:
 
 
 def bounds_text(bounds: Sequence[float] | None, *, signed: bool = False) -> str:
-    """Show an interval in percent; a dash for None, and one value where it has no width."""
+    """Show an interval in percent: a dash for None, and a single value for no width."""
     if bounds is None:
         return UNDEFINED
     low, high = (percent(bound, signed=signed) for bound in bounds)

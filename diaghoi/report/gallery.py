@@ -33,7 +33,7 @@ BOXES = ("human", "object", "annotated_human", "annotated_object")
 
 
 class ErrorCases(NamedTuple):
-    """The worst cases of an error or label, and how many there are of it among those asked for."""
+    """The worst cases of an error or label, and the number of requested cases with it."""
 
     error: str
     total: int
@@ -42,7 +42,7 @@ class ErrorCases(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Gallery:
-    """Cases of some errors of one detector.
+    """Cases of several errors of one detector.
 
     Parameters
     ----------
@@ -55,9 +55,9 @@ class Gallery:
     images : tuple of str
         The images that all cases are on; empty for any.
     similarities : Similarities or None
-        What action and object errors were compared by; None where they were not.
+        Similarities of action and object errors; None where they were not.
     sections : tuple of ErrorCases
-        In the order of the errors that were asked for.
+        Cases in the order of the requested errors.
     """
 
     diagnosis: Diagnosis
@@ -90,7 +90,7 @@ def gallery_of(
     Parameters
     ----------
     diagnosis, annotations, predictions, hoi, top, similarities, kinds, images
-        As for :func:`diaghoi.cases.cases.worst_cases`.
+        As in :func:`diaghoi.cases.cases.worst_cases`.
     errors : sequence of str
         The errors to show, in their order.
 
@@ -127,15 +127,15 @@ def write_folder(
     captions: bool = True,
     progress: Callable[[int], Any] | None = None,
 ) -> list[str]:
-    """Write one PNG a case, and the index of all as ``index.json`` and ``index.csv``.
+    """Write one PNG per case, and an index as ``index.json`` and ``index.csv``.
 
     Files are named by the error, the rank and the image: ``association-001-HICO_00000007.png``.
-    Others in the folder are left alone.
+    Other files in the folder stay untouched.
 
     Parameters
     ----------
     folder : pathlib.Path
-        Made where it does not exist.
+        The folder is made if it does not exist.
     gallery : Gallery
         What is drawn.
     pictures : Pictures
@@ -195,7 +195,7 @@ def write_page(
     path : pathlib.Path
         Where to write.
     gallery, pictures, progress
-        As for :func:`write_folder`.
+        As in :func:`write_folder`.
 
     Returns
     -------

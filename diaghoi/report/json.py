@@ -16,7 +16,7 @@ def to_json(result: Mapping[str, Any]) -> str:
     Parameters
     ----------
     result : mapping
-        Fractions as numbers, None (``null``) for what is undefined.
+        Fractions are numbers, and undefined values are None (``null``).
 
     Raises
     ------

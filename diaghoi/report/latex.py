@@ -1,7 +1,7 @@
 r"""Comparisons as LaTeX: tables for a two-column paper that need nothing but booktabs.
 
-The text is UTF-8. Names of models keep their letters; those that pdflatex lacks, such as Greek
-and Chinese ones, need LuaLaTeX or XeLaTeX.
+The text is UTF-8. Names of models keep their letters; letters that pdflatex lacks, such as Greek
+and Chinese, need LuaLaTeX or XeLaTeX.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from diaghoi.comparison.joint import AnyComparison
 from diaghoi.data.table import Column, Row, Table
 from diaghoi.report.terminal import column_blocks, group_runs, widened
 
-# Width of one column of a paper in the class article and of both, in points. The templates of CVPR
+# Widths in points of one column of a paper in the class article, and of both. The templates of CVPR
 # and IEEE have wider ones.
 COLUMN_WIDTH, TEXT_WIDTH = 229.5, 469.0
 # Names of models and backbones that are longer than this many letters may be broken.
 LONGEST_LABEL = 26
-# The ten characters that mean something to LaTeX, then those of our own texts that pdflatex lacks,
-# sets as another character, or, if it is older than 2018, drops.
+# The ten special characters of LaTeX, followed by characters of our own texts that pdflatex lacks,
+# sets as another character, or drops before 2018.
 WRITTEN = str.maketrans(
     {character: f"\\{character}" for character in "{}$&#_%"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -32,12 +32,12 @@ WRITTEN = str.maketrans(
 )
 
 
-# Where names of rows may be broken, before and after they are written for LaTeX.
+# Places where names of rows may be broken, before and after conversion to LaTeX.
 PARTS, BREAKS = re.compile(r"(?<=[-_/.\s])"), re.compile(r"\\_|[-/.]")
 
 
 class Type(NamedTuple):
-    """A size of type: its command, points of a letter, and room on each side of a column."""
+    """A type size: its command, points of a letter, and space on each side of a column."""
 
     command: str
     letter: float
@@ -45,14 +45,14 @@ class Type(NamedTuple):
 
 
 LARGE, SMALL = Type(r"\footnotesize", 4.3, 4.0), Type(r"\scriptsize", 4.0, 2.5)
-# Of tables for one column whatever is in them; the smaller one where names cannot be broken enough.
+# Type sizes of tables for one column; the smaller one is for names that cannot be broken enough.
 NARROW = Type(r"\footnotesize", 4.3, 2.0), Type(r"\scriptsize", 4.0, 1.5)
-# Widths of wide letters and capitals, of bold digits, and of points, over that of a digit.
+# Widths of wide letters and capitals, bold digits, and points, relative to a digit.
 WIDE, BOLD, POINT = 1.5, 1.14, 0.6
 
 
 class PaperLayout(NamedTuple):
-    """How a table is set: its environment, size of type, and blocks of columns."""
+    """Layout of a table: its environment, type size, and blocks of columns."""
 
     environment: str
     type: Type
@@ -62,9 +62,9 @@ class PaperLayout(NamedTuple):
 def to_latex(comparison: AnyComparison) -> str:
     r"""Write the tables of a comparison as LaTeX, to be read with ``\input``.
 
-    Each table has a caption and a label (``tab:diaghoi-official`` and so on), and is as wide as one
-    column of a two-column paper, or, where it does not fit there, as both (``table*``). What else a
-    reader has to know follows in comments.
+    Each table has a caption and a label (``tab:diaghoi-official`` and so on). It fits one column of
+    a two-column paper, or spans both (``table*``) if it is too wide. Further remarks follow in
+    comments.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ def to_latex(comparison: AnyComparison) -> str:
 
 
 def escaped(text: str) -> str:
-    """Write text so that LaTeX sets it as it is, in one line."""
+    """Escape text for LaTeX, in one line."""
     # Files of macOS have names with accents apart from their letters, which pdflatex cannot set.
     return " ".join(unicodedata.normalize("NFC", text).split()).translate(WRITTEN)
 
@@ -168,7 +168,7 @@ def _width(text: str) -> float:
 def _layout(
     columns: Sequence[Column], letters: Sequence[int], names: Sequence[float]
 ) -> PaperLayout:
-    """Choose where a table fits: in one column of the paper, in both, or in both and broken."""
+    """Choose the layout of a table: one column of the paper, both, or both with blocks."""
     layouts = []
     for environment, type_, width in (
         ("table", LARGE, COLUMN_WIDTH),
@@ -209,7 +209,7 @@ def _tabular(
 def _heads(
     columns: Sequence[Column], letters: Sequence[int], row_heads: Sequence[str]
 ) -> list[str]:
-    """Write the titles of the groups with rules below, and those of the columns."""
+    """Write the titles of the groups, with rules below, and of the columns."""
     heads, rules = [""] * len(row_heads), []
     for group, members in group_runs(columns):
         if not group:

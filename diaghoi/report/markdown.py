@@ -36,7 +36,7 @@ def to_markdown(comparison: AnyComparison) -> str:
 
 
 def escaped(text: str) -> str:
-    """Write text so that Markdown shows it as it is, also in the cell of a table."""
+    """Escape text for Markdown, including cells of tables."""
     return SPECIAL.sub(r"\\\1", " ".join(text.split()))
 
 

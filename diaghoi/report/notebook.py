@@ -1,4 +1,4 @@
-"""What Python and a notebook show of results: the text that a terminal shows.
+"""Show results in Python and notebooks as the text of a terminal.
 
 A notebook gets it as preformatted HTML without colours, which are its own, be it light or dark.
 """
@@ -27,7 +27,7 @@ from diaghoi.report.text import print_screen
 
 
 class Screen(str):
-    """Text that Python, and a notebook, show as it is."""
+    """Text that Python and notebooks show as it is."""
 
     __slots__ = ()
 
@@ -72,7 +72,7 @@ def _html(show: Any, shown: Any) -> str:
 
 
 def _print_transitions(shown: Transitions, console: Console) -> None:
-    """Print what became of annotated triplets under two detectors: a row for each fate."""
+    """Print the fates of annotated triplets under two detectors, one row for each fate."""
     first, second = shown.labels
     titles = ["Found", *map(error_title, FATES[1:])]
     rows = (
@@ -89,7 +89,7 @@ def _print_transitions(shown: Transitions, console: Console) -> None:
 
 
 def _print_slices(shown: Slices, console: Console) -> None:
-    """Print the tables of slices as those of a comparison, and what stands out."""
+    """Print the tables of slices like a comparison, and the slices that stand out."""
     for table in slice_tables(shown.to_dict()):
         print_table(console, table)
         console.print()

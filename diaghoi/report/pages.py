@@ -1,4 +1,4 @@
-"""What all pages share: their templates, and what a page can hold."""
+"""Provide the templates of all pages, and make text safe for them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from diaghoi.exceptions import InputError
 if TYPE_CHECKING:
     from jinja2 import Template
 
-# Control characters, halves of surrogate pairs, which UTF-8 cannot hold, and marks that turn the
-# direction of all text behind them. Names of files may have any of them.
+# Control characters, halves of surrogate pairs, which UTF-8 cannot hold, and marks that change the
+# direction of the following text. File names may contain any of them.
 UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -35,12 +35,12 @@ def check_installed() -> None:
 
 @cache
 def template(name: str) -> Template:
-    """Load a template; what it shows is escaped.
+    """Load a template that escapes its values.
 
     Parameters
     ----------
     name : str
-        Its file in this folder, such as ``gallery.html.j2``.
+        File of the template in this folder, such as ``gallery.html.j2``.
 
     Raises
     ------

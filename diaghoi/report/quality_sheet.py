@@ -1,7 +1,7 @@
 """A page with some questions of a benchmark and their pictures, for a person to check.
 
 The paper (002, section 2.2) has people look at 200 random images, and finds that all have valid
-negatives. Each option has a box to tick where it is wrong; the page counts the ticks by itself.
+negatives. Each option has a box to tick if it is wrong; the page counts the ticks.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Shown(NamedTuple):
     Parameters
     ----------
     url : str
-        The picture itself, as an address; empty where there is none.
+        The picture itself, as an address; empty if there is none.
     width, height : int
-        Of the picture as it is in the folder, in pixels.
+        Size in pixels of the picture in the folder.
     problem : str
         Why there is none.
     """
@@ -62,9 +62,9 @@ def write_quality_sheet(
     path : pathlib.Path
         Where to write.
     benchmark : ChoiceBenchmark
-        Its seed draws the questions, of all settings.
+        A set of questions, whose seed draws the questions of all settings.
     pictures : Pictures or None
-        Where they are; without them the page has names alone.
+        Source of the pictures; without it the page shows only names.
     number : int
         Questions on the page, at most.
     progress : callable
@@ -108,14 +108,14 @@ def write_quality_sheet(
 
 
 def _asked(question: Question) -> str:
-    """Word a question as a model is asked it."""
+    """Write a question in the words that a model sees."""
     return question_words(question.options, "scene" if question.human is None else "person")
 
 
 def _drawn(
     benchmark: ChoiceBenchmark, number: int
 ) -> list[tuple[ImageTargets, Question, Box | None]]:
-    """Draw questions with what they are about; in the order of the images."""
+    """Draw questions with their targets, in the order of the images."""
     subject = dict(
         zip((each.image for each in benchmark.scenes), benchmark.image_targets, strict=True)
     )

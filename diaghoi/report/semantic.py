@@ -44,11 +44,12 @@ def print_semantic(
     Parameters
     ----------
     result : mapping
-        As from :meth:`diaghoi.semantic.SemanticEvaluation.to_dict`, or read from a JSON file.
+        A result of :meth:`diaghoi.semantic.SemanticEvaluation.to_dict`, possibly read from a JSON
+        file.
     console : rich.console.Console, optional
-        Where to print; by default on stdout.
+        Console to print on; by default stdout.
     classes : int
-        How many classes to list: those that gain most from similarity.
+        Number of classes to list: the ones that gain most from similarity.
     notes : bool
         Print the notes, too.
     """
@@ -75,7 +76,7 @@ def print_semantic(
 def print_with_meaning(
     result: Result, console: Console | None = None, *, notes: bool = True
 ) -> None:
-    """Print a report, and what its errors mean where that is in it; as :func:`print_report`."""
+    """Print a report like :func:`print_report`, with the meaning of its errors if included."""
     console = Console(highlight=False) if console is None else console
     print_report(result, console, notes=False)
     found = result.get("semantic")
@@ -89,15 +90,15 @@ def print_with_meaning(
 
 
 def print_screen(result: Result, console: Console | None = None, *, classes: int = 0) -> None:
-    """Print what a semantic evaluation comes to on one screen, and the tables asked for.
+    """Print a summary of one screen, and the requested tables.
 
-    At most 24 lines: what changes how the numbers must be read, means, miss rates, what similarity
-    adds, and the protocol.
+    The summary has at most 24 lines: remarks on how to read the numbers, means, miss rates, the
+    gain from similarity, and the protocol.
 
     Parameters
     ----------
     result, console, classes
-        As for :func:`print_semantic`, which prints all.
+        As in :func:`print_semantic`, which prints everything.
     """
     console = Console(highlight=False) if console is None else console
     width = max(console.width, WIDTH)
@@ -127,7 +128,7 @@ def print_screen(result: Result, console: Console | None = None, *, classes: int
 
 
 def _remarks(result: Result) -> list[str]:
-    """List what changes how the numbers must be read; last, how scores in tables were read."""
+    """List remarks on how to read the numbers, and last the reading of scores in tables."""
     notes = sorted(unusual(result["notes"]), key=lambda note: "read as scores" in note)
     absent = [note.split()[0] for note in result["notes"] if NOT_PREDICTED in note]
     first = [
@@ -139,7 +140,7 @@ def _remarks(result: Result) -> list[str]:
 
 
 def _other_rules(result: Result) -> list[str]:
-    """Say in what the standard mAP differs from soft mAP besides similarity."""
+    """Explain how the standard mAP differs from soft mAP besides similarity."""
     if result["measure"].get("matching") == "class":
         return ["Matched by class alone: each class once per image, without boxes; mAP as well."]
     differs = result.get("map_differs")
@@ -147,7 +148,7 @@ def _other_rules(result: Result) -> list[str]:
 
 
 def _changed(result: Result) -> str:
-    """Say how similarity changes soft mAP, by which formula, and what is not usual in that."""
+    """Explain the effect of similarity on soft mAP: its formula, and unusual choices."""
     formula, *rest = phrases_of(result["measure"]["signature"])
     usual = phrases_of(Measure().signature)
     how = "; ".join([formula, *(phrase for phrase in rest if phrase not in usual)])
@@ -181,7 +182,7 @@ def _tables_in_short(result: Result) -> str:
 
 
 def _free(result: Result) -> str:
-    """Count the free words of predictions, and name those that were not understood."""
+    """Count the free words of predictions, and name the ones that were not understood."""
     tables = result["similarity"].values()
     number = sum(len(table.get("free_words", ())) for table in tables)
     lost = [word for table in tables for word in table.get("not_understood", ())]
@@ -190,7 +191,7 @@ def _free(result: Result) -> str:
 
 
 def similarity_in_words(similarities: Similarities) -> str:
-    """Say what action and object errors are compared by, and which kinds of them there are."""
+    """Explain how action and object errors are compared, and list their kinds."""
     tables = ", ".join(
         f"{what} by the table {table['name']} ({table['source']})"
         for what, table in similarities.tables.items()
@@ -204,7 +205,7 @@ def similarity_in_words(similarities: Similarities) -> str:
 
 
 def semantic_tables(result: Result, classes: int = 0, *, words: bool = True) -> list[Table]:
-    """Make the tables of a semantic evaluation; classes are left out where 0 are asked for."""
+    """Make the tables of a semantic evaluation, without classes if 0 are requested."""
     tables = [_figures(result), _rates(result)]
     for what, table in result["similarity"].items() if words else ():
         if "free_words" in table:
@@ -238,7 +239,7 @@ def _figures(result: Result) -> Table:
 
 
 def basis(result: Result) -> list[str]:
-    """State what the figures rest on: the classes, the predictions, and how AP is computed."""
+    """State the basis of the numbers: classes, predictions, and the computation of AP."""
     classes, counts = result["class_set"], result["counts"]
     lines = [
         f"Classes: {classes['name']} ({classes['number']:,}); means over the "
@@ -270,7 +271,7 @@ def _rates(result: Result) -> Table:
 
 
 def _words(what: str, table: Result) -> Table:
-    """List the free words of predictions, and what they were taken for."""
+    """List the free words of predictions with their interpretations."""
     rows = [
         Line(
             word["word"],
@@ -292,7 +293,7 @@ def _words(what: str, table: Result) -> Table:
 
 
 def _classes(classes: Sequence[Result], number: int) -> Table:
-    """List the classes to whose soft AP similarity adds most; without scores, all."""
+    """List the classes whose soft AP gains most from similarity; without scores, all."""
     scored = [{**one, "gain": _gain(one)} for one in classes if one["soft_ap"] is not None]
     if not scored:
         rows = [
@@ -320,13 +321,13 @@ def _classes(classes: Sequence[Result], number: int) -> Table:
 
 
 def _gain(one: Result) -> float:
-    """Say what the tables of similarity add to the soft AP of a class; 0 where it is not known."""
+    """Return the gain of a class in soft AP from similarity; 0 if unknown."""
     exact = one.get("soft_ap_exact")
     return 0.0 if exact is None else float(one["soft_ap"] - exact)
 
 
 def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
-    """Make the tables of what action and object errors mean."""
+    """Make the tables on the meaning of action and object errors."""
     tables = [_kinds(found, error) for error in COMPARED if error in found]
     tables = [table for table in tables if table.rows]
     verbs = [
@@ -383,7 +384,7 @@ def _kinds(found: Result, name: str) -> Table:
 
 
 def _sigma_in_words(found: Result, name: str) -> str:
-    """Say what sigma is, and what its thresholds mean for the part that is wrong."""
+    """Explain sigma, and the meaning of its thresholds for the wrong part."""
     formula = found["sigma"].replace("sigma", "σ")
     near, plausible = (found[name]["least"][kind] for kind in ("near", "plausible"))
     if near is None:

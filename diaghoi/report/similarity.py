@@ -12,7 +12,7 @@ Result = Mapping[str, Any]
 
 
 def table_tables(result: Result) -> Iterator[Table]:
-    """Show what a table of similarity holds.
+    """Show the content of a table of similarity.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def published_tables(result: Result) -> Iterator[Table]:
 
 
 def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:
-    """Show agreement by what differs, and the weight of the verb that agrees best."""
+    """Show agreement by the differing part, and the weight of the verb that agrees best."""
     heads = [DIFFERS[each["differs"]] for each in categories]
     rows = [Line(title, [*(each[rule] for each in categories)]) for rule, title in RULES.items()]
     rows += [
@@ -205,8 +205,8 @@ def agreement_tables(result: Result) -> Iterator[Table]:
     Parameters
     ----------
     result : mapping
-        As from :func:`diaghoi.semantic.tables.agreement.measure_agreement`, as a dictionary, with
-        ``confidence``.
+        A result of :func:`diaghoi.semantic.tables.agreement.measure_agreement` as a dictionary,
+        with ``confidence``.
 
     Yields
     ------
@@ -281,7 +281,7 @@ def _again_table(again: Result, confidence: float) -> Table:
 
 
 def _interval(low: float | None, high: float | None, write: Callable[[float | None], str]) -> str:
-    """Show an interval; one dash where there is none."""
+    """Show an interval; a dash if there is none."""
     return UNDEFINED if low is None or high is None else f"{write(low)} to {write(high)}"
 
 

@@ -21,8 +21,8 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[CsvValue]]) -> str:
     head : sequence of str
         Names of the columns.
     rows : iterable of sequences
-        One cell a column: numbers in full precision, ``true`` and ``false``, nothing for None; text
-        that a spreadsheet would take for a formula with an apostrophe before it.
+        Make one cell per column: numbers in full precision, ``true`` and ``false``, nothing for
+        None. An apostrophe precedes text that a spreadsheet would take for a formula.
 
     Returns
     -------
@@ -48,12 +48,12 @@ FIELDS = ("topic", "dataset", "protocol", "model", "stage", *DESCRIPTIONS, "colu
 
 
 def to_csv(comparison: AnyComparison) -> str:
-    """Write the figures of all models in long form; see :func:`csv_text`.
+    """Write the numbers of all models in long form; see :func:`csv_text`.
 
     The fields are ``topic``, ``dataset``, ``protocol``, ``model``, ``stage``, ``venue``,
     ``backbone``, ``detector``, ``classifier``, ``column`` (the keys of tables and columns as in
     JSON) and ``value``: at full precision, a fraction where people are shown percent, empty where
-    it is undefined. Means are left out: they would be counted twice.
+    it is undefined. Means are left out, because they would count twice.
 
     Parameters
     ----------

@@ -18,7 +18,7 @@ from rich.text import Text
 from diaghoi.data.table import Column, RowGroup, Table, footnotes_of
 from diaghoi.exceptions import printable
 
-# Letters of a table without a title of its own, so that those of a report line up.
+# Width of a table without a title of its own, so that the tables of a report line up.
 WIDTH = 76
 # Longer titles of rows, such as names of models, and longer descriptions are broken.
 LONGEST, LONGEST_DESCRIPTION = 28, 16
@@ -27,7 +27,7 @@ MARK = "*"
 
 
 class Widths(NamedTuple):
-    """Letters of the columns of a table, of the gap before each figure, and of the star behind it.
+    """Widths of the columns of a table, of the gap before each number, and of the star behind it.
 
     The star has its place in the gap.
     """
@@ -41,17 +41,18 @@ class Widths(NamedTuple):
 def print_table(console: Console, table: Table, *, footnotes: bool = True) -> None:
     """Print a table, its title above and its caption below.
 
-    A table with a title, as of a comparison, is set tight, and what does not fit the console is
-    continued below. The others keep their width on a narrower console, so that no figure is cut.
+    A table with a title, as in a comparison, is set tight, and columns that do not fit the console
+    continue below. The others keep their width on a narrower console, so that no figure is cut.
 
     Parameters
     ----------
     console : rich.console.Console
-        Where to print; where it has no bold type, the best of a column have a star.
+        Console to print on; without bold type, a star marks the best of a column.
     table : Table
         What to print.
     footnotes : bool
-        Print its footnotes; else :func:`print_footnotes` prints those of several tables.
+        Whether to print the footnotes; otherwise :func:`print_footnotes` prints them for several
+        tables.
     """
     if table.title:
         print_line(console, table.heading, style="bold")
@@ -76,7 +77,7 @@ def print_table(console: Console, table: Table, *, footnotes: bool = True) -> No
             text.rstrip()
             console.print(text, soft_wrap=True)
     remarks = table.caption.splitlines()
-    # Those of a table that is set tight are a paragraph.
+    # The footnotes of a tight table form a paragraph.
     for remark in filter(None, [" ".join(remarks)]) if table.title else remarks:
         print_line(console, remark, width=console.width if table.title else total)
     if footnotes:
@@ -84,9 +85,9 @@ def print_table(console: Console, table: Table, *, footnotes: bool = True) -> No
 
 
 def print_blocks(console: Console, blocks: Iterable[str | Table]) -> None:
-    """Print lines of prose, of which the first is bold if it comes first, and tables.
+    """Print lines of prose, bold if they come first, and tables.
 
-    An empty line stands above each table.
+    An empty line precedes each table.
     """
     for place, block in enumerate(blocks):
         if isinstance(block, Table):
@@ -117,7 +118,7 @@ def blocks_of(table: Table, width: int) -> tuple[list[int], list[list[int]]]:
 
 
 def print_footnotes(console: Console, tables: Sequence[Table]) -> None:
-    """Print what is said once under some tables."""
+    """Print the remarks below several tables."""
     for line in footnotes_of(tables, mark_of(console)):
         print_line(console, line)
 
@@ -128,14 +129,14 @@ def mark_of(console: Console) -> str:
 
 
 def captured(show: Callable[[Console], object], width: int | None = None) -> str:
-    """Return what is printed on a console, as plain text whose lines end where their text ends.
+    """Capture the output on a console as plain text without trailing spaces.
 
     Parameters
     ----------
     show : callable
-        Prints on the console that it is given.
+        Function that prints on a console.
     width : int, optional
-        Columns of a line; by default those of the terminal, or 80 where there is none.
+        Width of a line; by default the width of the terminal, or 80.
     """
     text = StringIO()
     show(Console(file=text, width=width, highlight=False, color_system=None, force_jupyter=False))
@@ -144,7 +145,7 @@ def captured(show: Callable[[Console], object], width: int | None = None) -> str
 
 def print_line(console: Console, line: str, style: str = "", width: int | None = None) -> None:
     """Print a line of prose, broken at words where the console, or a width, is narrower."""
-    # As Text, square brackets in names are not taken for markup.
+    # A Text keeps square brackets in names from being taken for markup.
     for part in Text(printable(line), style=style).wrap(console, width or console.width):
         part.rstrip()
         console.print(part, soft_wrap=True)
@@ -164,7 +165,7 @@ def wrapped(parts: list[str], width: int, separator: str = " | ") -> list[str]:
 
 
 def folded(text: str, width: int, most: int) -> list[str]:
-    """Break prose at words to at most some lines of a width; an ellipsis stands for the rest."""
+    """Wrap prose at words to a number of lines; an ellipsis replaces the rest."""
     room = width - len(INDENT)
     lines = list(Text(printable(text)).wrap(Console(width=width), room))
     if len(lines) > most:
@@ -181,7 +182,7 @@ def group_runs(columns: Sequence[Column]) -> Iterator[tuple[str, list[int]]]:
 
 
 def widened(columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[int]:
-    """Widen columns whose group has a title that is longer than they are together.
+    """Widen columns below a group title that is wider than they are together.
 
     Parameters
     ----------
@@ -190,7 +191,7 @@ def widened(columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[
     widths : sequence of int
         Letters that each needs.
     gap : int
-        Letters between two of them.
+        Width of the gap between two columns.
     """
     wide = list(widths)
     for group, members in group_runs(columns):
@@ -201,16 +202,16 @@ def widened(columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[
 
 
 def column_blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
-    """Break the columns of a table into as few blocks as fit, of about the same width.
+    """Break the columns of a table into as few fitting blocks as possible, of similar width.
 
     Parameters
     ----------
     columns : sequence of Column
-        Those of one group stay together, unless fewer blocks hold them apart.
+        Columns of a group stay together, unless splitting the group saves a block.
     widths : sequence of int
-        Their widths, with the gaps between them.
+        Widths of the columns, including gaps.
     room : int
-        How wide a block may be. A column that is wider has a block of its own.
+        Largest width of a block. A column that is wider has a block of its own.
 
     Returns
     -------
@@ -280,7 +281,7 @@ def _narrowed(sizes: Sequence[int], room: int) -> list[int]:
 
 
 def _figures(table: Table) -> list[list[str]]:
-    """List the figures of each column as they are shown."""
+    """List the numbers of each column as shown."""
     return [[row.cells[place].shown for row in table.rows] for place in range(len(table.columns))]
 
 
@@ -318,7 +319,7 @@ def _grid(table: Table, widths: Widths, texts: Sequence[int], block: Sequence[in
 
 
 def _title_lines(column: Column, width: int) -> list[str]:
-    """Break the title of a column at words where it has a width; 0 for none."""
+    """Break the title of a column at words to a width; 0 for no limit."""
     if not width:
         return column.title.split("\n")
     return textwrap.wrap(column.title, width, break_on_hyphens=False)

@@ -44,7 +44,7 @@ from diaghoi.report.verdict import (
 
 # Letters of a column of counts or shares, and of a group of classes, so that tables line up.
 COUNT_WIDTH, SPLIT_WIDTH = 10, 9
-# What the first screen of a report takes, and how many remarks stand on it.
+# Lines of the first screen of a report, and the number of remarks on it.
 LINES, MARKS = 24, 3
 REPAIRED, GAP = "If repaired alone", "   "
 TOTAL_WORDS = {
@@ -60,9 +60,9 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
     Parameters
     ----------
     result : mapping
-        As from :meth:`diaghoi.Diagnosis.to_dict`, or read from a JSON file.
+        A result of :meth:`diaghoi.Diagnosis.to_dict`, possibly read from a JSON file.
     console : rich.console.Console, optional
-        Where to print; by default on stdout. Tables keep their 76 columns on a narrower one, so
+        Console to print on; by default stdout. Tables keep their 76 columns on a narrower one, so
         that no number is cut.
     notes : bool
         Print the notes, too.
@@ -87,12 +87,12 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
 
 
 def print_screen(result: Result, console: Console | None = None) -> None:
-    """Print what a report comes to on one screen, and after it the tables that were asked for.
+    """Print the first screen of a report, and after it the requested tables.
 
     Parameters
     ----------
     result : mapping
-        As for :func:`print_report`, which prints all.
+        As in :func:`print_report`, which prints everything.
     console : rich.console.Console, optional
         As for :func:`print_report`.
     """
@@ -119,8 +119,8 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
     Returns
     -------
     list of str
-        The detector, what changes how its numbers must be read, mAP, what each error costs by its
-        ΔmAP, pairs, negatives and actions, and the protocol. Percent and points of percent.
+        The detector, remarks on how to read its numbers, mAP, the ΔmAP of each error, pairs,
+        negatives and actions, and the protocol. Percent and points of percent.
     """
     title = title_lines(result, width)
     sure = "" if "intervals" in result else ", --bootstrap 1000"
@@ -163,7 +163,7 @@ def marked(said: Sequence[str], width: int, room: int) -> list[str]:
     Parameters
     ----------
     said : sequence of str
-        What changes how the numbers must be read, the most important first.
+        Remarks on how to read the numbers, the most important first.
     width : int
         Letters of a line.
     room : int
@@ -185,7 +185,7 @@ def marked(said: Sequence[str], width: int, room: int) -> list[str]:
 
 
 def _means(result: Result) -> list[str]:
-    """Name the means that papers print, and that of the protocol where it is another."""
+    """Name the means that papers print, and the mean of the protocol if it differs."""
     official, means = result["official"], result["map"]
     held = result.get("coverage", {})
     of = f" ({held['shared_images']:,} of {held['annotated_images']:,} images)" if held else ""
@@ -230,7 +230,7 @@ def _of_groups(result: Result, means: Result) -> dict[str, float | None]:
 
 
 def _costs(result: Result) -> list[str]:
-    """Set what each error costs, the dearest first, in brackets on found pairs."""
+    """Write the cost of each error, largest first, with the cost on found pairs in brackets."""
     result = of_held_images(result) | {"whole": result["oracles"]}
     oracles = result["oracles"]
     ranked = ranks_errors(result)
@@ -287,7 +287,7 @@ def _share(result: Result, name: str) -> str:
 
 
 def _other_cost(result: Result, name: str) -> str:
-    """Set the cost on found pairs, or with all images, where it is another."""
+    """Write the cost on found pairs, or over all images, if it differs."""
     gain, whole = (_gain(result[key][name]) for key in ("oracles", "whole"))
     if whole != gain:
         return f"({whole} in all images)"
@@ -302,7 +302,7 @@ def _gain(outcome: Result) -> str:
 
 
 def _parts_in_words(result: Result) -> list[str]:
-    """Say how the halves of the detector do alone."""
+    """Write the results of the halves of the detector."""
     pairs = result["pairs"]
     listed = "Pairs" if pairs["source"] == "pairs" else "Pairs of the triplets"
     per_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} per image"
@@ -315,7 +315,7 @@ def _parts_in_words(result: Result) -> list[str]:
 
 
 def heading(result: Result) -> str:
-    """Name the detector and the data set, and what it was evaluated on where not on all of it."""
+    """Name the detector and the data set, and the evaluated part if not all of it."""
     name = f"{result['label'] or 'Predictions'} on {printed_name(result['dataset'])}"
     return ", ".join(filter(None, (name, coverage_words(result), result.get("other_split"))))
 
@@ -350,7 +350,7 @@ def report_tables(result: Result) -> tuple[Table, Table, Table]:
 
 
 class _Facts(NamedTuple):
-    """What decides rows and captions: counts of errors with what they are shares of, and more."""
+    """Facts that decide rows and captions: counts of errors with their totals, and more."""
 
     counted: Mapping[str, tuple[float, float] | None]
     only_interactions: bool
@@ -391,7 +391,7 @@ def _lines(result: Result, facts: _Facts, splits: Sequence[Column], report: str)
 
 
 def _levels_remark(result: Result, facts: _Facts) -> Iterator[str]:
-    """Say why mAP, ranked perfectly, exceeds the highest recalls, where it does."""
+    """Explain why mAP under perfect ranking exceeds the highest recalls, if it does."""
     best, recalls = result.get("ranking", {}).get("map_best_order", {}), result["max_recall"]
     levels = facts.choices.get("AP", "").removesuffix("-point")
     if levels.isdigit() and any(
@@ -463,7 +463,7 @@ def _errors(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTabl
 
 
 def _classes(left: Mapping[str, int], splits: Sequence[Column]) -> str:
-    """Say how many classes there are, and of which splits: ``3 classes (1 rare, 2 non-rare)``."""
+    """Count the classes and those of each split: ``3 classes (1 rare, 2 non-rare)``."""
     parts = {
         split.title.lower(): left[split.key]
         for split in splits

@@ -1,4 +1,4 @@
-"""What a diagnosis comes to: the mAP to cite, the error that costs most, and what to beware of."""
+"""Summarise a diagnosis: the mAP to cite, the costliest error, and warnings."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, ORACLES, TOTALS
 from diaghoi.oracles.localised import ON_FOUND_PAIRS
 
-# Phrases of notes on what is usual for a format, or what the first screen says by other means.
+# Phrases of notes that are normal for a format, or that the first screen repeats in other words.
 _USUAL = (
     *("image labels: ", "no pair file: ", "taken for ", "joined by position", "cut to the "),
     *("action_scores", "no action scores", "score of the verb alone", "no action annotations"),
@@ -47,8 +47,8 @@ def headline(result: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        One sentence, in percent. It names the official numbers first, which papers print; ΔmAP is
-        measured on the last. Where the file does not hold all annotated images it says so first.
+        One sentence, in percent. It names the official numbers, which papers print, first; ΔmAP
+        refers to the last number. If the file does not hold all annotated images, it says so first.
     """
     covered = coverage_words(result)
     return f"{covered[:1].upper()}{covered[1:]}{': ' if covered else ''}{_means(result)}"
@@ -77,11 +77,10 @@ def verdict(result: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        The error that costs most by the published rule, and what it costs on found pairs
-        (:mod:`diaghoi.oracles.localised`) where that is another number; a second sentence where
-        another error costs most there. Errors that tie go by the order of the oracles. Where
-        the file does not hold all annotated images, missed triplets of the others are left out of
-        this, and where it lacks most, nothing is ranked.
+        The error that costs most by the published rule, with its cost on found pairs
+        (:mod:`diaghoi.oracles.localised`) if it differs; a second sentence if another error costs
+        most there. Errors that tie go by the order of the oracles. If the file lacks annotated
+        images, their missed triplets are left out; if it lacks most of them, no error is ranked.
     """
     if empty := _nothing(result):
         return empty
@@ -123,7 +122,7 @@ def ranks_errors(result: Mapping[str, Any]) -> bool:
 def by_cost(result: Mapping[str, Any]) -> list[str]:
     """List the oracles of a result, the dearest error first and the totals last.
 
-    Errors stand in their own order where they are not ranked.
+    Errors that are not ranked keep their own order.
     """
     oracles = of_held_images(result)["oracles"]
     names = [name for name in oracles if name not in TOTALS]
@@ -133,7 +132,7 @@ def by_cost(result: Mapping[str, Any]) -> list[str]:
 
 
 def of_held_images(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Leave missed triplets of images that the file does not hold out of what errors cost."""
+    """Remove missed triplets of images that the file does not hold from the costs."""
     coverage = result.get("coverage", {})
     return {
         **result,
@@ -142,7 +141,7 @@ def of_held_images(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:
-    """List what changes how the numbers of a report must be read, the gravest first.
+    """List remarks on how to read the numbers of a report, the gravest first.
 
     Parameters
     ----------
@@ -152,9 +151,9 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     Returns
     -------
     list of str
-        Images that the predictions lack or that are of another split, subjects that are no people,
-        numbers that were decided, scores that do not rank, other notes on this result, and last
-        the groups of classes with few triplets.
+        Images that the predictions lack or that belong to another split, subjects that are not
+        people, numberings that were decided, scores that do not rank, other notes on this result,
+        and last the groups of classes with few triplets.
     """
     said = []
     if covered := coverage_words(result):
@@ -175,7 +174,7 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
 
 
 def unusual(notes: Iterable[str]) -> list[str]:
-    """Leave the notes out, on where files were or how they are read, that change nothing."""
+    """Drop notes on the place or the reading of files that change nothing."""
     return [note for note in notes if not _is_usual(note)]
 
 
@@ -186,13 +185,13 @@ def without_folder(note: str) -> str:
 
 
 def _is_usual(note: str) -> bool:
-    """Whether a note, of where files were or how they are read, changes nothing for a reader."""
+    """Tell whether a note on the place or the reading of files changes nothing for a reader."""
     place = note.startswith("annotations: ") and "which differ" not in note
     return place or any(phrase in note for phrase in _USUAL)
 
 
 def _nothing(result: Mapping[str, Any]) -> str:
-    """Say that nothing is annotated, or nothing predicted; empty where both are there."""
+    """Report that nothing is annotated or nothing predicted; empty otherwise."""
     if result["map"]["full"] is None:
         return "No class of the protocol is annotated."
     if result["counts"]["predicted_triplets"] == 0:
@@ -201,7 +200,7 @@ def _nothing(result: Mapping[str, Any]) -> str:
 
 
 def _left_out(result: Mapping[str, Any]) -> str:
-    """Say what becomes of the annotated images that the predictions lack."""
+    """Describe the treatment of annotated images that the predictions lack."""
     coverage = result["coverage"]
     if coverage.get("only_predicted_images"):
         return "these alone are evaluated"
@@ -225,7 +224,7 @@ def _of_order(result: Mapping[str, Any]) -> list[str]:
 
 
 def _worst(result: Mapping[str, Any]) -> tuple[dict[str, float], dict[str, float], str, str]:
-    """Return what errors cost by the published rule and on found pairs, and the dearest of each."""
+    """Return the costs of errors by the published rule and on found pairs, and the largest."""
     published = _gains(result["oracles"])
     found = _gains(result["oracles"] | result["localised"])
     first, worst = (max(each, key=each.__getitem__, default="") for each in (published, found))
@@ -242,10 +241,10 @@ def _gains(oracles: Mapping[str, Any]) -> dict[str, float]:
 
 
 def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
-    """Say where scores do not rank, before an error is blamed for it; empty where they do.
+    """Report that scores do not rank, before an error is blamed; empty if they do.
 
-    ``gain`` is what repairing the worst error adds. Where a perfect ranking adds much less than
-    that, or than finding everything, or wrong predictions are few, the scores are not to blame.
+    ``gain`` is the gain from repairing the worst error. The scores are not to blame if a perfect
+    ranking adds much less than that, or than finding everything, or if wrong predictions are few.
     """
     ranking, errors = result.get("ranking"), result["errors"]
     if ranking is None or errors["true_positive"] < ENOUGH:
@@ -288,7 +287,7 @@ def _percent(value: float | None) -> str:
 
 
 def _in_any_ranking(result: Mapping[str, Any], setting: str) -> str:
-    """Say what mAP the predictions of a detector without scores would have in any ranking."""
+    """Describe the mAP of a detector without scores over all rankings."""
     bounds = result.get("unscored", {}).get("bounds", {}).get(setting, {})
     if not bounds or bounds["worst"]["full"] is None:
         return ""
@@ -304,6 +303,6 @@ def _lower(name: str) -> str:
 
 
 def _words(name: str) -> str:
-    """Name the errors of an oracle; those of a user's own go by its title."""
+    """Name the errors of an oracle; a user's own oracle has its title."""
     title = ORACLES[name].title if name in ORACLES else name.replace("_", " ")
     return ERROR_WORDS.get(name, f"'{title}' errors")

@@ -4,8 +4,8 @@ The demo, the tests and the benchmarks need data that may be given away, of any 
 kind of error in it. :func:`annotations` draws a test set with the statistics of HICO-DET, and
 :func:`detect` gives what a :class:`Detector` would predict on it, or on any other annotations.
 
-Nothing here is a model of vision: a detector is a handful of rates of error, and the presets are
-set so that the diagnosis of the simulated detectors looks like that of the published kinds.
+Nothing here is a model of vision: a detector is a handful of error rates. The presets are chosen so
+that the diagnosis of simulated detectors resembles that of published ones.
 """
 
 from diaghoi.simulate.detection import detect

@@ -1,4 +1,4 @@
-"""What a simulated detector sees in annotated scenes, and what it predicts on them."""
+"""Simulate what a detector sees and predicts on annotated scenes."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ MOST_OF_A_KIND = 15  # persons, and objects of other categories, that are kept p
 # Logits of box scores: instances, and background by what it is taken for.
 INSTANCE_LOGIT = 1.8
 BACKGROUND_LOGIT = -1.0
-# What background is taken for: shares of persons, of an instance that the image shows, of anything.
+# Shares of background taken for a person, for an instance that the image shows, and for anything.
 BACKGROUND_PERSONS, BACKGROUND_FAMILIAR = 0.17, 0.5
 
 
@@ -60,7 +60,7 @@ def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) ->
         The truth. Boxes of a category that overlap by 0.6 or more count as one instance, as
         data sets that annotate every triplet apart draw one person several times.
     detector : Detector
-        How often what goes wrong, for example :data:`~diaghoi.simulate.TWO_STAGE`.
+        Error rates, for example :data:`~diaghoi.simulate.TWO_STAGE`.
     rng : numpy.random.Generator
         The only source of randomness: equal seeds give equal scenes.
 
@@ -235,8 +235,8 @@ def _queries(
 ) -> IntArray:
     """Choose the pairs that the detector puts forward: rows of the candidates, by image.
 
-    With shared boxes these are the best; else the answers of a fixed number of queries, which are
-    drawn with repetition, in random order.
+    With shared boxes these are the best pairs; otherwise they are the answers of a fixed number of
+    queries, drawn with repetition in random order.
     """
     if detector.shared_boxes:
         order = np.lexsort((-(seen.logit[pool.human] + seen.logit[pool.object]), pool.image))
@@ -280,7 +280,7 @@ def _sets(key_of_pair: IntArray, scenes: Scenes) -> tuple[IntArray, BoolArray]:
 
 
 def _look_up(keys: IntArray, wanted: IntArray) -> IntArray:
-    """Row of each wanted key among sorted keys; ``len(keys)`` where it is absent."""
+    """Row of each wanted key among sorted keys; ``len(keys)`` if it is absent."""
     row, count = runs(keys, wanted)
     return np.where(count > 0, row, len(keys))
 
@@ -308,7 +308,7 @@ class Sightings(NamedTuple):
     logit: FloatArray
 
     def take(self, rows: IntArray) -> Sightings:
-        """Return the given rows."""
+        """Return a copy with some rows."""
         return Sightings._make(column[rows] for column in self)
 
 
@@ -360,7 +360,7 @@ def inside(xyxy: FloatArray, sizes: IntArray) -> FloatArray:
 def _found(
     scenes: Scenes, instance: IntArray, detector: Detector, rng: np.random.Generator
 ) -> Sightings:
-    """See the given instances; with shared boxes, some of them more than once."""
+    """Draw boxes of some instances; with shared boxes, some instances appear more than once."""
     again = np.zeros(len(instance), dtype=np.int64)
     if detector.shared_boxes:
         again = rng.poisson(detector.duplicates, len(instance))
@@ -385,7 +385,7 @@ def _found(
 def _confused(
     label: IntArray, vocabulary: Vocabulary, rate: float, rng: np.random.Generator
 ) -> IntArray:
-    """Give some objects the label of a neighbour in the list, which is often similar."""
+    """Give some objects the label of a neighbour in the list, which is often a similar category."""
     others = np.setdiff1d(np.unique(vocabulary.class_object), [vocabulary.person])
     confused = (label != vocabulary.person) & (rng.random(len(label)) < rate) & (len(others) > 1)
     shift = rng.integers(1, 4, size=len(label)) * rng.choice([-1, 1], size=len(label))

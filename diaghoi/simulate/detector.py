@@ -1,4 +1,4 @@
-"""Simulated detectors: how often they go wrong in each way, and three presets."""
+"""Define simulated detectors by their error rates, with three presets."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from diaghoi.exceptions import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class Detector:
-    """What a simulated detector does, and how often it goes wrong.
+    """Behaviour and error rates of a simulated detector.
 
-    Rates are probabilities in [0, 1]. With all of them, the noises and ``duplicates`` at 0 the
-    detector finds everything, and what is wrong has lower scores than what is right; without
-    ``score_noise`` that stays so for pairs joined and verbs chosen by mistake.
+    Rates are probabilities in [0, 1]. With all rates, noises and ``duplicates`` at 0 the detector
+    finds everything, and wrong predictions score lower than right ones. Without ``score_noise``
+    this also holds for pairs joined and verbs chosen by mistake.
 
     Parameters
     ----------
     name : str
-        For tables and file names.
+        Name in tables and file names.
     shared_boxes : bool
         True: the image has one list of boxes, and the pairs are all its human x object pairs, the
         best first (two-stage detectors such as UPT and SCG). False: every pair has two boxes of
@@ -40,17 +40,16 @@ class Detector:
     confused_labels : float
         Rate of objects that get the label of another, often similar category.
     association : float
-        How readily persons and objects are joined that do not interact: the rate of such pairs that
-        are taken for an interaction.
+        Rate of pairs that do not interact but are taken for an interaction.
     false_pairs : float
         The same, for pairs with a box that shows no annotated instance.
     confused_verbs : float
         Rate of wrong verbs that are believed as much as a right one, for pairs taken for an
         interaction.
     duplicates : float
-        How often the same is found again, on average: each pair, or with shared boxes each box.
+        Average number of duplicates of each pair or, with shared boxes, of each box.
     rare_penalty : float
-        How much less (in logits) the right verb of a rare HOI class is believed.
+        Reduction of the logit of the right verb in rare HOI classes.
     score_noise : float
         Standard deviation of the logits of the scores.
 

@@ -85,7 +85,7 @@ class PairDetector:
     alone : float
         Share of pairs without an object.
     sharpness : float
-        How much higher than others the scores of what a person does are, as a logit.
+        Amount by which the scores of a person's actions exceed others, as a logit.
     """
 
     pairs: int = 64
@@ -119,7 +119,7 @@ def v_coco_detect(
         [np.minimum(xyxy[:, :2], xyxy[:, 2:]), np.maximum(xyxy[:, :2], xyxy[:, 2:])], 1
     )
 
-    # Of each pair, a row for the person alone and one with the object, where there is one.
+    # Each pair has a row for the person alone and, if it has an object, a row with the object.
     row = 2 * np.arange(pairs)
     pair_human = np.repeat(row, 2)
     pair_object = np.stack([np.full(pairs, -1), np.where(alone, -1, row + 1)], axis=1).ravel()

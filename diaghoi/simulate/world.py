@@ -12,7 +12,7 @@ from diaghoi.exceptions import InputError
 MOST_TRIPLETS = 10
 SMALLEST_BOX = 10
 
-# How many of a kind an image shows: shares of images with 1, 2, 3 and 4.
+# Shares of images with 1, 2, 3 and 4 instances of a kind.
 PERSONS = (0.42, 0.30, 0.18, 0.10)
 OBJECTS = (0.44, 0.30, 0.16, 0.10)
 # Widths and heights that the photographs of HICO-DET have, and their shares.
@@ -39,7 +39,7 @@ class _Instances(NamedTuple):
     image: IntArray
     label: IntArray
     place: IntArray
-    """How many of the same role come before it in its image."""
+    """Number of boxes of the same role before it in its image."""
     role: IntArray
     """0 person, 1 object of the image's category, 2 bystander."""
 
@@ -49,15 +49,15 @@ def annotations(
 ) -> Scenes:
     """Draw a simulated annotated test set.
 
-    An image shows one to four persons and one to four objects of one category, as the images of
-    HICO-DET do, and now and then a bystander: an annotated object in no triplet. HOI classes follow
-    the long tail of the real test set, `no_interaction` with its real share. An image has
-    1 to 10 triplets, about 3.5 on average; about one image in a hundred has boxes but no triplet.
+    An image shows one to four persons and one to four objects of one category, like the images of
+    HICO-DET, and sometimes a bystander: an annotated object in no triplet. HOI classes follow the
+    long tail of the real test set, `no_interaction` with its real share. An image has 1 to 10
+    triplets, about 3.5 on average; about one image in a hundred has boxes but no triplet.
 
     Parameters
     ----------
     images : int
-        How many images; 9658 is the size of the HICO-DET test set.
+        Number of images; the HICO-DET test set has 9658.
     rng : numpy.random.Generator
         The only source of randomness: equal seeds give equal scenes.
     vocabulary : Vocabulary, optional
@@ -108,7 +108,7 @@ def annotations(
 
 
 def _instances(theme: IntArray, vocabulary: Vocabulary, rng: np.random.Generator) -> _Instances:
-    """Choose what each image shows."""
+    """Choose the content of each image."""
     images = len(theme)
     counts = np.stack(
         [

@@ -1,4 +1,4 @@
-"""The report as one page that explores it: no network, no further files.
+"""Write the report as one page to explore, without network or further files.
 
 Charts are drawn by Observable Plot and D3, which ``vendor/`` holds with their licences.
 """

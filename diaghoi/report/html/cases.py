@@ -1,4 +1,4 @@
-"""The cases of the page: images with what is annotated and what each detector predicts there."""
+"""Collect the cases of the page: images with annotations and the predictions of each detector."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.report.html.models import AlignedModel, PageModel
 
 OF_CELL = 6
-"""Images of each cell of the transition matrix that come before those of single classes."""
+"""Number of images of each cell of the transition matrix that precede images of single classes."""
 
 
 def case_data(
@@ -25,11 +25,11 @@ def case_data(
     Parameters
     ----------
     models : sequence of AlignedModel or None
-        The detectors; those without boxes show nothing.
+        The detectors; detectors without boxes show nothing.
     place : (C,) int array
         Row of each HOI class in the table, -1 for none.
     images : int or None
-        How many images, those with the most telling cases first; None for all.
+        Number of images, most telling cases first; None for all.
 
     Returns
     -------
@@ -54,7 +54,7 @@ def case_data(
     if not drawn:
         return None
     first, shown = drawn[0]
-    # The boxes of the annotations are numbered as those of this detector.
+    # Annotated boxes are numbered like the boxes of this detector.
     number = np.argsort(first.image)
     every = len(number)
     chosen = telling_images([each for each, _ in drawn])
@@ -123,8 +123,8 @@ def _predictions(
 def telling_images(models: Sequence[AlignedModel]) -> IntArray:
     """Choose images by their cases, the most telling first.
 
-    First those of the worst cases of each error and detector, then some of each change of fate
-    between two detectors, then those of the most confident error of each kind in each class.
+    The worst cases of each error and detector come first, then some of each change of fate between
+    two detectors, then the most confident error of each kind in each class.
     """
     found = list(_of_sentences(models))
     first = models[0].fates
@@ -164,7 +164,7 @@ def _of_sentences(models: Sequence[AlignedModel]) -> Iterator[IntArray]:
 
 
 def _distinct(values: IntArray) -> IntArray:
-    """Leave the first of equal values, in the given order."""
+    """Keep the first of equal values, in order."""
     _, first = np.unique(values, return_index=True)
     return np.asarray(values[np.sort(first)])
 
@@ -176,7 +176,7 @@ class _Boxes:
         self._places: dict[tuple[int, ...], int] = {}
 
     def add(self, boxes: FloatArray) -> dict[str, list[int]]:
-        """Return the positions of human and object boxes, -1 for what cannot be drawn."""
+        """Return the positions of human and object boxes, -1 for boxes that cannot be drawn."""
         ends = np.stack([boxes[..., :2], boxes[..., 2:]])
         ordered = np.concatenate([ends.min(axis=0), ends.max(axis=0)], axis=-1)
         usable = np.isfinite(ordered).all(axis=-1)
@@ -196,7 +196,7 @@ class _Boxes:
 
 
 def image_names(models: Sequence[PageModel], images: Sequence[int]) -> list[str]:
-    """Return the names of some images, as the files have them."""
+    """Return the names of images as in the files."""
     known = next(each.diagnosis for each in models if each.diagnosis is not None)
     names: list[str] = known.names[list(images)].tolist()
     return names

@@ -1,4 +1,4 @@
-"""The data of the page: one object of plain values, from the results of some detectors."""
+"""Collect the data of the page: one object of plain values from the results of detectors."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ from diaghoi.report.verdict import by_cost
 STEPS = 100
 """Settings of the score threshold, at most."""
 KNOWN = ("classes", "curves", "thresholds", "annotations", "images", "cases", "slices")
-"""What the page holds only where single predictions are known."""
+"""Parts of the page that need single predictions."""
 KINDS: dict[str, str] = {"count": "count", "percent": "percent", "points": "delta"}
-"""How the page shows values of each unit."""
+"""Format of the values of each unit on the page."""
 FINE = 500
-"""Recall and precision of curves are multiples of one part in so many."""
+"""Number of steps in the recall and precision of curves."""
 
 
 def page_data(
@@ -43,16 +43,16 @@ def page_data(
     images: int | None = None,
     slices: Slices | None = None,
 ) -> dict[str, Any]:
-    """Collect all that the page of some detectors explores.
+    """Collect all data of the page.
 
     Parameters
     ----------
     models : sequence of PageModel
         The detectors, on the same annotations under one protocol.
     comparison : Comparison, optional
-        With the parts of the differences where they were asked for.
+        A comparison, with the parts of the differences if requested.
     images : int, optional
-        How many images have drawings, those with the most telling cases; all by default.
+        Number of images with drawings, most telling cases first; all by default.
     slices : Slices, optional
         The detectors in slices of their annotations.
 
@@ -64,8 +64,8 @@ def page_data(
     Returns
     -------
     dict
-        Plain values for JSON. Scores and counts are as they are; percents and points are integers,
-        hundredths of what is shown, None for what is undefined. Positions count from zero.
+        Plain values for JSON. Scores and counts are plain values; percent and points are integers,
+        in hundredths of the shown value, with None for undefined values. Positions count from zero.
 
         - ``dataset``;
         - ``models``: ``label``, ``map`` by split, ``delta``, ``found_pairs`` (the same on found
@@ -234,7 +234,7 @@ def _differences(comparison: Comparison | None, known: PageModel | None) -> list
 
 
 def _class_places(diagnosis: Diagnosis) -> IntArray:
-    """(C,) row of each HOI class in the table; -1 where it does not count."""
+    """Return the row of each HOI class in the table, (C,); -1 if it does not count."""
     counted = diagnosis.splits["full"]
     return np.where(counted, np.cumsum(counted) - 1, -1)
 
@@ -254,7 +254,7 @@ def _class_columns(table: Mapping[str, Array]) -> dict[str, Any] | None:
 
 
 def _counts(model: AlignedModel) -> dict[str, Any]:
-    """Count in each image, in the order of those of the first detector."""
+    """Count in each image, in the order of the first detector."""
     order = np.argsort(model.image)
     return {key: model.model.images[key][order].tolist() for key in ("predicted", *LABELS, MISSED)}
 
@@ -275,7 +275,7 @@ def _curves(model: PageModel, place: IntArray) -> dict[str, Any] | None:
             ]
         )
         points = points[:, (group >= 0) & (corners.recall <= 1)]
-        # Corners that fall together when they are rounded are one.
+        # Corners that coincide after rounding are one.
         last = np.ones(points.shape[1], dtype=bool)
         for shared in ([0, 1], [0, 2]):
             kept = np.flatnonzero(last)
@@ -292,7 +292,7 @@ def _curves(model: PageModel, place: IntArray) -> dict[str, Any] | None:
 
 
 def _thresholds(models: Sequence[PageModel]) -> dict[str, Any] | None:
-    """Count the predictions of each label and class from each of some scores on."""
+    """Count the predictions of each label and class with at least each score."""
     ranked = [
         each.diagnosis
         for each in models
@@ -330,7 +330,7 @@ def _kept(diagnosis: Diagnosis | None, scores: FloatArray) -> list[list[int]] | 
     classes = int(place.max()) + 1
     counts = np.zeros(len(LABELS) * classes * steps, dtype=np.int64)
     for _, part in diagnosis.ledger.parts():
-        # How many of the thresholds each prediction reaches.
+        # Number of thresholds that each prediction reaches.
         reached = np.searchsorted(scores, part.row_score, side="right")
         group = place[part.row_class]
         cell = (part.row_label.astype(np.int64) * classes + group) * steps + reached
@@ -340,7 +340,7 @@ def _kept(diagnosis: Diagnosis | None, scores: FloatArray) -> list[list[int]] | 
 
 
 def _slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
-    """Give the columns of the sheet of slices, and a digit for each of them and image.
+    """Return the columns of the sheet of slices, and a digit for each slice and image.
 
     "1": predictions of the image can belong to the slice.
     """
@@ -366,7 +366,7 @@ def _slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
 
 
 def _columns(table: Table, title: str) -> Iterator[dict[str, Any]]:
-    """Give the columns of a table without its first row, which is all images."""
+    """Return the columns of a table without its first row, all images."""
     for column, (_, *cells) in zip(
         table.columns, zip(*(row.cells for row in table.rows), strict=True), strict=True
     ):

@@ -1,4 +1,4 @@
-"""What the page keeps of each detector while its predictions are in memory."""
+"""Collect the page data of each detector while its predictions are in memory."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.tables import Columns
 
 SHOWN = 20
-"""Predictions of an image that the page holds, those with the highest scores."""
+"""Number of predictions per image on the page, highest scores first."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -29,17 +29,17 @@ class ShownTriplets:
     Parameters
     ----------
     rows : (K,) int array
-        Rows of the ledger, image by image: the best predictions, all true positives, and those with
-        sentences.
+        Rows of the ledger, image by image: the best predictions, all true positives, and
+        predictions with sentences.
     boxes : (K, 2, 4) float array
         Human and object box of each; NaN for none.
     annotated : (A, 2, 4) float array
         The same of each annotated triplet.
     sizes : (N, 2) int array
-        Width and height of the images; 0 where they are not known.
+        Width and height of the images; 0 if unknown.
     sentences : dict of str to dict of int to str
-        Of the worst cases of each error, by the row of the ledger (of the annotated triplet for
-        ``missed_gt``): what is wrong, and what the oracle does with it.
+        Sentences on the worst cases of each error, by the row of the ledger (of the annotated
+        triplet for ``missed_gt``): the error, and the action of the oracle.
     """
 
     rows: IntArray
@@ -56,13 +56,13 @@ class PageModel:
     Parameters
     ----------
     result : mapping
-        As from :meth:`diaghoi.Diagnosis.to_dict`, where more may have been added to it.
+        A result of :meth:`diaghoi.Diagnosis.to_dict`, possibly with additions.
     diagnosis : Diagnosis or None
-        Without its scenes; None where only the result is known, as of a saved one.
+        Without its scenes; None if only the result is known, as for a saved one.
     classes, images : dict of arrays
-        Its tables; empty where only the result is known.
+        Tables of the diagnosis; empty if only the result is known.
     shown : ShownTriplets or None
-        What can be drawn; None where the boxes are not known, as for a sum.
+        Drawings; None if the boxes are unknown, as for a sum.
     """
 
     result: Mapping[str, Any]
@@ -79,7 +79,7 @@ class PageModel:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AlignedModel:
-    """A detector whose images and annotated triplets are numbered as those of the first one.
+    """A detector whose images and annotated triplets are numbered like those of the first detector.
 
     Parameters
     ----------
@@ -92,7 +92,7 @@ class AlignedModel:
     triplet : (A + 1,) int array
         The new number of each of its annotated triplets, and -1 for none.
     fates : Fates
-        What became of them, in the new order.
+        Fates of the annotated triplets, in the new order.
     """
 
     model: PageModel
@@ -103,7 +103,7 @@ class AlignedModel:
 
 
 def aligned(models: Sequence[PageModel]) -> list[AlignedModel | None]:
-    """Give images and annotated triplets of all detectors the numbers of the first one.
+    """Renumber the images and annotated triplets of all detectors like the first detector.
 
     Raises
     ------
@@ -141,28 +141,28 @@ def page_model(
     top: int = 24,
     shown: int | None = SHOWN,
 ) -> PageModel:
-    """Collect what the page shows of a detector.
+    """Collect the page data of a detector.
 
     Parameters
     ----------
     diagnosis : Diagnosis
         Of the detector.
     scenes : tuple of Scenes, optional
-        The annotations and predictions that were diagnosed; without them, as for a sum of
-        diagnoses, there are no cases.
+        The diagnosed annotations and predictions. Without them, as for a sum of diagnoses, there
+        are no cases.
     result : mapping, optional
-        As from :meth:`diaghoi.Diagnosis.to_dict`, where more has been added to it.
+        A result of :meth:`diaghoi.Diagnosis.to_dict` with additions.
     similarities : Similarities, optional
-        How similar action and object errors are to what is annotated, for the sentences.
+        Similarities of action and object errors to the annotations, for the sentences.
     top : int
-        How many cases of each error are described in a sentence.
+        Number of cases of each error with a sentence.
     shown : int or None
-        Predictions of an image that can be drawn, those with the highest scores; None for all.
+        Number of predictions per image that can be drawn, highest scores first; None for all.
 
     Raises
     ------
     InputError
-        Where the scenes are not those of the diagnosis.
+        If the scenes are not those of the diagnosis.
     """
     return PageModel(
         result=diagnosis.to_dict() if result is None else result,
@@ -195,7 +195,7 @@ def _shown(
         }
     order = ranking(ledger.row_image, ledger.row_score)
     if shown is not None:
-        kept = ledger.true.copy()  # for what became of the annotated triplets
+        kept = ledger.true.copy()  # for the fates of the annotated triplets
         for error, of in sentences.items():
             if error != MISSED:
                 kept[list(of)] = True

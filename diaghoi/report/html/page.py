@@ -1,4 +1,4 @@
-"""The page itself: one file that explores the results of a detector or of several."""
+"""Write the page: one file to explore the results of one or several detectors."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ NO_DATA = {
 
 
 class Part(NamedTuple):
-    """A folded part of the page: its title, and what it shows of what."""
+    """A folded part of the page: its title and content."""
 
     title: str
     about: str
@@ -94,21 +94,21 @@ def write_html(
     Parameters
     ----------
     path : path
-        Where to; the file appears whole or not at all.
+        Path of the page; the file appears complete or not at all.
     diagnosis : Diagnosis
         What to report.
     scenes : tuple of Scenes, optional
         The annotations and predictions that were diagnosed, for drawings of cases. Without them, as
-        for a sum of diagnoses, the page has none.
+        for a sum of diagnoses, the page has no cases.
     result : mapping, optional
-        As from :meth:`diaghoi.Diagnosis.to_dict`, where more has been added to it: notes, what
-        ``diaghoi report`` adds, or the result of a semantic evaluation as ``semantic``.
+        A result of :meth:`diaghoi.Diagnosis.to_dict` with additions: notes, extras of ``diaghoi
+        report``, or the result of a semantic evaluation as ``semantic``.
     files : sequence of path
-        What was read; the page tells their names, without folders.
+        Input files, whose names the page shows without folders.
     top : int, optional
         Cases of each error that are described in a sentence; by default 24.
     similarities : Similarities, optional
-        How similar action and object errors are to what is annotated, for their sentences.
+        Similarities of action and object errors to the annotations, for their sentences.
     pictures : Pictures, optional
         The pictures of the images, to draw the cases on.
     slices : Slices, optional
@@ -122,7 +122,7 @@ def write_html(
     Raises
     ------
     InputError
-        Where jinja2 is missing, the scenes are not those of the diagnosis, or the file cannot be
+        If jinja2 is missing, the scenes are not those of the diagnosis, or the file cannot be
         written.
     """
     check_installed()
@@ -150,13 +150,13 @@ def write_comparison_html(
     Parameters
     ----------
     path : path
-        Where to; the file appears whole or not at all.
+        Path of the page; the file appears complete or not at all.
     comparison : Comparison or JointComparison
         What to show.
     models : sequence of PageModel
-        Its models, in their order; without them the page has the tables of the comparison alone.
+        The models, in order; without them the page has only the tables of the comparison.
     files, pictures
-        As for :func:`write_html`.
+        As in :func:`write_html`.
 
     Returns
     -------
@@ -174,14 +174,14 @@ def write_comparison_html(
 
 
 class Page(NamedTuple):
-    """A page: its data, and what its template shows beside them.
+    """A page: its data, and further values for its template.
 
     Parameters
     ----------
     data : dict
-        As from :func:`diaghoi.report.html.page_data`; without models for tables alone.
+        Data from :func:`diaghoi.report.html.page_data`, without models for tables only.
     content : dict
-        What the template shows.
+        Values for the template.
     images : tuple of str
         Names of the images with drawings, as the files have them.
     """
@@ -200,21 +200,20 @@ class Page(NamedTuple):
         slices: Slices | None = None,
         every_image: bool = False,
     ) -> Page:
-        """Collect what the page of some detectors shows.
+        """Collect the content of a page.
 
         Parameters
         ----------
         models, comparison, files, similarities, slices
-            As for :func:`write_html` and :func:`write_comparison_html`; a comparison holds its own
+            As in :func:`write_html` and :func:`write_comparison_html`; a comparison holds its own
             slices.
         every_image : bool
-            Draw all images, and not only those that keep the page small.
+            Whether to draw all images, rather than few enough to keep the page small.
 
         Raises
         ------
         InputError
-            Where a saved result lacks what a report holds, or the models are not on the same
-            annotations.
+            If a saved result lacks parts of a report, or the models have different annotations.
         """
         for model in models:
             if model.diagnosis is None:
@@ -263,7 +262,7 @@ class Page(NamedTuple):
         ]
         text = json.dumps(self.data, separators=(",", ":"), allow_nan=False)
         packed = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
-        # No script but these runs, whatever the data hold.
+        # Only these scripts run, whatever the data hold.
         hashes = (base64.b64encode(hashlib.sha256(each.encode()).digest()) for each in scripts)
         allowed = " ".join(f"'sha256-{each.decode()}'" for each in hashes)
         return template("html/explorer.html.j2").render(
@@ -279,7 +278,7 @@ class Page(NamedTuple):
         )
 
     def measure(self, pictures: Pictures) -> None:
-        """Learn the sizes of images that files do not tell from their pictures."""
+        """Read image sizes from the pictures if files do not hold them."""
         sizes = self.data["cases"]["images"]
         for place, name in enumerate(self.images):
             if not (sizes["width"][place] and sizes["height"][place]):
@@ -303,7 +302,7 @@ class Page(NamedTuple):
 
 
 def jpeg_of(picture: Picture, longest: int) -> bytes | None:
-    """Encode a picture for a page; None where there is none.
+    """Encode a picture for a page; None if there is none.
 
     Parameters
     ----------
@@ -329,7 +328,7 @@ def _content(
     comparison: AnyComparison | None,
     files: Sequence[str | PathLike[str]],
 ) -> dict[str, Any]:
-    """Collect what the template shows beside the data."""
+    """Collect further values for the template."""
     from diaghoi.plots.style import COLOURS
 
     results = [each.result for each in models]
@@ -404,7 +403,7 @@ def _protocol(name: str, signature: str) -> tuple[str, tuple[str, ...]]:
 
 
 def _tables(result: Mapping[str, Any]) -> Iterator[tuple[Table, str]]:
-    """Give the tables of a report, each with what it shows."""
+    """Return the tables of a report, each with a description."""
     yield from zip(report_tables(result), TABLES, strict=True)
     for table in extra_tables(result, split_columns(result)):
         yield table, ""
@@ -448,7 +447,7 @@ def _means(results: Sequence[Mapping[str, Any]]) -> Table | None:
 
 
 def _costs(name: str, models: Sequence[PageModel], tables: Sequence[Table]) -> dict[str, Any]:
-    """Find the rows of an error in the tables of the reports: what is known of it, per model."""
+    """Find the rows of an error in the tables of the reports, for each model."""
     found, others = [], []
     for table in tables:
         rows = list(table.rows)
@@ -471,7 +470,7 @@ def _costs(name: str, models: Sequence[PageModel], tables: Sequence[Table]) -> d
 
 
 def _check_saved(result: Mapping[str, Any]) -> None:
-    """Refuse a saved result that is not whole; anything may stand in a file."""
+    """Refuse an incomplete saved result, since a file may hold anything."""
     try:
         if lacking := [key for key in PARTS if key not in result]:
             raise KeyError(*lacking)
@@ -509,7 +508,7 @@ def _hundredths(value: int | None) -> str:
 def _parts(
     data: Mapping[str, Any], *, explained: bool = False, meaning: bool = False
 ) -> dict[str, Part]:
-    """List the folded parts of the page; those that no click filters say so in their headings."""
+    """List the folded parts of the page; headings name the parts that no click filters."""
     models, rows = bool(data["models"]), data["classes"] is not None
     whole = ", whole data set" if models else ""
     every = (
@@ -536,7 +535,7 @@ def _parts(
 
 
 def _without_folders(notes: Sequence[str], files: Sequence[str | PathLike[str]]) -> list[str]:
-    """Name files without their folders, which mean nothing to those who read the page elsewhere."""
+    """Name files without their folders, which mean nothing to readers elsewhere."""
     found = list(notes)
     for file in files:
         found = [note.replace(os.fspath(file), Path(file).name) for note in found]

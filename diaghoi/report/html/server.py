@@ -1,4 +1,4 @@
-"""The page over HTTP, for the machine that it runs on alone: all images, pictures on demand."""
+"""Serve the page over HTTP to this machine only: all images, pictures on demand."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ from diaghoi.report.html.page import Page, jpeg_of
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
-"""What a browser on this machine calls it; any other name may be that of a stranger's page, which
-was pointed to this address (DNS rebinding)."""
+"""Host names that a browser on this machine uses. Any other name may belong to a stranger's page
+that was pointed to this address (DNS rebinding).
+"""
 SECONDS = 30
-"""How long a connection may be silent."""
+"""Seconds that a connection may be silent."""
 LARGEST = 1300
 """Pixels of the longer side of a picture."""
 HEADERS = {
@@ -31,19 +32,19 @@ HEADERS = {
 
 
 class PageServer(ThreadingHTTPServer):
-    """Serves a page at an address that nobody can guess, on the loopback interface alone.
+    """Server of a page at an unguessable address, on the loopback interface only.
 
-    Besides the page there are only the pictures of its images, by their numbers: no part of an
-    address is ever taken for the name of a file.
+    Besides the page it serves only the pictures of its images, by number: no part of an address is
+    ever used as a file name.
 
     Parameters
     ----------
     page : Page
-        With drawings of all images.
+        A page with drawings of all images.
     pictures : Pictures or None
-        Where the pictures are.
+        Source of the pictures.
     port : int
-        Where to listen; 0 for any free port.
+        Port to listen on; 0 for any free port.
 
     Raises
     ------
@@ -138,4 +139,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Keep stderr to what the command says: the token must not stand in a log."""
+        """Log nothing to stderr: the token must not appear in a log."""

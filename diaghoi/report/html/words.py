@@ -1,4 +1,4 @@
-"""What each error means, and what each table and figure of the page shows, in a sentence or two."""
+"""Explain each error, table and figure of the page in a sentence or two."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ MEANINGS = {
     "false_positive": "All wrong predictions together.",
     "false_negative": "All annotated triplets that were not found.",
 }
-"""What a prediction with each error is; for missed and false negative, what an annotation is."""
+"""Description of a prediction with each error; for missed and false negative, of an annotation."""
 
 BY_PERSON = MEANINGS | {
     "human_box": "The role fits the closest person, often because no object box is predicted or "
@@ -49,19 +49,19 @@ TABLES = (
     "The two halves of the detector alone: finding the pairs that interact, rejecting all others, "
     "and naming the actions of pairs that were found.",
 )
-"""What each table of the summary shows, in the order of the tables."""
+"""Description of each table of the summary, in the order of the tables."""
 
 
 def meaning_of(error: str, *, categories_count: bool) -> str:
-    """Say what an error is; empty for one that is not known here.
+    """Describe an error; empty if it is unknown here.
 
     Parameters
     ----------
     error : str
         An oracle or label.
     categories_count : bool
-        Whether boxes are compared with boxes of their own category alone. They are wherever
-        predictions are not matched by the person, as those of V-COCO are.
+        Tell whether boxes are compared only with boxes of their own category. They are unless
+        predictions are matched by person, as on V-COCO.
     """
     return (MEANINGS if categories_count else BY_PERSON).get(error, "")
 
@@ -79,7 +79,7 @@ def order_of_cases(diagnosis: Diagnosis) -> str:
 
 
 def definition_of(oracle: str) -> str:
-    """Say what an oracle repairs, in one line; empty for one that is not known here."""
+    """Describe the repair of an oracle in one line; empty if it is unknown here."""
     definition = ORACLES[oracle].definition if oracle in ORACLES else ""
     return " ".join(definition.replace("`", "").split())
 
