@@ -45,7 +45,7 @@ from diaghoi.plots.style import (
 )
 
 USUAL = tuple(name for name, kind in FIGURES.items() if kind.usual)
-"""Those that a study draws unless others are asked for."""
+"""Figures that a study draws by default."""
 
 __all__ = [
     "COLOURS",

@@ -33,7 +33,7 @@ class PictureFrame(NamedTuple):
     Parameters
     ----------
     left, top, right, bottom : float
-        Its edges. Coordinates are those of pixel centres, so an image begins at -0.5.
+        Its edges. Coordinates refer to pixel centres, so an image begins at -0.5.
     """
 
     left: float
@@ -61,7 +61,7 @@ def whole_of(case: Case, image: Image | None = None) -> PictureFrame | None:
     case : Case
         The case to draw.
     image : (H, W, 3) uint8 array, optional
-        Its picture, for an image of unknown size.
+        The picture, for an image of unknown size.
     """
     if case.size is None and image is None:
         return None
@@ -71,16 +71,16 @@ def whole_of(case: Case, image: Image | None = None) -> PictureFrame | None:
 def frame_of_boxes(
     boxes: Sequence[Box], size: tuple[int, int] | None, image: Image | None = None
 ) -> PictureFrame:
-    """Return the frame of a whole image, or that of boxes where its size is unknown.
+    """Return the frame of a whole image, or of its boxes if the size is unknown.
 
     Parameters
     ----------
     boxes : sequence of boxes
         On the image.
     size : (width, height) or None
-        In pixels, where known.
+        Size in pixels, if known.
     image : (H, W, 3) uint8 array, optional
-        Its picture, for an image of unknown size.
+        The picture, for an image of unknown size.
     """
     if size is None and image is not None:
         size = (image.shape[1], image.shape[0])
@@ -97,13 +97,13 @@ def frame_of_boxes(
 def frame_of(case: Case, image: Image | None = None) -> PictureFrame:
     """Return the frame of a case: the image, or the part with the boxes if these are small.
 
-    A part has the shape of the image. If the size of the image is unknown, the frame is that of all
-    boxes, with a margin.
+    A part has the shape of the image. If the size of the image is unknown, the frame holds all
+    boxes with a margin.
 
     Parameters
     ----------
     case, image
-        As for :func:`whole_of`.
+        As in :func:`whole_of`.
     """
     whole = whole_of(case, image)
     predicted = _usable(case.human, case.object)
@@ -132,7 +132,7 @@ def crop(boxes: Sequence[Box], whole: PictureFrame, ratio: float) -> PictureFram
     Parameters
     ----------
     boxes : sequence of boxes
-        What has to be seen; the whole image is shown without any.
+        Boxes that must be visible; without boxes the whole image is shown.
     whole : PictureFrame
         The image. A part is never enlarged more than eight times, nor larger than the image, so
         that it can have another shape.
@@ -174,7 +174,7 @@ def _span(whole: PictureFrame, box: Box) -> float:
 
 
 def _part(whole: PictureFrame, box: Box, room: float) -> PictureFrame:
-    """Return the part of an image of which a box spans a share, or the image if that is more."""
+    """Return the part of an image in which a box spans a share, at most the whole image."""
     factor = room / max(_span(whole, box), room / MOST_ENLARGED)
     if factor < ENLARGED:
         return whole
@@ -200,12 +200,12 @@ DARK, WHITE = to_rgb("#1a1a1a"), to_rgb("white")
 
 
 class BoxTags:
-    """The name tags of one picture.
+    """Name tags of one picture.
 
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where the picture is drawn.
+        Axes of the picture.
     frame : PictureFrame
         The frame of the picture.
     point : float
@@ -240,9 +240,9 @@ class BoxTags:
         below : bool
             Whether to prefer the place below the box to that above it.
         around : sequence of boxes
-            What the tag must not hide.
+            Areas that the tag must not hide.
         spare : sequence of boxes
-            What the tag should not hide if there is another place at the box.
+            Areas that the tag should avoid if the box has another place.
         """
         room = (self.frame.right - self.frame.left) / self.point
         text = fitted(short(text), (room / HINTED - 2 * PAD) / 72, TAG)
@@ -306,7 +306,7 @@ def in_a_line(text: str) -> str:
 
 
 def short(name: str) -> str:
-    """Return a name in one line, shortened to both ends if it is very long."""
+    """Return a name in one line; a very long name is shortened in the middle."""
     name = in_a_line(name)
     return name if len(name) <= 2 * MOST else f"{name[:MOST]}…{name[-MOST:]}"
 
@@ -318,7 +318,8 @@ DASHES = (0, (3.0, 2.0))
 GROUND = to_rgb("0.86")  # of an empty frame
 
 
-# Light with a dark casing, dark with a light one, and dashes: they differ in grey print, too.
+# Light with a dark casing, dark with a light casing, and dashes: the styles differ even in grey
+# print.
 OUTCOME_LINES = {
     RIGHT: (to_rgb("#66CCEE"), DARK, False),
     FALSE: (to_rgb("#AA3377"), WHITE, False),
@@ -328,12 +329,12 @@ OUTCOME_LINES = {
 
 @dataclass(frozen=True, kw_only=True)
 class PairLines:
-    """Two boxes as they are drawn: solid with a casing, or dashed on a background colour.
+    """Style of two boxes: solid with a casing, or dashed on a background colour.
 
     Parameters
     ----------
     boxes : tuple of boxes
-        Of the person and of the object, as far as there are any.
+        Boxes of the person and of the object, if any.
     line, casing : tuple of three floats
         Colours.
     dashed : bool
@@ -351,14 +352,14 @@ class PairLines:
 
     @staticmethod
     def of_outcome(outcome: str, *boxes: Box | None) -> PairLines:
-        """Return a pair that is right, false or missed as it is drawn.
+        """Return the drawing style of a right, false or missed pair.
 
         Parameters
         ----------
         outcome : str
             One of :data:`diaghoi.cases.outcomes.OUTCOMES`.
         *boxes : box or None
-            Of the person and of the object.
+            Boxes of the person and of the object.
         """
         line, casing, dashed = OUTCOME_LINES[outcome]
         there = tuple(box for box in boxes if box is not None)
@@ -380,7 +381,7 @@ def show(ax: Axes, frame: PictureFrame, whole: PictureFrame, image: Image | None
     ax : matplotlib.axes.Axes
         Where to draw.
     frame, whole : PictureFrame
-        The part that is shown, and the whole image.
+        The visible part, and the whole image.
     image : (H, W, 3) uint8 array or None
         The picture, in any resolution.
     """
@@ -413,7 +414,7 @@ def draw_pair(ax: Axes, pair: PairLines, frame: PictureFrame, point: float) -> N
     pair : PairLines
         What to draw.
     frame : PictureFrame
-        What the boxes are clipped to.
+        Frame that the boxes are clipped to.
     point : float
         Pixels of the picture per point of print.
     """

@@ -1,4 +1,4 @@
-"""From a study to the data of its figures, one model at a time."""
+"""Collect the data of the figures of a study, one model at a time."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ from diaghoi.plots.figure import (
 )
 from diaghoi.plots.labels import caption, model_names, protocol_of
 
-# What comparisons and captions need of a result; the rest is freed.
+# Parts of a result that comparisons and captions need; the rest is freed.
 KEPT = ("dataset", "protocol", "counts", "official", "notes")
 Locate = Callable[[Vocabulary], tuple[Path, Sequence[str]]]
 
@@ -46,13 +46,13 @@ class Collection:
     models : dict
         The models that each figure shows, by its name, in the order of the study.
     left_out : dict
-        By name of the figure, the labels of the models that it does not show, by reason.
+        Labels of the models that a figure does not show, by figure and reason.
     results : dict
-        What captions need of each result, by :attr:`diaghoi.plots.figure.ModelData.key`.
+        Parts of each result that captions need, by :attr:`diaghoi.plots.figure.ModelData.key`.
     notes : tuple of str
-        What readers of the figures should know.
+        Notes for readers of the figures.
     remarks : dict of str
-        By name of the figure, what else its caption says.
+        Further sentences of the caption, by name of the figure.
     """
 
     models: dict[str, list[ModelData]]
@@ -76,10 +76,10 @@ def collect(
     progress: Callable[[str], Any] | None = None,
     engine: Engine | None = None,
 ) -> Collection:
-    """Compute the data of some figures.
+    """Compute the data of figures.
 
-    Each model is read, diagnosed if its file holds predictions, and freed before the next one, or
-    as many at a time as an engine has workers.
+    Each model is read, diagnosed if its file holds predictions, and freed before the next one; an
+    engine processes as many at a time as it has workers.
 
     Parameters
     ----------
@@ -88,20 +88,20 @@ def collect(
     kinds : sequence of FigureKind
         The figures.
     hoi : str, optional
-        Name or number, from 1, of the HOI class of the figures that show one.
+        Name or number, from 1, of the HOI class for figures of one class.
     locate : callable, optional
         Finds the annotations of a data set if the study does not name them: the file, and notes on
-        it. A function of a module, where there is an engine.
+        it. A function of a module, if there is an engine.
     progress : callable, optional
-        Called with what is read next.
+        Called with the next input.
     engine : Engine, optional
-        Where the work is done; then all figures are those of :data:`diaghoi.plots.FIGURES`.
+        Engine that does the work; all figures must then be in :data:`diaghoi.plots.FIGURES`.
 
     Raises
     ------
     InputError
-        For unusable files, predictions without annotations, an unknown class, and models that are
-        not comparable: on different data sets or under different protocols.
+        If files are unusable, annotations are missing, the class is unknown, or models are not
+        comparable because of different data sets or protocols.
     """
     models: dict[str, list[ModelData]] = {kind.name: [] for kind in kinds}
     left_out: dict[str, dict[str, list[str]]] = {kind.name: {} for kind in kinds}
@@ -146,7 +146,7 @@ def collect(
 
 
 class _Found(NamedTuple):
-    """What becomes of one model: its result, and by figure its data or why there is none."""
+    """Outcome of one model: its result, and for each figure the data or why there is none."""
 
     result: dict[str, Any]
     data: dict[str, Any]
@@ -178,7 +178,7 @@ def _side_by_side(
 
 
 def _leaving(results: Sequence[dict[str, Any]], kinds: Sequence[FigureKind]) -> dict[str, str]:
-    """Say of bars and dots of costs what tables say below them."""
+    """Repeat the footnotes of tables for bars and dots of costs."""
     readings = {"delta_map": (ORACLES, "leave_mean"), "waterfall": (ERRORS, "leave_mean_by_pair")}
     remarks = {}
     for kind in kinds:
@@ -263,7 +263,7 @@ class _Reader:
         self.class_used = False
 
     def found(self, model: Model, kinds: Sequence[FigureKind | str]) -> _Found:
-        """Compute what figures, of which workers get the names alone, show of a model."""
+        """Compute the data of figures for a model; workers get only the names of the figures."""
         source = self.source(model)
         data, reasons = {}, {}
         for kind in (FIGURES[each] if isinstance(each, str) else each for each in kinds):

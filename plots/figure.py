@@ -1,4 +1,4 @@
-"""Kinds of figures: the list of all, and drawing them.
+"""Register the kinds of figures, and draw them.
 
 A figure is a function that draws models into an empty figure or given axes, with one row above it,
 :func:`figure`, that names it and the function which computes its data. Drawing never saves or
@@ -38,14 +38,15 @@ from diaghoi.plots.style import (
 
 COLUMNS = {"single": SINGLE_COLUMN, "double": DOUBLE_COLUMN}
 Model = Diagnosis | Mapping[str, Any]
-"""A detector to draw: its diagnosis, or its result as from :meth:`diaghoi.Diagnosis.to_dict`."""
+"""A detector to draw: its diagnosis, or its result from :meth:`diaghoi.Diagnosis.to_dict`."""
 Models = Model | Sequence[Model]
 
 
 class NotApplicable(InputError):  # noqa: N818 - in a study it is an answer, not an error
     """A figure that cannot be made from the available data; the message gives the reason.
 
-    In a study, raised by ``data`` it leaves out one model, raised by ``draw`` the whole figure.
+    In a study, ``data`` raises it to leave out one model, and ``draw`` to leave out the whole
+    figure.
     """
 
 
@@ -76,7 +77,7 @@ class Source:
     Parameters
     ----------
     result : mapping
-        As from :meth:`diaghoi.Diagnosis.to_dict`, or read from a file.
+        A result of :meth:`diaghoi.Diagnosis.to_dict`, possibly read from a file.
     diagnosis : Diagnosis or None
         None for a saved result.
     hoi : int or None
@@ -93,26 +94,26 @@ class Source:
 
 @dataclass(frozen=True, kw_only=True)
 class ModelData:
-    """One model of a figure.
+    """A model of a figure.
 
     Parameters
     ----------
     label : str
-        Its name, in one line and unique.
+        Unique name in one line.
     data : object
         The result of ``FigureKind.data``.
     stage : {"", "one", "two"}
         One-stage or two-stage; empty if not given.
     backbone : str
-        Its backbone; empty if not given.
+        Backbone; empty if not given.
     protocol : str
         Name of the protocol behind the data.
     score : str
-        Name of the score that is drawn where it is not one of the protocol.
+        Name of the score that is drawn, if it does not belong to the protocol.
     dataset : str
-        Its data set, in a figure of several.
+        Data set, in a figure of several.
     note : str
-        What a reader must know to read the data, in sentences.
+        Sentences that a reader needs to understand the data.
     """
 
     label: str
@@ -126,28 +127,28 @@ class ModelData:
 
     @property
     def key(self) -> str:
-        """Its name among the models of all data sets."""
+        """Name among the models of all data sets."""
         return f"{self.dataset}: {self.label}" if self.dataset else self.label
 
 
 @dataclass(frozen=True, kw_only=True)
 class FigureKind:
-    """One kind of figure.
+    """A kind of figure.
 
     Parameters
     ----------
     name : str
         Name in the list, on the command line, and of the file.
     title : str
-        What it shows, in a few words without a period.
+        Content of the figure, in a few words without a period.
     data : callable
-        Turns the :class:`Source` of one model into the data to draw. It keeps no reference to the
-        source, so that one model can be freed before the next one is read. It raises
+        Function that turns the :class:`Source` of one model into the data to draw. It keeps no
+        reference to the source, so that a model can be freed before the next one is read. It raises
         :class:`NotApplicable` if the figure cannot show this model.
     draw : callable
-        Draws all models in order into an empty figure of the width of the column, with
-        "constrained" layout, which it may make higher; where it has a function of its own, with
-        the settings of this also into given axes (see :func:`drawn`). It is called within
+        Draws all models in order into an empty figure of column width, with "constrained" layout,
+        which it may make higher. A figure with its own public function also draws into given axes,
+        with the settings of that function (see :func:`drawn`). It is called within
         :func:`diaghoi.plots.paper` and raises :class:`NotApplicable` if these models cannot be
         drawn.
     height : float
@@ -159,13 +160,13 @@ class FigureKind:
     parts : callable, optional
         Names the parts of the title that these models allow, where not all figures have all.
     usual : bool
-        Whether a study draws it unless others are asked for.
+        Whether a study draws it by default.
     single : bool
         Whether axes show a single model.
     datasets : bool
         Whether it can show models of several data sets.
     published : bool
-        Whether errors are those of the published rule, which V-COCO's needs a word on.
+        Whether errors follow the published rule, which needs a remark on V-COCO.
     """
 
     name: str
@@ -182,18 +183,18 @@ class FigureKind:
     published: bool = False
 
     def title_of(self, models: Sequence[ModelData]) -> str:
-        """Say what the figure shows of these models."""
+        """Describe the figure for these models."""
         return self.title if self.parts is None else f"{self.title}: {self.parts(models)}"
 
 
 FIGURES: dict[str, FigureKind] = {}
 """The figures of a study of several models, by name; see :func:`diaghoi.plots.figure.figure`."""
 FUNCTIONS: dict[str, Callable[..., Axes]] = {}
-"""What draws into one axes, by name."""
+"""Functions that draw into one axes, by name."""
 
 
 def figure(name: str, title: str, **settings: Any) -> Callable[[Callable[..., None]], Any]:
-    """Add what a function draws to the list of figures.
+    """Add the drawing of a function to the list of figures.
 
     Parameters
     ----------
@@ -203,8 +204,8 @@ def figure(name: str, title: str, **settings: Any) -> Callable[[Callable[..., No
     Returns
     -------
     callable
-        Decorates the function that draws; the result draws into one axes, as :func:`drawn`. It has
-        the name of the function and its docstring.
+        Decorates the function that draws; the result draws into one axes, as :func:`drawn`. The
+        figure has the name and the docstring of the function.
     """
 
     def add(draw: Callable[..., None]) -> Callable[..., Axes]:
@@ -261,7 +262,7 @@ def plot(
 
 
 def source_of(model: Model) -> Source:
-    """Return what is known about a detector.
+    """Return the sources of a detector.
 
     Raises
     ------
@@ -284,7 +285,7 @@ def is_model(given: Any) -> bool:
 
 
 def sources_of(given: Any) -> list[Source]:
-    """Return what is known about one or more detectors."""
+    """Return the sources of one or more detectors."""
     if isinstance(given, Sequence) and not isinstance(given, str):
         return [source_of(model) for model in given]
     return [source_of(given)]
@@ -306,7 +307,7 @@ def models_for(kind: FigureKind, given: Models) -> list[ModelData]:
 
 
 def drawn(kind: FigureKind, given: Any, ax: Axes | None, **settings: Any) -> Axes:
-    """Draw a figure into one axes; a new figure has the width of one column.
+    """Draw a figure into one axes; a new figure is one column wide.
 
     Parameters
     ----------
@@ -316,16 +317,16 @@ def drawn(kind: FigureKind, given: Any, ax: Axes | None, **settings: Any) -> Axe
         The detectors; or the data of each by its label. If the kind shows a single one, this or its
         data.
     ax : matplotlib.axes.Axes or None
-        Where to draw.
+        Axes to draw in.
     **settings
-        Of ``kind.draw``.
+        Settings of ``kind.draw``.
 
     Raises
     ------
     InputError
         If there is no model.
     NotApplicable
-        If the figure cannot show one of them.
+        If the figure cannot show one of the models.
     """
     if kind.single:
         several = isinstance(given, Sequence) and any(is_model(model) for model in given)
@@ -362,7 +363,7 @@ def tables_of(models: Sequence[ModelData]) -> dict[str, Any]:
 
 
 def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: float) -> Figure:
-    """Draw one kind of figure of some models.
+    """Draw one kind of figure for several models.
 
     Parameters
     ----------
@@ -371,13 +372,14 @@ def figure_of(kind: FigureKind, models: Sequence[ModelData | Model], width: floa
     models : sequence of ModelData, Diagnosis or mapping
         The models, with the data of this kind; or their diagnoses or results.
     width : float
-        In inches; see :data:`diaghoi.plots.SINGLE_COLUMN` and :data:`diaghoi.plots.DOUBLE_COLUMN`.
+        Width in inches; see :data:`diaghoi.plots.SINGLE_COLUMN` and
+        :data:`diaghoi.plots.DOUBLE_COLUMN`.
 
     Returns
     -------
     matplotlib.figure.Figure
-        Without a sentence in it: what readers must know is :func:`diaghoi.plots.notes_of` it, and
-        :func:`diaghoi.plots.save` adds it to the caption.
+        A figure without sentences in it: :func:`diaghoi.plots.notes_of` returns the notes for
+        readers, which :func:`diaghoi.plots.save` adds to the caption.
 
     Raises
     ------
@@ -410,7 +412,7 @@ class _LaidOut(Figure):
 
 
 def _behind(model: ModelData, kind: FigureKind) -> str:
-    """Say what the caption does not say of the numbers of a model: a score, or an unusual rule."""
+    """Describe what the caption omits about the numbers of a model: score, or unusual rule."""
     if model.score:
         return f"Score: {model.score}."
     known = PROTOCOLS.get(model.protocol)

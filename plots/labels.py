@@ -39,7 +39,7 @@ def model_names(labels: Iterable[str | None]) -> list[str]:
     ----------
     labels : iterable of str or None
         Labels of the models. A model without a label is named by its number, equal labels get a
-        number, and what is not Unicode (labels can be file names) is replaced.
+        number, and non-Unicode characters (labels can be file names) are replaced.
     """
     names: list[str] = []
     for number, label in enumerate(labels, start=1):
@@ -83,9 +83,9 @@ def fitted_pair(first: str, second: str, inches: float, size: float) -> str:
     Parameters
     ----------
     first, second : str
-        Any texts in one line.
+        Texts in one line.
     inches, size
-        As for :func:`fitted`.
+        As in :func:`fitted`.
     """
     room = inches - text_width(" ()", size)
     first = fitted(first, max(room / 2, room - text_width(second, size)), size)
@@ -123,7 +123,7 @@ def points(value: float, *, signed: bool = False) -> str:
 
 
 def inches_of(target: Axes | Figure) -> float:
-    """Return the width of a figure or axes in inches, as far as it is known before layout."""
+    """Return the width of a figure or axes in inches, as far as known before layout."""
     figure = target.get_figure(root=True)
     width = DOUBLE_COLUMN if figure is None else float(figure.get_figwidth())
     return width * float(target.get_position().width) if isinstance(target, Axes) else width - 0.1

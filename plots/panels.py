@@ -33,7 +33,7 @@ GRID = "0.9"
 
 
 def set_title(ax: Axes, title: str, inches: float) -> None:
-    """Write a title above the left edge of a panel, smaller and shortened where it is long."""
+    """Write a title above the left edge of a panel; long titles are smaller and shortened."""
     size = TITLE_SIZE if text_width(title, TITLE_SIZE) <= inches else SMALL_TITLE_SIZE
     # Labels of models may contain dollar signs, which are not mathematics.
     ax.set_title(fitted(title, inches, size), loc="left", fontsize=size, parse_math=False)
@@ -45,7 +45,7 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
     Parameters
     ----------
     ax : matplotlib.axes.Axes or None
-        Given axes; None for a new figure of the width of one column.
+        Given axes; None for a new figure one column wide.
     height : float
         Height of the new figure in inches.
 
@@ -54,7 +54,7 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
     ax : Axes
         Where to draw.
     target : Axes or Figure
-        What the legend goes above: a new figure, which can grow, or the given axes.
+        Target below the legend: a new figure, which can grow, or the given axes.
     """
     if ax is not None:
         return prepared(ax), ax
@@ -63,7 +63,7 @@ def one_panel(ax: Axes | None, height: float) -> tuple[Axes, Axes | Figure]:
 
 
 def panel_of(target: Axes | Figure, height: float = 0.0) -> Axes:
-    """Return given axes, or those of an empty figure, which gets a height unless it is 0."""
+    """Return given axes, or the axes of an empty figure, which gets a height unless it is 0."""
     if isinstance(target, Axes):
         return target
     if height:
@@ -87,7 +87,7 @@ def prepared(ax: Axes) -> Axes:
 
 
 def shape_of(panels: int, width: float, narrowest: float = NARROWEST) -> tuple[int, int]:
-    """Return rows and columns of some panels in a width in inches, as even as possible."""
+    """Return rows and columns of panels in a width in inches, as even as possible."""
     columns = min(panels, MOST_COLUMNS, max(1, int(width / narrowest)))
     rows = ceil(panels / columns)
     return rows, ceil(panels / rows)  # five panels are 3 + 2, not 4 + 1
@@ -108,10 +108,10 @@ def panel_grid(
     Parameters
     ----------
     target : Axes or Figure
-        An empty figure of its final width, and of the height of one row; or axes to draw into,
-        which get labels and no title.
+        An empty figure of final width and the height of one row, or axes, which get labels and no
+        title.
     titles : sequence of str
-        One per panel, empty for none; long ones are shortened.
+        One title per panel, empty for none; long titles are shortened.
     labels : tuple of str
         Labels of the x-axis and of the y-axis. If the first is wider than a panel, only the middle
         panel of a row has it.
@@ -120,7 +120,7 @@ def panel_grid(
     narrowest : float
         Least width of a panel in inches.
     share_x, share_y : bool
-        Whether all panels have the same axis, which only those at the foot or at the left label.
+        Whether all panels share an axis, labelled only at the foot or at the left.
 
     Returns
     -------
@@ -142,7 +142,7 @@ def panel_grid(
     for number, title in enumerate(titles):
         ax = panels[number]
         set_title(ax, title, width)
-        if number + columns >= len(titles):  # also where the row below ends before this panel
+        if number + columns >= len(titles):  # even if the row below ends before this panel
             ax.tick_params(labelbottom=True)
             ax.set_xlabel("" if wide and number % columns != columns // 2 else labels[0])
         if number % columns == 0:
@@ -163,11 +163,11 @@ def write_cells(
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where it is drawn.
+        Axes of the heat map.
     cells : matplotlib.cm.ScalarMappable
         Its colours.
     values : (R, C) array
-        Numbers of the cells; those of NaN are white.
+        Numbers of the cells; NaN cells are white.
     text : callable
         Formats a number; nothing is written for an empty text.
     size : float
@@ -207,7 +207,7 @@ def interval_dots(
     """Draw the dots of a model in some rows with their intervals; dots without one are hollow."""
     style = model_style(number) | {"linestyle": "", "markersize": 3.0}
     ax.hlines(rows, *bounds, color=style["color"], linewidth=0.8)
-    # A dot without an interval must not look like one whose interval is as narrow as a dot.
+    # A dot without an interval must not look like a dot with a very narrow interval.
     certain = ~np.isnan(bounds[0])
     ax.plot(values[certain], rows[certain], **style)
     if not certain.all():
@@ -235,7 +235,7 @@ def legend_above(
     Parameters
     ----------
     target : Axes or Figure
-        What the legend goes above.
+        Target below the legend.
     marks : sequence of matplotlib.artist.Artist
         Legend entries with their labels; long labels are shortened.
     title : str
@@ -245,12 +245,12 @@ def legend_above(
     mark : float
         Width of a mark in em.
     inches : float, optional
-        Available width; by default that of the target before layout.
+        Available width; by default the width of the target before layout.
 
     Returns
     -------
     int
-        How many lines it has, with its title.
+        Number of lines, including the title.
     """
     inches = inches_of(target) if inches is None else inches
     taken = (mark + GAPS) * size / 72
@@ -313,21 +313,21 @@ Rgb = tuple[float, float, float]
 
 
 class BarStyle(NamedTuple):
-    """How the bars of a model look: the share of white in their colour, or a colour; a hatch."""
+    """Style of the bars of a model: share of white in their colour, or a colour; a hatch."""
 
     white: float
     colour: str | None
     hatch: str | None
 
     def on(self, rgb: Rgb) -> Rgb:
-        """Return the colour of a bar of something that has a colour, unless it is the model's."""
+        """Return the colour of a bar: that of its error, unless models have their own colours."""
         return lighter(to_rgb(self.colour or rgb), self.white)
 
 
 def bar_styles(models: int) -> list[BarStyle]:
-    """Return the style of the bars of each model: if they are many, a colour and hatch of its own.
+    """Return the style of the bars of each model; many models have a colour and hatch each.
 
-    Those of few are lighter and lighter, so that colours can stand for something else.
+    The bars of few models become lighter and lighter, so that colours can encode something else.
     """
     if models > FEW:
         palette = [MODEL_COLOURS[number % len(MODEL_COLOURS)] for number in range(models)]
@@ -345,9 +345,9 @@ def bar_legend(
     Parameters
     ----------
     target, title, inches
-        See :func:`legend_above`, also for what is returned.
+        As in :func:`legend_above`, which also describes the result.
     models : sequence of str
-        Their names, in the order of the bars.
+        Names of the models, in the order of the bars.
     """
     one = len(models) == 1
     marks = [
@@ -364,7 +364,7 @@ def bar_legend(
 
 
 def number_size(inches: float) -> float:
-    """Return the size of the numbers of bars of some width, across them; 0 for none."""
+    """Return the size of the numbers across bars of some width; 0 for no numbers."""
     return NUMBER_SIZE if inches >= ROOM[0] else LEAST_NUMBER if inches >= ROOM[1] else 0.0
 
 
@@ -386,11 +386,11 @@ def bars(
     Parameters
     ----------
     ax : matplotlib.axes.Axes
-        Where to draw.
+        Axes to draw in.
     places, values, thickness
-        Where bars stand, how long they are, and how thick.
+        Places, lengths and thickness of the bars.
     texts : sequence of str
-        What stands at their ends; nothing by default, or for a size of 0.
+        Numbers at the ends; none by default, or for a size of 0.
     size : float
         Font size in points.
     flat : bool
@@ -398,7 +398,7 @@ def bars(
     across : bool
         Whether bars are horizontal.
     tops : sequence of float
-        Where numbers stand, if not at the ends.
+        Places of the numbers, if not at the ends.
     **style
         Of the bars.
     """

@@ -1,4 +1,4 @@
-"""A sheet: one page of what matters of one detector, or of two side by side."""
+"""Draw a sheet: one page with the essentials of one detector, or of two side by side."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ class _Part(NamedTuple):
 
 
 class WeakClass(NamedTuple):
-    """A class of low AP, in percent, and the error whose repair alone adds most to it."""
+    """A class of low AP, in percent, and the error whose single repair adds most to it."""
 
     name: str
     annotated: int
@@ -100,7 +100,7 @@ class WeakClass(NamedTuple):
 
 @dataclass(frozen=True, kw_only=True)
 class Sheet:
-    """What the page shows of a detector; of a saved result, only what it holds."""
+    """Content of the page for a detector; a saved result shows only its own parts."""
 
     result: Mapping[str, Any]
     shares: ErrorShares | None = None
@@ -110,7 +110,7 @@ class Sheet:
 
 
 def weak_classes(diagnosis: Diagnosis, most: int = 10) -> list[WeakClass]:
-    """List the classes of lowest AP, the lowest first, without those with few annotations."""
+    """List the classes of lowest AP, lowest first, without classes with few annotations."""
     table = diagnosis.classes
     rows = np.flatnonzero((table["annotated"] >= LEAST) & np.isfinite(table["ap"]))
     order = np.lexsort((-table["annotated"][rows], table["ap"][rows]))
@@ -246,7 +246,7 @@ def _counted(results: Mapping[str, Mapping[str, Any]]) -> Iterator[DeltaBar]:
 
 
 def _means(result: Mapping[str, Any]) -> dict[str, str]:
-    """Name the means that a result holds, by where they are in it."""
+    """Name the means that a result holds, by their places."""
     rows = {}
     for setting, means in (result["official"] or {}).items():
         title = setting.replace("_", " ").title()
@@ -340,7 +340,7 @@ def _shares(name: str, table: ErrorShares, width: float, ax: Axes) -> None:
 
 
 def _title(ax: Axes, what: str, name: str, inches: float) -> None:
-    """Write what a panel shows, and of which detector, which alone is shortened."""
+    """Write the content of a panel, and its detector, whose name may be shortened."""
     room = inches - text_width(f"{what}, ", SIZE)
     set_title(ax, f"{what}, {fitted(name, room, SIZE)}", inches)
 

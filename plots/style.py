@@ -1,4 +1,4 @@
-"""The style of all figures: paper sizes, fonts, one colour per error; and saving."""
+"""Define the style of all figures: paper sizes, fonts, one colour per error; save figures."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ Colour = Sequence[float] | FloatArray
 """Red, green and blue in [0, 1]; an opacity after them is left out."""
 HATCHES = {"object_box": "....", "association": "////", "duplicate": "\\\\\\\\"}
 """White hatches of dark colours, to distinguish adjacent areas of errors in grey print."""
-# The first five differ in grey print, too. Ten colours and four dashes: their combinations repeat
+# The first five differ in grey print, too. Ten colours and four dashes, whose combinations repeat
 # only after twenty models.
 MODEL_COLOURS = (
     *("#004488", "#BB5566", "#DDAA33", "#222222", "#33AADD"),
@@ -102,7 +102,7 @@ def colour(oracle: str) -> tuple[float, float, float]:
 
 
 def lighter(rgb: tuple[float, float, float], amount: float) -> tuple[float, float, float]:
-    """Mix a colour with white: 0 leaves it as it is, 1 gives white."""
+    """Mix a colour with white: 0 keeps the colour, 1 gives white."""
     red, green, blue = (part + (1.0 - part) * amount for part in rgb)
     return red, green, blue
 
@@ -149,7 +149,7 @@ def model_style(number: int) -> dict[str, Any]:
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the file format given by the ending of a path, for example ``pdf``.
+    """Return the file format of the ending of a path, for example ``pdf``.
 
     Raises
     ------
@@ -174,10 +174,10 @@ def save(figure: Figure, path: str | os.PathLike[str], *, caption: str = "") -> 
     figure : matplotlib.figure.Figure
         The figure, in its exact size: nothing is cropped or padded.
     path : path
-        The file; its ending, one of :data:`DRAWN`, is the format.
+        The file, whose ending, one of :data:`DRAWN`, is the format.
     caption : str
-        What the figure shows, for the metadata of PDF, PNG and SVG files; see
-        :func:`diaghoi.plots.caption`. The notes of the figure follow it.
+        Caption for the metadata of PDF, PNG and SVG files; see :func:`diaghoi.plots.caption`. The
+        notes of the figure follow it.
 
     Raises
     ------
@@ -211,7 +211,7 @@ _NOTES: WeakKeyDictionary[Figure, list[str]] = WeakKeyDictionary()
 
 
 def add_note(target: Axes | Figure, text: str) -> None:
-    """Add what a reader must know to read a figure to its caption.
+    """Add the notes for readers of a figure to its caption.
 
     Parameters
     ----------
@@ -226,5 +226,5 @@ def add_note(target: Axes | Figure, text: str) -> None:
 
 
 def notes_of(figure: Figure) -> list[str]:
-    """List what readers of a figure must know: the end of its caption."""
+    """List the notes for readers of a figure, the end of its caption."""
     return list(_NOTES.get(figure, ()))

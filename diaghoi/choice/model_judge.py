@@ -76,7 +76,7 @@ def _display(interaction: Interaction) -> str:
 
 
 def read_judgement(reply: str, candidates: int) -> list[bool | None]:
-    """Parse which of so many candidates a reply calls consistent; None if the reply does not say."""
+    """Parse which candidates a reply calls consistent; None if the reply does not say."""
     return [WORDS.get(each or "") for each in read_numbered(reply, _LINE, candidates)]
 
 

@@ -79,7 +79,9 @@ def fits_of(
     annotations, predictions : Scenes
         Of the same images.
     match : Match
-        The match of these scenes. proposers, wrong : (S,) and (W,) int array See :class:`Fits`.
+        The match of these scenes.
+    proposers, wrong : (S,) and (W,) int array
+        See :class:`Fits`.
     pair : (T,) int array
         The pair whose boxes decide where each predicted triplet fits: its own, or, by a choice of
         the protocol, :func:`pair_stored_at_rank`.

@@ -1,5 +1,5 @@
-"""Robustness: corrupted pictures, what they cost a detector, and training against them.
+"""Measure robustness: corrupted pictures, their cost to a detector, and training against them.
 
 The corruptions, the indices and the training strategy are those of the RoHOI benchmark. Nothing is
-imported here, so that each part costs only what it needs itself.
+imported here, so each part loads only its own dependencies.
 """

@@ -43,8 +43,8 @@ class CorruptedFolder:
     """Counts and problems of a run over a folder.
 
     There are ``pictures`` in the folder; corrupted ones were ``written`` by this run and ``kept``
-    of an earlier one. ``damaged`` has the problem of each picture that could not be read, and
-    ``notes`` what readers should know about the result.
+    of an earlier one. ``damaged`` holds the problem of each unreadable picture, and ``notes``
+    remarks on the result.
     """
 
     pictures: int
@@ -75,11 +75,11 @@ def corrupt_folder(
     images : Path
         Folder of .jpg, .jpeg and .png files.
     out : Path
-        Folder to write to; created if it does not exist.
+        Output folder, which is created if it does not exist.
     corruptions : iterable of str
         Names, abbreviations or groups of them.
     severities : iterable of int
-        Of 1 to 5.
+        Severities from 1 to 5.
     seed : int
         Seed of all random choices.
     workers : int
@@ -210,7 +210,7 @@ def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
 def _corrupt_picture(
     images: Path, out: Path, conditions: Sequence[tuple[str, int]], seed: int, name: str
 ) -> tuple[int, int, str]:
-    """Make what is missing of one picture; return how many were written and kept, and a problem."""
+    """Make the missing versions of a picture; count written and kept ones, or name a problem."""
     source = images / name
     targets = {(which, level): out / which / str(level) / name for which, level in conditions}
     missing = {place: path for place, path in targets.items() if not _is_newer(path, source)}

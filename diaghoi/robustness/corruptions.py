@@ -1,13 +1,13 @@
 """The twenty corruptions of the RoHOI benchmark in four groups, each in five severities.
 
-The paper describes what grows with severity (appendix A.3) without values. Those of the table
-``strengths.csv`` start from customary ones and are set by eye: severity 1 is visible at once, and a
-person still recognises the scene at severity 5. They are stronger or weaker if table 3 of the paper
-shows that a corruption costs detectors much (glass, defocus and motion blur, pixelation) or little
-(vignette, exposure, shot noise). Perspective distortion moves objects, and boxes do not follow:
-with the strengths of the table, a V-COCO detector that follows the objects keeps 78 to 79 % of its
-role AP, and the models of table 3 keep 75 to 78 %. Results with other strengths are not comparable,
-so an output folder keeps a digest of the table.
+The paper describes the parameters that grow with severity (appendix A.3), but gives no values. The
+values in ``strengths.csv`` start from customary ones and were set by eye: severity 1 is clearly
+visible, and a person still recognises the scene at severity 5. They are stronger or weaker if table
+3 of the paper shows that a corruption costs detectors much (glass, defocus and motion blur,
+pixelation) or little (vignette, exposure, shot noise). Perspective distortion moves objects, and
+boxes do not follow: with the strengths of the table, a V-COCO detector that follows the objects
+keeps 78 to 79 % of its role AP, and the models of table 3 keep 75 to 78 %. Results with other
+strengths are not comparable, so an output folder keeps a digest of the table.
 """
 
 from __future__ import annotations
@@ -27,14 +27,14 @@ from diaghoi.robustness import effects
 from diaghoi.robustness.effects import Image
 
 SEVERITIES = (1, 2, 3, 4, 5)
-# Shorter side, in pixels, of the pictures for which the lengths in the table are meant.
+# Shorter side, in pixels, of pictures that the lengths in the table refer to.
 REFERENCE = 480
 # Weights of red, green and blue in luma (ITU-R BT.601, as in JPEG files).
 LUMA = (0.299, 0.587, 0.114)
 
 
 class CorruptionGroup(NamedTuple):
-    """One of the four groups of the paper: name, abbreviation there, and label in tables."""
+    """One of the four groups of the paper: name, abbreviation in the paper, and label in tables."""
 
     name: str
     abbreviation: str
@@ -42,7 +42,7 @@ class CorruptionGroup(NamedTuple):
 
 
 class Corruption(NamedTuple):
-    """One way to corrupt pictures.
+    """A way to corrupt pictures.
 
     It has the name of its group, the abbreviation of the paper, a label for tables and figures, and
     a function (:mod:`diaghoi.robustness.effects`) that takes a (H, W, C) uint8 array, a generator
@@ -70,7 +70,7 @@ GROUPS = {
         CorruptionGroup("geometry", "G&S", "Geometry and scene"),
     )
 }
-# By name, in the order of the paper.
+# Corruptions by name, in the order of the paper.
 CORRUPTIONS = {
     corruption.name: corruption
     for corruption in (
@@ -141,7 +141,7 @@ def corrupt(
         1 (mild) to 5 (strong); ``strengths.csv`` gives the parameters.
     rng : numpy.random.Generator, optional
         Source of directions, places and noise; use :func:`generator` of the picture for
-        reproducible results. By default :func:`generator` of an empty name.
+        reproducible results. The default is :func:`generator` of an empty name.
 
     Returns
     -------
@@ -151,8 +151,8 @@ def corrupt(
     Raises
     ------
     InputError
-        For an image that is not of 8 bits or of another shape, an unknown corruption or severity,
-        or where OpenCV is missing.
+        If the image does not have 8 bits or has another shape, the corruption or severity is
+        unknown, or OpenCV is missing.
     """
     if not isinstance(image, np.ndarray) or image.dtype != np.uint8:
         what = getattr(image, "dtype", type(image).__name__)
@@ -178,10 +178,9 @@ def corrupt(
 def generator(seed: int, picture: str, corruption: str) -> np.random.Generator:
     """Return the random generator of a corruption of a picture.
 
-    Its state is a hash of the seed of the run and of the names of the file, without folders, and of
-    the corruption, so that neither the order nor the number of workers matters. The severities
-    share their draws, and only the strength differs: the rectangles of severity 2 lie where those
-    of severity 1 lie.
+    Its state is a hash of the seed of the run, the file name without folders, and the corruption,
+    so neither order nor number of workers matters. The severities share their draws and differ only
+    in strength: rectangles of severity 2 have the places of severity 1.
     """
     return seeded(seed, picture, corruption)
 
@@ -194,7 +193,7 @@ def _rounded(values: Array) -> Image:
 
 
 def strength(corruption: str, severity: int, shorter: int) -> dict[str, float]:
-    """Return the parameters of a corruption for a picture of some pixels on its shorter side.
+    """Return the parameters of a corruption for a picture, given its shorter side in pixels.
 
     Lengths in pixels grow with it, so that a severity looks the same in small and large pictures.
     """

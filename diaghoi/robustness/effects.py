@@ -27,7 +27,7 @@ DENSITY = 8
 BLOCK = 16
 # Value of a block that was lost.
 GREY = 128
-# Greatest distance, in blocks, of a block that a decoder repeats.
+# Greatest distance, in blocks, from which a decoder repeats a block.
 FARTHEST = 8
 # Distance between rainbow bands, in widths of a band.
 SPACING = 1.8
@@ -35,13 +35,13 @@ SPACING = 1.8
 HUES = 0.8
 # Relative frequency of the stripes in red, green and blue: subpixels lie side by side.
 FINER = (1.0, 1.05, 1.1)
-# How strongly stripes bend: the phase, in stripes, that is added at the corners.
+# Bend of the stripes: phase, in stripes, that is added at the corners.
 BEND = 3.0
-# Successive cracks leave at this angle, which spreads any number of them evenly.
+# Angle between successive cracks, which spreads any number of cracks evenly.
 GOLDEN = math.pi * (3 - math.sqrt(5))
-# Straight pieces of a crack, their change of direction, and how many of them branch.
+# Straight pieces of a crack, their change of direction, and the share that branches.
 PIECES, KINK, BRANCHING = 14, 0.13, 0.12
-# Where rings lie, in pieces from the impact, and how many of the gaps between cracks they join.
+# Places of rings, in pieces from the impact, and the share of gaps between cracks that they bridge.
 RINGS, JOINED = (1, 2, 3, 5, 7), 0.55
 # Fixed-point digits of coordinates when drawing.
 FRACTION = 4
@@ -53,7 +53,7 @@ def opencv() -> Any:
     Raises
     ------
     InputError
-        Where it is missing, with how to install it.
+        If it is missing; the message tells how to install it.
     """
     try:
         return importlib.import_module("cv2")
@@ -100,7 +100,7 @@ def fetched(
 ) -> Array:
     """Take each pixel from another position: (H, W) arrays, in pixels from the centre.
 
-    It is interpolated, or the nearest one; what lies outside is reflected, or black.
+    Pixels are interpolated or nearest; the outside is reflected or black.
     """
     cv2 = opencv()
     height, width = image.shape[:2]
@@ -154,8 +154,8 @@ def glass_blur(
 ) -> Array:
     """Displace pixels in small random steps, several times, between two light blurs.
 
-    All pixels move at once, each fetched from a random place nearby; the customary loop swaps one
-    pair of pixels after the other.
+    All pixels move at once, each from a random place nearby; the customary loop swaps one pair of
+    pixels after another.
     """
     x, y = coordinates(image)
     result = blurred(image, deviation)
@@ -189,7 +189,7 @@ def salt_and_pepper_noise(image: Image, rng: np.random.Generator, *, share: floa
 
 
 def speckle_noise(image: Image, rng: np.random.Generator, *, deviation: float) -> Array:
-    """Multiply with normally distributed factors: grain that is strongest where it is bright."""
+    """Multiply by normally distributed factors: grain that is strongest in bright places."""
     noise = rng.standard_normal(image.shape, dtype=np.float32)
     noise *= np.float32(deviation)
     noise += 1
@@ -348,7 +348,7 @@ def perspective_distortion(
     """View the picture at an angle, through a lens that bends straight lines.
 
     One side, drawn for the picture, lies farther away and looks shorter; the lens bends outwards
-    (barrel) or inwards (pincushion). What lies outside the picture is black.
+    (barrel) or inwards (pincushion). The outside of the picture is black.
     """
     cv2 = opencv()
     far, bends = int(rng.integers(4)), 1 if rng.random() < 0.5 else -1
@@ -388,7 +388,7 @@ def pixelation(image: Image, rng: np.random.Generator, *, block: float) -> Array
 
 
 def zoom_blur(image: Image, rng: np.random.Generator, *, zoom: float, layers: float) -> Array:
-    """Average layers of the picture, each a little larger than the one before."""
+    """Average layers of the picture, each slightly larger than the last."""
     cv2 = opencv()
     height, width = image.shape[:2]
     middle = np.array([[(width - 1) / 2], [(height - 1) / 2]])
@@ -434,7 +434,7 @@ def screen_crack(
 
 
 def _crack(rng: np.random.Generator, centre: Floats, angle: float, length: float) -> list[Floats]:
-    """(N, 2) points of one crack and of its branches, in pixels from the middle."""
+    """Return the points of a crack and its branches, (N, 2), in pixels from the middle."""
     step = length * rng.uniform(0.5, 1.5) / PIECES
     heading = angle + rng.normal(0, 0.1) + np.cumsum(rng.normal(0, KINK, PIECES))
     branching = rng.random(PIECES) < BRANCHING
@@ -448,7 +448,7 @@ def _crack(rng: np.random.Generator, centre: Floats, angle: float, length: float
 
 
 def _path(start: Floats, heading: Floats, step: float) -> Floats:
-    """(N + 1, 2) points that are reached by steps of one length in changing directions."""
+    """Return the points, (N + 1, 2), of a walk with steps of one length in changing directions."""
     steps = step * np.column_stack([np.cos(heading), np.sin(heading)])
     return start + np.vstack([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
 

@@ -23,25 +23,25 @@ TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
     "corruptions: of 20 without effect, chance lets one show p < 0.05"
 )
-# What is the same of all intervals of a study.
+# Settings that all intervals of a study share.
 INTERVALS = ("resamples", "seed", "confidence", "method")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Robustness:
-    """The scores of detectors on corrupted pictures, and what a reader has to know of them.
+    """Scores of detectors on corrupted pictures, with notes for readers.
 
     Parameters
     ----------
     metric : str
-        What they are scored by: a path in the JSON of a report.
+        The metric: a path in the JSON of a report.
     profiles : tuple of Profile
-        One a detector, in the order of the study.
+        One profile per detector, in the order of the study.
     missing, failed : tuple of (Run, str)
-        Runs of which a file is missing, and which; runs whose file cannot be used, and why.
+        Runs with a missing file, and the file; runs with an unusable file, and the reason.
     caveats, gaps, notes : tuple of str
-        What keeps the numbers from being comparable; what is missing, and which numbers it leaves
-        undefined; what else a reader has to know.
+        Reasons why numbers are not comparable; missing files, and the numbers that they leave
+        undefined; further notes.
     """
 
     metric: str
@@ -74,10 +74,10 @@ class Robustness:
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` and ``images`` as of a comparison;
             ``metric`` and ``metric_title`` (in words), and in ``scale`` how CRI is taken;
-            ``bootstrap``, how intervals were made, where there are some;
-            ``measure`` and ``similarity``, as of a semantic evaluation, of soft mAP and mF1;
-            ``corruptions`` and ``severities`` of the study, and in ``scope`` whether these are
-            all of the paper (``complete``), and both in words; ``models``, each with
+            ``bootstrap``, the settings of the intervals, if there are any; ``measure`` and
+            ``similarity`` of soft mAP and mF1, as in a semantic evaluation; ``corruptions`` and
+            ``severities`` of the study, and in ``scope`` whether these are all of the paper
+            (``complete``), and both in words; ``models``, each with
 
             - ``label``, ``stage``, ``venue``, ``backbone``, ``detector`` and ``classifier``;
             - ``clean``: its score on clean pictures;
@@ -136,12 +136,12 @@ def evaluate_study(
     study : RobustnessStudy
         With annotations.
     engine : Engine
-        Where the work is done.
+        Engine that does the work.
     metric : str, optional
-        Any score of the report, by its path in the JSON; by default that of the RoHOI paper: the
-        official mAP on HICO-DET, role AP of scenario 2 on V-COCO.
+        Any score of the report, by its path in the JSON. The default is that of the RoHOI paper:
+        the official mAP on HICO-DET, role AP of scenario 2 on V-COCO.
     **choices
-        Of :func:`diaghoi.robustness.sweep.sweep`.
+        Choices of :func:`diaghoi.robustness.sweep.sweep`.
 
     Raises
     ------
@@ -195,7 +195,7 @@ def _labelled(profiles: Sequence[Profile]) -> list[Result]:
 
 
 def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> tuple[str, ...]:
-    """Name what is not there."""
+    """List missing files and failed runs."""
     gaps = []
     for model in study.models:
         missing = [(run, file) for run, file in outcomes.missing if run.label == model.label]
@@ -214,7 +214,7 @@ def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> tuple[str, ...]:
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-    """Collect the notes of all runs; each says of how many it is."""
+    """Collect the notes of all runs; each note counts its runs."""
     runs: dict[str, list[Any]] = {}
     for result in results:
         for note in dict.fromkeys(notes_of(result)):

@@ -1,4 +1,4 @@
-"""The scores of a detector under every condition: its metric, MRI and CRI, and growth of errors.
+"""Profile a detector under every condition: its metric, MRI and CRI, and growth of errors.
 
 MRI and CRI are the indices of the RoHOI paper (equations 1 and 2). The metric is any score of the
 report.
@@ -25,7 +25,7 @@ from diaghoi.statistics.significance import Difference
 
 # The metric of the RoHOI paper; on other data sets mAP under the protocol.
 DEFAULTS = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}
-# Sections of a result, and keys, whose numbers are not scores: higher is not better.
+# Sections and keys of a result whose numbers are not scores: higher is not better.
 NOT_SCORES = ("counts", "errors", "intervals", "bootstrap", "measure", "similarity", "delta_map")
 NOT_SCORE_KEYS = ("per_image", "pairs", "negatives")
 OFFICIAL = {"official.default": "Default", "official.known_object": "Known Object"}
@@ -68,11 +68,11 @@ def composite_robustness_index(scores: Scores, clean: float | None) -> float | N
 
 
 class Index(NamedTuple):
-    """The indices of some conditions.
+    """Indices over some conditions.
 
     MRI is a fraction, and None if no condition has a score. CRI is over the corruptions with scores
-    at several severities, and None without such, and without a positive clean score. So many
-    ``conditions`` have a score, ``of`` all of the study.
+    at several severities, and None without such, and without a positive clean score. ``conditions``
+    counts the conditions with a score, ``of`` all conditions of the study.
     """
 
     mri: float | None
@@ -86,7 +86,7 @@ class Index(NamedTuple):
         return self.conditions < self.of
 
     def to_dict(self) -> dict[str, float | int | bool | None]:
-        """All values as plain Python."""
+        """Return all values as plain Python."""
         return self._asdict() | {"partial": self.partial}
 
 
@@ -94,8 +94,8 @@ def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) 
     """Compute both indices over the available scores.
 
     A corruption with a single score does not enter CRI: its deviation of 0 would count as perfectly
-    stable, although nothing is known of its stability. Scores are fractions, one per severity for
-    each corruption, and None where they are missing.
+    stable, although its stability is unknown. Scores are fractions, one per severity for each
+    corruption, and None if missing.
     """
     known = {name: [each for each in row if each is not None] for name, row in scores.items()}
     percent = {name: [100 * each for each in row] for name, row in known.items() if len(row) > 1}
@@ -110,11 +110,11 @@ def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) 
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """One detector on clean and on corrupted pictures.
+    """A detector on clean and on corrupted pictures.
 
-    It has what the study says about the detector, the path of its score in a result (``metric``),
-    the corruptions and severities of the study, and by condition the result of each available run
-    and the tested differences from clean pictures.
+    It holds the descriptions of the detector in the study, the path of its score in a result
+    (``metric``), the corruptions and severities of the study, and by condition the result of each
+    available run and the tested differences from clean pictures.
     """
 
     model: StudyModel
@@ -126,12 +126,12 @@ class Profile:
 
     @property
     def scope(self) -> Scope:
-        """What its indices are over."""
+        """Scope of the indices."""
         return scope_of(self.corruptions, self.severities)
 
     @property
     def conditions(self) -> list[Condition]:
-        """Those with a result, clean pictures first."""
+        """Conditions with a result, clean pictures first."""
         conditions = conditions_of(self.corruptions, self.severities)
         return [condition for condition in conditions if condition in self.results]
 
@@ -193,7 +193,7 @@ class Profile:
         return {each.corruption: each for each in self.conditions if each != CLEAN}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all values as plain Python, with those of every available condition."""
+        """Return all values as plain Python, including every available condition."""
         names = self.corruptions
         groups = {group: self.index(members) for group, members in self.groups().items()}
         levels = {str(level): self.index(severities=[level]) for level in self.severities}
@@ -239,7 +239,7 @@ class Profile:
 def costliest(profiles: Sequence[Profile]) -> list[str]:
     """Order the corruptions by the share of the clean score that they cost detectors on average.
 
-    The costliest is first; those of which no detector has a drop are left out.
+    The costliest comes first; corruptions without a drop in any detector are left out.
     """
     names = profiles[0].corruptions
     costs = {name: _mean(profile.drop(name) for profile in profiles) for name in names}
@@ -267,7 +267,7 @@ def check_metric(metric: str, result: Result) -> None:
 
 
 def score_paths(result: Result, before: str = "") -> Iterator[str]:
-    """Yield the paths of all scores of a result, with keys before them; undefined ones, too."""
+    """Yield the paths of all scores of a result behind some keys, including undefined scores."""
     for key, value in result.items():
         if isinstance(value, Mapping):
             if key not in NOT_SCORES:
@@ -278,9 +278,9 @@ def score_paths(result: Result, before: str = "") -> Iterator[str]:
 
 
 def metric_title(metric: str, result: Result, *, sourced: bool = False) -> str:
-    """Name a metric of a result in words, with the classes that it is a mean over.
+    """Name a metric of a result in words, with the classes of the mean.
 
-    Where it is sourced, the name of a soft score has the tables of similarity.
+    With ``sourced``, the name of a soft score includes the tables of similarity.
     """
     dataset, protocol = text(result, "dataset"), text(result, "protocol", "name")
     parent, _, leaf = metric.rpartition(".")
@@ -301,7 +301,7 @@ def metric_title(metric: str, result: Result, *, sourced: bool = False) -> str:
 def scores_with(metric: str, result: Result) -> dict[str, str]:
     """Title the scores of a result to show together with a metric, by their paths.
 
-    These are the splits of a mean, or both scenarios of V-COCO.
+    The related scores are the splits of a mean, or both scenarios of V-COCO.
     """
     parent, _, leaf = metric.rpartition(".")
     paths = [metric]

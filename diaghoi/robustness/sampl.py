@@ -1,8 +1,9 @@
 """SAMPL: training with masks that grow as the model learns (paper 'RoHOI', section 4).
 
-Two parts that any training code can use without the authors' code: when to hide how much
-(:class:`ProgressiveSchedule`: algorithm 1, equations 4 to 8), and what (:func:`semantic_mask`:
-equation 3). Values that the paper does not give are chosen, and marked, here.
+Two parts work in any training code without the authors' code: the schedule of how much to hide
+(:class:`ProgressiveSchedule`: algorithm 1, equations 4 to 8), and the choice of what to hide
+(:func:`semantic_mask`: equation 3). Values that the paper does not give are chosen, and marked,
+here.
 
 >>> schedule = ProgressiveSchedule()
 >>> schedule.evaluated  # before the first epoch: the clean and the low level
@@ -25,7 +26,7 @@ from diaghoi.data.arrays import BoolArray
 from diaghoi.exceptions import InputError
 from diaghoi.robustness.effects import opencv
 
-# The severity levels, from 1: what the paper calls omega_1 to omega_4.
+# The severity levels from 1, omega_1 to omega_4 in the paper.
 LEVELS = ("clean", "low", "middle", "high")
 # Smallest and largest share of the width and of the height of an instance that is hidden at each
 # level; each is drawn from this range. The paper tries 40 to 80 %, and finds 40, 50 and 60 % best
@@ -47,11 +48,11 @@ Pixels = TypeVar("Pixels", bound=np.generic)
 class ProgressiveSchedule:
     """Choose the severity level of each epoch from validation scores (algorithm 1).
 
-    Where the paper leaves room: an epoch without a score of the same level in the epoch before (the
-    first one, and the one after a step up), or with a score of 0 there, has no relative change and
-    keeps the level; equal sums choose the clean level, which is named first; the sum of equation 7
-    runs over the levels above clean, as the equation says and algorithm 1 leaves open; the largest
-    change is forgotten after a step up, as in algorithm 1, where equation 5 would keep it.
+    The paper leaves some cases open. An epoch without a score of the same level in the epoch before
+    (the first one, and the one after a step up), or with a score of 0 there, has no relative change
+    and keeps the level. Equal sums choose the clean level, which is named first. The sum of
+    equation 7 runs over the levels above clean, as the equation says and algorithm 1 leaves open.
+    The largest change is forgotten after a step up, as in algorithm 1; equation 5 would keep it.
 
     Parameters
     ----------
@@ -63,12 +64,12 @@ class ProgressiveSchedule:
     level : int
         The current level above clean, 2 to 4: p of algorithm 1.
     chosen : dict of int
-        How often each level was chosen, plus one: N of algorithm 1.
+        Number of times each level was chosen, plus one: N of algorithm 1.
 
     Raises
     ------
     InputError
-        If one of them is not a number above 0.
+        If one of them is not a positive number.
     """
 
     def __init__(
@@ -85,7 +86,7 @@ class ProgressiveSchedule:
 
     @property
     def evaluated(self) -> tuple[int, int]:
-        """The levels whose validation scores the next epoch needs: clean and ``level``."""
+        """Levels whose validation scores the next epoch needs: clean and ``level``."""
         return CLEAN, self.level
 
     def next_severity(self, scores: Mapping[int, float]) -> int:
@@ -95,8 +96,8 @@ class ProgressiveSchedule:
         ----------
         scores : dict of float
             Validation score (mAP, say; higher is better, not negative) of the model at each of the
-            levels :attr:`evaluated`. Scores of other levels are kept: after a step up they are the
-            previous score of the new level.
+            levels :attr:`evaluated`. Scores of other levels are kept, as the previous scores after
+            a step up.
 
         Raises
         ------
@@ -142,7 +143,7 @@ class ProgressiveSchedule:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Restore what :meth:`state_dict` returned, but for the threshold and epsilon.
+        """Restore the state of :meth:`state_dict`, except the threshold and epsilon.
 
         Raises
         ------
@@ -183,19 +184,19 @@ def _scores(pairs: Iterable[tuple[Any, Any]]) -> dict[int, float]:
 
 
 def box_mask(box: Sequence[float], size: tuple[int, int]) -> BoolArray:
-    """Fill a box, for instances that have no mask: all pixels that it touches.
+    """Fill a box, for instances without a mask: all pixels that it touches.
 
     Parameters
     ----------
     box : sequence of 4 float
         x1, y1, x2, y2 in pixels.
     size : (height, width)
-        Of the picture, and of the mask.
+        Size of the picture and of the mask.
 
     Raises
     ------
     InputError
-        If it is not a box.
+        If the value is not a box.
     """
     corners = np.asarray(box, dtype=np.float64)
     sound = corners.shape == (4,) and np.isfinite(corners).all()
@@ -214,8 +215,8 @@ def instance_mask(instance: Any, size: tuple[int, int]) -> BoolArray:
     Parameters
     ----------
     instance : (H, W) array, dict or list
-        A mask in which 0 is background; or what COCO files have in ``segmentation``: a run-length
-        code (``{"size": [height, width], "counts": ...}``, packed or as a list), or polygons.
+        A mask in which 0 is background, or the ``segmentation`` of COCO files: a run-length code
+        (``{"size": [height, width], "counts": ...}``, packed or as a list), or polygons.
     size : (height, width)
         Of the picture.
 
@@ -245,7 +246,7 @@ def _decoded(instance: Any, size: tuple[int, int]) -> BoolArray:
             if isinstance(coded, list):
                 coded = coco.merge(coded)
             return np.asarray(coco.decode(coded), dtype=bool)
-    except Exception as error:  # pycocotools raises anything on what it does not know
+    except Exception as error:  # pycocotools raises any error on unknown input
         raise InputError(
             f"a mask cannot be read ({' '.join(str(error).split())[:80]}); give an array, or a "
             "run-length code or polygons of COCO"
@@ -261,15 +262,15 @@ def semantic_mask(
 ) -> BoolArray:
     """Choose the pixels of a picture that are hidden at a severity level (equation 3).
 
-    They are True in an (H, W) bool array. An instance is dilated by a few pixels, so that its
-    outline reveals nothing; the convex hull of the result is resized, about its centre, to a share
-    of its width and height that grows with the level.
+    Hidden pixels are True in an (H, W) bool array. An instance is dilated by a few pixels, so that
+    its outline reveals nothing; the convex hull of the result is resized, about its centre, to a
+    share of its width and height that grows with the level.
 
     Parameters
     ----------
     instances : sequence of (H, W) array
-        One mask per instance, 0 is background: as from :func:`instance_mask` and
-        :func:`box_mask`. Empty ones hide nothing.
+        One mask per instance, from :func:`instance_mask` or :func:`box_mask`; 0 is background.
+        Empty ones hide nothing.
     level : int
         1 (clean, nothing is hidden) to 4 (high).
     rng : numpy.random.Generator
@@ -311,7 +312,7 @@ def masked(image: npt.NDArray[Pixels], mask: BoolArray) -> npt.NDArray[Pixels]:
     Parameters
     ----------
     image : (H, W) or (H, W, C) array
-        It is not changed. Of a (C, H, W) tensor, ``tensor[:, torch.from_numpy(mask)] = 0`` does
+        It is not changed. For a (C, H, W) tensor, ``tensor[:, torch.from_numpy(mask)] = 0`` does
         the same.
     mask : (H, W) bool array
         As from :func:`semantic_mask`.
@@ -354,13 +355,13 @@ def _convex_hull(mask: BoolArray) -> BoolArray:
     """Fill the convex hull of a mask: the hull of the middles of the four sides of its pixels."""
     cv2 = opencv()
     rows = np.flatnonzero(mask.any(axis=1))
-    # The first and the last pixel of each row span the hull of all.
+    # The first and the last pixels of the rows span the hull of all pixels.
     first, last = mask[rows].argmax(axis=1), mask.shape[1] - 1 - mask[rows, ::-1].argmax(axis=1)
     pixels = np.concatenate([np.stack([column, rows], axis=1) for column in (first, last)])
-    # In half pixels all coordinates are whole numbers, and OpenCV's hull is exact.
+    # In half pixels all coordinates are integers, and OpenCV's hull is exact.
     sides = np.concatenate([2 * pixels + side for side in ((1, 0), (-1, 0), (0, 1), (0, -1))])
     corners = cv2.convexHull(sides.astype(np.int32))[:, 0].astype(np.int64)
-    # Not by cv2.fillConvexPoly, which also fills pixels whose centres are just outside.
+    # cv2.fillConvexPoly would also fill pixels whose centres are just outside.
     row, column = np.ogrid[: mask.shape[0], : mask.shape[1]]
     inside = np.ones(mask.shape, dtype=bool)
     for (x, y), (dx, dy) in zip(corners, np.roll(corners, -1, axis=0) - corners, strict=True):

@@ -7,22 +7,22 @@ from dataclasses import replace
 from diaghoi.robustness.corruptions import CORRUPTIONS
 from diaghoi.simulate.detector import Detector
 
-# By how much each severity raises the faults of a detector, for the groups of corruptions: blur
-# hides people and things, noise and compression confuse labels and verbs, what covers the scene
-# hides parts of it, and distortions move boxes.
+# Increase of a detector's faults per severity, by group of corruptions: blur hides people and
+# things, noise and compression confuse labels and verbs, occlusions hide parts of the scene, and
+# distortions move boxes.
 FAULTS = {
     "optical": {"missed_persons": 0.04, "missed_objects": 0.06, "localisation": 0.008},
     "sensor": {"confused_labels": 0.06, "confused_verbs": 0.05},
     "environment": {"missed_persons": 0.03, "missed_objects": 0.05, "confused_verbs": 0.03},
     "geometry": {"misplaced": 0.05, "localisation": 0.02},
 }
-# The corruptions of a group differ from this part of these steps, by equal amounts, to all of them
-# and as much more.
+# The corruptions of a group take from this share of these steps up to the full steps and as much
+# more, at equal distances.
 MILDEST = 0.5
 
 
 def under_corruption(detector: Detector, corruption: str, severity: int) -> Detector:
-    """Return a detector as it does on corrupted pictures.
+    """Return the version of a detector for corrupted pictures.
 
     Parameters
     ----------

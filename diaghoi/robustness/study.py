@@ -16,9 +16,9 @@ A study is written down in a TOML file::
     clean_pairs = "qpic/clean_pairs.pkl"           # optional, both or none
     pairs = "qpic/{corruption}_{severity}_pairs.pkl"
 
-A file is one of predictions, or the result of ``diaghoi report --json``; a study of such results
-needs no annotations. Files of predictions may lie anywhere that fsspec can read
-(``s3://bucket/file.npz``), where it is installed. With ``similarity``, as of
+A file holds predictions or the result of ``diaghoi report --json``; a study of such results needs
+no annotations. Files of predictions may lie anywhere that fsspec can read
+(``s3://bucket/file.npz``), if it is installed. With ``similarity``, as in
 :mod:`diaghoi.comparison.study`, soft mAP and mF1 are computed as well.
 """
 
@@ -59,7 +59,7 @@ class Condition(NamedTuple):
         return f"{CORRUPTIONS[self.corruption].label} {self.severity}"
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python; the corruption of clean pictures is None."""
+        """Return all values as plain Python; the corruption of clean pictures is None."""
         return {"corruption": self.corruption or None, "severity": self.severity}
 
 
@@ -73,7 +73,7 @@ def conditions_of(corruptions: Iterable[str], severities: Sequence[int]) -> tupl
 
 @dataclass(frozen=True, kw_only=True)
 class RobustModel(StudyModel):
-    """One detector of a study, with its predictions under all conditions.
+    """A detector of a study, with its predictions under all conditions.
 
     There is a file for clean pictures and a pattern for all others, and likewise for the pairs
     where the detector lists them apart.
@@ -86,7 +86,7 @@ class RobustModel(StudyModel):
 
 
 class Run(NamedTuple):
-    """The predictions of one detector under one condition, and its pairs if it lists them apart."""
+    """Predictions of one detector under one condition, and its pairs if listed apart."""
 
     label: str
     condition: Condition
@@ -127,7 +127,7 @@ class Scope(NamedTuple):
 
     @property
     def words(self) -> str:
-        """All of the conditions in words."""
+        """All conditions in words."""
         return f"{self.corruptions}, {self.severities}"
 
 
@@ -152,7 +152,7 @@ def scope_of(corruptions: Sequence[str], severities: Sequence[int]) -> Scope:
 
 
 def _names(corruptions: Iterable[str]) -> str:
-    """List corruptions in a sentence; only acronyms and what is named after a person are large."""
+    """List corruptions in a sentence; only acronyms and names of people are capitalised."""
     labels = [CORRUPTIONS[name].label for name in corruptions]
     large = [label[1].isupper() or label.startswith("Gauss") for label in labels]
     pairs = zip(labels, large, strict=True)
@@ -161,18 +161,18 @@ def _names(corruptions: Iterable[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RobustnessStudy(StudyData):
-    """Some detectors, and the conditions they are evaluated under.
+    """Detectors, and the conditions that they are evaluated under.
 
     Parameters
     ----------
     models : tuple of RobustModel
-        In the order in which they are shown.
+        Models in the order shown.
     corruptions : tuple of str
         Names, in the order of the registry.
     severities : tuple of int
         In ascending order.
     reading : Reading
-        How predictions are read, where their content does not show it.
+        How to read predictions whose content does not show it.
     """
 
     models: tuple[RobustModel, ...]
@@ -197,7 +197,7 @@ class RobustnessStudy(StudyData):
 def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
     """Read the description of a robustness study.
 
-    It is a TOML file as shown at the top of this module.
+    The top of this module shows the TOML file.
 
     Raises
     ------
@@ -242,7 +242,7 @@ def _model(where: str, folder: Path, texts: Texts) -> RobustModel:
 
 
 def _check_pattern(where: str, pattern: str) -> None:
-    """Refuse a pattern that does not tell the conditions apart."""
+    """Refuse a pattern that does not distinguish the conditions."""
     _, *conditions = conditions_of(CORRUPTIONS, SEVERITIES)
     why = "gives several conditions the same file"
     files: set[str] = set()

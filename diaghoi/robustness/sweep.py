@@ -39,18 +39,18 @@ from diaghoi.formats.v_coco import companions
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.statistics.significance import Difference
 
-# Of finished work in a cache; another one makes everything anew.
+# Version of finished work in a cache; a change makes everything anew.
 LAYOUT = 4
 Place = tuple[str, Condition]
 """A detector and its pictures."""
 
 
 class Settings(NamedTuple):
-    """What is the same for all runs of a study.
+    """Settings that all runs of a study share.
 
-    ``reading`` has the items of a :class:`diaghoi.formats.base.Reading`, and ``similarity``
-    what that of verbs and of objects goes by. There are so many resamples of the bootstrap, and
-    exchanges of tests against clean pictures; None for none.
+    ``reading`` holds the items of a :class:`diaghoi.formats.base.Reading`, and ``similarity`` the
+    sources of the similarity of verbs and of objects. There are so many resamples of the bootstrap,
+    and exchanges of tests against clean pictures; None for none.
     """
 
     truth: Truth
@@ -64,14 +64,14 @@ class Settings(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _joined(settings: Settings, run: Run) -> tuple[Scenes, SceneSource, Joined, tuple[str, ...]]:
-    """Open a run and join it to the annotations; also what is suspicious about it."""
+    """Open a run and join it to the annotations; also return suspicious findings."""
     truth, reading = read_truth(settings.truth), cast(Reading, dict(settings.reading))
     predictions = open_alike(truth, run.file, run.pairs, reading)
     return *join(truth, predictions), tuple(doubt.text for doubt in doubts(truth, predictions))
 
 
 def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -> Diagnosis:
-    """Diagnose block ``number``, from 0, of as many as the images of a run are cut into.
+    """Diagnose one block of the images of a run, counted from 0.
 
     Raises
     ------
@@ -85,9 +85,9 @@ def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -
         predictions.between(first, stop),
         settings.truth.protocol_for(truth),
     )
-    # Both sides of a block have the same images; which file they come from is known of the whole.
+    # Both sides of a block have the same images; only the whole knows their files.
     return replace(
-        block.without_scenes(),  # what other processes need of a block is only what adds up
+        block.without_scenes(),  # other processes need only the sums of a block
         annotated=joined.annotated[first:stop],
         predicted=joined.predicted[first:stop],
         reading_notes=(*warnings, *block.reading_notes),
@@ -95,13 +95,13 @@ def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -
 
 
 def finish(settings: Settings, run: Run, *blocks: Diagnosis) -> dict[str, Any]:
-    """Turn the diagnosis of all blocks of a run, by default a single one, into its result.
+    """Turn the diagnoses of the blocks of a run, by default one, into its result.
 
     Returns
     -------
     dict
-        As of :meth:`diaghoi.Diagnosis.to_dict`, with ``intervals`` and ``bootstrap`` where there
-        are resamples, and ``soft_map``, ``mf1``, ``measure`` and ``similarity`` where there are
+        The result of :meth:`diaghoi.Diagnosis.to_dict`, with ``intervals`` and ``bootstrap`` if
+        there are resamples, and ``soft_map``, ``mf1``, ``measure`` and ``similarity`` if there are
         tables of similarity.
     """
     diagnosis = Diagnosis.sum(blocks) if blocks else diagnose_block(settings, run)
@@ -129,7 +129,7 @@ def compare_to_clean(settings: Settings, clean: Run, run: Run) -> dict[str, Any]
     Returns
     -------
     dict
-        In ``tests`` what :meth:`diaghoi.statistics.significance.Difference.to_dict` gives.
+        ``tests`` holds results of :meth:`diaghoi.statistics.significance.Difference.to_dict`.
     """
     from diaghoi.statistics.significance import compare_pair
 
@@ -152,9 +152,8 @@ def _clean(settings: Settings, run: Run) -> Diagnosis:
 class Store:
     """A folder of finished work; without one nothing is kept.
 
-    Results are found by the content of what they were made from, not by names or dates. Files are
-    read for that once, until their size or one of their times changes. The folder is made where it
-    is missing.
+    Results are found by the content of their inputs, not by names or dates. Each file is read once
+    for this, until its size or one of its times changes. The folder is made if it is missing.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -164,7 +163,7 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def key(self, *made_from: Any) -> str:
-        """Return the name of what is made from some values, by this version of the package."""
+        """Return the name of a result from its inputs and the version of the package."""
         identity = json.dumps([LAYOUT, __version__, *made_from], sort_keys=True)
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
@@ -184,7 +183,7 @@ class Store:
         return self._hashes[path]
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """Return finished work; None where there is none, or what stands there was changed."""
+        """Return finished work; None if there is none, or the stored result was changed."""
         if self.folder is None:
             return None
         with suppress(InputError):
@@ -195,7 +194,7 @@ class Store:
         return None
 
     def put(self, key: str, value: dict[str, Any]) -> None:
-        """Keep finished work; it is there as a whole or not at all.
+        """Keep finished work, complete or not at all.
 
         Raises
         ------
@@ -221,14 +220,14 @@ class Outcomes:
     Parameters
     ----------
     results : dict
-        By detector and condition what :meth:`diaghoi.Diagnosis.to_dict` gives, and intervals.
+        Results of :meth:`diaghoi.Diagnosis.to_dict`, with intervals, by detector and condition.
     missing : tuple of (Run, str)
-        Runs of which a file is missing, and which.
+        Runs with a missing file, and the file.
     failed : tuple of (Run, str)
-        Runs whose file cannot be used, and why.
+        Runs with an unusable file, and the reason.
     tests : dict
-        By detector and condition how its numbers differ from those on clean pictures. The p-values
-        are corrected for the numbers of one condition, not for that of the conditions.
+        Differences from clean pictures, by detector and condition. The p-values are corrected for
+        the tests of one condition, not for the number of conditions.
     notes : tuple of str
         Why a test could not be made.
     """
@@ -259,11 +258,11 @@ def sweep(
     Parameters
     ----------
     study : RobustnessStudy
-        With annotations, or of saved results alone.
+        A study with annotations, or only of saved results.
     engine : Engine
         Where the work is done.
     resamples : int, optional
-        Of the bootstrap; by default there are no intervals.
+        Number of resamples of the bootstrap; by default there are no intervals.
     exchanges : int, optional
         Test each detector under the highest severity of each corruption against clean pictures,
         with so many resamples and exchanges.
@@ -272,11 +271,12 @@ def sweep(
     block : int, optional
         Images of a unit of work; by default a whole run.
     store : Store, optional
-        Where finished work is kept and found.
+        Folder of finished work.
     check : callable, optional
-        Called with the first result, to refuse what is wanted of all of them.
+        Called with the first result, to refuse requests that no result can meet.
     start, advance : callable
-        Told what begins and of how many steps it is, and how many were made.
+        Called with the name and the number of steps of each task, and with the number of finished
+        steps.
 
     Raises
     ------
@@ -313,7 +313,7 @@ def sweep(
         if check is not None and not isinstance(outcome, Failure):
             check(outcome)
             check = None
-    # In the order of the study, whatever was finished first.
+    # Results keep the order of the study, whichever finished first.
     done, failed = _sorted_out(runs, outcomes)
     results = {run.place: result for run, result in done.items()}
     if not results:
@@ -334,7 +334,7 @@ def sweep(
 def _sorted_out(
     runs: Iterable[Run], outcomes: Mapping[Run, Any]
 ) -> tuple[dict[Run, dict[str, Any]], dict[Run, str]]:
-    """Tell what could be done of some runs from the reasons why the rest could not."""
+    """Separate the outcomes of runs from the reasons of failed runs."""
     ordered = {run: outcomes[run] for run in runs if run in outcomes}
     failed = {run: each.message for run, each in ordered.items() if isinstance(each, Failure)}
     return {run: each for run, each in ordered.items() if run not in failed}, failed
@@ -348,7 +348,7 @@ def _difference(fields: Mapping[str, Any]) -> Difference:
 
 @dataclass(frozen=True)
 class _Plan:
-    """The work of a study as tasks, with what is done already taken from the store."""
+    """Work of a study as tasks; finished work comes from the store."""
 
     study: RobustnessStudy
     settings: Settings
@@ -386,10 +386,10 @@ class _Plan:
         return result
 
     def key(self, run: Run, *more: Any) -> str:
-        """Name the result of a run by the content of all that it is made from."""
+        """Name the result of a run by the content of all its inputs."""
         settings, truth = self.settings, self.settings.truth
         described = truth.dataset or ""
-        # Of V-COCO, the files beside the annotations are read, also where nobody names them.
+        # V-COCO also reads the files beside the annotations, even if nobody names them.
         beside = companions(Path(truth.annotations))
         files = (
             *(truth.annotations, truth.instances or beside[0], truth.ids or beside[1]),
@@ -433,9 +433,10 @@ class _Plan:
         yield from self._worked("diagnosing", keys, tasks)
 
     def tested(self, results: Mapping[Place, Any]) -> dict[Run, Any]:
-        """Test each detector against itself on clean pictures, under what is strongest.
+        """Test each detector under the strongest corruptions against itself on clean pictures.
 
-        That is the highest severity of each corruption with a result, where clean pictures have.
+        The highest severity of each corruption with a result counts, if clean pictures have a
+        result.
         """
         runs = {run.place: run for run in self.study.runs()}
         outcomes: dict[Run, Any] = {}
@@ -465,7 +466,7 @@ class _Plan:
     def _worked(
         self, title: str, keys: Mapping[Run, str], tasks: Callable[[str, Run], Iterable[Task]]
     ) -> Iterator[tuple[Run, Any]]:
-        """Give what is kept of some runs, do the work on the others, and keep what comes of it."""
+        """Yield stored results, do the missing work, and store its results."""
         left: dict[str, Run] = {}
         for number, (run, key) in enumerate(keys.items()):
             kept = self.store.get(key)

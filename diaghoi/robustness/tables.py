@@ -1,4 +1,4 @@
-"""Tables and sentences of a robustness study: those of the RoHOI paper, and which errors grow."""
+"""Write tables and sentences of a robustness study: as in the RoHOI paper, and growing errors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PARTIAL = "‡"
 DEAREST = 3  # corruptions in the overview
 LEAST = 0.0005  # ΔmAP, a fraction, below which an error is not said to grow
 GROWTH = "growth_"
-"""How the keys of the tables of errors begin."""
+"""Prefix of the keys of the tables of errors."""
 HEADINGS = {
     "overview": "Clean scores, MRI and CRI",
     "robustness": "Robustness",
@@ -47,13 +47,13 @@ MEANING = (
 NO_CRI = "CRI is undefined: it takes scores in two severities or more."
 UNITS: Mapping[str, Unit] = {"mri": "percent", "cri": "index"}
 Number = tuple[Column, Callable[[Profile], Cell]]
-"""A column, and what makes its cell for a detector."""
+"""A column, and the function that makes its cell for a detector."""
 
 
 def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = False) -> None:
-    """Refuse names of tables that a study will not have, with those that there are.
+    """Refuse names of tables that a study will not have; the message lists the possible ones.
 
-    ``names`` are as for :func:`diaghoi.comparison.selection.selected`, and ``errors`` as for
+    ``names`` are as in :func:`diaghoi.comparison.selection.selected`, and ``errors`` as in
     :func:`robustness_tables`.
 
     Raises
@@ -82,12 +82,12 @@ def robustness_tables(
     profiles : sequence of Profile
         One a detector.
     metric : str
-        What they are scored by.
+        The metric.
     errors : bool
-        With a table for each error.
+        Whether to add a table for each error.
     overview : bool
-        In place of all other tables one with what matters first, ``overview``: scores on clean
-        pictures, MRI and CRI, and the MRI of the corruptions that cost most.
+        Whether to replace all tables by one ``overview``: scores on clean pictures, MRI and CRI,
+        and the MRI of the costliest corruptions.
 
     Returns
     -------
@@ -103,7 +103,7 @@ def robustness_tables(
 
 
 def _table(key: str, profiles: Sequence[Profile], metric: str) -> Table:
-    """Lay numbers out like those of a comparison; the caption explains the mark if there is any."""
+    """Lay out numbers like a comparison; the caption explains the mark if there is one."""
     numbers, remarks = _content(key, profiles, metric)
     models = [profile.model for profile in profiles]
     if key == "overview":
@@ -122,7 +122,7 @@ def _table(key: str, profiles: Sequence[Profile], metric: str) -> Table:
 
 
 def _content(key: str, profiles: Sequence[Profile], metric: str) -> tuple[list[Number], list[str]]:
-    """Choose the columns of a table, and what its caption says."""
+    """Choose the columns of a table and its caption."""
     first, names = profiles[0], list(profiles[0].corruptions)
     result = next(result for profile in profiles for result in profile.results.values())
     score, scope = metric_title(metric, result, sourced=True), first.scope
@@ -193,7 +193,7 @@ def _index(
         return Cell(value=value, mark=PARTIAL if index.partial and value is not None else "")
 
     unit: Unit = UNITS.get(which, "points")
-    # Growth has no better direction: where mAP collapses, no error costs much.
+    # Growth has no better direction: if mAP collapses, no error costs much.
     better: Better | None = "higher" if which in UNITS else None
     return Column(key=key, title=title, unit=unit, better=better, group=group), cell
 
@@ -208,7 +208,7 @@ def _by_corruption(names: Sequence[str], which: str, group: str = "") -> list[Nu
 
 
 def sentences(profile: Profile) -> dict[str, str]:
-    """Say what each corruption does at its highest severity with a result, by corruption.
+    """Describe the effect of each corruption at its highest severity with a result.
 
     There are none where clean pictures have no result.
     """
@@ -222,8 +222,8 @@ def sentences(profile: Profile) -> dict[str, str]:
 def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
     """Choose the sentences on the corruptions that cost most mAP, as many of each detector.
 
-    At most so many are chosen, of equal places the greatest falls. They are returned with their
-    labels, detector by detector, the greatest fall of each first.
+    At most this number is chosen; among equal ranks the greatest falls win. The result has labels,
+    detector by detector, with the greatest fall of each first.
     """
     ranked = []
     for number, profile in enumerate(profiles):
@@ -240,7 +240,7 @@ def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
 def summary(profiles: Sequence[Profile]) -> str:
     """Say how much of their clean score detectors keep, and which corruption costs most.
 
-    Of more than two detectors, the most and the least robust are named.
+    With more than two detectors, the sentence names the most and the least robust.
     """
     kept = [
         (mean / clean, profile.model.label, f"({percent(clean)} to {percent(mean)})")

@@ -1,9 +1,8 @@
-"""Asking a vision-language model what people do with objects (SHOE, papers 000 and 001).
+"""Ask a vision-language model what people do with objects (SHOE, papers 000 and 001).
 
-The pairs of boxes are given, in the papers those of DETR. The model names verb and object of each
+The pairs of boxes are given; the papers take those of DETR. The model names verb and object of each
 interaction in its own words, and the probability of its words is the score. Each answer is a line
-of the format ``words`` (:mod:`diaghoi.formats.words`), with the settings of the run
-beside it.
+in the format ``words`` (:mod:`diaghoi.formats.words`), with the settings of the run.
 """
 
 from __future__ import annotations
@@ -42,7 +41,7 @@ _AROUND = " \t\"'`*_.,;:!"
 
 
 class Pair(NamedTuple):
-    """A person and an object whose interaction is asked for.
+    """A person and an object, the subject of a question.
 
     Parameters
     ----------
@@ -98,7 +97,8 @@ def read_reply(reply: Reply) -> dict[str, float]:
     Parameters
     ----------
     reply : Reply
-        One interaction per line; reasoning in tags, marks of lists and quotes are passed over.
+        The reply has one interaction per line; reasoning in tags, list marks and quotes are
+        ignored.
 
     Returns
     -------
@@ -122,7 +122,7 @@ def read_reply(reply: Reply) -> dict[str, float]:
 
 def _probability(reply: Reply, start: int, stop: int) -> float:
     """Geometric mean of the probabilities of the tokens in a part of a reply."""
-    # Where the tokens do not spell the text, as with parts of letters, all of them count.
+    # If the tokens do not spell the text, as with parts of letters, all of them count.
     spelled = "".join(token for token, _ in reply.tokens) == reply.text
     at, logarithms = 0, []
     for token, logarithm in reply.tokens:
@@ -139,7 +139,7 @@ class PairAsker(FileAsker):
     Parameters
     ----------
     pairs : sequence of Pair
-        Those of the file; the other parameters are those of
+        Questions of the file; the other parameters are those of
         :class:`diaghoi.formats.pictures.FileAsker`.
     """
 
@@ -157,7 +157,7 @@ class PairAsker(FileAsker):
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """What is written beside each answer."""
+        """Settings written beside each answer."""
         return {"model": self.model, "prompt": VERSION, "coordinates": self.unit}
 
     @cached_property
@@ -165,7 +165,7 @@ class PairAsker(FileAsker):
         return frozenset(self.pairs)
 
     def question_of(self, line: Mapping[str, Any]) -> Pair | None:
-        """Return the pair that a line is about; None where that is none of them."""
+        """Return the pair that a line is about; None if it is none of them."""
         try:
             human, thing = (tuple(map(float, line[key])) for key in ("human_box", "object_box"))
         except (KeyError, TypeError, ValueError, OverflowError):
@@ -183,7 +183,7 @@ class PairAsker(FileAsker):
 
     @property
     def scores(self) -> str | None:
-        """What the scores of the answers are: token probabilities or none; None before the first.
+        """Kind of the scores of the answers: token probabilities or none; None before the first.
 
         The first answer decides: a file has scores on all of its lines, or on none.
         """
@@ -214,13 +214,13 @@ class PairAsker(FileAsker):
         except Refused:
             if self._refuses or self.scores == BY_TOKENS:
                 raise
-            # It may refuse to give probabilities, not to answer.
+            # The server may refuse to give probabilities, rather than to answer.
             reply = self.client.reply(messages)
             self._refuses = True
             return reply
 
     def _keep(self, pair: Pair, reply: Reply) -> None:
-        """Keep all interactions of a reply at once, or that it names none."""
+        """Keep all interactions of a reply at once, or the fact that it names none."""
         line = {"image": pair.image, "human_box": pair.human, "object_box": pair.object}
         with self._lock:
             scores = self.scores or (BY_TOKENS if reply.tokens else UNSCORED)

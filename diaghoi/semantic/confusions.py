@@ -1,18 +1,18 @@
-"""Wrong verbs or objects where others are annotated, and what each such confusion costs.
+"""Find wrong verbs or objects in the place of annotated ones, and the cost of each confusion.
 
-A confusion is a word that is predicted where another one is annotated: at both boxes of the
-prediction or, where it has no object box (V-COCO), for the annotated person. Of several annotated
-words, the one that the prediction is assigned to counts, else the first in the annotations, whose
-order thus matters. Tables of similarity take no part, so that a confusion costs the same
+A confusion is a word that is predicted where another word is annotated: at both boxes of the
+prediction or, without an object box (V-COCO), for the annotated person. If several words are
+annotated, the one that the prediction is assigned to counts, or else the first in the annotations,
+whose order thus matters. Tables of similarity take no part, so that a confusion costs the same
 everywhere.
 
-Verbs of V-COCO are those on found pairs (:mod:`diaghoi.oracles.localised`): a wrong verb on the
-person's own object is an association by the published rule, whose wrong actions have no object box.
+On V-COCO verbs are counted on found pairs (:mod:`diaghoi.oracles.localised`): by the published rule
+a wrong verb on the person's own object is an association, and wrong actions have no object box.
 
 The annotated word need not be lost: a detector that scores every verb of a pair often finds it as
-well. So those without a true positive there are counted, too.
+well. Words without a true positive there are counted, too.
 
-The assigned triplet alone would not do: a prediction may be assigned to what its person does with
+The assigned triplet is not enough: a prediction may be assigned to an action of its person with
 another object.
 """
 
@@ -43,13 +43,13 @@ from diaghoi.semantic.triplets import (
 )
 
 CONSIDERED = 100
-"""Confusions whose cost is computed: those with the highest sum of scores, which can cost most."""
+"""Number of confusions whose cost is computed: the highest sums of scores, which can cost most."""
 Error = Literal["action", "object_box"]
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """One word predicted where another one is annotated.
+    """A word predicted in the place of an annotated word.
 
     Parameters
     ----------
@@ -58,10 +58,10 @@ class Confusion:
     count : int
         Number of predictions with the confusion.
     not_found : int
-        Those of them where the annotated word itself is not found: of the annotated triplets with
-        it that the prediction reaches, none has a true positive.
+        Number of them where the annotated word is not found: no annotated triplet with the word
+        that the prediction reaches has a true positive.
     delta_map : float or None
-        Change of mAP when these predictions alone are repaired; None where undefined.
+        Change of mAP when only these predictions are repaired; None where undefined.
     """
 
     predicted: int
@@ -112,7 +112,7 @@ def costliest_confusions(
     annotated : EvaluatedTriplets
         The annotated triplets.
     found : Scenes
-        The predictions, of the same images.
+        The predictions on the same images.
 
     Returns
     -------
@@ -170,7 +170,7 @@ def _costs(
     annotated: IntArray,
     not_found: BoolArray,
 ) -> list[Confusion]:
-    """Compute what the confusions cost, each row of the ledger having one."""
+    """Compute the costs of confusions, given the confusion of each row of the ledger."""
     ledger = oracle.diagnosis.ledger
     if not len(rows):
         return []
@@ -178,7 +178,8 @@ def _costs(
     keys, of_row, count = np.unique(
         predicted * size + annotated, return_inverse=True, return_counts=True
     )
-    # A repair gains more the higher the predictions rank, so the sum of scores selects what to try.
+    # A repair gains more the higher the predictions rank, so the sum of scores selects the
+    # candidates.
     weight = np.bincount(of_row.ravel(), weights=ledger.row_score[rows], minlength=len(keys))
     lost = np.bincount(of_row.ravel()[not_found], minlength=len(keys))
 
@@ -198,7 +199,7 @@ FULL = "full"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PartialOracle:
-    """The oracle of one error, for some of its predictions at a time.
+    """Oracle of one error that repairs some of its predictions at a time.
 
     Parameters
     ----------
@@ -207,8 +208,8 @@ class PartialOracle:
     error : str
         ``action``, or another label whose oracle converts predictions.
     by_pair : bool
-        Whether errors are those on found pairs (:mod:`diaghoi.oracles.localised`) instead of by the
-        published rule.
+        Whether errors are counted on found pairs (:mod:`diaghoi.oracles.localised`) instead of by
+        the published rule.
     """
 
     diagnosis: Diagnosis
@@ -228,7 +229,7 @@ class PartialOracle:
     def delta(self, rows: BoolArray) -> float | None:
         """Change of mAP when some rows are repaired; None where mAP is undefined.
 
-        Only the classes that the repair affects are ranked again.
+        Only classes that the repair affects are ranked again.
         """
         before = self.diagnosis.mean_ap[FULL]
         after = self._mean_ap(rows & self.error_rows)
@@ -242,8 +243,8 @@ class PartialOracle:
         # Rows are sorted by class.
         inside = np.repeat(affected, np.diff(ledger.bounds))
         part = ledger.rows(inside)
-        # The oracle selects by label, so the rows that stay get another one. Any will do: no other
-        # oracle runs.
+        # The oracle selects by label, so the rows that stay get another one. The value does not
+        # matter: no other oracle runs.
         kept = (part.row_label == LABELS.index(self.error)) & ~rows[inside]
         part = replace(part, row_label=np.where(kept, np.int8(BOTH_BOXES), part.row_label))
         repaired = (LOCALISED if self.by_pair else ORACLES)[self.error](part)

@@ -1,7 +1,7 @@
-"""How close wrong predictions come in meaning to what is annotated, and what they cost.
+"""Measure how close wrong predictions come in meaning to the annotations, and what they cost.
 
-Not in any of the papers. Each action error and each object error gets the similarity of the
-prediction to what is annotated at its place (:mod:`diaghoi.semantic.diagnosis`).
+This analysis is not in any of the papers. Each action error and each object error gets the
+similarity of the prediction to the annotation at its place (:mod:`diaghoi.semantic.diagnosis`).
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
         errors={
             name: compare_errors(evaluation, evaluation.diagnosis, name)
             for name in COMPARED
-            # Where predictions do not name their objects, a wrong object means nothing.
+            # If predictions do not name their objects, a wrong object has no meaning.
             if name != "object_box" or evaluation.compares_objects
         },
     )
@@ -69,7 +69,7 @@ class SemanticDiagnosis:
     diagnosis : Diagnosis
         Its diagnosis.
     errors : dict of ComparedErrors
-        Of ``action``, and of ``object_box`` where the predictions name their objects.
+        Results for ``action``, and for ``object_box`` if the predictions name their objects.
     """
 
     evaluation: SemanticEvaluation
@@ -77,7 +77,7 @@ class SemanticDiagnosis:
     errors: dict[str, ComparedErrors]
 
     def rows_of(self, error: str, mask: BoolArray) -> BoolArray:
-        """(R,) mask of the rows of the ledger of some predictions with an error."""
+        """Mark the ledger rows of some predictions with an error, (R,)."""
         rows = np.zeros(len(self.diagnosis.ledger.row_class), dtype=bool)
         rows[self.errors[error].rows[mask]] = True
         return rows
@@ -159,7 +159,7 @@ class SemanticDiagnosis:
                 "predicted": names[each.predicted].replace("_", " "),
                 "annotated": names[each.annotated].replace("_", " "),
                 "similarity": similarity,
-                # None where that is not known, such as of free words with several senses.
+                # None if unknown, such as for free words with several senses.
                 "in_table": listed,
                 "count": each.count,
                 "not_found": each.not_found,
@@ -169,7 +169,7 @@ class SemanticDiagnosis:
         ]
 
     def similarities(self) -> Similarities:
-        """Similarity of all action and object errors, by predicted triplet of the scenes."""
+        """Return the similarities of all action and object errors, by predicted triplet."""
         evaluation, ledger = self.evaluation, self.diagnosis.ledger
         found, vocabulary = evaluation.predicted.scenes, self.diagnosis.vocabulary
         number = len(found.triplet_pair)
@@ -199,7 +199,7 @@ class SemanticDiagnosis:
         return measure.formula if self.evaluation.compares_objects else "sigma = S_v"
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers as plain Python values."""
+        """Return all numbers as plain Python values."""
         return {
             "sigma": self._sigma,
             "near": NEAR,
@@ -218,8 +218,8 @@ class SemanticDiagnosis:
         return {
             "title": f"{COMPARED[error].capitalize()} errors by meaning",
             "compared_with": found.compared_with,
-            # Similarity of the part that is wrong from which sigma is reached if the other part is
-            # right; None where verbs alone are compared.
+            # Similarity of the wrong part from which sigma is reached if the other part is right;
+            # None if only verbs are compared.
             "least": {
                 name: measure.least(sigma, part) if whole else None
                 for name, sigma in (("near", NEAR), ("plausible", PLAUSIBLE))
@@ -241,7 +241,7 @@ class SemanticDiagnosis:
 
 
 def _table_names(evaluation: SemanticEvaluation) -> dict[str, dict[str, str]]:
-    """Name and source of the tables of ``verbs`` and, where they are compared, ``objects``."""
+    """Return name and source of the tables of ``verbs`` and, if compared, ``objects``."""
     return {
         what: {"name": fitted.similarity.name, "source": fitted.similarity.source}
         for what, fitted in (("verbs", evaluation.verbs), ("objects", evaluation.objects))
@@ -255,7 +255,7 @@ OF_THE_PERSON = "other actions of the annotated person"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedErrors:
-    """The predictions with one error, each with the annotated triplet it is compared with.
+    """Predictions with one error, each with the annotated triplet it is compared with.
 
     Parameters
     ----------
@@ -268,7 +268,7 @@ class ComparedErrors:
     sigma : (E,) float64 array
         Similarity of both, NaN where nothing is annotated there.
     compared_with : str
-        Which annotated triplets were compared, as text for results.
+        Description of the compared annotated triplets, for results.
     """
 
     rows: IntArray
@@ -294,13 +294,13 @@ class ComparedErrors:
 def compare_errors(
     evaluation: SemanticEvaluation, diagnosis: Diagnosis, error: str
 ) -> ComparedErrors:
-    """Compare the predictions that have an error with what is annotated at their place.
+    """Compare the predictions that have an error with the annotations at their place.
 
-    These are the annotated triplets whose boxes are both found. Of several, the one that the
-    prediction is assigned to is taken, else the most similar one, the first on ties. Where
-    predictions are matched by the person (V-COCO), an action error has the right person and mostly
-    no object: it is compared with the other actions of that person. An annotated triplet of the
-    predicted class is never taken: missing it is not a confusion.
+    The candidates are annotated triplets with both boxes found. Among several, the assigned triplet
+    counts, or else the most similar one, the first on ties. If predictions are matched by person
+    (V-COCO), an action error has the right person and mostly no object, and is compared with the
+    other actions of that person. An annotated triplet of the predicted class never counts: missing
+    it is not a confusion.
 
     Parameters
     ----------
@@ -332,7 +332,7 @@ def compare_errors(
     differs = meant != predicted[owner]
     owner, annotated, meant = (column[differs] for column in (owner, annotated, meant))
     sigma = evaluation.sigma(meant, predicted[owner])
-    # By prediction; then the assigned triplet, the most similar one, the first in stored order.
+    # Order by prediction, then assigned triplet first, then by similarity, then stored order.
     order = np.lexsort((annotated, -sigma, annotated != assigned[owner], owner))
     best = order[first_of_run(owner[order])]
 

@@ -33,9 +33,9 @@ from diaghoi.semantic.triplets import EvaluatedTriplets, class_names, of_interac
 
 Split = dict[str, float | None]
 FREE = ("word", "predictions", "sense", "closest", "similarity")
-"""What results say of each free word of predictions."""
+"""Facts about each free word of predictions in results."""
 NOT_PREDICTED = "annotated images are not in the prediction file; their triplets count as missed"
-"""What a note says of images without predictions, behind their number."""
+"""Text of the note on images without predictions, behind their number."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,13 +49,13 @@ class SemanticEvaluation:
     measure : Measure
         The parameters.
     protocol : Protocol
-        Which classes count and how the standard mAP is taken.
+        Protocol that decides the classes and the standard mAP.
     verbs, objects : FittedSimilarity
         The tables, fitted to the vocabulary of the data set.
     annotated, predicted : EvaluatedTriplets
-        The triplets that take part.
+        The evaluated triplets.
     joined : Joined
-        Which files have each image.
+        Files of each image.
     score : (T,) float64 array or None
         Ranking scores of the predictions; None in the confidence-free mode.
     counted : (T,) bool array or None
@@ -175,8 +175,8 @@ class SemanticEvaluation:
     def class_exact_ap(self) -> FloatArray | None:
         """(K,) soft AP if no verb or object were similar to another; None without scores.
 
-        The right verb or object alone still earns its share, and false positives count as for soft
-        AP, so that the difference to soft AP is due to the tables. That to AP is not.
+        The right verb or object alone still earns its share, and false positives count as in soft
+        AP, so the difference to soft AP is due to the tables. The difference to AP is not.
         """
         if self.score is None:
             return None
@@ -204,9 +204,9 @@ class SemanticEvaluation:
 
     @cached_property
     def splits(self) -> dict[str, BoolArray]:
-        """(K,) mask of the interactions of each split; "full" is all of them."""
+        """Return the mask of the interactions of each split, (K,); "full" holds all."""
         everything = np.ones(len(self.positives), dtype=bool)
-        # Interactions that are not a class of the data set count in "full" alone.
+        # Interactions that are not a class of the data set count only in "full".
         masks = split_classes(self.protocol, self.annotated.scenes.vocabulary)
         return {
             name: everything if name == "full" else np.append(mask, False)[self.class_number]
@@ -263,7 +263,7 @@ class SemanticEvaluation:
 
     @property
     def map_differs(self) -> list[str]:
-        """What the standard mAP has where soft mAP has another IoU or fewer predictions."""
+        """Return the settings of the standard mAP if those of soft mAP differ."""
         if self.diagnosis is None:
             return []
         found = []
@@ -304,7 +304,7 @@ class SemanticEvaluation:
 
     @property
     def _tables(self) -> dict[str, tuple[FittedSimilarity, Sequence[str]]]:
-        """The table of the verbs and that of the objects, with the words that each should cover."""
+        """The tables of verbs and of objects, with the words that each should cover."""
         vocabulary = self.base_vocabulary
         return {
             "verbs": (self.verbs, verb_words(vocabulary)),
@@ -313,7 +313,7 @@ class SemanticEvaluation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """State in one sentence each what tables and files imply for the numbers."""
+        """Describe what tables and files imply for the numbers, one sentence each."""
         notes = [*dict.fromkeys(self.annotated.scenes.notes + self.predicted.scenes.notes)]
         for what, (fitted, words) in self._tables.items():
             if what == "verbs" or self.compares_objects:
@@ -355,20 +355,19 @@ class SemanticEvaluation:
         return bool((self.annotated.object >= 0).any())
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers as plain Python values: the JSON of ``diaghoi semantic --json``.
+        """Return all numbers as plain Python values: the JSON of ``diaghoi semantic --json``.
 
         Returns
         -------
         dict
             ``soft_map``, ``mf1``, the miss rates (``..._all_predictions``: without tau) and
             ``map``, the standard mAP, each over all classes; ``splits`` (the same of each split,
-            and ``soft_map_exact``, soft mAP if nothing were similar to anything else),
-            ``classes``, ``similarity`` (name, source and coverage of both tables;
-            of free words of predictions, ``free_words``, the sense and the word of the data set
-            that each came closest to, and ``not_understood``), ``measure``,
-            ``protocol``, ``class_set`` (which classes count, and their number), ``counts`` and
-            ``notes``; ``map_differs`` (what ``map`` has where soft mAP has another IoU or fewer
-            predictions). None where undefined.
+            and ``soft_map_exact``, soft mAP if nothing were similar to anything else), ``classes``,
+            ``similarity`` (name, source and coverage of both tables; of free words of predictions,
+            ``free_words``, the sense and the word of the data set that each came closest to, and
+            ``not_understood``), ``measure``, ``protocol``, ``class_set`` (which classes count, and
+            their number), ``counts`` and ``notes``; ``map_differs`` (settings of ``map`` if soft
+            mAP has another IoU or fewer predictions). None where undefined.
         """
         scored, measure = self.score is not None, self.measure
         columns = {name: values.tolist() for name, values in self.classes.items()}

@@ -16,15 +16,15 @@ UNMATCHED = 3
 
 @dataclass(frozen=True, kw_only=True)
 class Example:
-    """One annotated triplet with its match, or one prediction without a match.
+    """An annotated triplet with its match, or a prediction without a match.
 
     Parameters
     ----------
     image : str
         Name of the image.
     annotated : str
-        The annotated interaction; for an unmatched prediction the one it is closest to by the rule
-        of the measure, empty where there is none.
+        The annotated interaction; for an unmatched prediction the closest interaction by the rule
+        of the measure, empty if there is none.
     predicted : str
         The predicted interaction; empty where the annotated one has no match.
     matched : bool
@@ -32,9 +32,10 @@ class Example:
     score : float or None
         Score of the prediction.
     verb, object, total : float or None
-        Similarity of the verbs, of the objects (None where they are not compared) and of both.
+        Similarity of the verbs, of the objects (None if not compared) and of both.
     unmatched : int or None
-        Of a prediction without a match: how many the image has; :data:`UNMATCHED` are listed.
+        For a prediction without a match: the number in the image, of which :data:`UNMATCHED` are
+        listed.
     """
 
     image: str
@@ -54,10 +55,10 @@ def examples_of(evaluation: SemanticEvaluation, *, images: int = 20) -> list[Exa
     Parameters
     ----------
     evaluation : SemanticEvaluation
-        Evaluation of the detector; the matching is that of mF1.
+        Evaluation of the detector, with the matching of mF1.
     images : int
-        Maximum number of images. Those come first where the prediction of another interaction was
-        matched with the highest similarity.
+        Maximum number of images. Images come first if a prediction of another interaction was
+        matched with high similarity.
 
     Returns
     -------

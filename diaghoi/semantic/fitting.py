@@ -40,9 +40,9 @@ def fit_to(
         The tables; by name, one made for these words
         (:func:`diaghoi.semantic.tables.senses.sense_table`).
     verb_senses, object_senses : mapping, optional
-        The name in the table for words of the data set. Where a table names senses and nothing is
-        given, words of HICO-DET have the senses that the authors of SHOE chose, and others their
-        most frequent one.
+        Names in the table for words of the data set. By default, in a table of senses, words of
+        HICO-DET have the senses that the authors of SHOE chose, and other words their most frequent
+        sense.
     """
 
     def fitted(
@@ -84,11 +84,12 @@ def _annotated_senses(
 class DirectedSimilarity(Similarity):
     """Similarity of annotated words, the rows, to predicted words, the columns.
 
-    Not symmetric: an annotated word has one sense, a predicted word whichever comes closest to it.
+    The similarity is not symmetric: an annotated word has one sense, and a predicted word its
+    closest sense.
     """
 
     def __post_init__(self) -> None:
-        """Skip what only holds for symmetric tables."""
+        """Skip checks that only apply to symmetric tables."""
 
 
 def fit_open(
@@ -104,7 +105,7 @@ def fit_open(
     Parameters
     ----------
     similarity : Similarity
-        Its names are words, or senses like ``sit.v.01``.
+        A table whose names are words, or senses like ``sit.v.01``.
     vocabulary : OpenVocabulary
         The words.
     pos : {"v", "n"}
@@ -114,17 +115,17 @@ def fit_open(
     senses : mapping, optional
         Synset of each word of the data set; by default the annotated one.
     names : mapping, optional
-        Words that mean one sense of the table alone, whoever uses them.
+        Words that always mean one sense of the table.
 
     Returns
     -------
     FittedSimilarity
         Its table has the indices of the vocabulary and is a :class:`DirectedSimilarity`; its notes
         name the free words that are similar to nothing. The similarity of a predicted word to an
-        annotated one is that of the closest sense of the former to the sense of the latter; equal
-        words are identical, and so are words that share the annotated sense. In a table of words,
-        not of senses, a listed word means itself alone, so that predictions in the words of the
-        data set score the same whether written as words or as class numbers.
+        annotated word is that of its closest sense to the annotated sense. Equal words are
+        identical, and so are words that share the annotated sense. In a table of words, not of
+        senses, a listed word means only itself, so predictions in the words of the data set score
+        the same as predictions by class number.
     """
     base = vocabulary.base
     annotated = verb_words(base) if pos == "v" else base.objects
@@ -200,8 +201,8 @@ def _candidates(
         forms = (*reading.names, *reading.lemmas)
         named = table.rows(forms, ())
         if not table.of_senses and (named or number < size):
-            # The table lists this very word; or it is a word of the data set, which gets no more
-            # meanings than its annotation.
+            # The table lists this word, or it is a word of the data set, which has only the meaning
+            # of its annotation.
             candidates.append(named)
             known.append(set())
             continue
@@ -228,7 +229,7 @@ class _Table:
                 self._of_synset.setdefault(number, []).append(row)
 
     def rows(self, names: Sequence[str], synsets: Sequence[int]) -> list[int]:
-        """Rows of names and of synsets, those of the names first."""
+        """Rows of names and of synsets, names first."""
         found = [self.index_of[name] for name in names if name in self.index_of]
         found += [row for number in synsets for row in self._of_synset.get(number, ())]
         return list(dict.fromkeys(found))
@@ -251,7 +252,7 @@ def _highest(
 
 
 def _square(values: FloatArray, size: int) -> Any:
-    """Extend (A, W) to a square table of all words; free words are never annotated."""
+    """Extend an (A, W) table to a square table of all words; free words are never annotated."""
     from scipy.sparse import coo_array
 
     row, column = values.nonzero()

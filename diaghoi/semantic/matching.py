@@ -40,9 +40,9 @@ class SimilarityTables:
     Parameters
     ----------
     verbs : Similarity
-        By the indices of the verbs.
+        Similarity of verbs by index.
     objects : Similarity
-        By the indices of the objects.
+        Similarity of objects by index.
     measure : Measure
         The parameters.
     """
@@ -54,7 +54,7 @@ class SimilarityTables:
     def sigma(
         self, verb: IntArray, object_: IntArray, other_verb: IntArray, other_object: IntArray
     ) -> FloatArray:
-        """Similarity of interactions, pair by pair; of the verbs alone where an object is -1."""
+        """Compare interactions pair by pair; only their verbs where an object is -1."""
         verbs = self.verbs.at(verb, other_verb)
         compared = (object_ >= 0) & (other_object >= 0)
         if compared.all():
@@ -74,19 +74,19 @@ class MatchCandidates:
     count : (A,) int array
         Number of candidates of each annotated triplet.
     prediction : (K,) int array
-        The candidates, one annotated triplet after the other, the most similar first; ties by score
-        and then in stored order.
+        Candidates of each annotated triplet, most similar first; ties by score and then in stored
+        order.
     sigma : (K,) float64 array
         Similarity of each candidate.
     predictions : int
         Number of predictions T.
     nearest : (T,) int array
         The interaction that a prediction is most similar to, as
-        :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`: by the rule of the
-        measure of those annotated in the image, wherever their boxes are, the first on ties and -1
-        in images without any; or of those of the data set, its own before others.
+        :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`. By the rule of the measure
+        it is annotated in the image, wherever its boxes are, with the first on ties and -1 in
+        images without any; or it is any interaction of the data set, its own before others.
     nearest_sigma : (T,) float64 array
-        Similarity to it; -1 where there is none.
+        Similarity to this interaction; -1 if there is none.
     """
 
     count: IntArray
@@ -128,7 +128,7 @@ class Matched:
     prediction : (A,) int array
         The matched prediction, -1 for none.
     sigma : (A,) float64 array
-        Its similarity, 0 for none.
+        Similarity of the match, 0 for none.
     """
 
     prediction: IntArray
@@ -196,7 +196,7 @@ def _block(
     protocol: Protocol,
     images: tuple[int, int],
 ) -> tuple[IntArray, IntArray, FloatArray, IntArray, FloatArray]:
-    """Candidates and nearest interactions of some images; indices are those among all images."""
+    """Find candidates and nearest interactions in some images, indexed among all images."""
     mine = slice(*np.searchsorted(annotated.image, images).tolist())
     theirs = slice(*np.searchsorted(predicted.image, images).tolist())
     triplet, candidate = overlapping(
@@ -215,7 +215,8 @@ def _block(
         predicted.object[candidate],
     )
     if tables.measure.matching == "class":
-        # Without boxes, what has nothing in common with a triplet is not a prediction of it.
+        # Without boxes, a prediction that has nothing in common with a triplet is not its
+        # candidate.
         near = sigma > 0
         triplet, candidate, sigma = triplet[near], candidate[near], sigma[near]
     # The algorithms take the maximum of a list that is sorted by score, so ties in similarity go to
@@ -239,7 +240,7 @@ def _nearest_in_image(
     tables: SimilarityTables,
 ) -> tuple[IntArray, FloatArray]:
     """Annotated interaction of its image that each prediction is most similar to, and sigma."""
-    # Triplets of one interaction have the same similarity, and the first one wins ties, so that one
+    # Triplets of one interaction have the same similarity, and the first wins ties, so one triplet
     # per interaction and image is enough.
     image, verb, object_ = annotated.image[mine], annotated.verb[mine], annotated.object[mine]
     order = np.lexsort((np.arange(len(image)), verb, object_, image))
@@ -271,7 +272,7 @@ def _nearest_in_image(
 def _nearest_of(
     keys: IntArray, predicted: EvaluatedTriplets, tables: SimilarityTables
 ) -> tuple[IntArray, FloatArray]:
-    """Interaction of some that each prediction is most similar to, and sigma."""
+    """Return the most similar interaction for each prediction, and sigma."""
     vocabulary = predicted.scenes.vocabulary
     distinct, of_prediction = np.unique(predicted.interaction, return_inverse=True)
     verb, object_ = of_interactions(vocabulary, keys)

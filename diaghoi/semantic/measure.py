@@ -29,46 +29,44 @@ class Measure:
     Parameters
     ----------
     weight : float
-        Weight w of the verb in [0, 1]; that of the object is 1 - w.
+        Weight w of the verb in [0, 1]; the object has 1 - w.
     combine : {"arithmetic", "geometric", "minimum"}
         sigma = w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or the smaller of both, for any w.
     matching : {"boxes", "class"}
-        What makes a prediction a candidate for an annotated triplet: both boxes, or that it is in
-        the same image. Then each class of an image counts once, and scores are the highest.
+        Condition for a candidate of an annotated triplet: both boxes match, or the image is the
+        same. Then each class of an image counts once, and scores are the highest.
     theta : float
-        Both boxes are found at an IoU of at least this.
+        Lowest IoU at which both boxes are found.
     delta : float
-        An unmatched prediction is a false positive of the class that it is closest to if their
-        similarity is at least this.
+        Similarity from which an unmatched prediction is a false positive of its closest class.
     rule : {"algorithm", "figure"}
-        Which classes an unmatched prediction is compared with: those annotated in its image, as
-        algorithms 1 and 2 say, or all classes of the data set, annotated or not, as figure 6 of the
-        supplement shows. With the latter a prediction of one of these classes is closest to its
-        own, as in mAP.
+        Classes that an unmatched prediction is compared with: the ones annotated in its image, as
+        in algorithms 1 and 2, or all classes of the data set, as in figure 6 of the supplement. In
+        the latter case a prediction is closest to its own class, as in mAP.
     tau : float
         Predictions count in mF1 from this rank, or score, on.
     tau_by : {"rank", "score"}
-        What tau is compared with: the rank of a score, from 0, the lowest score of the file, to 1,
-        the highest, or the score itself. The paper says both: "confidence score rank" in algorithm
-        2, "confidence threshold" in its text.
+        Quantity that tau is compared with: the rank of a score, from 0 for the lowest score of the
+        file to 1 for the highest, or the score itself. The paper says both: "confidence score rank"
+        in algorithm 2, "confidence threshold" in its text.
     tau_before_map : bool
         Whether tau also decides which predictions count in soft mAP, as the text of the paper says
         and algorithm 1 does not.
     integrator : {"area", "trapezoid", "11-point"}
-        How the soft AP of a class is computed from its precision-recall curve: the area under the
-        envelope, the area under the curve itself by trapezoids, or the mean of the highest
-        precision at recall 0, 0.1 ... 1.
+        Integration of the precision-recall curve of a class: the area under the envelope, the area
+        under the curve itself by trapezoids, or the mean of the highest precision at recall 0, 0.1
+        ... 1.
     subset : {"all", "single-hoi"}
-        Which images count: all, or those with a single annotated human-object pair, whatever the
-        person does with it: boxes that overlap by an IoU of at least 0.8 are the same one. The
-        supplement does not define its "single HOI subset (575 classes)"; these images of the test
-        set of HICO-DET have 575 classes, and several verbs, as its figure 6 shows.
+        Images that count: all, or images with a single annotated human-object pair, whatever the
+        verbs; boxes with an IoU of at least 0.8 are the same box. The supplement does not define
+        its "single HOI subset (575 classes)"; these images of the test set of HICO-DET have 575
+        classes, and several verbs, as its figure 6 shows.
 
     Raises
     ------
     InputError
-        For values outside [0, 1] (tau may be any number where it is a score), theta of 0, or an
-        unknown choice.
+        If a value is outside [0, 1] (a tau that is a score may be any number), theta is 0, or a
+        choice is unknown.
     """
 
     weight: float = 0.5
@@ -111,7 +109,7 @@ class Measure:
 
     @property
     def formula(self) -> str:
-        """The similarity of two interactions by that of their verbs and objects."""
+        """Formula of the similarity of two interactions from their verbs and objects."""
         sigma = {
             "arithmetic": f"{self.weight:g} S_v + {1 - self.weight:g} S_o",
             "geometric": f"S_v^{self.weight:g} S_o^{1 - self.weight:g}",
@@ -120,7 +118,7 @@ class Measure:
         return f"sigma = {sigma}"
 
     def least(self, sigma: float, part: Literal["verb", "object"]) -> float | None:
-        """Return the similarity of one part at which sigma is reached if the other part is right.
+        """Return the similarity of one part that reaches sigma if the other part is right.
 
         Below 0 if any similarity exceeds it; None if that part has no weight.
         """
@@ -135,13 +133,13 @@ class Measure:
 
     @property
     def signature(self) -> str:
-        """All parameters in one line."""
+        """Write all parameters in one line."""
         figures = [f"soft AP: {self.soft_ap}", self.threshold]
         return SEPARATOR.join([self.signature_without_scores, *figures])
 
     @property
     def soft_ap(self) -> str:
-        """How the soft AP of a class is computed."""
+        """Describe the computation of the soft AP of a class."""
         return {
             "area": "area under the envelope",
             "trapezoid": "area under the curve by trapezoids",
@@ -150,7 +148,7 @@ class Measure:
 
     @property
     def threshold(self) -> str:
-        """In which figures only some predictions count, and which."""
+        """Describe which predictions count in which numbers."""
         figures = "mF1 and soft mAP" if self.tau_before_map else "mF1"
         return f"{figures}: {'score rank' if self.tau_by == 'rank' else 'score'} >= {self.tau:g}"
 
@@ -166,13 +164,13 @@ class Measure:
 
     @property
     def _images(self) -> list[str]:
-        """Which images count, where not all do."""
+        """Describe the images that count, if not all."""
         if self.subset == "all":
             return []
         return [f"images with a single human-object pair (boxes the same from IoU {SAME_PAIR:g})"]
 
     def sigma(self, verbs: FloatArray, objects: FloatArray) -> FloatArray:
-        """Similarity of interactions from that of their verbs and objects, all (N,) float64."""
+        """Compute the similarity of interactions from verbs and objects, all (N,) float64."""
         if self.combine == "minimum":
             return np.asarray(np.minimum(verbs, objects))
         if self.combine == "geometric":

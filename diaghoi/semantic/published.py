@@ -1,4 +1,4 @@
-"""How well tables of similarity agree with published levels of pairs of interactions."""
+"""Measure how well tables of similarity agree with published levels of pairs of interactions."""
 
 from __future__ import annotations
 
@@ -23,8 +23,9 @@ def agreement_with_published(
 ) -> dict[str, Any]:
     """Compare tables with the levels of pairs of interactions, beside two baselines from WordNet.
 
-    Where verb and object differ, the smaller similarity is compared, as published levels are the
-    smaller of both. Every other pair of a category is of the half to which constants are fitted.
+    If verb and object both differ, the smaller similarity is compared, because published levels are
+    the smaller of both. Every other pair of a category is of the half to which constants are
+    fitted.
 
     Parameters
     ----------

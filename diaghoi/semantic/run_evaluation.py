@@ -42,7 +42,7 @@ def evaluate(
     label: str = "",
     progress: Callable[[int], Any] | None = None,
 ) -> SemanticEvaluation:
-    """Evaluate predictions with graded credit for what is close in meaning.
+    """Evaluate predictions with graded credit for meanings that are close.
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def evaluate(
     measure : Measure, optional
         Combination of similarities and thresholds.
     protocol : str or Protocol, optional
-        Which classes count, how boxes are measured, and how the standard mAP is computed; by
-        default :func:`default_protocol`.
+        Protocol for the classes, the boxes and the standard mAP; by default
+        :func:`default_protocol`.
     scores : bool
         False for the confidence-free mode, which counts every prediction and has no soft mAP; it is
         also used for predictions without scores.
@@ -74,8 +74,8 @@ def evaluate(
     Raises
     ------
     InputError
-        Where nothing is annotated, no image is shared, or annotations, predictions and protocol are
-        not of one data set.
+        If nothing is annotated, no image is shared, or annotations, predictions and protocol belong
+        to different data sets.
     """
     measure = Measure() if measure is None else measure
     vocabulary = annotations.vocabulary
@@ -116,7 +116,7 @@ def evaluate(
     )
     counted = None
     if score is not None:
-        # By default tau is a rank, so that it means the same for any range of scores.
+        # By default tau is a rank, with the same meaning for any range of scores.
         by_rank = measure.tau_by == "rank"
         counted = (score_ranks(score) if by_rank else score) >= measure.tau
     return SemanticEvaluation(
@@ -190,9 +190,9 @@ def _of_single_pairs(
 def default_protocol(annotations: Scenes) -> Protocol:
     """Return the protocol of a data set for semantic evaluation: all its classes count.
 
-    That is the protocol of the benchmark, the 600 classes of HICO-DET. Where the annotations have
-    no triplet of `no_interaction`, and of other data sets, it is that of the diagnosis: a
-    prediction of `no_interaction` could only be wrong.
+    On HICO-DET this is the protocol of the benchmark with 600 classes. Without annotated
+    `no_interaction`, and on other data sets, it is the protocol of the diagnosis: a prediction of
+    `no_interaction` could only be wrong.
     """
     vocabulary = annotations.vocabulary
     annotated = (annotations.triplet_verb == vocabulary.no_interaction).any()

@@ -42,7 +42,7 @@ def soft_average_precision(
     Notes
     -----
     The small constant that the paper adds against division by zero is left out: there is always a
-    row and an annotated triplet. Recall and precision only rise at rows with credit, so these alone
+    row and an annotated triplet. Recall and precision rise only at rows with credit, so only these
     are visited.
     """
     order = ranking(row_class, row_score)
@@ -103,7 +103,7 @@ def soft_f1(
     annotation_class : (A,) int array
         Class of each annotated triplet.
     matched : (A,) bool array
-        Whether it has a match.
+        Whether the row has a match.
     sigma : (A,) float64 array
         Similarity of the match, 0 for none: the share that counts as a true positive. The rest
         counts as a false positive.

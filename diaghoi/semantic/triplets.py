@@ -21,7 +21,7 @@ from diaghoi.evaluation.overlap import CROWDED, box_overlap
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EvaluatedTriplets:
-    """The triplets of some scenes that are evaluated, in stored order, image by image.
+    """Evaluated triplets of some scenes, in stored order, image by image.
 
     Parameters
     ----------
@@ -30,11 +30,11 @@ class EvaluatedTriplets:
     rows : (T,) int array
         Their rows among the triplets of the scenes.
     image, pair, verb, object : (T,) int array
-        Image, row of the pair table, verb and object category; object -1 where objects are not
+        Image, row of the pair table, verb and object category; the object is -1 if objects are not
         compared.
     left_out : int
-        Triplets of the scenes that are not evaluated although their class counts, because they have
-        no object box, or are on people whose actions are not annotated.
+        Number of triplets that are not evaluated although their class counts, because they have no
+        object box, or belong to people whose actions are not annotated.
     """
 
     scenes: Scenes
@@ -73,7 +73,7 @@ def of_interactions(vocabulary: Vocabulary, key: IntArray) -> tuple[IntArray, In
 
 
 def compares_objects(predictions: Scenes) -> bool:
-    """Whether predictions name the categories of their objects; those of V-COCO need not."""
+    """Tell whether predictions name the categories of their objects; V-COCO's need not."""
     objects = predictions.pair_object[predictions.pair_object >= 0]
     return bool((predictions.box_label[objects] >= 0).all())
 
@@ -83,9 +83,9 @@ def select_triplets(
 ) -> tuple[EvaluatedTriplets, EvaluatedTriplets]:
     """Choose the evaluated triplets of annotations and predictions of the same images.
 
-    Classes that the protocol does not count are left out, such as those of `no_interaction`;
-    combinations of verb and object that are not a class of the data set stay. On V-COCO the roles
-    with an object box are evaluated.
+    Classes that the protocol does not count, such as `no_interaction`, are left out; combinations
+    of verb and object that are not a class of the data set stay. On V-COCO the roles with an object
+    box are evaluated.
     """
     # The last entry is for triplets of no class, -1.
     counted = np.append(counted_classes(protocol, annotations.vocabulary), True)
@@ -126,8 +126,9 @@ def select_triplets(
 def interactions_of(annotated: EvaluatedTriplets, protocol: Protocol) -> IntArray:
     """List the keys of the interactions of a data set.
 
-    Those are the classes that count, in their order, and what is annotated and no class. Where
-    classes hold for any object, as in V-COCO, and objects are compared, what is annotated alone.
+    The interactions are the counted classes, in order, and annotated combinations that are not a
+    class. If classes hold for any object, as in V-COCO, and objects are compared, only annotated
+    interactions count.
     """
     vocabulary = annotated.scenes.vocabulary
     counted = counted_classes(protocol, vocabulary)
@@ -157,7 +158,7 @@ def _ignored(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Bo
 
 
 def class_names(vocabulary: Vocabulary, keys: IntArray) -> tuple[str, ...]:
-    """Name interactions for display: ``ride bicycle``; without the object where it is -1."""
+    """Name interactions for display: ``ride bicycle``, or ``ride`` if the object is -1."""
     verbs, objects = of_interactions(vocabulary, keys)
     names = []
     for verb, thing in zip(verbs.tolist(), objects.tolist(), strict=True):
@@ -179,7 +180,7 @@ def overlapping(
     Parameters
     ----------
     truth, found : Scenes
-        With the same images.
+        Predictions on the same images.
     truth_pair, found_pair : (A,) and (T,) int array
         The pair of each triplet, a row of the pair table of its scenes.
     theta : float
@@ -207,7 +208,7 @@ def overlapping(
             yield owner, position
 
     owner, position = gathered(meeting(), CROWDED)
-    # From pairs to the triplets of both pairs.
+    # Convert pairs of pairs to pairs of their triplets.
     by_found = np.argsort(found_row, kind="stable")
     by_truth = np.argsort(truth_row, kind="stable")
     hit, candidate = expand(*runs(found_row[by_found], owner))
@@ -225,7 +226,7 @@ def at_both_boxes(
     annotated : EvaluatedTriplets
         The annotated triplets.
     found : Scenes
-        The predictions, of the same images.
+        The predictions on the same images.
     triplet : (E,) int array
         The predicted triplets; one without an object box reaches nothing.
     theta, margin
@@ -250,11 +251,11 @@ def of_the_person(
     Parameters
     ----------
     truth, found : Scenes
-        With the same images.
+        Predictions on the same images.
     triplet : (E,) int array
         The predicted triplets.
     protocol : Protocol
-        Which classes count, and how boxes are compared.
+        Protocol for the classes and the boxes.
 
     Returns
     -------

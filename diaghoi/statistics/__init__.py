@@ -1,1 +1,1 @@
-"""How sure: bootstrap, paired tests, Shapley values, calibration."""
+"""Quantify certainty: bootstrap, paired tests, Shapley values, calibration."""

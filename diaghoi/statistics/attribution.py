@@ -1,14 +1,14 @@
-"""What each error costs when all costs are to add up: Shapley values of the oracles.
+"""Attribute the loss to errors such that the costs add up: Shapley values of the oracles.
 
-The ΔmAP of single oracles do not add up to what repairing all errors gains, because repairing two
-errors at once gains more, or less, than repairing each alone. The Shapley value of an error is the
-mean of what its repair adds over all orders in which the seven errors can be repaired (Shapley, A
-value for n-person games, 1953); the values sum to what repairing all of them gains.
+The ΔmAP of single oracles do not add up to the gain from repairing all errors, because repairing
+two errors at once gains more, or less, than repairing each alone. The Shapley value of an error is
+the mean gain from its repair over all orders in which the seven errors can be repaired (Shapley, A
+value for n-person games, 1953). The values sum to the gain from repairing all of them.
 
 Repairs combine without conflict: each oracle acts on the predictions with its own label, a
 prediction has one label and is assigned to at most one annotated triplet, and a triplet has at most
-one prediction assigned to it. So a triplet gains at most one true positive, no prediction is
-touched twice, and the order of repairs does not matter.
+one prediction assigned to it. A triplet gains at most one true positive, no prediction changes
+twice, and the order of repairs does not matter.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ from diaghoi.exceptions import InputError, close_matches
 from diaghoi.oracles import ERRORS, LOCALISED, ORACLES
 
 Coalition = frozenset[str]
-# A triplet whose pair nothing localises is missed, not a wrong action: costs that add up should say
-# where they come from.
+# A triplet whose pair nothing localises is missed, not a wrong action: costs that add up should
+# show where they come from.
 REPAIRS = ORACLES | LOCALISED
 
 
@@ -41,11 +41,11 @@ class Attribution:
     start, end : float
         mAP before any repair, and after all.
     values : dict
-        Shapley value of each error: its share in ``end - start``. Fractions, signed.
+        Shapley value of each error, its share in ``end - start``. Fractions, signed.
     coalitions : dict
         mAP after repairing each set of errors.
     pairing : {"triplet", "person"}
-        That of the protocol, which decides what a wrong action is.
+        Pairing of the protocol, which defines wrong actions.
     """
 
     start: float
@@ -55,7 +55,7 @@ class Attribution:
     pairing: str = "triplet"
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values: one an error, ``total`` (their sum), and the other parameters."""
+        """Return plain values: one per error, ``total`` (their sum), and the other parameters."""
         return self.values | {
             "total": self.end - self.start,
             "map": self.start,
@@ -70,7 +70,7 @@ def repaired(ledger: Ledger, errors: Iterable[str]) -> Ledger:
     Raises
     ------
     InputError
-        For an error that is not one of the seven.
+        If an error is not one of the seven.
     """
     for name in errors:
         if name not in ERRORS:
@@ -95,7 +95,7 @@ def attribute(
     diagnosis : Diagnosis
         The detector.
     split : str
-        Which mean over classes.
+        Group of classes of the mean.
     progress : callable, optional
         Called with the number of coalitions done since the last call; there are 128.
 
@@ -115,7 +115,7 @@ def attributions(
 ) -> dict[str, Attribution | None]:
     """Compute the Shapley values of the errors for several means over classes; see `attribute`.
 
-    Repairs and average precision are the same for all of them.
+    Repairs and average precision are the same for all groups.
     """
     members = {split: diagnosis.splits[split] for split in splits}
 
@@ -143,7 +143,7 @@ def attributions(
 
 
 def _attribution(worth: dict[Coalition, float | None], pairing: str) -> Attribution | None:
-    """Share what all repairs gain out among the errors; None where a mAP is undefined."""
+    """Share the gain of all repairs among the errors; None where a mAP is undefined."""
     defined = {errors: value for errors, value in worth.items() if value is not None}
     if len(defined) < len(worth):
         return None
@@ -157,7 +157,7 @@ def _attribution(worth: dict[Coalition, float | None], pairing: str) -> Attribut
 
 
 def shapley(player: str, worth: dict[Coalition, float], players: tuple[str, ...]) -> float:
-    """Mean of what a player adds to the worth of a coalition, over all orders of the players.
+    """Compute the mean gain in worth from a player, over all orders of the players.
 
     Parameters
     ----------
@@ -179,7 +179,7 @@ def shapley(player: str, worth: dict[Coalition, float], players: tuple[str, ...]
 
 
 def _branches(ledger: Ledger) -> Iterator[tuple[Coalition, Ledger, list[str]]]:
-    """Split the sets of repairs by those of the first two errors, which threads can share."""
+    """Split the sets of repairs by the first two errors, for threads to share."""
     for done, repaired_ledger in _coalitions(frozenset(), ledger, list(ERRORS[:2])):
         yield done, repaired_ledger, list(ERRORS[2:])
 

@@ -1,27 +1,27 @@
-"""How sure the figures are: bootstrap over images.
+"""Compute intervals of the numbers by a bootstrap over images.
 
-The images of the test set are the sample: another draw of them would give other figures. A resample
-draws as many images with replacement; each of its figures is computed as if the predictions and
-annotations of an image appeared as often as it was drawn (Efron and Tibshirani, An Introduction
-to the Bootstrap, 1993; BCa intervals: chapter 14).
+The images of the test set are the sample: another draw of images would give other numbers. A
+resample draws as many images with replacement. Each of its numbers is computed as if the
+predictions and annotations of an image appeared as often as the image was drawn (Efron and
+Tibshirani, An Introduction to the Bootstrap, 1993; BCa intervals: chapter 14).
 
 Mean average precision depends on the size of the test set: a class with few annotations has a
 higher expected AP than the same class with many, and a class that a resample does not draw drops
-out. So resamples, which hold about 63 % of the distinct images, have a higher mAP than the whole,
-and their plain quantiles may not even contain it. By default the quantiles are therefore centred:
-moved by the difference between the mean of the resamples and the figure. Such an interval is one
-for the figure that is to be expected of test sets of this size.
+out. Resamples hold about 63 % of the distinct images, so they have a higher mAP than the whole, and
+their plain quantiles may not even contain it. By default the quantiles are therefore centred: moved
+by the difference between the mean of the resamples and the number. The interval then refers to the
+expected number for test sets of this size.
 
-Of a class with n annotated images a resample shows too little variance, by about (n - 1) / n, and
-of one with a single image none at all; the jackknife, which leaves out images, shows too much (its
-variance is biased upwards: Efron and Stein, The jackknife estimate of variance, 1981). Centred
-intervals are therefore stretched to the geometric mean of both standard deviations, where that of
-the jackknife is larger. docs/certainty.md says how often they held the expected figure in
-simulations (tests/benchmarks/coverage.py); without the stretch, on sets of 300 images, those of mAP
-did in 88 % of the cases, and plain quantiles in 55 %.
+For a class with n annotated images, resamples show too little variance, by about (n - 1) / n, and
+for a class with a single image none at all. The jackknife, which leaves out images, shows too much
+(its variance is biased upwards: Efron and Stein, The jackknife estimate of variance, 1981). Centred
+intervals are therefore stretched to the geometric mean of both standard deviations if the
+jackknife's is larger. docs/certainty.md reports how often they contained the expected number in
+simulations (tests/benchmarks/coverage.py). On sets of 300 images, intervals of mAP without the
+stretch contained it in 88 % of the cases, and plain quantiles in 55 %.
 
-What few predictions or triplets carry is zero in one test set and large in another, and resamples
-of one set cannot show that: a cost that fewer than :data:`FEW` carry has no interval.
+A cost that few predictions or triplets carry is zero in one test set and large in another, which
+resamples of one set cannot show. A cost with fewer than :data:`FEW` carriers has no interval.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ from diaghoi.statistics.weighted_figures import Figures, Resampler
 
 Method = Literal["centred", "percentile", "bca"]
 
-# Resamples that are worked on together: enough for array code, few enough for the caches. Part of
-# what a seed means: each block has a generator of its own.
+# Resamples that are worked on together: enough for array code, few enough for the caches. The block
+# size is part of the meaning of a seed: each block has its own generator.
 BLOCK = 128
-# Of a block, those that are weighed at once: the arrays of more do not fit into the caches.
+# Weightings of a block that are processed at once: larger arrays do not fit into the caches.
 TOGETHER = 64
 # Groups of images that the jackknife behind BCa leaves out in turn.
 GROUPS = 200
@@ -55,24 +55,24 @@ TOO_FEW = f"fewer than {FEW} annotated triplets or predictions carry this cost"
 
 @dataclass(frozen=True, kw_only=True)
 class Bootstrap:
-    """Intervals of all figures of a diagnosis.
+    """Intervals of all numbers of a diagnosis.
 
     Parameters
     ----------
     intervals : dict
-        By the path of the figure in the JSON of a report (``oracles.action.delta_map.full``): lower
-        and upper bound, None where the figure is undefined in all resamples, and for costs that too
-        few predictions or triplets carry.
+        Lower and upper bound by the path of the number in the JSON of a report
+        (``oracles.action.delta_map.full``); None if the number is undefined in all resamples, and
+        for costs with too few carriers.
     resamples, seed : int
         Number of resamples, and seed of their generator.
     confidence : float
         Share of resamples between the bounds.
     method : {"centred", "percentile", "bca"}
-        How bounds follow from the resamples.
+        Method that derives bounds from the resamples.
     undefined : dict
-        How many resamples leave a figure undefined, for the figures where any does.
+        Number of resamples in which a number is undefined, if there are any.
     few : dict
-        By path, how many predictions and annotated triplets carry a cost, where these are too few
+        Number of predictions and annotated triplets that carry a cost, by path, if too few
         (:data:`FEW`) for an interval.
     """
 
@@ -85,9 +85,9 @@ class Bootstrap:
     few: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python: ``intervals`` and, in ``bootstrap``, how they were made.
+        """Return all values as plain Python: ``intervals``, and their settings in ``bootstrap``.
 
-        ``few`` is there where any cost has too little that carries it.
+        ``few`` exists if any cost has too few carriers.
         """
         return {
             "intervals": {
@@ -106,9 +106,9 @@ class Bootstrap:
 
 
 def bootstrap(diagnosis: Diagnosis, resamples: int = 1000, **settings: Any) -> Bootstrap:
-    """Compute intervals of all figures of a diagnosis of at least two images.
+    """Compute intervals of all numbers of a diagnosis of at least two images.
 
-    Settings and errors are those of :func:`bootstrap_of`.
+    The settings and errors are those of :func:`bootstrap_of`.
     """
     images = len(diagnosis.names)
     prepared = Resampler.of(diagnosis)
@@ -124,8 +124,7 @@ def too_few(carriers: Mapping[str, int]) -> dict[str, int]:
     Parameters
     ----------
     carriers : mapping of int
-        By cost, how many carry it: see
-        :func:`diaghoi.statistics.weighted_figures.carriers_of`.
+        Number of carriers by cost: see :func:`diaghoi.statistics.weighted_figures.carriers_of`.
     """
     return {cost: number for cost, number in carriers.items() if number < FEW}
 
@@ -145,11 +144,11 @@ def bootstrap_of(
     Parameters
     ----------
     figures : callable
-        From (images, B) weights to (B,) values by name, NaN where a figure is undefined.
+        Function from (images, B) weights to (B,) values by name, NaN where undefined.
     images : int
-        How many images there are.
+        Number of images.
     resamples : int
-        How many times the images are drawn.
+        Number of resamples of the images.
     seed : int
         The same seed gives the same digits, whatever the number of processors.
     confidence : float
@@ -196,7 +195,7 @@ def bootstrap_of(
 
 
 def check_settings(images: int, resamples: int, confidence: float) -> None:
-    """Refuse what no interval can be made of.
+    """Refuse settings that allow no interval.
 
     Raises
     ------
@@ -241,7 +240,7 @@ def resampled(
     Parameters
     ----------
     figures : callable
-        From (N, B) weights to (B,) values by name.
+        Function from (N, B) weights to (B,) values by name.
     weights : iterable of (N, B) int32 array
         The weightings, in blocks.
     progress : callable, optional
@@ -262,21 +261,21 @@ def resampled(
 
 
 def _together(blocks: Iterable[IntArray]) -> Iterator[IntArray]:
-    """Cut blocks of weightings into what is weighed at once."""
+    """Cut blocks of weightings into parts that are processed at once."""
     for block in blocks:
         for start in range(0, block.shape[1], TOGETHER):
             yield np.ascontiguousarray(block[:, start : start + TOGETHER])
 
 
 def groups_left_out(images: int, groups: int = GROUPS) -> Iterator[IntArray]:
-    """Leave out one of some groups of images each; the groups are mixed evenly.
+    """Leave out one group of images at a time; the groups are mixed evenly.
 
     Parameters
     ----------
     images : int
-        How many images there are.
+        Number of images.
     groups : int
-        How many groups, at most.
+        Largest number of groups.
 
     Yields
     ------
@@ -327,15 +326,15 @@ def centred_bounds(
     values, left_out : (B,) and (G,) float64 array
         As of :func:`stretch_of`.
     point : float
-        The figure; NaN where it is undefined.
+        The figure; NaN if it is undefined.
     confidence : float
         Share of the resamples between the bounds.
 
     Returns
     -------
     tuple of float or None
-        None where no resample defines the figure. Bounds of what lies in [0, 1] in all resamples
-        stay there.
+        None where no resample defines the figure. Bounds of a number that lies in [0, 1] in all
+        resamples stay there.
     """
     defined = values[~np.isnan(values)]
     shift = point - float(defined.mean()) if len(defined) and not np.isnan(point) else 0.0
@@ -357,12 +356,12 @@ def stretch_of(values: FloatArray, left_out: FloatArray) -> float:
         return 1.0
     groups = len(left_out)
     jackknife = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean()) ** 2).sum())
-    # The geometric mean of both deviations, as a factor of that of the resamples.
+    # The geometric mean of both deviations, as a factor of the deviation of the resamples.
     return float(np.sqrt(max(1.0, jackknife / values.std())))
 
 
 def away_from_mean(values: FloatArray, left_out: FloatArray) -> FloatArray:
-    """How far resampled values, those that are defined, lie from their mean, stretched.
+    """Return the stretched deviations of the defined resampled values from their mean.
 
     The parameters are those of :func:`stretch_of`.
     """

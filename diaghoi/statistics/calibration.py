@@ -1,20 +1,19 @@
 """Whether triplet scores can be read as probabilities of being a true positive.
 
-The predictions that a protocol counts are put into bins by their score. Where scores are calibrated
-the share of true positives in a bin, its *precision*, is its mean score; the *gap* of a bin is mean
-score - precision: above 0 the detector is too confident there. The expected calibration error (ECE)
-is the mean size of the gap over predictions, the maximum calibration error (MCE) the largest size
-in any bin, be there ever so few predictions (Guo et al., On Calibration of Modern Neural Networks,
+The predictions that a protocol counts are put into bins by their score. If scores are calibrated,
+the share of true positives in a bin, its *precision*, equals its mean score. The *gap* of a bin is
+mean score - precision: above 0 the detector is too confident there. The expected calibration error
+(ECE) is the mean size of the gap over predictions, the maximum calibration error (MCE) the largest
+size in any bin, however few its predictions (Guo et al., On Calibration of Modern Neural Networks,
 2017), and the Brier score the mean of (score - true)², which needs no bins.
 
-The gap of a bin is the mean of score - true over its predictions. So each error label has a part in
-it, that of the predictions with this label: an error adds its score, a true positive its score - 1,
-and the parts of all labels sum to the gap. Counted with the sign of the gap of their bin they also
-sum to the ECE.
+The gap of a bin is the mean of score - true over its predictions. Each error label has a part in
+the gap: an error adds its score, a true positive its score - 1, and the parts of all labels sum to
+the gap. Counted with the sign of the gap of their bin they also sum to the ECE.
 
-What this does not say: the ECE of few predictions is above 0 also where scores are calibrated, and
-most of the many predictions of a detector have low scores, where gaps are small. Compare detectors
-that keep equally many predictions per image.
+Two limits: the ECE of few predictions is above 0 even if scores are calibrated, and most
+predictions of a detector have low scores, where gaps are small. Compare detectors that keep equally
+many predictions per image.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ MOST_BINS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class VerbCalibration:
-    """Calibration of the predictions of one verb.
+    """Calibration of the predictions of a verb.
 
     Parameters
     ----------
@@ -43,7 +42,7 @@ class VerbCalibration:
     mean_score, precision : float
         Mean score and share of true positives.
     ece : float
-        Expected calibration error, in the bins of all predictions.
+        Expected calibration error in the bins of all predictions.
     """
 
     count: int
@@ -68,11 +67,11 @@ class Calibration:
     brier : float or None
         Brier score.
     verbs : dict of VerbCalibration
-        By name of the verb, for the verbs that are predicted.
+        Calibration by name of the predicted verbs.
     equal_mass : bool
         Whether the bins hold about equally many predictions instead of being equally wide.
     note : str
-        Why there are no figures; empty where there are.
+        Reason why there are no numbers; empty if there are.
     """
 
     edges: FloatArray
@@ -90,17 +89,17 @@ class Calibration:
 
     @property
     def mean_scores(self) -> FloatArray:
-        """(B,) mean score of each bin, NaN where it is empty."""
+        """Mean score of each bin, (B,), NaN if empty."""
         return ratios(self.score_sums.sum(axis=1), self.bin_counts)
 
     @property
     def precisions(self) -> FloatArray:
-        """(B,) share of true positives of each bin, NaN where it is empty."""
+        """Share of true positives of each bin, (B,), NaN if empty."""
         return ratios(self.counts[:, 0], self.bin_counts)
 
     @property
     def parts(self) -> FloatArray:
-        """(B, 7) part of each label in the gap of each bin, which is their sum.
+        """Part of each label in the gap of each bin, (B, 7); the parts sum to the gap.
 
         NaN where the bin is empty.
         """
@@ -110,27 +109,27 @@ class Calibration:
 
     @property
     def gaps(self) -> FloatArray:
-        """(B,) mean score - precision of each bin, NaN where it is empty."""
+        """Mean score - precision of each bin, (B,), NaN if empty."""
         return np.asarray(self.parts.sum(axis=1))
 
     @property
     def ece(self) -> float | None:
-        """Expected calibration error; None where there are no figures."""
+        """Expected calibration error; None without numbers."""
         return None if self.note else float(self.ece_parts.sum())
 
     @property
     def mce(self) -> float | None:
-        """Maximum calibration error; None where there are no figures."""
+        """Maximum calibration error; None without numbers."""
         return None if self.note else float(np.nanmax(np.abs(self.gaps)))
 
     @property
     def mce_count(self) -> int | None:
-        """Predictions in the bin of :attr:`mce`; None where there are no figures."""
+        """Predictions in the bin of :attr:`mce`; None without numbers."""
         return None if self.note else int(self.bin_counts[np.nanargmax(np.abs(self.gaps))])
 
     @property
     def ece_parts(self) -> FloatArray:
-        """(7,) part of each label in the expected calibration error, which is their sum.
+        """Part of each label in the expected calibration error, (7,); the parts sum to the error.
 
         Negative where the predictions with this label make gaps smaller.
         """
@@ -139,7 +138,7 @@ class Calibration:
         return np.asarray(np.nansum(share[:, None] * signed, axis=0))
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python: the JSON key ``calibration``.
+        """Return all values as plain Python: the JSON key ``calibration``.
 
         ``ece``, ``mce`` and ``mce_count``, the predictions of its bin, ``brier``; ``bins`` with
         their bounds, ``count``, ``mean_score``, ``precision`` and ``gap``; ``errors`` with, for
@@ -201,10 +200,10 @@ def measure_calibration(
         Number of bins.
     equal_mass : bool
         Cut the scores at their quantiles, so that bins hold about equally many predictions;
-        otherwise bins are equally wide in [0, 1]. Equal scores share a bin, so that there may be
-        fewer bins than asked for.
+        otherwise bins are equally wide in [0, 1]. Equal scores share a bin, so there may be fewer
+        bins than requested.
     threshold : float, optional
-        Only predictions with at least this score count; by default all do.
+        Lowest score of the predictions that count; by default all count.
 
     Returns
     -------
@@ -238,7 +237,7 @@ def measure_calibration(
     edges = np.linspace(0, 1, bins + 1)
     if equal_mass:
         edges = np.unique(np.quantile(score, edges))
-        # All scores are equal: one bin of no width.
+        # All scores are equal: one bin without width.
         edges = edges if len(edges) > 1 else np.repeat(edges, 2)
     # side='left' puts a score that equals an edge into the bin below; the lowest edge has none
     # below.

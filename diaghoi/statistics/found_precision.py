@@ -15,7 +15,7 @@ from diaghoi.statistics.slice_figures import Sliced
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FoundAt:
-    """The precision at which each of T annotated triplets is found, and what it depends on.
+    """Precision at which each of T annotated triplets is found, and its dependence on images.
 
     Parameters
     ----------
@@ -24,7 +24,7 @@ class FoundAt:
     counted : (T,) bool array
         The triplets that the protocol counts.
     precision : (T,) float64 array
-        In [0, 1]; 0 where nothing finds the triplet.
+        Precision in [0, 1]; 0 if nothing finds the triplet.
     ends : (K, T) sparse array
         The triplets that are found at the precision of each end. At an end the precision of a class
         is the highest so far from behind.
@@ -83,7 +83,7 @@ class FoundAt:
         )
 
     def of_others(self, weights: FloatArray) -> FloatArray:
-        """How each image changes the precision at which weighted triplets are found.
+        """Compute the effect of each image on the precision at which weighted triplets are found.
 
         Parameters
         ----------

@@ -1,10 +1,10 @@
-"""What a detector does at a score threshold: precision, recall, F1, errors and calibration.
+"""Measure a detector at score thresholds: precision, recall, F1 and errors.
 
 All classes are pooled (micro): every prediction and every annotated triplet counts the same,
-whatever its class. The best threshold is that of :attr:`diaghoi.Diagnosis.best_threshold`, exact
-over all scores. The curves are thinned: they have a point at every hundredth of the true positives
-and at every hundredth of all predictions, from the highest score to the lowest, at the best
-threshold, and at the lowest score. At each point all figures are exact.
+whatever its class. The best threshold is :attr:`diaghoi.Diagnosis.best_threshold`, exact over all
+scores. The curves are thinned to a point at every hundredth of the true positives and at every
+hundredth of all predictions, from the highest score to the lowest, plus the best threshold and the
+lowest score. At each point all figures are exact.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class OperatingPoints:
     annotated, images : int
         Annotated triplets and images.
     best : int or None
-        The point with the highest F1 of all thresholds, the highest of equal ones; None where there
-        is no true positive.
+        The point with the highest F1 over all thresholds, the highest threshold on ties; None if
+        there is no true positive.
     calibration : Calibration or None
-        Of the predictions kept at the best point.
+        Calibration of the predictions kept at the best point.
     """
 
     thresholds: FloatArray
@@ -71,7 +71,7 @@ class OperatingPoints:
 
     @property
     def recall(self) -> FloatArray:
-        """(K,) share of the annotated triplets that are found; NaN where there are none."""
+        """(K,) share of the annotated triplets that are found; NaN if there are none."""
         return ratios(self.found, self.annotated)
 
     @property
@@ -80,7 +80,7 @@ class OperatingPoints:
         return ratios(2 * self.found, self.predicted + self.annotated)
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python: the JSON key ``operating_points``.
+        """Return all values as plain Python: the JSON key ``operating_points``.
 
         ``images``, ``annotated``; ``curve``: an array each of ``threshold``, ``precision``,
         ``recall``, ``f1``, ``triplets_per_image``, ``pairs_per_image`` (None where unknown) and
@@ -125,7 +125,7 @@ class OperatingPoints:
 
 
 def operating_points(diagnosis: Diagnosis) -> OperatingPoints:
-    """Count what a detector finds and gets wrong over the score threshold.
+    """Count the hits and errors of a detector over the score threshold.
 
     Parameters
     ----------
@@ -165,7 +165,7 @@ def _thresholds(ledger: Ledger, best: float | None) -> FloatArray:
     score = np.concatenate([part.row_score for _, part in ledger.parts()])
     true = np.concatenate([part.true for _, part in ledger.parts()])
     levels = np.linspace(0, 1, QUANTILES + 1)
-    # Scores that occur: between two of them a threshold keeps the same predictions.
+    # Only scores that occur matter: between two of them a threshold keeps the same predictions.
     chosen = [
         np.quantile(some, levels, method="inverted_cdf")
         for some in (score, score[true])
@@ -181,7 +181,7 @@ def _place(thresholds: FloatArray, score: FloatArray) -> IntArray:
 
 def _pairs(diagnosis: Diagnosis, thresholds: FloatArray) -> IntArray:
     """Count the pairs of two boxes with a prediction at or above each threshold."""
-    # The rows of a sum are not those of its scenes.
+    # The rows of a sum do not match its scenes.
     diagnosis = as_one(diagnosis)
     _, predictions = scenes_of(diagnosis)
     highest = np.full(len(predictions.pair_human), -np.inf)

@@ -1,10 +1,10 @@
 """Whether two detectors differ: paired bootstrap and paired approximate randomisation.
 
-Both see the same images, so the difference is tested image by image. The bootstrap draws images and
-looks at the difference on each draw. Approximate randomisation exchanges what the two detectors
-predict on each image with probability one half: if they were equally good, the difference that was
-found would not stand out among those of the exchanged ones (Noreen, Computer-Intensive Methods for
-Testing Hypotheses, 1989).
+Both detectors see the same images, so the difference is tested image by image. The bootstrap draws
+images and looks at the difference on each draw. Approximate randomisation exchanges the predictions
+of the two detectors on each image with probability one half. If they were equally good, the
+observed difference would not stand out among the exchanged ones (Noreen, Computer-Intensive Methods
+for Testing Hypotheses, 1989).
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ Figured = Callable[[IntArray], Mapping[str, FloatArray]]
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """One figure of two detectors.
+    """Difference of two detectors in one number.
 
     Parameters
     ----------
@@ -62,20 +62,20 @@ class Difference:
         predictions or triplets of either detector carry
         (:data:`diaghoi.statistics.bootstrap.FEW`).
     p : float
-        How often exchanged detectors differ at least as much, by approximate randomisation.
+        Probability that exchanged detectors differ at least as much, by approximate randomisation.
     p_bootstrap : float
-        How often the difference strays as far from its mean among the resamples.
+        Probability that the difference lies as far from its mean among the resamples.
     p_holm : float
         ``p`` corrected for the number of figures compared (Holm, 1979).
     sentence : str
-        All of this as a sentence.
+        The result as a sentence.
     p_least : float
-        The smallest ``p`` that so many exchanges can give. A ``p`` as small is only a bound: no
+        The smallest ``p`` that so many exchanges can give. A ``p`` this small is only a bound: no
         exchange differed as much.
     together : int
         The number of figures compared, for which ``p_holm`` is corrected.
     significant : bool
-        Whether ``p_holm`` is below what is left of the confidence.
+        Whether ``p_holm`` is below one minus the confidence.
     """
 
     path: str
@@ -99,7 +99,7 @@ class Difference:
         return shown_p(self.p_holm, at_most=self.p <= self.p_least)
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python."""
+        """Return all values as plain Python."""
         bounds = None if self.interval is None else list(self.interval)
         return asdict(self) | {"labels": list(self.labels), "interval": bounds}
 
@@ -109,7 +109,7 @@ def compare_pair(
 ) -> list[Difference]:
     """Compare mAP and the ΔmAP of each error of two detectors on the same images.
 
-    Settings, results and errors are those of :func:`compare_each`.
+    The settings, results and errors are those of :func:`compare_each`.
     """
     (found,) = compare_each(first, [second], resamples, **settings)
     return found
@@ -126,14 +126,14 @@ def compare_each(
     oracles: Iterable[str] = tuple(ORACLES),
     progress: Progress | None = None,
 ) -> Iterator[list[Difference]]:
-    """Compare several detectors with the first, whose resamples are worked out once.
+    """Compare several detectors with the first, whose resamples are computed once.
 
     Parameters
     ----------
     first : Diagnosis
         The detector to which the others are compared.
     others : sequence of Diagnosis
-        Under its protocol, of the same data set.
+        Diagnoses under the same protocol, on the same data set.
     resamples : int
         Resamples of the bootstrap, and exchanges.
     seed : int
@@ -141,9 +141,9 @@ def compare_each(
     confidence : float
         Share of the resamples between the bounds of an interval.
     split : str
-        Which mean over classes.
+        Group of classes of the mean.
     oracles : iterable of str
-        Which ΔmAP to compare beside mAP; p-values are corrected for their number.
+        The ΔmAP to compare besides mAP; p-values are corrected for their number.
     progress : callable, optional
         Called with the number of weightings done since the last call; there are twice
         ``resamples``.
@@ -228,7 +228,7 @@ def paired_differences(
     Parameters
     ----------
     one, other, mixed, progress
-        As of :func:`sample_pair`.
+        As in :func:`sample_pair`.
     titles : mapping of str
         The figures to compare, in words, by their names.
     labels : tuple of str
@@ -274,18 +274,18 @@ def paired_differences(
 
 
 class ResampledAlone(NamedTuple):
-    """Figures of one model by name; of several models by the same seed, so that they are paired.
+    """Numbers of one model by name; several models share a seed, so that they are paired.
 
     Parameters
     ----------
     images, resamples, seed : int
-        How many images there are, and how they were drawn.
+        Number of images, and the settings of the draws.
     whole : dict of (1,) float64 array
         Of all images.
     drawn : dict of (B,) float64 array
         Of B resamples.
     left_out : dict of (G,) float64 array
-        Without each of G groups of images.
+        Numbers without each of G groups of images.
     """
 
     images: int
@@ -304,11 +304,11 @@ def resampled_alone(
     Parameters
     ----------
     figures : callable
-        From (images, B) weights to (B,) values by name.
+        Function from (images, B) weights to (B,) values by name.
     images : int
-        How many images there are.
+        Number of images.
     resamples, seed, progress
-        As of :func:`compare_each`.
+        As in :func:`compare_each`.
     """
     return ResampledAlone(
         images,
@@ -339,7 +339,7 @@ def sample_pair(
     names : iterable of str
         The figures that are looked at.
     progress : callable, optional
-        As of :func:`compare_each`.
+        As in :func:`compare_each`.
 
     Returns
     -------
@@ -370,14 +370,14 @@ def sample_pair(
 
 
 def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> list[Difference]:
-    """Correct the p-values of differences for their number, and say what comes of them.
+    """Correct the p-values of differences for their number, and write the sentences.
 
     Parameters
     ----------
     differences : sequence of Difference
-        All that are looked at together, for instance of several detectors with one.
+        All differences that are considered together, for instance of several detectors with one.
     confidence : float
-        Of their intervals; a detector differs where the corrected p is below the rest.
+        Confidence of the intervals; a detector differs if the corrected p is below the rest.
     """
     found = zip(differences, holm([each.p for each in differences]), strict=True)
     level, together = level_of(confidence), len(differences)
@@ -401,9 +401,9 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
     """Correct many tests together for their number, knowing how they vary together.
 
     The step-down procedure of Westfall and Young (Resampling-Based Multiple Testing, 1993,
-    algorithm 2.8): each difference, in units of its own spread, at least of the median one, is
-    compared with the largest of those that are not larger than it, in each exchange. It needs no
-    more exchanges for many tests than for one, where Holm's correction needs as many times more.
+    algorithm 2.8): each difference, in units of its own spread or at least the median spread, is
+    compared in each exchange with the largest among those that do not exceed it. It needs no more
+    exchanges for many tests than for one, whereas Holm's correction needs many times more.
 
     Parameters
     ----------
@@ -420,10 +420,10 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
     spread = chance.std(axis=1)
     moving = spread > 0
     if moving.any():
-        # A difference of few images is the same in nearly all exchanges: a tiny spread would make
-        # much of it (Tusher et al., Significance analysis of microarrays, 2001).
+        # A difference in few images is the same in nearly all exchanges, and its tiny spread would
+        # exaggerate it (Tusher et al., Significance analysis of microarrays, 2001).
         spread = np.maximum(spread, np.median(spread[moving]))
-    # What no exchange changes shows nothing.
+    # A difference that no exchange changes shows nothing.
     spread[~moving] = np.inf
     # Differences in the last digits are rounding, not chance.
     found = np.abs(differences) / spread * (1 - 1e-9)
@@ -463,7 +463,7 @@ def _sentence(found: Difference, confidence: float) -> str:
     labels = found.labels
     points = 100 * found.difference
     if not found.significant:
-        # The interval is that of this difference alone, and may exclude zero.
+        # The interval refers to this difference alone, and may exclude zero.
         return (
             f"{found.title}: no significant difference: {labels[1]} minus {labels[0]} "
             f"{_signed(points)}, {_bounds(found, confidence, _signed)} "
@@ -479,7 +479,7 @@ def _sentence(found: Difference, confidence: float) -> str:
 def _bounds(
     found: Difference, confidence: float, write: Callable[[float], str], turned: bool = False
 ) -> str:
-    """Say where a difference lies, or why that is not known; ``turned`` where it is negative."""
+    """Say where a difference lies, or why that is not known; ``turned`` if it is negative."""
     if found.interval is None:
         return f"no interval: {TOO_FEW}"
     low, high = (100 * bound for bound in found.interval)
@@ -502,7 +502,7 @@ def _plain(points: float) -> str:
 
 
 def _decimals(points: float) -> int:
-    """One, or as many as tell a bound near zero from zero: on which side it lies matters."""
+    """Return one decimal, or as many as separate a bound from zero, because its side matters."""
     return next((few for few in (1, 2, 3) if round(points, few)), 1)
 
 
@@ -517,9 +517,9 @@ def p_cell(p: float) -> str:
 
 
 def shown_p(p: float, *, at_most: bool = False) -> str:
-    """Show a p-value, or a bound of it, with as many digits as a reader needs.
+    """Show a p-value, or its bound, with as many digits as a reader needs.
 
-    Bounds are rounded up, or the value could exceed what is shown.
+    Bounds are rounded up, or the value could exceed the shown one.
     """
     if p < 0.001:
         return "p < 0.001"

@@ -1,15 +1,15 @@
 """Figures of a slice of a diagnosis, as functions of weighted images.
 
-An annotated triplet belongs to a slice by its image, or by itself. A prediction goes with the
-annotated triplet that it found or is assigned to; one that is assigned to none belongs to the
-slices of its image: those that hold the image, or any annotated triplet in it. So a false positive
-of an image with triplets in several slices counts in each of them, and one in an image without any
-in none. Where classes decide, all predictions of these classes belong to the slice, so that rare
-classes have the figures that they have in a report.
+An annotated triplet belongs to a slice by its image, or by itself. A prediction belongs to the
+slices of the annotated triplet that it found or is assigned to. An unassigned prediction belongs to
+the slices of its image: slices with the image, or with any annotated triplet in it. So a false
+positive in an image with triplets in several slices counts in each of them, and in an image without
+triplets it counts in none. If classes define a slice, all predictions of these classes belong to
+it, so that rare classes have the same numbers as in a report.
 
 Oracles repair predictions one by one, so for images and pairs it does not matter whether a ledger
-is cut before its repair or afterwards; classes are those after it. Here a ledger is repaired once
-and then cut many times.
+is cut before or after its repair; classes are taken after it. Here a ledger is repaired once and
+then cut many times.
 """
 
 from __future__ import annotations
@@ -43,17 +43,18 @@ FIGURES = (MAP, *DELTAS, RECALL, F1)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Members:
-    """A slice of one diagnosis.
+    """A slice of a diagnosis.
 
     Parameters
     ----------
     annotations : (A,) bool array
         Annotated triplets of its ledger.
     images : (N,) bool array
-        Its images, or those with annotated triplets of it: their unassigned predictions belong to
-        it, too.
+        Images of the slice, or images with annotated triplets of it; their unassigned predictions
+        also belong to it.
     classes : (C,) bool array or None
-        Classes whose predictions belong to it, whatever their images; None where images decide.
+        Classes whose predictions belong to the slice, whatever their images; None where images
+        decide.
     """
 
     annotations: BoolArray
@@ -77,11 +78,11 @@ class SliceFigures:
     Parameters
     ----------
     means : MeanPrecisions
-        Of its predictions and annotated triplets.
+        Rankings of the predictions and annotated triplets.
     counts : dict of ImageCounts
-        For pair recall: annotated pairs of each image, and those that a listed pair localises. For
-        F1: true positives, predictions and annotated triplets of each image, of the predictions
-        from some score on. Those that are wanted.
+        For pair recall: annotated pairs of each image, and the number that a listed pair localises.
+        For F1: true positives, predictions and annotated triplets of each image, for predictions
+        above a score. The requested numbers.
     """
 
     means: MeanPrecisions
@@ -93,7 +94,7 @@ class SliceFigures:
         Parameters
         ----------
         weights : (N, B) int32 array
-            How often each image counts.
+            Weight of each image.
         """
         means = self.means.figures(weights)
         paths = {MAP: "map.full"}
@@ -110,12 +111,12 @@ class SliceFigures:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranking:
-    """What a ledger or a repair of it ranks, and which annotated triplets it asks for.
+    """The rows that a ledger or its repair ranks, and its annotated triplets.
 
     Parameters
     ----------
     evaluated : Evaluated
-        All rows and annotated triplets, images numbered as in the annotations.
+        All rows and annotated triplets, with images numbered as in the annotations.
     row_annotation : (R,) int array
         Annotated triplet of each row, -1 for none.
     annotation_counts : (A,) bool array
@@ -166,12 +167,12 @@ class Sliced:
     annotations : Scenes
         The annotations behind it.
     names : sequence of str
-        All images, see :func:`image_names`; figures are functions of their weights.
+        All images, see :func:`image_names`; numbers are functions of their weights.
 
     Raises
     ------
     InputError
-        If the annotations are not those of the diagnosis.
+        If the annotations do not belong to the diagnosis.
     """
 
     def __init__(self, diagnosis: Diagnosis, annotations: Scenes, names: Sequence[str]) -> None:
@@ -187,7 +188,7 @@ class Sliced:
         self.triplet = self._triplets()
 
     def _triplets(self) -> IntArray:
-        """Find which triplet of the annotations each one of the ledger is: (A,)."""
+        """Find the annotation of each annotated triplet in the ledger: (A,)."""
         given, ledger = self.annotations, self.diagnosis.ledger
         # Images that are not annotated follow, with nothing in them.
         bounds = np.pad(given.bounds["triplet"], (0, self.images - len(given)), mode="edge")
@@ -202,7 +203,7 @@ class Sliced:
         return np.asarray(triplet)
 
     def members(self, some: Slice) -> Members:
-        """Find what of the ledger belongs to a slice."""
+        """Find the part of the ledger that belongs to a slice."""
         images = np.zeros(self.images, dtype=bool)
         if some.by == "image":
             images[: len(some.members)] = some.members
@@ -215,7 +216,7 @@ class Sliced:
         )
 
     def figures(self, members: Members, wanted: Sequence[str] = FIGURES) -> dict[str, float | None]:
-        """Give the mAP of a slice and what else is wanted of it; None where undefined."""
+        """Return the mAP of a slice and other requested numbers; None where undefined."""
         diagnosis, full = self.diagnosis, {"full": self.diagnosis.splits["full"]}
         means = {}
         for name in _rankings(wanted):
@@ -235,7 +236,7 @@ class Sliced:
         return found
 
     def prepared(self, members: Members, wanted: Sequence[str] = FIGURES) -> SliceFigures:
-        """Prepare the mAP of a slice and what else is wanted of it for weightings."""
+        """Prepare the mAP of a slice and other requested numbers for weightings."""
         ranked = ((name, self._ranking(name).cut(members)) for name in _rankings(wanted))
         means = MeanPrecisions(
             rankings=prepared(ranked, self.diagnosis.ledger.classes, self.images),
@@ -247,7 +248,7 @@ class Sliced:
         return SliceFigures(means=means, counts=counts)
 
     def carriers(self, members: Members, wanted: Sequence[str] = FIGURES) -> dict[str, int]:
-        """Count what carries each cost in a slice: see :func:`carriers_of`."""
+        """Count the carriers of each cost in a slice: see :func:`carriers_of`."""
         ledger, found = self.diagnosis.ledger, {}
         for key, name in DELTAS.items():
             if key in wanted:
@@ -286,7 +287,7 @@ class Sliced:
 
     @cached_property
     def _repaired(self) -> dict[str, tuple[Ranking, tuple[IntArray, IntArray]]]:
-        """The ranking after each oracle, and what carries the cost of the error."""
+        """The ranking after each oracle, and the carriers of the cost of the error."""
         ledger, found = self.diagnosis.ledger, {}
         for name in ERRORS:
             repaired = ORACLES[name](ledger, self.diagnosis.protocol)
@@ -317,7 +318,7 @@ class Sliced:
         return ranking.up_to_last_true() if few else ranking
 
     def _pairs(self, members: Members) -> list[IntArray]:
-        """Images of the annotated pairs, and of those that a listed pair localises."""
+        """Images of the annotated pairs, and of the pairs that a listed pair localises."""
         pair = self.annotations.triplet_pair[self.triplet]
         mine = np.flatnonzero(members.annotations & (self.annotations.pair_object[pair] >= 0))
         # Pairs of several triplets count once.
@@ -344,11 +345,11 @@ class Sliced:
         return ledger.row_class[some], image, ledger.true[some], ledger.row_annotation[some]
 
     def _per_image(self, images: Sequence[IntArray]) -> ImageCounts:
-        """Count each of some lists for each image."""
+        """Count each of several lists for each image."""
         kind = np.repeat(np.arange(len(images)), [len(each) for each in images])
         return ImageCounts.of(kind, np.concatenate(images), (len(images), self.images))
 
 
 def _rankings(wanted: Sequence[str]) -> list[str]:
-    """Name what is ranked for some figures."""
+    """Name the rankings that some numbers need."""
     return ["", *(name for key, name in DELTAS.items() if key in wanted)]

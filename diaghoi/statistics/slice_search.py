@@ -1,23 +1,24 @@
-"""Where a detector is worse than elsewhere, and where one detector loses or gains most on another.
+"""Search slices where a detector is weakest, or where it loses or gains most on another.
 
-Each annotated triplet has the precision at which it is found: that of the ranking of its class at
-the true positive or the best one behind it, and 0 if nothing finds it. Its mean over a class is the
-area under the precision-recall curve, so a difference in mAP lies in triplets, and can be summed
-over any of them. The triplets of a slice are compared with all others: for one detector within
-their classes, as classes differ by themselves; for two detectors by what one has more than the
-other.
+Each annotated triplet has the precision at which it is found: the precision of the ranking of its
+class at the true positive, or the best precision behind it, and 0 if nothing finds the triplet. The
+mean over a class is the area under the precision-recall curve, so a difference in mAP lies in
+triplets, and can be summed over any set of triplets. The triplets of a slice are compared with all
+others: for one detector within their classes, since classes differ by themselves; for two detectors
+by the difference between the detectors.
 
 The statistic of a slice is the difference between inside and outside, by its standard error. Images
-are the independent parts: the influence of an image is that of its annotated triplets, and that of
-its true and false positives on the precision at which others are found. Without a difference the
-influence of each image could as well have the other sign. So signs are drawn at random, one for
-each image and the same for all slices, and the largest statistic of any slice is noted each time: a
-slice stands out where its own is beyond nearly all of these. This holds the rate of false alarms
-over all slices that are tried, and as slices overlap it is more powerful than Holm's correction
-(Westfall and Young, Resampling-Based Multiple Testing, 1993).
+are the independent parts. The influence of an image is that of its annotated triplets, plus the
+effect of its true and false positives on the precision at which others are found. Without a
+difference the influence of each image could equally have the other sign. So signs are drawn at
+random, one for each image and the same for all slices, and the largest statistic of any slice is
+recorded each time: a slice stands out if its own statistic exceeds nearly all of these. This
+controls the rate of false alarms over all slices, and because slices overlap it is more powerful
+than Holm's correction (Westfall and Young, Resampling-Based Multiple Testing, 1993).
 
-Slices overlap, so one real weakness makes many of them stand out. The clearest is taken first, what
-it explains is taken out of all others (least squares), and so on while any is left that stands out.
+Slices overlap, so one real weakness makes many of them stand out. The clearest slice comes first,
+the part that it explains is removed from all others (least squares), and so on while any slice
+still stands out.
 """
 
 from __future__ import annotations
@@ -51,22 +52,21 @@ class Finding:
     Parameters
     ----------
     parts : tuple of (attribute, title, name)
-        The one or two attributes that it is cut by.
+        The one or two attributes that define it.
     labels : tuple of str
-        The detector; or the first one and the one that differs from it.
+        The detector, or the first detector and the one that differs from it.
     images, annotated : int
         Its images and its annotated triplets.
     values : tuple of float
-        The mean precision at which triplets are found elsewhere, and here; of two detectors what
-        the second one has more than the first. Of one detector, elsewhere is here less the
-        difference.
+        The mean precision at which triplets are found elsewhere, and here; for two detectors the
+        second minus the first. For one detector, elsewhere is here minus the difference.
     difference : float
-        Here less elsewhere; of one detector, what triplets here have more than others of their
-        class, a mean in which classes weigh by how many triplets they have on both sides.
+        Here minus elsewhere; for one detector, the advantage of triplets here over others of their
+        class, a mean in which classes weigh by their triplets on both sides.
     interval : tuple of float
-        Bounds of the difference that hold for all slices tried at once.
+        Bounds of the difference that hold for all slices at once.
     p : float
-        Corrected for their number, after what clearer findings explain.
+        Corrected for the number of slices, after removing the part that clearer findings explain.
     """
 
     parts: tuple[tuple[str, str, str], ...]
@@ -86,7 +86,7 @@ class Finding:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python."""
+        """Return all values as plain Python."""
         return {
             "parts": [
                 {"attribute": attribute, "title": title, "name": name}
@@ -105,14 +105,15 @@ class Finding:
 
 @dataclass(frozen=True, kw_only=True)
 class Search:
-    """What a search for slices found.
+    """Result of a search for slices.
 
     Parameters
     ----------
     tried : int
-        How many slices were looked at, for all detectors together.
+        Number of slices examined, for all detectors together.
     findings : tuple of Finding
-        Those that stand out, the clearest first, each after what those before it explain.
+        Slices that stand out, the clearest first, each after removing the part that earlier ones
+        explain.
     """
 
     tried: int
@@ -120,7 +121,7 @@ class Search:
 
     @property
     def sentence(self) -> str:
-        """What was found, and the clearest of it, in words."""
+        """The result in words, with the clearest finding."""
         tried = f"{self.tried:,} slices of one or two attributes"
         if not self.findings:
             return f"none of {tried} stands out"
@@ -146,7 +147,7 @@ class Search:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """All values as plain Python."""
+        """Return all values as plain Python."""
         return {"tried": self.tried, "findings": [each.to_dict() for each in self.findings]}
 
 
@@ -166,18 +167,18 @@ def search(
     Parameters
     ----------
     detectors : sequence of FoundAt
-        One, to find where it is worse than elsewhere; or several, to find where others lose or gain
-        against the first.
+        One, to find its weakest slices; or several, to find where others lose or gain against the
+        first.
     annotations : Scenes
-        With T annotated triplets.
+        Annotations with T triplets.
     images : int
-        Number of images N, those that are not annotated included.
+        Number of images N, including images without annotations.
     cuts : sequence of Slice
-        What to look at.
+        Slices to search.
     resamples, seed : int
-        How many times signs are drawn, and the seed of their generator.
+        Number of draws of signs, and the seed of their generator.
     confidence : float
-        A slice stands out where the corrected p is below the rest.
+        A slice stands out if the corrected p is below the rest.
     least : tuple of int
         The least images and the least annotated triplets of a slice.
     """
@@ -239,7 +240,7 @@ class _Contrast:
     group : (T,) int array
         Triplets are compared within groups; -1 for those that do not count.
     detectors : tuple of (int, FoundAt)
-        What the values are made of, each with its sign.
+        Detectors that make up the values, each with its sign.
     """
 
     labels: tuple[str, ...]
@@ -260,7 +261,7 @@ class _Contrast:
 
     @cached_property
     def _residual(self) -> FloatArray:
-        """(T,) value less the mean of its group, as widely spread as what it stands for."""
+        """Return values minus the means of their groups, (T,), scaled to the spread of errors."""
         counted, sums, size = self._groups
         group = self.group[counted]
         mean = ratios(sums @ self.values, size, undefined=0.0)
@@ -276,8 +277,8 @@ class _Contrast:
         Returns
         -------
         total, influence, weights : (S,), (N, S) and (T, S) float64 array
-            Sums of the weighted values, what each image adds to them, and the weights: inside or
-            not, less the share of the group that is inside.
+            Sums of the weighted values, the contribution of each image, and the weights: inside or
+            not, minus the share of the group that is inside.
         """
         counted, sums, size = self._groups
         inside = members.astype(np.float64)
@@ -331,7 +332,7 @@ def _chosen(
     image: Any,
     reach: float,
 ) -> Iterator[_Chosen]:
-    """Choose slices one by one, each the clearest after what those before it explain."""
+    """Choose slices one by one, each the clearest after removing what earlier slices explain."""
     if not found:
         return
     total, influence, weights = contrast.measured(_stacked(singles, found), image)
@@ -340,13 +341,13 @@ def _chosen(
     size = _stacked(singles, found).sum(axis=0)
 
     def given(those: list[int]) -> FloatArray:
-        """Statistics after what some slices explain."""
+        """Return the statistics after removing what some slices explain."""
         if not those:
             return contrast.sided(total / plain)
         share = np.linalg.lstsq(gram[np.ix_(those, those)], gram[those], rcond=None)[0]
         error = np.sqrt(((influence - influence[:, those] @ share) ** 2).sum(axis=0))
         left = total - total[those] @ share
-        # What is the same as those has no error but rounding.
+        # A slice equal to those has only rounding error.
         return contrast.sided(ratios(left, np.where(error > NONE * plain, error, 0), undefined=0.0))
 
     those: list[int] = []
@@ -355,14 +356,14 @@ def _chosen(
         best = int(np.argmax(statistic))
         if statistic[best] <= reach:
             return
-        # A second attribute has to add something to the first one alone.
+        # A second attribute has to add something to the first.
         for simple in np.argsort(-statistic).tolist():
             if set(found[simple]) < set(found[best]) and given([*those, simple])[best] <= reach:
                 best = simple
                 break
         if statistic[best] <= reach:
             return
-        # Of two halves of everything, which differ from one another alike, the smaller one.
+        # Of two complementary halves, which differ equally, the smaller one counts.
         alike = np.flatnonzero(np.isclose(statistic, statistic[best], rtol=1e-6))
         best = int(alike[np.argmin(size[alike])])
         those.append(best)
@@ -400,7 +401,7 @@ def _both(singles: Sequence[BoolArray], parts: Sequence[int]) -> BoolArray:
 
 
 def _stacked(singles: Sequence[BoolArray], some: Sequence[tuple[int, ...]]) -> BoolArray:
-    """(T, S) members of some slices."""
+    """Return the members of some slices, (T, S)."""
     columns = [_both(singles, parts) for parts in some]
     return np.stack(columns, axis=1) if columns else np.zeros((len(singles[0]), 0), dtype=bool)
 
@@ -411,7 +412,7 @@ def _supported(
     image: IntArray,
     least: tuple[int, int],
 ) -> list[tuple[int, ...]]:
-    """List the slices of one and of two attributes that are large enough, and not the same."""
+    """List the slices of one or two attributes that are large enough and distinct."""
     large = [part for part, members in enumerate(singles) if _enough(members, image, least)]
     tried: list[tuple[int, ...]] = [(part,) for part in large]
     for one, other in combinations(large, 2):

@@ -1,4 +1,4 @@
-"""All figures of a diagnosis under weights of its images, prepared once for many weightings.
+"""Compute all numbers of a diagnosis under image weights, prepared once for many weightings.
 
 Matching is never repeated: ledgers carry the image of each row
 (:mod:`diaghoi.evaluation.weighted_ap`), errors and pairs are counted per image.
@@ -36,13 +36,13 @@ class MeanPrecisions:
     Parameters
     ----------
     rankings : dict of WeightedRanking
-        By oracle; "" before any repair.
+        Rankings by oracle; "" before any repair.
     protocol : Protocol
-        How AP is taken and which classes count.
+        Protocol for AP and the classes that count.
     splits : dict of (C,) bool array
         The classes of each split.
     carriers : dict of int
-        By the path of a ΔmAP, how many predictions and annotated triplets carry it: see
+        Number of predictions and annotated triplets that carry a ΔmAP, by its path: see
         :func:`carriers_of`.
     """
 
@@ -60,7 +60,7 @@ class MeanPrecisions:
         splits: dict[str, BoolArray],
         oracles: Iterable[str] = tuple(ORACLES),
     ) -> MeanPrecisions:
-        """Prepare a ledger of some images, and what some of the oracles make of it."""
+        """Prepare a ledger of some images, and its repairs by some of the oracles."""
         carriers: dict[str, int] = {}
 
         def ranked() -> Iterator[tuple[str, Evaluated]]:
@@ -86,7 +86,7 @@ class MeanPrecisions:
         Parameters
         ----------
         weights : (N, B) int32 array
-            How often each image counts.
+            Weight of each image.
 
         Returns
         -------
@@ -115,10 +115,10 @@ class MeanPrecisions:
 
 
 def carriers_of(before: Ledger, after: Ledger) -> tuple[IntArray, IntArray]:
-    """Find what carries the cost of an error: whose repair can change AP.
+    """Find the carriers of the cost of an error: rows whose repair can change AP.
 
-    Of very many wrong predictions only those carry a cost that do not rank below all true positives
-    of their class, and those that become true positives.
+    Among very many wrong predictions, only those carry a cost that rank above some true positive of
+    their class, or become true positives.
 
     Parameters
     ----------
@@ -145,10 +145,10 @@ def carriers_of(before: Ledger, after: Ledger) -> tuple[IntArray, IntArray]:
 def prepared(
     ranked: Iterable[tuple[str, Evaluated]], classes: int, images: int
 ) -> dict[str, WeightedRanking]:
-    """Prepare ranked lists of some classes and images by name, that before any repair first.
+    """Prepare ranked lists of some classes and images by name, starting with the unrepaired one.
 
-    Repairs that take annotated triplets away leave the rows as they are: these lists share the runs
-    of the first one.
+    Repairs that remove annotated triplets leave the rows unchanged, so these lists share the runs
+    of the first.
     """
     found: dict[str, WeightedRanking] = {}
     first: Evaluated | None = None
@@ -168,9 +168,9 @@ class Ratios:
     Parameters
     ----------
     paths : tuple of str
-        Where they stand in a result.
+        Places in a result.
     counts : ImageCounts
-        For each of them two rows: numerator and denominator of each image.
+        Two rows for each: numerator and denominator of each image.
     """
 
     paths: tuple[str, ...]
@@ -189,13 +189,13 @@ class Ratios:
         Parameters
         ----------
         measures : iterable of Measure
-            Those that are ratios are taken.
+            Measures, of which the ratios are used.
         splits : iterable of str
             The groups of classes.
         *diagnoses : Diagnosis
             One or more.
         like : Diagnosis, optional
-            Whose order the images of each are brought to; by default that of the first.
+            Diagnosis whose order of images is used; by default the first.
         """
         from scipy.sparse import csr_array
 
@@ -233,13 +233,13 @@ class Resampler:
     errors : ImageCounts
         Predictions with each label, missed annotated triplets and annotated triplets.
     ratios : Ratios
-        The registered numbers that are ratios of counts, such as those of pairs.
+        Registered numbers that are ratios of counts, such as pair recall.
     objects : tuple of ImageCounts
-        Annotated object boxes of each category, and those that are found.
+        Annotated object boxes of each category, and the found ones.
     negatives : WeightedRanking or None
         The predicted pairs; None where they have no scores.
     actions : dict of WeightedRanking
-        Verbs on localised pairs, by split; empty where there are no action scores.
+        Verbs on localised pairs, by split; empty without action scores.
     """
 
     means: MeanPrecisions
@@ -284,10 +284,10 @@ class Resampler:
         )
 
     def figures(self, weights: IntArray) -> Figures:
-        """All figures of a report; see :meth:`MeanPrecisions.figures`.
+        """Compute all numbers of a report; see :meth:`MeanPrecisions.figures`.
 
-        ``shares`` are those of the errors among the predictions, of missed triplets among the
-        annotated ones.
+        ``shares`` are the shares of errors among the predictions, and of missed triplets among the
+        annotated triplets.
         """
         found = self.means.figures(weights)
         for setting, ranking in self.official:

@@ -25,7 +25,7 @@ LEAST = 1.2  # inches: least height
 
 
 class ActionAP(NamedTuple):
-    """One dot of the figure.
+    """A dot of the figure.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class ActionAP(NamedTuple):
     ap : float or None
         Action AP in percent; None if no pair of the verb was localised.
     pairing : {"triplet", "person"}
-        That of the protocol; by the person (V-COCO), wrong actions with an object are left out.
+        Pairing of the protocol; by person (V-COCO), wrong actions with an object are left out.
     """
 
     verb: str
@@ -75,7 +75,7 @@ def action_ap_table(diagnosis: Diagnosis) -> list[ActionAP]:
 def action_ap(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """Draw the action AP of each verb, one row per verb and one dot per model.
 
-    It shows the verbs with the most annotated triplets, sorted by their mean AP over the models,
+    The figure shows the verbs with the most annotated triplets, sorted by mean AP over the models,
     best first. The number of annotated triplets follows the name of the verb.
 
     Parameters
@@ -83,7 +83,7 @@ def action_ap(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     diagnoses : Diagnosis or sequence of Diagnosis
         One or more detectors; or the :func:`action_ap_table` of each by its label.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
 
     Raises
     ------
@@ -112,7 +112,7 @@ def shown_verbs(tables: Sequence[Sequence[ActionAP]]) -> list[str]:
 
 
 def _apart(tables: Sequence[Mapping[int, float]]) -> list[dict[int, float]]:
-    """Return the height of each dot, by model and row: dots of nearly equal AP stand apart."""
+    """Return the height of each dot, by model and row; dots of nearly equal AP are spread."""
     heights: list[dict[int, float]] = [{} for _ in tables]
     for row in dict.fromkeys(row for table in tables for row in table):
         models = [number for number, table in enumerate(tables) if row in table]

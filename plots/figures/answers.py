@@ -1,6 +1,6 @@
 """Answers of models and of people: metrics of multiple choice, and agreement of annotators.
 
-These figures show no detectors, so they are not in the list of figures.
+These figures do not show detectors, so they are not in the list of figures.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ SPREAD = 0.6  # width of the dots of all models at one metric; metrics are 1 apa
 
 
 class ModelScores(NamedTuple):
-    """The dots of one model.
+    """Dots of one model.
 
     Parameters
     ----------
     label : str
         Name of the model.
     values : dict of (float or None)
-        By metric, in percent.
+        Values by metric, in percent.
     bounds : dict of tuple of float
-        By metric, in percent; without metrics that have no interval, or one of no width.
+        Intervals by metric, in percent, except missing intervals and intervals without width.
     """
 
     label: str
@@ -52,7 +52,7 @@ def choice_scores_table(results: Sequence[Mapping[str, Any]]) -> list[ModelScore
     Parameters
     ----------
     results : sequence of mapping
-        As from :meth:`diaghoi.choice.ChoiceEvaluation.to_dict`, with ``intervals`` or without.
+        A result of :meth:`diaghoi.choice.ChoiceEvaluation.to_dict`, with or without ``intervals``.
     """
     names = model_names(result.get("label") for result in results)
     return [
@@ -72,14 +72,14 @@ def choice_scores_table(results: Sequence[Mapping[str, Any]]) -> list[ModelScore
 
 
 def choice_scores(results: Sequence[Mapping[str, Any]], ax: Axes | None = None) -> Axes:
-    """Draw Instance-F1, Macro-F1, Micro-F1 and exact match of some models side by side.
+    """Draw Instance-F1, Macro-F1, Micro-F1 and exact match of models side by side.
 
     Parameters
     ----------
     results : sequence of mapping
-        As for :func:`choice_scores_table`; intervals are drawn where there are any.
+        As in :func:`choice_scores_table`; intervals are drawn if present.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def choice_positions_table(result: Mapping[str, Any]) -> list[PositionBar]:
     Parameters
     ----------
     result : mapping
-        With the key ``positions``: see :func:`diaghoi.choice.analyses.position_bias`.
+        A result with the key ``positions``: see :func:`diaghoi.choice.analyses.position_bias`.
 
     Raises
     ------
@@ -170,7 +170,7 @@ def choice_positions(result: Mapping[str, Any], ax: Axes | None = None) -> Axes:
     result : mapping
         As for :func:`choice_positions_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
 
     Returns
     -------
@@ -204,8 +204,8 @@ DEEP = 4  # rows of panels at most, for long scales
 def agreement_figure(result: Mapping[str, Any]) -> Figure:
     """Draw the agreement of annotators: figures 2 to 4 of the SHOE supplement together.
 
-    These are how often each annotator gave each score, the quadratic weighted kappa of each pair of
-    annotators, and how they voted on the items of each majority score.
+    The panels show how often each annotator gave each score, the quadratic weighted kappa of each
+    pair of annotators, and the votes on the items of each majority score.
 
     Parameters
     ----------

@@ -36,7 +36,7 @@ NOTE = (
 
 
 class CauseShare(NamedTuple):
-    """One cause of one model.
+    """A cause of one model.
 
     Parameters
     ----------
@@ -45,7 +45,7 @@ class CauseShare(NamedTuple):
     share : float
         Share of all false positives, in percent.
     delta : float or None
-        In percent points, mAP without these false positives minus mAP; None if undefined.
+        Change in mAP without these false positives, in percentage points; None if undefined.
     """
 
     cause: str
@@ -56,14 +56,15 @@ class CauseShare(NamedTuple):
 def causes_table(result: Mapping[str, Any], split: str = "full") -> list[CauseShare]:
     """Extract the data of :func:`annotation_causes` from a result, in the order of precedence.
 
-    The cause ``model``, which is the rest, is left out.
+    The cause ``model``, the rest, is left out.
 
     Parameters
     ----------
     result : mapping
-        With the key ``annotation_causes``: see :meth:`diaghoi.cases.causes.Causes.to_dict`.
+        A result with the key ``annotation_causes``: see
+        :meth:`diaghoi.cases.causes.Causes.to_dict`.
     split : str
-        Which mean over classes.
+        Group of classes of the mean.
 
     Raises
     ------
@@ -115,9 +116,9 @@ def annotation_causes(
         One or more detectors, or their results with this part; or the :func:`causes_table` of each
         by its label.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
     of : {"share", "delta"}
-        What the bars show in given axes.
+        Content of the bars in given axes.
 
     Raises
     ------

@@ -1,6 +1,6 @@
 """Wrong verbs where others are annotated, and their cost in mAP.
 
-What a confusion is: see :mod:`diaghoi.semantic.confusions`.
+:mod:`diaghoi.semantic.confusions` defines confusions.
 """
 
 from __future__ import annotations
@@ -61,14 +61,14 @@ LEGEND = "Similarity of the two verbs"
 
 
 class ConfusionCost(NamedTuple):
-    """One confusion of one model.
+    """A confusion of one model.
 
     Parameters
     ----------
     predicted, annotated : str
         The verbs.
     delta : float
-        ΔmAP of repairing it alone, in percent points.
+        ΔmAP of repairing it alone, in percentage points.
     similarity : float or None
         Of the verbs; None where no table is known.
     """
@@ -165,7 +165,7 @@ def _some(costs: list[ConfusionCost]) -> list[ConfusionCost]:
     single=True,
 )
 def confusions(target: Axes | Figure, models: Sequence[ModelData]) -> None:
-    """Draw what the confusions of verbs cost, the most costly at the top.
+    """Draw the costs of confusions of verbs, largest at the top.
 
     The number at the end of a bar is its length, the shade of a bar the similarity of the verbs.
 
@@ -174,7 +174,7 @@ def confusions(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     diagnosis : Diagnosis or mapping
         The detector, the result of its semantic evaluation, or a :func:`confusions_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
 
     Raises
     ------
@@ -184,7 +184,7 @@ def confusions(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     costs: list[list[ConfusionCost]] = [model.data for model in models]
     if isinstance(target, Figure):
         rows, columns = shape_of(len(models), target.get_figwidth(), NARROWEST)
-        # As many as a page has room for.
+        # As many as fit on a page.
         most = int(((TALLEST - 2 * FRAME) / rows - HEAD) / BAR)
         costs = [own[:most] for own in costs]
         height = HEAD + BAR * max(map(len, costs))

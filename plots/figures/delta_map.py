@@ -1,7 +1,7 @@
 """Cost of each error: ΔmAP per oracle as bars, for one detector or many.
 
 Single errors and the two totals, false positives and false negatives, have separate scales in a
-study, because the totals dwarf the errors that they are made of.
+study, because the totals dwarf their parts.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ HARMONIC = "harmonic"  # listed among the splits, but it is the mean of two of t
 
 
 class DeltaBar(NamedTuple):
-    """One bar of the figure.
+    """A bar of the figure.
 
     Parameters
     ----------
@@ -79,7 +79,7 @@ class DeltaBar(NamedTuple):
     delta : float or None
         mAP with the error repaired minus mAP, in percent points; None if it is undefined.
     interval : tuple of float or None
-        Bootstrap interval of it, in percent points; None where the result has none, or one of no
+        Bootstrap interval, in percentage points; None if the result has no interval, or one without
         width.
     """
 
@@ -99,14 +99,15 @@ def delta_map_table(
     Parameters
     ----------
     diagnoses : Diagnosis, mapping, or sequence of these
-        One or more detectors: their diagnoses, or results as :meth:`diaghoi.Diagnosis.to_dict`
-        gives them, of which ``label``, ``oracles`` and ``intervals`` are used. A model without a
-        label is called by its number.
+        One or more detectors: diagnoses, or results of :meth:`diaghoi.Diagnosis.to_dict`, of which
+        ``label``, ``oracles`` and ``intervals`` are used. A model without a label is called by its
+        number.
     split : str
-        Which mean over classes, of those that the results have: ``full``; ``rare`` and
-        ``non_rare`` on HICO-DET, other ones on other data sets.
+        Group of classes of the mean: ``full``; ``rare`` and ``non_rare`` on HICO-DET, other ones on
+        other data sets.
     oracles : sequence of str, optional
-        Which errors, in which order; by default all of the results, in the order of the oracles.
+        Errors in the order shown; by default all errors of the results, in the order of the
+        oracles.
 
     Returns
     -------
@@ -154,19 +155,19 @@ def delta_map(
     split: str = "full",
     oracles: Sequence[str] | None = None,
 ) -> Axes:
-    """Draw the cost of each error: one group of bars per error, in it one bar per model.
+    """Draw the cost of each error: one group of bars per error, with one bar per model.
 
-    Of up to four models, the colour of bars encodes the error, and lightness and hatch the model;
-    more have a colour and a hatch each. Bars of negative differences point down; undefined ones are
-    left out. Lines show bootstrap intervals where the results have them. Labels of the models and
-    the protocol are above.
+    With up to four models, the colour of bars encodes the error, and lightness and hatch the model;
+    more models have a colour and a hatch each. Bars of negative differences point down; undefined
+    ones are left out. Lines show bootstrap intervals where the results have them. Labels of the
+    models and the protocol are above.
 
     Parameters
     ----------
     diagnoses, split, oracles
         See :func:`delta_map_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of two columns.
+        Axes to draw in; by default those of a new figure two columns wide.
 
     Raises
     ------
@@ -206,7 +207,7 @@ def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) ->
     rows : sequence of DeltaBar
         One bar each.
     room : float, optional
-        Width of each error in inches, to which numbers and names are fitted; by default that of the
+        Width of each error in inches, which numbers and names must fit; by default taken from the
         axes before layout.
     """
     models = list(dict.fromkeys(row.model for row in rows))
@@ -215,7 +216,7 @@ def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) ->
     width = GROUP / len(models)
     shown = [(row, row.delta) for row in rows if row.delta is not None]
     needed = max((text_width(points(delta), NUMBER_SIZE) for _, delta in shown), default=0.0)
-    # All numbers are written the same way, or none: 0.03 inches keep neighbours apart.
+    # All numbers are written the same way, or none; 0.03 inches keep neighbours apart.
     flat = room * width >= needed + 0.03
     size = NUMBER_SIZE if flat else number_size(room * width)
     for number, (model, style) in enumerate(zip(models, bar_styles(len(models)), strict=True)):
@@ -267,7 +268,7 @@ def draw_costs(ax: Axes, rows: Sequence[DeltaBar], room: float | None = None) ->
 
 
 def intervals_note(results: Sequence[Mapping[str, Any]], split: str = "full") -> str:
-    """Say what the lines at bars are; empty where no result has intervals."""
+    """Explain the lines at bars; empty if no result has intervals."""
     settings = [result["bootstrap"] for result in results if result.get("intervals")]
     levels = sorted({float(each["confidence"]) for each in settings})
     if not levels:
@@ -330,7 +331,7 @@ def _head(ax: Axes, models: Sequence[str], results: Sequence[Mapping[str, Any]])
 
 
 class _Row(NamedTuple):
-    """Bars of some models in panels: single errors and totals, over as many lines as they need."""
+    """Panels of bars for several models: single errors and totals, over as many lines as needed."""
 
     title: str
     split: str
@@ -340,8 +341,8 @@ class _Row(NamedTuple):
 def _draw_rows(figure: Figure, rows: Sequence[_Row], models: Sequence[ModelData]) -> None:
     """Draw rows of panels; single errors share one scale, and so do totals.
 
-    There is one legend if all rows show the same models, and otherwise one per row. So many errors
-    stand in a line that there is room for a number at each bar.
+    There is one legend if all rows show the same models, and otherwise one per row. A line holds as
+    many errors as leave room for a number at each bar.
     """
     own_keys = any(list(row.results) != list(rows[0].results) for row in rows)
     room = figure.get_figwidth() - BESIDE
@@ -412,14 +413,14 @@ def _key(ax: Axes, row: _Row, figure: Figure) -> float:
 
 
 def _result(source: Source) -> dict[str, Any]:
-    """Keep what the panels show of a result."""
+    """Keep the shown parts of a result."""
     return {key: source.result.get(key) for key in ("oracles", "intervals", "bootstrap")}
 
 
 def _by_dataset(models: Sequence[ModelData]) -> dict[str, dict[str, Mapping[str, Any]]]:
     """Group results by data set, all in one order; one that a data set lacks has no bars there.
 
-    So a model keeps its place, its colour and its part in the legend.
+    A model thus keeps its place, colour and legend entry.
     """
     names = dict.fromkeys(shown_names(models))
     groups: dict[str, dict[str, Mapping[str, Any]]] = {}
@@ -499,15 +500,14 @@ def backbone_groups(models: Sequence[ModelData]) -> dict[str, dict[str, ModelDat
     Parameters
     ----------
     models : sequence of ModelData
-        Those without a backbone are left out.
+        Models without a backbone are left out.
 
     Returns
     -------
     dict of dict of ModelData
-        By its title, a group of models by their names, of at least two backbones: families of
-        models whose labels are equal but for the backbone, as ``UPT ResNet-50`` and ``UPT R101``,
-        named by their backbones. Where there is no family, the models of each stage, named by label
-        and backbone.
+        Groups of models by title, each with at least two backbones: families whose labels differ
+        only in the backbone, such as ``UPT ResNet-50`` and ``UPT R101``, named by their backbones.
+        Without families, the groups are the models of each stage, named by label and backbone.
     """
     families: dict[str, list[ModelData]] = {}
     stages: dict[str, list[ModelData]] = {}

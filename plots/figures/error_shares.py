@@ -57,11 +57,11 @@ class ErrorShares(NamedTuple):
 def error_shares_table(diagnosis: Diagnosis) -> ErrorShares:
     """Compute the data of :func:`error_shares` for one model.
 
-    All counted predictions of all classes are ranked together by score, ties in the order of the
-    input. Bins are equally wide in the logarithm of the rank, because precision falls over orders
-    of magnitude; the first bin holds all better ranks, so that no share comes from a handful of
-    predictions. Shares are those within a bin, not cumulative: cumulative shares of the last ranks
-    would mostly show the ranks before.
+    All counted predictions of all classes are ranked together by score, with ties in input order.
+    Bins are equally wide in the logarithm of the rank, because precision falls over orders of
+    magnitude; the first bin holds all better ranks, so that no share comes from a handful of
+    predictions. Shares refer to a bin and are not cumulative: cumulative shares of the last ranks
+    would mostly show earlier ranks.
 
     Raises
     ------
@@ -130,7 +130,7 @@ def _label_ranks(ax: Axes) -> None:
     left, right = ax.get_xlim()
     first, last = np.log10([left, right])
     step = ceil(INCHES_PER_RANK * (last - first) / inches_of(ax))
-    # One too near to the first would touch its label.
+    # A label too near to the first would touch it.
     start = ceil(first + INCHES_BESIDE_FIRST * (last - first) / inches_of(ax))
     ranks = 10.0 ** np.arange(start, int(last) + 1, step)
     ax.set_xticks([left, *ranks], ["1", *(RANKS(rank) for rank in ranks)])
@@ -166,7 +166,7 @@ def error_shares(target: Axes | Figure, models: Sequence[ModelData], legend: boo
     diagnosis : Diagnosis
         The detector, or its :func:`error_shares_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
     legend : bool
         Whether the colours are explained above.
     """

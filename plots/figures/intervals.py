@@ -67,7 +67,7 @@ def _beside(number: int, models: int) -> float:
 
 
 def _sampled(source: Source) -> Diagnosis:
-    """Return a diagnosis of which images can be resampled."""
+    """Return a diagnosis whose images can be resampled."""
     diagnosis = diagnosis_of(source)
     if len(diagnosis.names) < 2:
         raise NotApplicable("intervals need at least two images")
@@ -83,7 +83,7 @@ def slices(found: Slices | Diagnosis | Sequence[Diagnosis], ax: Axes | None = No
         The detectors in slices, with intervals; or the detectors, which are cut by the attributes
         of their annotations.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
 
     Raises
     ------
@@ -107,7 +107,7 @@ Sliced = Sequence[tuple[Slices, int]]
 
 
 def _clearest(models: Sliced) -> list[list[int]]:
-    """Choose attributes whose slices differ clearly, and list the places of the slices of each."""
+    """Choose attributes whose slices differ clearly, and list the places of their slices."""
     first = models[0][0]
     groups: dict[str, list[int]] = {}
     for place, each in enumerate(first.slices):
@@ -128,7 +128,8 @@ def _clearest(models: Sliced) -> list[list[int]]:
     kept: set[str] = set()
     for attribute in sorted(clear, key=lambda each: -clear[each]):
         room -= len(groups[attribute]) + 1
-        # What fits after one that does not would differ less clearly than what is left out.
+        # An attribute that fits after one that does not would differ less clearly than the omitted
+        # one.
         if kept and room < 0:
             break
         kept.add(attribute)
@@ -261,7 +262,7 @@ def difference(found: Difference | Sequence[Diagnosis], ax: Axes | None = None) 
     found : Difference or sequence of two Diagnosis
         The shares of the verbs; or the models. The difference is the second minus the first.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
 
     Raises
     ------

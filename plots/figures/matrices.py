@@ -1,4 +1,4 @@
-"""Heat maps of counts: errors by verb or object, and what became of triplets under two models."""
+"""Draw heat maps of counts: errors by verb or object, and fates of triplets under two models."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ class ErrorProfile(NamedTuple):
 
     @property
     def shares(self) -> FloatArray:
-        """(G, 7) share of each label among the predictions; NaN where there are none."""
+        """(G, 7) share of each label among the predictions; NaN if there are none."""
         return ratios(self.counts, self.counts.sum(axis=1, keepdims=True))
 
 
@@ -82,14 +82,14 @@ def error_profile_table(
     diagnosis : Diagnosis
         Of one model.
     by : {"verb", "object"}
-        What the predictions are grouped by.
+        Grouping of the predictions.
 
     Raises
     ------
     NotApplicable
-        If the classes of the data set are actions with roles, as in V-COCO. They name no object,
-        and predictions give every person every action, so that the errors of all verbs are the
-        same but for the few that are right.
+        If the classes of the data set are actions with roles, as in V-COCO. V-COCO predictions name
+        no object and give every person every action, so the errors of all verbs are the same apart
+        from the few right ones.
     """
     vocabulary, ledger = diagnosis.vocabulary, diagnosis.ledger
     if vocabulary.any_object:
@@ -120,9 +120,9 @@ def error_profile(
     diagnosis : Diagnosis
         The detector, or its :func:`error_profile_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
     by : {"verb", "object"}
-        What the rows are: the 25 with the most annotated triplets.
+        Kind of the rows: the 25 with the most annotated triplets.
     """
     return drawn(FIGURES[f"error_profile_{by}"], diagnosis, ax)
 
@@ -133,7 +133,7 @@ FUNCTIONS[error_profile.__name__] = error_profile
 def _heat_map(
     ax: Axes, shares: FloatArray, names: Sequence[str], most: float, *, written: bool, signed: bool
 ) -> None:
-    """Draw shares in percent, or differences of shares, up to that of the darkest colour."""
+    """Draw shares in percent, or differences of shares, up to the value of the darkest colour."""
     import seaborn
 
     seaborn.heatmap(
@@ -167,7 +167,7 @@ def most_annotated(tables: Sequence[ErrorProfile], most: int) -> list[str]:
 
 
 def with_others(table: ErrorProfile, names: Sequence[str]) -> ErrorProfile:
-    """Return the rows of some names, and one of all others together."""
+    """Return the rows of some names, and one row for all others."""
     place = {name: row for row, name in enumerate(table.names)}
     rows = np.array([place[name] for name in names], dtype=np.int64)
     others = np.setdiff1d(np.arange(len(table.names)), rows)
@@ -191,7 +191,7 @@ def _percent(share: float) -> str:
 def _layout(panels: int, names: int, width: float) -> tuple[int, int, bool]:
     """Return panels per row, names per panel, and whether cells have room for numbers.
 
-    They have, if a page then still holds enough rows; names beyond the page are left out.
+    Names are shown if a page then still holds enough rows; names beyond the page are left out.
     """
     for cell in (CELL, NARROW):
         columns = min(panels, max(1, int(width / (len(LABELS) * cell + GAP))))
@@ -290,7 +290,7 @@ def transitions(found: Transitions | Sequence[Diagnosis], ax: Axes | None = None
     found : Transitions or sequence of two Diagnosis
         The models.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
 
     Returns
     -------
@@ -313,7 +313,7 @@ def transitions(found: Transitions | Sequence[Diagnosis], ax: Axes | None = None
 
 
 def _read(pairing: str) -> str:
-    """Say how errors are read; on V-COCO, what a wrong action is."""
+    """Explain how errors are counted, and wrong actions on V-COCO."""
     own = f" {OWN_OBJECT[:1].upper()}{OWN_OBJECT[1:]}." if pairing == "person" else ""
     return NOTE + own
 
@@ -359,8 +359,8 @@ def _label_matrix(ax: Axes, first: str, rows: bool = True, columns: bool = True)
 
 def _fates(source: Source) -> Fates:
     diagnosis = diagnosis_of(source)
-    # By name: the files of the models may list images in other orders. The sort is stable, so that
-    # images without names keep theirs.
+    # Images are joined by name, because files may list them in different orders. The sort is
+    # stable, so that images without names keep theirs.
     number = np.empty(len(diagnosis.names), dtype=np.int64)
     number[np.argsort(diagnosis.names, kind="stable")] = np.arange(len(number))
     return fates(diagnosis, number)

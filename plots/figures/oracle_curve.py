@@ -1,4 +1,4 @@
-"""Precision against recall of one HOI class before and after each oracle."""
+"""Draw precision against recall of one HOI class before and after each oracle."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ DASHES: tuple[Any, ...] = ("-", (0, (4, 1.2)), (0, (1.2, 1)))
 
 
 class RepairedCurve(NamedTuple):
-    """One line of the figure.
+    """A line of the figure.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ class RepairedCurve(NamedTuple):
     curve : Curve
         Envelope of precision against recall of the class.
     ap : float or None
-        Its AP in percent; None where the oracle leaves no annotated triplet.
+        AP in percent; None where the oracle leaves no annotated triplet.
     delta : float or None
         Gain of AP in percent points.
     """
@@ -63,7 +63,7 @@ class RepairedCurve(NamedTuple):
 
 
 class ClassCurves(NamedTuple):
-    """The lines of one HOI class and model.
+    """Lines of one HOI class and model.
 
     Parameters
     ----------
@@ -72,7 +72,7 @@ class ClassCurves(NamedTuple):
     annotated : int
         Its annotated triplets.
     curves : list of RepairedCurve
-        Before any repair, and after each oracle alone.
+        Lines before any repair, and after each oracle alone.
     """
 
     name: str
@@ -157,11 +157,11 @@ def oracle_curve(diagnosis: Model, ax: Axes | None = None, hoi: str | int | None
     diagnosis : Diagnosis
         The detector.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
     hoi : str or int, optional
-        The class by its name (``ride bicycle``) or number, from 1; by default, of the classes with
-        at least 20 annotated triplets, the one with the largest sum of the ΔAP of its errors; of
-        classes with fewer, the most annotated one.
+        The class by name (``ride bicycle``) or number, from 1. The default is the class with the
+        largest sum of ΔAP among those with at least 20 annotated triplets, or else the most
+        annotated class.
     """
     source = source_of(diagnosis)
     words = diagnosis_of(source).vocabulary

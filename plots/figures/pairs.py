@@ -1,4 +1,4 @@
-"""Pairs without their actions: recall with fewer of them, and how well false ones are rejected."""
+"""Draw pairs without their actions: recall with fewer pairs, and rejection of false pairs."""
 
 from __future__ import annotations
 
@@ -62,12 +62,12 @@ EVEN_BELOW = 3.0  # ratio of the ends of an axis, below which ticks in even step
 
 
 class KeptPairs(NamedTuple):
-    """One point of the figure.
+    """A point of the figure.
 
     Parameters
     ----------
     sweep : {"best", "detection", "nms"}
-        How pairs are dropped; see :func:`diaghoi.diagnosis.curves.pair_sweeps`.
+        Way of dropping pairs; see :func:`diaghoi.diagnosis.curves.pair_sweeps`.
     setting : float or None
         Pairs per image, detection score or overlap; None for all pairs of the detector.
     per_image : float
@@ -90,7 +90,7 @@ def pair_recall_table(
     Parameters
     ----------
     annotations, predictions : Scenes
-        As :func:`diaghoi.diagnose` takes them.
+        Scenes as :func:`diaghoi.diagnose` takes them.
     protocol : Protocol
         Protocol of the diagnosis.
 
@@ -111,7 +111,7 @@ def pair_recall_table(
 
 
 def _recall_lines(ax: Axes, tables: Sequence[Sequence[KeptPairs]], sweep: str) -> None:
-    """Draw the lines of one sweep, each from a large marker for all pairs to fewer pairs."""
+    """Draw the lines of one sweep, each from a large marker for all pairs towards fewer pairs."""
     for number, table in enumerate(tables):
         rows = [row for row in table if row.sweep == sweep]
         rows = [row for row in rows if row.per_image >= min(FEWEST, rows[0].per_image)]
@@ -193,9 +193,9 @@ def pair_recall(target: Axes | Figure, models: Sequence[ModelData], sweep: str =
     diagnoses : Diagnosis or sequence of Diagnosis
         One or more detectors; or the :func:`pair_recall_table` of each by its label.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
     sweep : {"best", "detection", "nms"}
-        How pairs are dropped: by default the best ones stay.
+        Way of dropping pairs; by default the best ones stay.
 
     Raises
     ------
@@ -214,8 +214,8 @@ def pair_recall(target: Axes | Figure, models: Sequence[ModelData], sweep: str =
     elif not sweep:
         wide = target.get_figwidth() >= INCHES_FOR_LONG_TITLES * len(sweeps)
         titles = [(LONG_TITLES if wide else SWEEPS)[name] for name in sweeps]
-    # Thresholds and suppression never leave as few pairs as the best ones do: on one scale, their
-    # lines would lie in a corner.
+    # Thresholds and suppression leave more pairs than keeping the best ones: on a common scale
+    # their lines would lie in a corner.
     panels = panel_grid(target, titles, LABELS, 0.0, narrowest=NARROWEST, share_x=False)
     for ax, name in zip(panels, sweeps, strict=True):
         _recall_lines(ax, [model.data for model in models], name)
@@ -230,7 +230,7 @@ NEGATIVES_HEIGHT = 2.1  # inches
 
 
 class NegativesCurve(NamedTuple):
-    """The curve of one model.
+    """Curve of one model.
 
     Parameters
     ----------
@@ -305,15 +305,15 @@ def negatives_curve(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """Draw precision against recall of rejecting pairs that match no annotated one.
 
     There is one line per model. The legend gives average precision and the share of such pairs.
-    That share is the precision of guessing, and high, as most pairs match none. Markers at the ends
-    of the lines distinguish models in grey print.
+    That share is the precision of guessing, which is high because most pairs match none. Markers at
+    the ends of the lines distinguish models in grey print.
 
     Parameters
     ----------
     diagnoses : Diagnosis or sequence of Diagnosis
         One or more detectors; or the :func:`negatives_curve_table` of each by its label.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""One case drawn on its picture: annotation, prediction, and a description of the error."""
+"""Draw a case on its picture: annotation, prediction, and a description of the error."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def picture(
     image : (H, W, 3) uint8 array, optional
         The picture, in any resolution; without it the frame is empty.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
     missing : str
         Text in an empty frame.
     """
@@ -74,7 +74,7 @@ def picture(
         for pair in (annotated, predicted):
             draw_pair(ax, pair, whole, point)
         objects = [box for each in (annotated, predicted) for box in each.boxes[1:]]
-        # The tag of the prediction is placed first: it matters more when room is short.
+        # The tag of the prediction is placed first, because it matters more if room is short.
         predicted_tag = "" if case.name is None else case_title(case)
         for pair, tag in ((predicted, predicted_tag), (annotated, case.annotated or "")):
             if pair.boxes and tag:
@@ -106,7 +106,7 @@ def card(
     Parameters
     ----------
     case, image, missing
-        As for :func:`picture`.
+        As in :func:`picture`.
     width : float
         In inches. A very tall picture becomes narrower.
     words : bool
@@ -145,7 +145,7 @@ def card(
 
 
 class _Line(NamedTuple):
-    """One line of the text below a picture."""
+    """A line of the text below a picture."""
 
     text: str
     size: float = TEXT_SIZE
@@ -161,7 +161,7 @@ def _lines(case: Case, width: float, enlarged: float) -> Iterator[_Line]:
     for words in (case.sentence, f"Under its oracle it {case.repair}."):
         for line in wrapped(in_a_line(words), width, TEXT_SIZE):
             yield _Line(line)
-    # What it becomes need not be the annotation that its boxes overlap most.
+    # The prediction need not become the annotation that its boxes overlap most.
     legend = f"Dashes: {'annotation' if case.repaired is None else 'repaired'}."
     if case.name is not None:
         legend = f"Solid: prediction. {legend}"
@@ -177,7 +177,7 @@ def case_title(case: Case) -> str:
 
 
 def enlarged_words(enlarged: float) -> str:
-    """Say that a picture shows a part of the image; nothing where it shows all of it."""
+    """Report that a picture shows only a part of the image; empty if it shows all."""
     return f"Enlarged {enlarged:.1f} times." if enlarged >= ENLARGED else ""
 
 
@@ -188,7 +188,7 @@ def _inches(frame: PictureFrame, width: float) -> tuple[float, float]:
 
 
 def annotated_lines(case: Case) -> PairLines:
-    """Return the annotation of a case as it is drawn: dashed in black and white."""
+    """Return the drawing style of the annotation of a case: dashed in black and white."""
     return PairLines(
         boxes=tuple(b for b in (case.annotated_human, case.annotated_object) if b is not None),
         # The nearest boxes need not form a pair.
@@ -200,7 +200,7 @@ def annotated_lines(case: Case) -> PairLines:
 
 
 def predicted_lines(case: Case) -> PairLines:
-    """Return the prediction of a case as it is drawn: solid in the colour of its error."""
+    """Return the drawing style of the prediction of a case: solid in the colour of its error."""
     return PairLines(
         boxes=tuple(box for box in (case.human, case.object) if box is not None),
         line=colour(case.error),

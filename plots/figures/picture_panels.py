@@ -1,4 +1,4 @@
-"""Pictures in rows and columns: of errors, of what detectors find, and of corruptions."""
+"""Draw pictures in rows and columns: errors, outcomes of detectors, and corruptions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class Caption(NamedTuple):
     bold : bool
         Whether it is bold.
     key : PairLines or None
-        What it explains: a line as it is drawn on the pictures stands before the text.
+        Explained line, drawn before the text as on the pictures.
     """
 
     text: str
@@ -71,7 +71,7 @@ class Cell:
     Parameters
     ----------
     draw : callable
-        Draws it into the axes it is given, which have their final place.
+        Function that draws it into given axes, which have their final place.
     ratio : float
         Height over width.
     captions : tuple of Caption
@@ -84,7 +84,7 @@ class Cell:
 
 
 class _Line(NamedTuple):
-    """One line of a caption; the later lines of one with a key are set in as the first is."""
+    """A line of a caption; later lines of a caption with a key are indented like the first."""
 
     text: str
     bold: bool
@@ -126,11 +126,11 @@ def montage(
     rows : sequence of sequence of Cell
         A row can be shorter than the others.
     width : float
-        Of the figure in inches.
+        Width of the figure in inches.
     heads, sides : sequence of str
-        Names of columns, above them, and of rows, at their left.
+        Names of columns, above, and of rows, at the left.
     legend : sequence of Caption
-        At the foot, one after the other.
+        Captions at the foot, one after the other.
 
     Returns
     -------
@@ -186,7 +186,7 @@ def draw_row(figure: Figure, row: Row, wide: float, left: float, down: float) ->
 
 
 def laid_out(row: Sequence[Cell], wide: float) -> Row:
-    """Lay out the captions of pictures of some width in inches."""
+    """Lay out the captions of pictures, given their width in inches."""
     lines = [[line for caption in cell.captions for line in _broken(caption, wide)] for cell in row]
     tall = wide * max(cell.ratio for cell in row)
     below = max(map(len, lines)) * CAPTION * LEADING + BELOW
@@ -274,15 +274,15 @@ def error_panel(
     Parameters
     ----------
     cases : sequence of Case
-        For instance from :func:`diaghoi.cases.typical.typical_cases`.
+        Cases, for instance from :func:`diaghoi.cases.typical.typical_cases`.
     images : sequence of (H, W, 3) uint8 array or None
         Their pictures; None for an empty frame.
     width : float
-        Of the figure in inches.
+        Width of the figure in inches.
     columns : int
         Pictures in a row; 0 for as many as are legible. Even where repairs are shown.
     repairs : bool
-        Whether each picture has another beside it, with what the oracle of its error makes of it.
+        Whether each picture is followed by another with the result of the oracle.
 
     Returns
     -------
@@ -315,9 +315,9 @@ def case_cell(case: Case, image: Image | None) -> Cell:
 
 
 def _after(case: Case, image: Image | None) -> Cell:
-    """Draw what the oracle of the error leaves of a case."""
+    """Draw the result of the oracle for a case."""
     if case.repaired is not None:
-        # The repair of an action keeps the boxes, that of boxes takes those annotated.
+        # The repair of an action keeps the boxes; the repair of boxes takes the annotated ones.
         own = case.human, case.object
         meant = own if case.error == "action" else (case.annotated_human, case.annotated_object)
         lines = PairLines.of_outcome(RIGHT, *meant)
@@ -345,7 +345,7 @@ def _drawing(
     pairs: Sequence[PairLines],
     numbered: int = 0,
 ) -> Callable[[Axes], object]:
-    """Return what draws pairs on a part of an image, the first above the rest, some numbered."""
+    """Return a function that draws pairs on a part of an image, first on top, some numbered."""
 
     def draw(ax: Axes) -> None:
         point = show(ax, frame, whole, image)
@@ -366,20 +366,20 @@ def outcome_panel(
     width: float = SINGLE_COLUMN,
     columns: int = 0,
 ) -> Figure:
-    """Draw what detectors find, invent and miss: a row for each, a column for each picture.
+    """Draw what detectors find, invent and miss: a row per detector, a column per picture.
 
-    Boxes of pairs are numbered; the interactions stand below the picture, all verbs of a pair
+    Boxes of pairs are numbered. The interactions appear below the picture, all verbs of a pair
     together, each with its score.
 
     Parameters
     ----------
     models : mapping of str to sequence of ImageOutcomes
-        By the label of the detector, for the same images; from
+        Outcomes on the same images by label of the detector, from
         :func:`diaghoi.cases.outcomes.image_outcomes`.
     images : sequence of (H, W, 3) uint8 array or None
         Pictures of these images; None for an empty frame.
     width : float
-        Of the figure in inches.
+        Width of the figure in inches.
     columns : int
         Pictures in a row, after which the detectors start again below; 0 for as many as are
         legible.
@@ -404,7 +404,7 @@ def outcome_panel(
 
 
 def _outcome_cell(models: Sequence[ImageOutcomes], own: ImageOutcomes, image: Image | None) -> Cell:
-    """Draw one detector on one image, in the part that shows the boxes of all detectors."""
+    """Draw one detector on one image, in the part with the boxes of all detectors."""
     boxes = [box for model in models for pair in model.pairs for box in _lines(pair).boxes]
     whole = frame_of_boxes(boxes, own.size, image)
     frame = crop(boxes, whole, RATIO)
@@ -435,14 +435,14 @@ def corruption_panel(
     Parameters
     ----------
     pictures : mapping of str to sequence of (H, W, 3) uint8 array
-        By the title of the corruption, in the order of the severities.
+        Pictures by title of the corruption, in the order of the severities.
     severities : sequence of int
-        Several have a column each, and the corruptions a row each. With one, the corruptions
-        follow each other.
+        Several have a column each, and the corruptions a row each. With one severity, the
+        corruptions follow each other.
     width : float
-        Of the figure in inches.
+        Width of the figure in inches.
     columns : int
-        Pictures in a row where there is one severity; 0 for as many as are legible.
+        Pictures in a row if there is one severity; 0 for as many as are legible.
 
     Returns
     -------

@@ -1,8 +1,7 @@
 """Figures of detectors under corruptions: scores, and costs and frequencies of errors.
 
-The scores by severity are those of figure 2 (b) of the RoHOI paper, which is a radar chart.
-Severities are ordered, and in a circle the strongest one of a corruption would join the weakest
-one of the next.
+The scores by severity are shown in figure 2 (b) of the RoHOI paper as a radar chart. Severities are
+ordered, and in a circle the strongest one of a corruption would join the weakest one of the next.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from diaghoi.plots.style import MODEL_MARKERS, add_note, colour, model_style
 from diaghoi.statistics.bootstrap import FEW
 
 ROBUSTNESS_FIGURES: dict[str, FigureKind] = {}
-"""The figures of a robustness study by name, in the order in which they are drawn."""
+"""Figures of a robustness study by name, in the order drawn."""
 
 
 def _figure(name: str, title: str, data: Any, draw: Any, **settings: Any) -> FigureKind:
@@ -65,7 +64,7 @@ INCOMPLETE_NOTE = f"{INCOMPLETE}: over the conditions that there are."
 
 
 def _marked(models: Sequence[ModelData], partial: Sequence[bool]) -> list[str]:
-    """Return the names of models, with a mark where the data of one are incomplete."""
+    """Return the names of models, with a mark if the data are incomplete."""
     names = zip(shown_names(models), partial, strict=True)
     return [f"{name}{INCOMPLETE}" if some else name for name, some in names]
 
@@ -73,13 +72,13 @@ def _marked(models: Sequence[ModelData], partial: Sequence[bool]) -> list[str]:
 def _add_notes(
     figure: Figure, models: Sequence[ModelData], partial: Iterable[bool], names: str = ""
 ) -> None:
-    """Say what abbreviations, scores and the mark of incomplete data mean."""
+    """Explain abbreviations, scores and the mark of incomplete data."""
     mark = INCOMPLETE_NOTE if any(partial) else ""
     add_note(figure, " ".join(filter(None, (names, models[0].note, mark))))
 
 
 def explained(names: Mapping[str, str]) -> str:
-    """Say in full what abbreviations mean; names that are not abbreviated are left out."""
+    """Spell out abbreviations; names that are not abbreviated are left out."""
     short = [f"{name}: {full}" for name, full in names.items() if name != full]
     return f"{'; '.join(short)}." if short else ""
 
@@ -88,7 +87,7 @@ def _percent(value: float | None) -> float | None:
     return None if value is None else 100 * value
 
 
-# What each corruption leaves of the score:
+# The share of the score that each corruption leaves:
 
 FEWEST = 3  # directions of a radar chart
 TITLE = "Score under corruption, % of clean"
@@ -99,7 +98,7 @@ REFERENCE: dict[str, Any] = {"color": "0.55", "linewidth": 1.5, "zorder": 1.9}
 
 
 class RemainingScore(NamedTuple):
-    """One direction of one model.
+    """A direction of one model.
 
     Parameters
     ----------
@@ -125,7 +124,7 @@ def robustness_drops_table(model: Mapping[str, Any]) -> list[RemainingScore]:
     Parameters
     ----------
     model : mapping
-        One of ``models`` of :meth:`diaghoi.robustness.evaluation.Robustness.to_dict`, with the
+        An entry of ``models`` in :meth:`diaghoi.robustness.evaluation.Robustness.to_dict`, with the
         ``corruptions`` of the study.
 
     Raises
@@ -210,7 +209,7 @@ CLEAN = "Clean"
 
 
 class GroupScore(NamedTuple):
-    """One bar of one model.
+    """A bar of one model.
 
     Parameters
     ----------
@@ -296,7 +295,7 @@ BELOW = 13.0  # points: from the axis to the names of corruptions, below the sev
 
 
 class SeverityScore(NamedTuple):
-    """The score of one model at one severity of one corruption.
+    """Score of one model at one severity of one corruption.
 
     Parameters
     ----------
@@ -331,8 +330,7 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]
     Parameters
     ----------
     model : mapping
-        As for :func:`robustness_drops_table`, also with the
-        ``severities`` of the study.
+        As in :func:`robustness_drops_table`, also with the ``severities`` of the study.
 
     Raises
     ------
@@ -392,7 +390,8 @@ def _draw_severities(figure: Figure, models: Sequence[ModelData]) -> None:
     for block in range(1, len(names)):
         ax.axvline(block * room - 0.5, color="0.7", linewidth=0.6)
     ax.set_xticks(np.arange(room * len(names)), [str(s) for s in severities] * len(names))
-    # The middle of an odd number of severities is one of them, whose name would hide the other.
+    # The middle of an odd number of severities is itself a severity, and its name would hide the
+    # other.
     ax.xaxis.remove_overlapping_locs = False
     full = {name: name.replace("_", " ") for name in names}
     wide = 0.95 * inches_of(ax) / len(names)
@@ -441,7 +440,7 @@ class ErrorGrowth(NamedTuple):
     corruptions : tuple of str
         Abbreviations of C corruptions.
     growth : (E, C) float64 array
-        Mean over the severities, in percent points; NaN where it is undefined.
+        Mean over the severities, in percent points; NaN if it is undefined.
     partial : bool
         Whether some of the means are over a part of the severities.
     """
@@ -553,7 +552,7 @@ OF_ANNOTATED = "of annotated"  # missed triplets are no predictions, so their sh
 
 
 class ErrorCurves(NamedTuple):
-    """Errors of one model, mean over the corruptions of each group.
+    """Errors of one model, as a mean over the corruptions of each group.
 
     Parameters
     ----------
@@ -569,11 +568,11 @@ class ErrorCurves(NamedTuple):
         Percent points, or percent; NaN without a result.
     low, high : (E, G, S) float64 array
         Interval of each value of a group with a single corruption; NaN if there is none. Intervals
-        of several corruptions do not tell that of their mean.
+        of several corruptions do not determine the interval of their mean.
     confidence : float or None
-        Share of the resamples within the intervals, if it is known.
+        Share of the resamples within the intervals, if known.
     partial : tuple of bool
-        Of which groups some means are over a part of the corruptions.
+        Groups with means over only a part of the corruptions.
     """
 
     quantity: Quantity
@@ -606,8 +605,7 @@ def robustness_curves_table(
     Parameters
     ----------
     model : mapping
-        As for :func:`robustness_drops_table`, also with the
-        ``severities`` of the study.
+        As in :func:`robustness_drops_table`, also with the ``severities`` of the study.
     quantity : {"delta_map", "shares"}
         Cost of the errors, or their frequency.
 
@@ -797,7 +795,7 @@ def _titles(groups: Sequence[str], room: float) -> list[str]:
 
 
 def _explained(titles: Sequence[str], groups: Sequence[str]) -> str:
-    """Say what abbreviated titles mean."""
+    """Explain abbreviated titles."""
     return explained(
         {" ".join(title.split()): group for title, group in zip(titles, groups, strict=True)}
     )
@@ -844,10 +842,9 @@ def models_of(
     kind : FigureKind
         One of :data:`ROBUSTNESS_FIGURES`.
     result : mapping
-        As from :meth:`diaghoi.robustness.evaluation.Robustness.to_dict`, or a saved one.
+        A result of :meth:`diaghoi.robustness.evaluation.Robustness.to_dict`, possibly a saved one.
     corruptions : collection of str
-        Names of those to show in figures that show single corruptions; by default all, or those
-        that cost most.
+        Names of the corruptions in figures of single corruptions; by default all, or the costliest.
 
     Returns
     -------
@@ -857,7 +854,7 @@ def models_of(
     Raises
     ------
     NotApplicable
-        If it can show none; the reason is that of the last one.
+        If the figure can show none; the reason is that of the last model.
     """
     shared = {key: result[key] for key in ("corruptions", "severities")}
     shared["bootstrap"] = result.get("bootstrap")
@@ -891,7 +888,7 @@ def models_of(
 def _note(
     kind: FigureKind, result: Mapping[str, Any], corruptions: Sequence[Mapping[str, Any]]
 ) -> str:
-    """Say what short names mean, what means are over, and what soft scores rest on."""
+    """Explain short names, the scope of means, and the basis of soft scores."""
     names = {each["abbreviation"]: each["label"] for each in corruptions}
     parts = [explained(names)] if kind in OVER_SEVERITIES else []
     parts.append(_scope(kind, result))
@@ -901,7 +898,7 @@ def _note(
 
 
 def _scope(kind: FigureKind, result: Mapping[str, Any]) -> str:
-    """Say what means are over, where that is not all of the paper."""
+    """Explain the scope of means if it is not that of the paper."""
     scope = result.get("scope", {"complete": True})
     if scope["complete"]:
         return ""

@@ -1,4 +1,4 @@
-"""Scores and thresholds: calibration of one or more detectors, and what a threshold leaves."""
+"""Draw scores and thresholds: calibration of detectors, and the effect of a threshold."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ from diaghoi.statistics.operating_points import operating_points as measured
 HEIGHT = 2.9  # inches
 RATIOS = (3.0, 1.0)  # heights of diagram and histogram
 LABELS = ("Triplet score (%)", "True positives (%)", "Predictions")
-# Bins of fewer predictions get hollow marks: at 100 predictions the standard error of a precision
-# of one half is 5 percent points.
+# Bins with fewer predictions get hollow marks: at 100 predictions the standard error of a precision
+# of one half is 5 percentage points.
 FEW = 100
-# A share of fewer predictions says nothing: one prediction is 0 or 100 %.
+# A share of fewer predictions means nothing: a single prediction gives 0 or 100 %.
 LEAST = 10
 LEFT_OUT = f"Bins of fewer than {LEAST} predictions are not drawn"
 THOUSANDS = EngFormatter(sep="")  # 10, 1k, 100k
@@ -45,7 +45,7 @@ CALIBRATED: dict[str, Any] = {"color": "0.5", "linewidth": 0.7, "linestyle": (0,
 
 
 class Reliability(NamedTuple):
-    """The line of one model.
+    """Line of one model.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class Reliability(NamedTuple):
     counts : (B,) int array
         Predictions in each bin.
     scores, precisions : (B,) float64 array
-        Mean score and share of true positives of each bin; NaN where it is empty.
+        Mean score and share of true positives of each bin; NaN if the bin is empty.
     ece : float
         Expected calibration error.
     """
@@ -72,7 +72,7 @@ def calibration_table(result: Mapping[str, Any]) -> Reliability:
     Parameters
     ----------
     result : mapping
-        With the key ``calibration``: see
+        A result with the key ``calibration``: see
         :meth:`diaghoi.statistics.calibration.Calibration.to_dict`.
 
     Raises
@@ -175,9 +175,9 @@ def _calibrated(source: Source) -> Reliability:
 def calibration(target: Axes | Figure, models: Sequence[ModelData]) -> None:
     """Draw the share of true positives against the score, one line per model.
 
-    Bins of fewer than ten predictions are left out, and those of fewer than a hundred are hollow.
-    A calibrated detector follows the dotted diagonal; below it the detector is overconfident. The
-    legend gives the expected calibration error in percent points.
+    Bins with fewer than ten predictions are left out, and bins with fewer than a hundred are
+    hollow. A calibrated detector follows the dotted diagonal; below it the detector is
+    overconfident. The legend gives the expected calibration error in percent points.
 
     Parameters
     ----------
@@ -185,7 +185,7 @@ def calibration(target: Axes | Figure, models: Sequence[ModelData]) -> None:
         One or more detectors, or their results with this part; or the :func:`calibration_table` of
         each by its label.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column, with the number of
+        Axes to draw in; by default those of a new figure one column wide, with the number of
         predictions in each bin below.
 
     Raises
@@ -225,7 +225,7 @@ NOT_ERRORS = ("true_positive", MISSED)
 
 
 class Thresholds(NamedTuple):
-    """The lines of one model.
+    """Lines of one model.
 
     Parameters
     ----------
@@ -251,7 +251,7 @@ def operating_points_table(result: Mapping[str, Any]) -> Thresholds:
     Parameters
     ----------
     result : mapping
-        With the key ``operating_points``: see
+        A result with the key ``operating_points``: see
         :meth:`diaghoi.statistics.operating_points.OperatingPoints.to_dict`.
 
     Raises
@@ -363,7 +363,7 @@ def operating_points(target: Axes | Figure, models: Sequence[ModelData]) -> None
     diagnosis : Diagnosis or mapping
         The detector, or its result with this part; or its :func:`operating_points_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column, with the errors per image
+        Axes to draw in; by default those of a new figure one column wide, with the errors per image
         below.
     """
     tables = tables_of(models)
@@ -396,7 +396,7 @@ def operating_points(target: Axes | Figure, models: Sequence[ModelData]) -> None
         _shares(ax, table)
         _errors(errors, table, _most(shown))
         set_title(errors, _best(table) if table.best else "", inches)
-        if number + columns >= len(shown):  # also where the row below ends before this panel
+        if number + columns >= len(shown):  # even if the row below ends before this panel
             errors.tick_params(labelbottom=True)
             errors.set_xlabel(THRESHOLD_LABELS[0])
         if column == 0:

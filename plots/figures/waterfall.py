@@ -38,7 +38,7 @@ READING = "On found pairs: {}. delta_map goes by the published rule."
 
 
 class WaterfallBar(NamedTuple):
-    """One bar of the waterfall.
+    """A bar of the waterfall.
 
     Parameters
     ----------
@@ -47,7 +47,7 @@ class WaterfallBar(NamedTuple):
     low, high : float
         Ends of the bar, in percent.
     value : float
-        Its cost in percent points; for the first and the last bar mAP.
+        Cost in percentage points; for the first and the last bar mAP.
     """
 
     name: str
@@ -115,20 +115,20 @@ def _data(source: Source) -> Mapping[str, Any]:
 
 @figure("waterfall", "Costs of the errors that add up", data=_data, height=HEIGHT, single=True)
 def waterfall(target: Axes | Figure, models: Sequence[ModelData]) -> None:
-    """Draw the cost of each error, one after the other, from mAP to mAP with all repaired.
+    """Draw the cost of each error in turn, from mAP to mAP with all errors repaired.
 
     Parameters
     ----------
     diagnosis : Diagnosis or mapping
-        The detector, a result with its ``attribution``, or what :func:`waterfall_table` takes.
+        The detector, a result with its ``attribution``, or the input of :func:`waterfall_table`.
     ax : matplotlib.axes.Axes, optional
-        Where to draw; by default a new figure of the width of one column.
+        Axes to draw in; by default those of a new figure one column wide.
     """
     costs: list[Mapping[str, Any]] = [model.data for model in models]
     panels = panel_grid(target, shown_names(models), (SCALE, ""), HEIGHT - 0.25)
     for panel, cost in zip(panels, costs, strict=True):
         _bars(panel, waterfall_table(cost))
-    # Results that were saved before costs were told on found pairs do not name the pairing.
+    # Results that were saved before costs were counted on found pairs do not name the pairing.
     if all("pairing" in cost for cost in costs):
         add_note(target, READING.format(reading_by_pair(costs[0]["pairing"])))
     if any(100 * cost["map_repaired"] < PERFECT for cost in costs):

@@ -83,8 +83,8 @@ def alpha(
     highest : int
         Highest score of the scale.
     level : {"ordinal", "interval"}
-        Distance of two ratings: by the ranks between them, or by the square of their difference, as
-        in the formula of the paper.
+        Distance of two ratings: the ranks between them, or the square of their difference as in the
+        formula of the paper.
 
     Returns
     -------
@@ -270,7 +270,7 @@ class Agreement:
         return float(np.nanstd(ratings[:, several], axis=0, ddof=1).mean())
 
     def to_dict(self) -> dict[str, Any]:
-        """All numbers as plain Python values, None where undefined."""
+        """Return all numbers as plain Python values, None if undefined."""
         people, names = self.people, self.people.annotators
         highest, mean = people.highest, people.mean
         given = (~np.isnan(people.ratings)).sum(axis=0)
@@ -349,7 +349,7 @@ def measure_agreement(
     return Agreement(people=people, correlations=correlations)
 
 
-FEWEST = 10  # changes of which the mean has an interval
+FEWEST = 10  # number of changes from which the mean has an interval
 
 
 def compare_ratings(
@@ -362,9 +362,8 @@ def compare_ratings(
     Parameters
     ----------
     before, after : HumanRatings
-        Items are joined by the columns that describe them in both files, or by their order where
-        there is none. Further columns, such as one of pictures, and people of one file alone do not
-        matter.
+        Items are joined by descriptive columns in both files, or by order without such columns.
+        Further columns, such as pictures, and people in only one file are ignored.
     confidence : float
         Confidence level of the intervals.
 
@@ -445,13 +444,13 @@ def _share(changed: int, ratings: int, confidence: float) -> tuple[float, float,
 
 
 def _mean(values: FloatArray, confidence: float) -> tuple[float, float, float]:
-    """Mean and interval of some changes."""
+    """Compute mean and interval of some changes."""
     from scipy.stats import norm
 
     if not len(values):
         return math.nan, math.nan, math.nan
     mean = float(values.mean())
-    # The deviation of a few changes, mostly of one point, says nothing.
+    # The deviation of a few changes, mostly by one point, means little.
     if len(values) < FEWEST or not np.ptp(values):
         return mean, math.nan, math.nan
     error = float(values.std(ddof=1)) / math.sqrt(len(values))

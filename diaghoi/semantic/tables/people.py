@@ -1,4 +1,4 @@
-"""Ratings by people: of items by annotators, and of pairs of words or interactions."""
+"""Read ratings by people: of items by annotators, and of pairs of words or interactions."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class HumanRatings:
     source : str
         The file.
     notes : tuple of str
-        How the file was read.
+        Remarks on the reading of the file.
     described : dict of str to (I,) tuple of str
         The columns that describe the items.
     """
@@ -82,18 +82,18 @@ def read_human_ratings(
     Parameters
     ----------
     path : pathlib.Path
-        CSV with a header: one item per row and one column per person, empty where somebody gave no
-        score; other columns describe the items. Or one rating per row, with a column
-        ``annotator``, a column ``rating`` and the item in the others.
+        CSV with a header: one item per row and one column per person, empty without a score; other
+        columns describe the items. Or one rating per row, with a column ``annotator``, a column
+        ``rating`` and the item in the others.
     metrics : sequence of str
-        Columns with the scores of metrics; by default those with a usual name.
+        Columns with the scores of metrics; by default columns with a usual name.
     highest : int
         Highest score of the scale, which starts at 0; at most 1,000.
 
     Raises
     ------
     InputError
-        For a file that cannot be used: line and column, value and what to do.
+        If the file is unusable; the message has line, column, value and advice.
     """
     if not 1 <= highest <= MOST_LEVELS:
         raise InputError(f"scale {highest}: must be a number from 1 to {MOST_LEVELS:,}")
@@ -149,7 +149,7 @@ def _item_columns(path: Path) -> tuple[dict[str, list[_Cell]], list[str]]:
     cells = [[_Cell(line, *pair) for pair in zip(head, row, strict=True)] for line, row in rows[1:]]
     if person is None or rating is None:
         return dict(zip(head, map(list, zip(*cells, strict=True)), strict=True)), []
-    # One rating per row: gather the rows of each item.
+    # With one rating per row, the rows of each item are gathered.
     items: dict[tuple[str, ...], tuple[list[_Cell], dict[str, _Cell]]] = {}
     for row in cells:
         line, column, who = row[person]
@@ -231,7 +231,7 @@ class HumanScores:
     source : str
         The file.
     notes : tuple of str
-        How the file was read.
+        Remarks on the reading of the file.
     """
 
     words: tuple[tuple[str, ...], ...]

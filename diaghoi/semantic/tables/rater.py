@@ -1,8 +1,8 @@
 """Tables of similarity by language models as raters.
 
-The procedure of SHOE (papers 000 and 001): the first rater is asked about all pairs; the others
-about those that it did not rate as having nothing in common. How many of the others are lost by
-that, a sample of them can show.
+The procedure of SHOE (papers 000 and 001): the first rater rates all pairs, the others only pairs
+that the first found to have something in common. A sample of the remaining pairs can show how many
+are lost.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ TOKENS_PER_RATING = 4
 
 @dataclass(frozen=True, kw_only=True)
 class RatingTask:
-    """The pairs of one kind to rate.
+    """Pairs of one kind to rate.
 
     Parameters
     ----------
@@ -91,7 +91,7 @@ class RatingCost:
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroSample:
-    """Which of the pairs that the first rater rates 0 the others are asked about.
+    """Sample of the pairs rated 0 by the first rater that the others rate, too.
 
     Parameters
     ----------
@@ -131,13 +131,13 @@ def estimate(
     questions : sequence of RatingTask
         The pairs to rate.
     raters : sequence of str
-        Models, the one that filters first.
+        Models, starting with the filter.
     store : AnswerStore
         Saved answers.
     batch : int
         Pairs per request.
     zeros : ZeroSample
-        Pairs that the others are asked about although the first rated them 0.
+        Pairs that the others rate although the first rated them 0.
     """
     first, costs = store.answers(raters[0]), []
     checked = {key for question in questions for key in zeros.of(question, first)}
@@ -178,17 +178,17 @@ class Raters:
     Parameters
     ----------
     clients : sequence of Client
-        One per rater, the one that filters first.
+        One per rater, starting with the filter.
     store : AnswerStore
-        Where answers are saved.
+        Store of the answers.
     batch : int
         Pairs per request.
     workers : int
         Number of parallel requests.
     asks : int
-        How often to ask about a pair while replies cannot be read.
+        Number of times to ask about a pair while replies are unreadable.
     zeros : ZeroSample
-        Pairs that the others are asked about although the first rated them 0.
+        Pairs that the others rate although the first rated them 0.
     progress : callable
         Called with a description and the number of pairs when a rater begins, and with None and
         the number of finished pairs during the run.
@@ -221,7 +221,7 @@ class Raters:
         unanswered: list[tuple[str, str, str, str]] = []
         for number, client in enumerate(self.clients):
             rater = client.endpoint.model
-            # SHOE's filter: only pairs that the first rater did not rate 0 go to the others.
+            # SHOE's filter: the others get only pairs that the first rater did not rate 0.
             if number == 1:
                 first = self.store.answers(self.names[0])
                 pairs = {key: pair for key, pair in pairs.items() if first.get(key) != 0}
@@ -276,21 +276,21 @@ class Raters:
 
 @dataclass(frozen=True, kw_only=True)
 class RatingResult:
-    """The ratings of all raters.
+    """Ratings of all raters.
 
     Parameters
     ----------
     question : RatingTask
-        The pairs they were asked about.
+        The rated pairs.
     raters : tuple of str
         The R models.
     scores : dict of str to tuple
         R scores from 0 to 4 of each pair that the first rater did not rule out, by its fingerprint;
-        None where there is none.
+        None if there is none.
     zeros : dict of str to tuple
-        The same for the sampled pairs that the first rater rated 0; they are not in the table.
+        The same for the sampled pairs that the first rater rated 0, which are not in the table.
     unread : tuple of (rater, a, b)
-        Pairs whose replies could not be read.
+        Pairs with unreadable replies.
     unanswered : tuple of (rater, a, b, why)
         Pairs without a reply; the next run asks again.
     """
@@ -304,7 +304,7 @@ class RatingResult:
 
     @property
     def zero_check(self) -> list[dict[str, Any]]:
-        """How many of the sampled pairs each other rater rates, and how many of them above 0."""
+        """Count the sampled pairs that each other rater rates, and those rated above 0."""
         found: list[dict[str, Any]] = []
         for number, rater in enumerate(self.raters[1:] if self.zeros else (), 1):
             rated = [each for scores in self.zeros.values() if (each := scores[number]) is not None]
@@ -350,7 +350,9 @@ Kind = Literal["verb", "object"]
 
 HIGHEST = 4
 VERSION = 1
-"""To be increased with the wording, so that saved answers to another wording are not reused."""
+"""Version of the wording, which changes with it, so that saved answers to another wording are not
+reused.
+"""
 
 _SCALE = (
     "0 = nothing in common, 1 = loosely related, 2 = somewhat similar, 3 = very similar, "
@@ -410,12 +412,12 @@ def read_reply(reply: str, pairs: int) -> list[int | None]:
     reply : str
         Text of the reply; reasoning in tags is skipped.
     pairs : int
-        Number of pairs asked about.
+        Number of pairs in the question.
 
     Returns
     -------
     list of int or None
-        A whole number from 0 to 4 for each pair; None where there is none, or two differ.
+        A whole number from 0 to 4 for each pair; None if there is none, or two differ.
     """
     if pairs == 1:
         text = strip_reasoning(reply).strip()

@@ -1,9 +1,8 @@
 """Ratings of pairs of words by raters: the files that tables of similarity are made of.
 
-As CSV a header and one pair per row, ``a,b,score`` or ``a,b,RATER,RATER,...``, empty where a rater
-gave no score. As ``.npz`` the arrays ``names`` (N,) and ``values`` (N, N), or (R, N, N) with
-``raters`` (R,); or, where few pairs are similar, ``row``, ``column`` (P,) and ``value`` (P,) or
-(P, R).
+A CSV has a header and one pair per row, ``a,b,score`` or ``a,b,RATER,RATER,...``, empty without a
+score. An ``.npz`` has the arrays ``names`` (N,) and ``values`` (N, N), or (R, N, N) with ``raters``
+(R,); or, if few pairs are similar, ``row``, ``column`` (P,) and ``value`` (P,) or (P, R).
 """
 
 from __future__ import annotations
@@ -114,12 +113,12 @@ def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) ->
     path : path
         A ``.csv`` or ``.npz`` file.
     scale : float, optional
-        Highest score of the scale. By default 1 where no score is higher, else 4.
+        Highest score of the scale. The default is 1 if no score is higher, and otherwise 4.
 
     Raises
     ------
     InputError
-        For a file that cannot be used: line and column, value and what to do.
+        If the file is unusable; the message has line, column, value and advice.
     """
     path = Path(path)
     if not path.is_file():
@@ -256,7 +255,7 @@ def _array(path: Path, arrays: Mapping[str, Member], name: str, kinds: str) -> A
 
 
 def _floats(path: Path, arrays: Mapping[str, Member], name: str) -> FloatArray:
-    with np.errstate(over="ignore"):  # what is too large becomes infinite and is refused
+    with np.errstate(over="ignore"):  # too large values become infinite and are refused
         return np.asarray(_array(path, arrays, name, "biuf").astype(np.float64))
 
 
@@ -332,12 +331,12 @@ def _scale(raw: _Raw, given: float | None) -> float:
 
 
 def end_of_scale(highest: float, given: float | None = None) -> float | None:
-    """Return the end of the scale of some scores; None where no known scale holds the highest.
+    """Return the end of the scale of scores; None where no known scale holds the highest.
 
     Raises
     ------
     InputError
-        For a given end that is not a positive number.
+        If the chosen end is not a positive number.
     """
     if given is None:
         return next((scale for scale in SCALES if highest <= scale), None)
@@ -349,7 +348,7 @@ def end_of_scale(highest: float, given: float | None = None) -> float | None:
 def _spread(
     scores: FloatArray, row: IntArray, rows: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Lowest, highest and mean score of each pair and rater; NaN where there is none."""
+    """Lowest, highest and mean score of each pair and rater; NaN if there is none."""
     low, high = np.full((2, rows, scores.shape[1]), np.nan)
     np.fmin.at(low, row, scores)
     np.fmax.at(high, row, scores)
@@ -357,7 +356,7 @@ def _spread(
     total, number = np.zeros((2, rows, scores.shape[1]))
     np.add.at(total, row, np.where(rated, scores, 0.0))
     np.add.at(number, row, rated)
-    # A single score stays exactly as it is: dividing by 1 does not round.
+    # A single score stays exact: dividing by 1 does not round.
     return low, high, ratios(total, number)
 
 
@@ -365,9 +364,9 @@ def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings
     """Merge the raters of several tables into one.
 
     A pair that a table does not have is not rated by its raters. Only a table that lists all its
-    words with themselves, as those that ``similarity build`` makes and square ones do, leaves out
-    no pair but those rated 0: there, a missing pair of its words is rated 0. Words that a table has
-    are identical to themselves in any case. A column called ``score`` gets the name of its file.
+    words with themselves, such as a square one or one of ``similarity build``, is complete except
+    for pairs rated 0: a missing pair of its words is rated 0. Words that a table has are identical
+    to themselves in any case. A column called ``score`` gets the name of its file.
 
     Parameters
     ----------

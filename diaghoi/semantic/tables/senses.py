@@ -1,8 +1,8 @@
 """Tables of similarity for any words: the ratings of this package, or WordNet's hierarchy.
 
 The ratings compare the senses of HICO-DET and V-COCO (``rated_verbs.csv``, ``rated_objects.csv``).
-Another sense has the ratings of those that WordNet puts near it, discounted by the distance: docs/
-similarity_ratings.md has the rule and how well it agrees with published ratings.
+Another sense has the ratings of senses that WordNet puts near it, discounted by distance:
+docs/similarity_ratings.md has the rule and its agreement with published ratings.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ V_COCO = {"lay": "lie", "talk_on_phone": "talk_on", "point": "point_at"}
 
 
 class Nearness(NamedTuple):
-    """What a step away from a sense leaves of its ratings.
+    """Share of the ratings of a sense that remains after a step away from it.
 
     Parameters
     ----------
     up : float
-        A step from the other sense to what it is a kind of.
+        Factor of a step up, from the other sense to a more general one.
     down : float
         A step from there to the rated sense.
     mentioned : float
-        Where the definition of the other sense names the rated one.
+        Factor if the definition of the other sense names the rated sense.
     least : float
         Less than this counts as 0.
     """
@@ -77,21 +77,21 @@ NEARNESS: dict[Pos, Nearness] = {
 """Fitted to half of the pairs that the authors of SHOE published."""
 BROAD = 50
 """Two senses are not near as kinds of a third that has more kinds than this, such as "move"."""
-# Words of a definition that are read, and those among them that say nothing.
+# Number of words of a definition that are read, and words without meaning among them.
 DEFINING = 12
 VAGUE = word_set("do get give go have let make move put set take turn use")
 VAGUE |= BEING | DETERMINERS | PARTICLES
 
 
 class SenseTable(NamedTuple):
-    """A table of senses, and what words mean in it.
+    """A table of senses, and the meaning of words in it.
 
     Parameters
     ----------
     similarity : Similarity
-        Its names are senses.
+        A table whose names are senses.
     senses : dict of str to str
-        The sense of each annotated word; without those that have none.
+        The sense of each annotated word that has one.
     names : mapping of str to str
         Words that have one meaning, whoever uses them, and their sense.
     """
@@ -114,14 +114,14 @@ def sense_table(
     Parameters
     ----------
     kind : {"own", "wordnet"}
-        The ratings of this package; or Wu-Palmer similarity, which is no rating.
+        The ratings of this package, or Wu-Palmer similarity, which is not a rating.
     pos : {"v", "n"}
         Verbs or objects.
     words : sequence of str
         Words of the data set.
     forms : sequence of WordForms
-        What each of these, and then each other word of predictions can be called; empty where
-        predictions have no other words.
+        Forms of each of these words, followed by the other words of predictions; empty if there are
+        no other words.
     dataset : str
         Name of the data set.
     given : mapping of str to str, optional
@@ -167,7 +167,7 @@ def sense_table(
     senses |= _closest(pos, meanings, lexicon)
     rated = {lexicon.find(sense): sense for sense in _rated(pos).names}
     for word, sense in senses.items():
-        if sense not in rated.values():  # another name of a rated one, or of one in WordNet
+        if sense not in rated.values():  # another name of a rated sense, or of a sense in WordNet
             synset = lexicon.number(sense)
             senses[word] = rated.get(synset, lexicon.names[synset])
     free = [form for form in forms[len(words) :] if names.keys().isdisjoint(form.names)]
@@ -182,7 +182,7 @@ def _senses_of(forms: Iterable[WordForms], pos: Pos, lexicon: Lexicon) -> list[i
 
 
 def _closest(pos: Pos, meanings: Mapping[str, Sequence[int]], lexicon: Lexicon) -> dict[str, str]:
-    """Choose the sense of each word: one that is rated, else one near those, the most frequent."""
+    """Choose the sense of each word: rated, or else near a rated one, or else most frequent."""
     rated = [lexicon.find(sense) for sense in _rated(pos).names]
     numbers = sorted({number for few in meanings.values() for number in few})
     near = (_nearness(pos, numbers, rated, lexicon) > 0).sum(axis=1)
@@ -205,7 +205,7 @@ def read_tables(
     sources : sequence of two
         Files, or names of tables that are made for the words: "own" or "wordnet".
     synsets : mapping of str to pathlib.Path, optional
-        The files ``verb_synsets`` and ``object_synsets``, where there are any.
+        The files ``verb_synsets`` and ``object_synsets``, if any.
     scale : float, optional
         Highest score of the files.
 
@@ -238,9 +238,9 @@ def _rated(pos: Pos) -> Similarity:
 def _extended(
     pos: Pos, annotated: Iterable[str], candidates: Iterable[int], lexicon: Lexicon
 ) -> Similarity:
-    """Add senses to the ratings: each has those of the senses near it, discounted.
+    """Add senses to the ratings, each with the discounted ratings of senses near it.
 
-    Candidates are compared with rated and annotated senses alone. A sense near none is left out.
+    Candidates are compared only with rated and annotated senses. A sense near none is left out.
     """
     rated = _rated(pos)
     number = [lexicon.find(sense) for sense in rated.names]

@@ -32,7 +32,7 @@ class Similarity:
     names : tuple of str
         The N words.
     values : (N, N) float64 array, or sparse array of SciPy
-        In [0, 1]; entries missing from a sparse array are 0.
+        Values in [0, 1]; missing entries of a sparse array are 0.
     name : str
         Name of the table in results.
     source : str
@@ -87,7 +87,7 @@ class Similarity:
 
     @property
     def pairs(self) -> int:
-        """Pairs of two words whose similarity is above 0."""
+        """Number of pairs of different words with a similarity above 0."""
         above = (self.values > 0).sum() - (self.values.diagonal() > 0).sum()
         return int(above) // 2
 
@@ -139,21 +139,21 @@ class Similarity:
 
 
 class FreeWord(NamedTuple):
-    """What a free word of predictions was understood as.
+    """Interpretation of a free word of predictions.
 
     Parameters
     ----------
     number : int
-        Its index in the vocabulary.
+        Index in the vocabulary.
     word : str
         The word.
     sense : str or None
         The sense, or word of the table, by which it comes closest to a word of the data set; None
-        where it is similar to none.
+        if it is similar to none.
     closest : str or None
         That word.
     similarity : float
-        Its similarity to it.
+        Similarity to that word.
     known : bool
         Whether the word was understood at all: it has a sense in or near the table.
     """
@@ -174,11 +174,11 @@ class FittedSimilarity:
     ----------
     similarity : Similarity
         Similarity of the words of the data set, by their indices. A word that the table does not
-        cover is similar to itself alone.
+        cover is similar only to itself.
     missing : tuple of str
         Words that the table does not have.
     ambiguous : tuple of str
-        Those of them for which the table has several senses.
+        Words for which the table has several senses.
     table : Similarity or None
         The table itself; None where free words are compared.
     rows : (N,) int array or None
@@ -220,9 +220,9 @@ def read_similarity(
     scale : float, optional
         Highest score of the scale in the file. By default 1 where no score is higher, else 4.
     raters : sequence of str, optional
-        Only these columns; by default all.
+        Columns to use; by default all.
     name : str, optional
-        Name of the table; by default that of the file.
+        Name of the table; by default the name of the file.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def mean_similarity(
     mean, size = mean_scores(scores), len(ratings.names)
     similar = (ratings.first != ratings.second) & (mean > 0)
     one, other, value = ratings.first[similar], ratings.second[similar], mean[similar]
-    # Pairs that no rater scored are as little in the table as those that are not listed.
+    # Pairs that no rater scored count as not listed.
     zero = (mean == 0) & (ratings.first != ratings.second) & ~np.isnan(scores).all(axis=1)
     zeros = ratings.first[zero] * np.int64(size) + ratings.second[zero]
     return Similarity(
@@ -314,7 +314,7 @@ def fit(
     similarity : Similarity
         Its names are words, or senses like ``sit.v.01``.
     words : sequence of str
-        In the order of their indices; words may repeat.
+        Words in the order of their indices; words may repeat.
     senses : mapping, optional
         The name in the table of each word. A word without one means the sense of its lemma, if the
         table has only one.
@@ -376,11 +376,10 @@ NOTHING = Similarity(names=(), values=np.empty((0, 0)), name="identity")
 
 
 def exact(fitted: FittedSimilarity, words: Sequence[str]) -> FittedSimilarity:
-    """Take away what a table adds: each word is similar to itself alone.
+    """Remove the effect of a table: each word is similar only to itself.
 
-    Equal words of the data set have similarity 1, others 0. Free words, which come after them in
-    the fitted table, keep a similarity of 1: that of the same word, or of a word with the annotated
-    sense.
+    Equal words of the data set have similarity 1, others 0. Free words, which follow in the fitted
+    table, keep similarities of 1, to the same word or to a word with the annotated sense.
     """
     alone = fit(NOTHING, words)
     table, size = fitted.similarity, len(words)

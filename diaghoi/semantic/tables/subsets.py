@@ -1,4 +1,4 @@
-"""Agreement of raters with people: every subset of them, and by what differs (tables 1 and 3).
+"""Measure the agreement of subsets of raters with people, and by differing part (tables 1 and 3).
 
 The supplement aggregates raters by majority vote (section 6.1; in table 1, two raters mostly have
 the figure of the one listed first), the paper by their mean; both are given.
@@ -48,7 +48,7 @@ def rater_subsets(
     objects : Ratings, optional
         Table of the objects, by the same raters.
     measure : Measure, optional
-        How verb and object are combined.
+        Combination of verb and object.
 
     Returns
     -------
@@ -162,7 +162,7 @@ def _looked_up(
 
 
 def _majority(scores: FloatArray) -> FloatArray:
-    """(P,) most frequent score, of several that of the first rater; 0 where there is none."""
+    """Return the most frequent score, (P,), on ties that of the first rater; 0 if there is none."""
     votes = (scores[:, :, None] == scores[:, None, :]).sum(axis=2)  # NaN equals nothing
     first = votes.argmax(axis=1)
     return np.asarray(np.nan_to_num(scores[np.arange(len(scores)), first], nan=0.0))
@@ -212,6 +212,6 @@ def _categories(
 
 
 def _best_weight(agreement: FloatArray) -> int:
-    """Position of the weight with the highest agreement, of several the one closest to 0.5."""
+    """Return the position of the weight with the highest agreement, closest to 0.5 on ties."""
     highest = np.flatnonzero(agreement >= agreement.max() - 1e-12)
     return int(highest[np.abs(WEIGHTS[highest] - 0.5).argmin()])

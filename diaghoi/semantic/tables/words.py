@@ -1,4 +1,4 @@
-"""Words to compare: lists of them, their senses and their definitions."""
+"""Read lists of words to compare, with senses and definitions."""
 
 from __future__ import annotations
 
@@ -33,11 +33,11 @@ class Term:
     Parameters
     ----------
     name : str
-        Its name in the table.
+        Name in the table.
     gloss : str
         Its definition.
     synset : str
-        Its sense in WordNet, empty where none is given.
+        Sense in WordNet, empty by default.
     """
 
     name: str
@@ -82,7 +82,7 @@ def read_senses(path: str | os.PathLike[str]) -> dict[str, str]:
     Parameters
     ----------
     path : path
-        CSV with a column ``synset`` (or ``sense``) and one of the words (``word``, ``name``,
+        CSV with a column ``synset`` (or ``sense``) and a column of words (``word``, ``name``,
         ``verb`` or ``object``); or two columns without a header, the word and its sense.
 
     Returns
@@ -123,7 +123,7 @@ def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
         One word or synset per line; or CSV with a header that has ``name`` (or ``verb``,
         ``object``) or ``synset`` or both, and possibly ``definition``.
     pos : {"v", "n"}
-        Which of the two.
+        Kind of the words.
     lexicon : Lexicon
         Gives definitions that the file lacks. A word without a synset has the sense in which
         HICO-DET uses it, else its most frequent one.
@@ -183,14 +183,14 @@ class RatedTerm(NamedTuple):
     Parameters
     ----------
     sense : str
-        Its synset in WordNet, or its name where WordNet has none.
+        Synset in WordNet, or the name if WordNet has none.
     names : tuple of str
-        What HICO-DET and V-COCO call it.
+        Names in HICO-DET and V-COCO.
     shoe : str
         The synset that the authors of SHOE chose, for four objects not what they are; "none" for
         what HICO-DET does not have.
     definition : str
-        As the rater saw it.
+        Definition as the rater saw it.
     """
 
     sense: str
@@ -216,7 +216,7 @@ def packaged(name: str) -> list[list[str]]:
 
 @cache
 def hico_synsets() -> dict[str, dict[str, str]]:
-    """Return the synset of each word of HICO-DET: of verbs under "v", of objects under "n"."""
+    """Return the synset of each word of HICO-DET: verbs under "v", objects under "n"."""
     return {
         pos: {
             name: term.shoe
