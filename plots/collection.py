@@ -245,7 +245,7 @@ def _subject(collection: Collection) -> tuple[str, str]:
 def _data(kind: FigureKind, source: Source) -> Any:
     if is_semantic(source.result):
         if kind.name != "confusions":
-            raise NotApplicable("a result of 'diaghoi semantic' has the confusions alone")
+            raise NotApplicable("a result of 'diaghoi semantic' has only the confusions")
         if "diagnosis" not in source.result:
             raise NotApplicable("needs a result of 'diaghoi semantic --also diagnose --json'")
     elif kind.needs == "diagnoses":

@@ -67,17 +67,16 @@ KEPT = (
     *("pairs", "negatives", "actions", "intervals", "bootstrap"),
 )
 SHARES_NOTE = (
-    "Predictions by error: shares among all, and, in the same colours, among those of each rank; "
-    "the dashed line is the number of annotated triplets."
+    "Predictions by error: shares among all predictions and, in the same colours, at each rank; "
+    "the dashed line marks the number of annotated triplets."
 )
 CLASSES_NOTE = (
     f"Classes of lowest AP among those with at least {LEAST} annotated triplets (their number in "
-    "brackets), and the error whose repair alone adds most to it, in points."
+    "brackets), and the error whose single repair adds most to it, in points."
 )
 CASES_NOTE = (
-    "Pictures: of each of the errors that cost most, the first case of the class that has the "
-    "error most often, on the images of which there is a picture; predictions are solid lines, "
-    "annotations dashed ones."
+    "Pictures: for each of the costliest errors, the first case of the class with most of these "
+    "errors, among images with a picture; predictions are solid, annotations dashed."
 )
 
 
@@ -163,7 +162,7 @@ def _cases(
 )
 def _sheet(figure: Figure, models: Sequence[ModelData]) -> None:
     if len(models) > SHEET_MODELS:
-        raise NotApplicable(f"it shows one detector or two, and here are {len(models)}")
+        raise NotApplicable(f"it shows one or two detectors, and there are {len(models)}")
     names = shown_names(models)
     sheets: dict[str, Sheet] = {n: m.data for n, m in zip(names, models, strict=True)}
     results = {name: sheet.result for name, sheet in sheets.items()}

@@ -30,7 +30,7 @@ from diaghoi.evaluation.matching import Match
 from diaghoi.evaluation.overlap import CROWDED, LEAST
 
 NEAR_DUPLICATE_IOU = 0.7
-"""IoU beyond which two annotated boxes of one category are taken for one object."""
+"""IoU above which two annotated boxes of one category count as one object."""
 BACKGROUND_IOU = LEAST
 """IoU below which a person box is background and not a badly placed box of an annotated person: the
 background threshold of TIDE (Bolya et al., 2020)."""

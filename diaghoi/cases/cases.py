@@ -281,8 +281,8 @@ def _check_similarities(
             )
     if kinds and (similarities is None or error not in COMPARED):
         raise InputError(
-            f"kinds {', '.join(kinds)}: only errors that are compared with what is annotated have "
-            f"one, {' and '.join(COMPARED)}; give one of these, with similarities"
+            f"kinds {', '.join(kinds)}: only errors that are compared with annotations have a "
+            f"kind, {' and '.join(COMPARED)}; give one of these, with similarities"
         )
 
 
@@ -300,7 +300,7 @@ def _with_similarity(case: Case, similarities: Similarities, triplet: int) -> Ca
     if found is None:
         return case
     if found.similarity is None:
-        text = "No annotated triplet has both boxes there to compare it with."
+        text = "No annotated triplet has both boxes at this place for a comparison."
     else:
         text = f"Similarity to {found.meant} {found.similarity:.3f}: {found.kind}."
     return replace(case, sentence=f"{case.sentence} {text}", **found._asdict())

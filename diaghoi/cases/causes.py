@@ -78,19 +78,19 @@ CAUSES: dict[str, Cause] = {
         Cause(
             "near_duplicate_annotation",
             "Box annotated twice",
-            "It would find a triplet that nothing finds if annotated boxes of one category with "
-            f"IoU > {NEAR_DUPLICATE_IOU} were one box.",
+            "The prediction would find a triplet that nothing finds if annotated boxes of one "
+            f"category with IoU > {NEAR_DUPLICATE_IOU} were one box.",
         ),
         Cause(
             "time_sensitive",
             "Time-sensitive",
             "Its pair is annotated with a class that a still picture cannot tell from the "
-            "predicted one, as 'catch frisbee' from 'throw frisbee'.",
+            "predicted class, such as 'catch frisbee' from 'throw frisbee'.",
         ),
         Cause(
             "other_verb",
             "Other verb",
-            "Its pair is annotated with other verbs alone. Either a verb is missing there, or the "
+            "Its pair is annotated with other verbs only. Either a verb is missing there, or the "
             "model is wrong.",
         ),
         Cause(
@@ -101,9 +101,8 @@ CAUSES: dict[str, Cause] = {
         Cause(
             "confident_person",
             "Confident person",
-            f"Its person reaches IoU {BACKGROUND_IOU} with nobody who is annotated, but "
-            "predictions there score as high as those of half of the annotated people of the image "
-            "that are found.",
+            f"Its person box reaches IoU {BACKGROUND_IOU} with no annotated person, but "
+            "predictions there score as high as for half of the found people in the image.",
         ),
         Cause("model", "None of these patterns", "None of these."),
     )

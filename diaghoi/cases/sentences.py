@@ -104,11 +104,11 @@ def _action(view: MatchedImages, triplet: int) -> str:
     annotated = _verbs(view, reached)
     if len(pairs) == 1:
         return (
-            f"the boxes are those of an annotated pair ({overlap}), but '{verb}' is not annotated "
+            f"the boxes match an annotated pair ({overlap}), but '{verb}' is not annotated "
             f"for it{annotated}"
         )
     return (
-        f"the boxes reach those of {reached.sum()} annotated triplets (the best with {overlap}), "
+        f"the boxes match {reached.sum()} annotated triplets (the best with {overlap}), "
         f"but '{verb}' is annotated in none of them{annotated}"
     )
 
@@ -298,7 +298,7 @@ def _right(view: MatchedImages, role: str, near: NearestBox) -> str:
 def _wrong_person(view: MatchedImages, person: NearestBox) -> str:
     if person.iou == 0:
         return "the human box overlaps no annotated person"
-    return f"the human box is not that of the closest person (IoU {shown_iou(view, person.iou)})"
+    return f"the human box does not match the closest person (IoU {shown_iou(view, person.iou)})"
 
 
 def _wrong(view: MatchedImages, role: str, box: int) -> str:

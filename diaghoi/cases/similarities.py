@@ -15,7 +15,8 @@ from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
 
 NEAR, PLAUSIBLE = 0.75, 0.5
 """An error is near from the first similarity on, and plausible above the second. At equal weights a
-wrong action on the right object has similarity 0.5 by its object alone, hence *above*."""
+wrong action on the right object has similarity 0.5 from its object alone, hence *above*.
+"""
 KINDS = {
     "near": f"Near (σ >= {NEAR:g})",
     "plausible": f"Plausible (σ > {PLAUSIBLE:g})",

@@ -55,15 +55,15 @@ OF_MODELS = {
         "the run without boxes of lower scores", number, metavar="SCORE", several=True
     ),
     "shortcuts": Key(
-        "mAP that the object's category alone gives on the detector's pairs; verbs are counted in "
-        "TRAIN [the annotations, without the image]",
+        "mAP of guessing verbs from the object's category on the detector's pairs; verbs are "
+        "counted in TRAIN [the annotations, without the image]",
         Path,
         alone=True,
         metavar="TRAIN",
     ),
     "slices": Key(
-        "numbers in parts of the annotations: by number, size, overlap and so on of people and "
-        "objects, or by the tags of images in a CSV file",
+        "numbers on parts of the annotations, by number, size or overlap of people and objects, "
+        "or by tags of images in a CSV file",
         _sliced_by,
         alone=ATTRIBUTES,
         metavar="FILE.csv",
@@ -74,13 +74,13 @@ OF_MODELS = {
 ALSO = {
     "attribution": flag("the loss of mAP divided among the errors (Shapley values)"),
     "causes": flag("false positives by patterns that incomplete annotations show"),
-    "calibration": flag("how well scores are calibrated"),
+    "calibration": flag("calibration of the scores"),
     "operating-points": flag("precision, recall, F1 and errors over the score threshold"),
     "score-threshold": Key(
         "precision, recall and F1 of predictions from a score on", number, metavar="SCORE"
     ),
     "semantic": Key(
-        "how much of the loss is near in meaning, by two tables of similarity or WordNet "
+        "share of the loss that is near in meaning, by two tables of similarity or WordNet "
         "[ratings of this package]",
         partial(sources_named, "tables"),
         alone=(MADE[0], MADE[0]),
@@ -92,8 +92,8 @@ ALSO = {
 """Keys of ``--also`` of a report."""
 EXPLAIN = {
     "explain": flag(
-        "the difference to the first model, split into what true and false positives changed, and "
-        "the annotated triplets that only one finds"
+        "the difference to the first model, split into true and false positives, and the "
+        "annotated triplets that only one finds"
     ),
     **OF_MODELS,
 }
@@ -464,7 +464,7 @@ class Analyses(ModelAnalyses):
         from diaghoi.semantic.diagnosis import semantic_diagnosis
         from diaghoi.semantic.tables.senses import read_tables
 
-        bar.start("finding out what errors mean", total=len(diagnosis.names))
+        bar.start("comparing the meaning of errors", total=len(diagnosis.names))
         more: Any = {"protocol": diagnosis.protocol, "label": diagnosis.label}
         more |= {"progress": bar.advance, **read_tables(self.values["semantic"])}
         evaluated = evaluate(*read.scenes, **more)

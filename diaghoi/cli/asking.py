@@ -30,11 +30,11 @@ class AskingOptions:
         None,
         metavar="IN,OUT",
         rare=True,
-        help="Price of a million tokens in and out: one for all models, or one for each.",
+        help="Price of a million input and output tokens: one for all models, or one for each.",
     )
     tries: int = option(6, min=1, max=1000, rare=True, help="Attempts per request.")
     asks: int = option(
-        3, min=1, max=1000, rare=True, help="How often to ask a question until a reply is valid."
+        3, min=1, max=1000, rare=True, help="Most attempts for a question until a reply is valid."
     )
     timeout: float = option(
         300.0, min=0.1, max=86_400.0, rare=True, help="Seconds for a request and its reply."
@@ -111,7 +111,7 @@ class PictureOptions:
     coordinates: str = option(
         "pixels",
         among=UNITS,
-        help="How the model writes boxes: pixels, or thousandths of the sides.",
+        help="Unit of the model's boxes: pixels, or thousandths of the sides.",
     )
     limit: int | None = option(
         None, min=1, max=options.MOST_ROWS, metavar="N", help="Ask about the first N only."

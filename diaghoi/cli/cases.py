@@ -91,13 +91,13 @@ class CaseOptions:
         help="Text below the PNG files of a folder.",
     )
     repairs: bool = option(
-        False, panel=LAYOUT, help="Show beside each error what its oracle makes of it."
+        False, panel=LAYOUT, help="Show the repair by the oracle beside each error."
     )
     outcomes: bool = option(
-        False, panel=LAYOUT, help="Show right, false and missed pairs of one model, too."
+        False, panel=LAYOUT, help="Show right, false and missed pairs even for one model."
     )
     threshold: float | None = option(
-        None, panel=LAYOUT, help="Least score of a pair [that of best F1]."
+        None, panel=LAYOUT, help="Lowest score of a pair [the score at the best F1]."
     )
     across: int | None = option(
         None, min=1, max=10, rare=True, help="Pictures in a row [as many as are legible]."
@@ -143,7 +143,7 @@ class CaseOptions:
         others = [name for name in self.errors if name not in COMPARED]
         if self.kinds and others:
             raise InputError(
-                f"--kind: '{others[0]}' is not compared with what is annotated; only "
+                f"--kind: '{others[0]}' is not compared with annotations; only "
                 f"{' and '.join(COMPARED)} are"
             )
 
@@ -291,7 +291,7 @@ def _write_gallery(
         from diaghoi.semantic.diagnosis import semantic_diagnosis
         from diaghoi.semantic.run_evaluation import evaluate
 
-        bar.start("finding out what errors mean", total=len(diagnosis.names))
+        bar.start("comparing the meaning of errors", total=len(diagnosis.names))
         settings = similarity | {"protocol": diagnosis.protocol, "progress": bar.advance}
         evaluated = evaluate(*model[1:], **settings)
         similarities, notes = semantic_diagnosis(evaluated).similarities(), [*evaluated.notes]

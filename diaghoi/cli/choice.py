@@ -51,10 +51,8 @@ choice.command()(build)
 
 VLM, DETECTOR = "VLM", "HOI-specific methods"
 ALSO = {
-    "selection": Key(
-        "how many options are picked where how many are right", alone=True, metavar=""
-    ),
-    "distractors": Key("which wrong options and confusions mislead", alone=True, metavar=""),
+    "selection": Key("number of picked options by number of right options", alone=True, metavar=""),
+    "distractors": Key("wrong options and confusions that mislead most", alone=True, metavar=""),
     "positions": Key("whether the position of an option matters", alone=True, metavar=""),
 }
 """Keys of ``--also``, and of a result."""
@@ -119,8 +117,8 @@ class DetectorOptions:
     match: str | None = option(
         None,
         panel=options.COUNTS,
-        help="Where triplets count: scene, person (IoU >= 0.5 with the person asked about) or pair "
-        "(both boxes) [person, where the questions have boxes].",
+        help="Place where triplets count: scene, person (IoU >= 0.5 with the person in question) "
+        "or pair (both boxes) [person, if the questions have boxes].",
     )
 
     @property

@@ -380,7 +380,7 @@ class _Always:
         min=1,
         max=MOST_MEGABYTES,
         metavar="MB",
-        help=f"What a single image, or compressed arrays, may take of memory [{DEFAULT_MEGABYTES}; "
+        help=f"Memory for a single image, or for compressed arrays, in MB [{DEFAULT_MEGABYTES}; "
         f"{MEMORY_VARIABLE} of the environment].",
     )
     help_all: bool = option(

@@ -51,8 +51,8 @@ class OutputOptions:
         None,
         metavar="PATH",
         panel=options.FILES,
-        help="Write to this file: its suffix says what. A folder gets all files. -.csv and so on "
-        "print on stdout. Repeatable.",
+        help="File to write, by its suffix; a folder gets all files, and -.csv and so on print on "
+        "stdout. Repeatable.",
     )
     json: Path | None = option(
         None, panel=options.FILES, help="Write all results to this JSON file; - for stdout."
@@ -406,7 +406,7 @@ def noting_letters(draw: Callable[[], list[str]]) -> list[str]:
         warnings.simplefilter("always")
         notes = draw()
     if any("missing from font" in str(warning.message) for warning in caught):
-        notes.append("the font has not all letters of the names; boxes stand for them")
+        notes.append("the font lacks some letters of the names; boxes replace them")
     return notes
 
 

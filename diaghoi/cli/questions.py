@@ -111,10 +111,10 @@ class BuildOptions:
     judge: list[str] | None = option(
         None,
         metavar="JUDGE",
-        help="Who decides what an image does not show: URL,MODEL[,VARIABLE] of a vision-language "
+        help="Judge of what an image does not show: URL,MODEL[,VARIABLE] of a vision-language "
         "model and the environment variable with its API key; a file of verdicts; "
-        "similarity:TABLE[,THRESHOLD]; time-sensitive. Of the models and files, the first groups, "
-        "the second confirms, and the third decides where the second does not confirm; the other "
+        "similarity:TABLE[,THRESHOLD]; time-sensitive. The first model or file groups "
+        "candidates, the second confirms them, and the third decides on the rest; the other "
         "judges reject candidates before.",
     )
     images: Path | None = option(
@@ -123,7 +123,7 @@ class BuildOptions:
     check_people: str | None = option(
         None,
         metavar="URL,MODEL[,VARIABLE]",
-        help="A model asked whether images of one annotated person show more [none is asked].",
+        help="A model that tells whether images with one annotated person show more [none].",
     )
     dataset: options.Dataset = None
     all_people: bool = option(
@@ -136,7 +136,7 @@ class BuildOptions:
         max=1_000_000,
         help="Write a page with N random questions and their pictures for a person to check.",
     )
-    seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of what is drawn at random.")
+    seed: int = option(0, min=0, max=options.LARGEST_SEED, help="Seed of random choices.")
     store: Path | None = option(
         None,
         rare=True,

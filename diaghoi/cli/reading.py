@@ -32,14 +32,14 @@ _BINARY = options.choice_of("0", "1")
 _WHOLE = Key("", lambda value: int(_BINARY(value)), None, "0|1")
 READ = {
     "format": Key("the format of the predictions", metavar="NAME"),
-    "origin": _WHOLE._replace(help="where coordinates of predicted boxes start"),
+    "origin": _WHOLE._replace(help="origin of the coordinates of predicted boxes"),
     "objects": Key(
-        "how objects are numbered: coco80, coco91, hico80, coco80-1 or coco91-0",
+        "numbering of objects: coco80, coco91, hico80, coco80-1 or coco91-0",
         metavar="NUMBERING",
     ),
     "verbs": _WHOLE._replace(help="triplets are numbered by verb, from here"),
     "classes": _WHOLE._replace(help="triplets are numbered by HOI class, from here"),
-    "boxes": Key(f"what the numbers of a box are: {', '.join(LAYOUTS)}", metavar="LAYOUT"),
+    "boxes": Key(f"layout of a box: {', '.join(LAYOUTS)}", metavar="LAYOUT"),
     "top": Key(
         "triplets read of each image of dense arrays, best first, at least 100",
         options.whole(1, options.MOST_ROWS),
@@ -61,7 +61,7 @@ class ReadingOptions:
         None,
         metavar="KEY=VALUE,...",
         panel=options.READING,
-        help="How to read files, where that is not recognised; '--read help' lists the keys.",
+        help="How to read files that are not recognised correctly; '--read help' lists the keys.",
         callback=options.helping("--read", READ),
         is_eager=True,
     )
@@ -108,7 +108,7 @@ class ProtocolOptions:
         None,
         metavar="NAME,...",
         panel=options.COUNTS,
-        help="How detectors are evaluated [as is usual on the data set], changed by iou=0.75, "
+        help="Evaluation protocol [that of the data set], changed by iou=0.75, "
         "ap=area, rare=test, top=100; or, in quotes, the line that a report ends with. '--protocol "
         "help' lists the names.",
         callback=options.explaining(

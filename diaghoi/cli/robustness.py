@@ -42,7 +42,9 @@ STEM = "robustness"
 FIGURES = ("drops", "groups", "severities", "errors", "costs", "shares")
 DRAWN = [f"{name}{ending}" for ending in outputs.FIGURES for name in FIGURES]
 KINDS = (".json", *outputs.TABLES, *DRAWN)
-ALSO = {"errors": Key("how much more each error costs when corrupted", alone=True, metavar="")}
+ALSO = {
+    "errors": Key("increase in the cost of each error under corruption", alone=True, metavar="")
+}
 ABBREVIATIONS = ", ".join(
     f"{group.abbreviation} ("
     + ", ".join(each.abbreviation for each in CORRUPTIONS.values() if each.group == group.name)

@@ -35,7 +35,7 @@ OF_ERRORS = (".html", *outputs.FIGURES)  # show what errors mean, which needs sc
 EXAMPLES = ("examples.txt", "examples.csv", "examples.json")
 KINDS = (".json", *outputs.TABLES, *OF_ERRORS, "classes.csv", "classes.json", *EXAMPLES)
 GAINS = "the classes that gain most from similarity, N of them"
-COSTS = "how similar action and object errors are, and what they cost"
+COSTS = "similarity and cost of action and object errors"
 ALSO = {
     "diagnose": flag(COSTS),
     "classes": Key(GAINS, options.whole(1, 1_000_000), alone=10, metavar="N"),
@@ -50,13 +50,13 @@ class MeasureOptions:
         "boxes",
         panel=COUNTS,
         rare=True,
-        help="What makes a match: boxes, or class alone (also used where there are no boxes).",
+        help="Condition for a match: boxes, or class alone (also used without boxes).",
     )
     theta: float = option(0.5, panel=COUNTS, help="IoU threshold of a correct box.")
     tau: float = option(
         0.5, panel=COUNTS, help="Score rank, 0 to 1, or score, from which mF1 counts predictions."
     )
-    tau_by: str = option("rank", panel=COUNTS, rare=True, help="What --tau is: rank or score.")
+    tau_by: str = option("rank", panel=COUNTS, rare=True, help="Meaning of --tau: rank or score.")
     tau_before_map: bool = option(
         False, panel=COUNTS, rare=True, help="Use --tau for soft mAP, too."
     )
@@ -71,7 +71,7 @@ class MeasureOptions:
         "its image) or figure (all, as in figure 6 of the paper).",
     )
     integrator: str = option(
-        "area", panel=COUNTS, rare=True, help="How soft AP is computed: area, trapezoid, 11-point."
+        "area", panel=COUNTS, rare=True, help="Integration of soft AP: area, trapezoid, 11-point."
     )
     subset: str = option(
         "all", panel=COUNTS, rare=True, help="Images that count: all, or single-hoi (of one pair)."
@@ -118,9 +118,13 @@ class SemanticOptions(outputs.ScreenOptions):
         asked += [f"--out {path}" for path in self.out or () if path.suffix.lower() in OF_ERRORS]
         if asked and not scored:
             this = "this or --no-scores" if self.no_scores else "this"
-            raise InputError(f"{asked[0]}: shows what errors mean, by scores; leave {this} out")
+            raise InputError(
+                f"{asked[0]}: shows the meaning of errors, which needs scores; leave {this} out"
+            )
         if asked and not boxed:
-            raise InputError(f"{asked[0]}: shows what errors mean, by boxes; leave this out")
+            raise InputError(
+                f"{asked[0]}: shows the meaning of errors, which needs boxes; leave this out"
+            )
 
 
 @with_options
@@ -165,7 +169,7 @@ def semantic(choices: SemanticOptions) -> None:
         meaning = None
         shown = set(OF_ERRORS) & set(choices.output_files(KINDS, choices.stem).values())
         if evaluated.score is not None and boxed and (shown or "diagnose" in choices.analyses):
-            bar.start("finding out what errors mean")
+            bar.start("comparing the meaning of errors")
             meaning = semantic_diagnosis(evaluated)
             result["diagnosis"] = meaning.to_dict()
         bar.start("writing")

@@ -43,7 +43,7 @@ class CombinationOptions:
     """Options that combine the similarities of verbs and objects, and set their scale."""
 
     weight: float = option(
-        0.5, panel=MEANING, help="Weight of the verb; that of the object is 1 minus this."
+        0.5, panel=MEANING, help="Weight of the verb; the object has 1 minus this weight."
     )
     combine: str = option(
         "arithmetic", panel=MEANING, help="Mean of both: arithmetic, geometric or minimum."
@@ -351,7 +351,7 @@ class BuildOptions:
         None,
         metavar="URL,MODEL[,VARIABLE]",
         help="An OpenAI-compatible endpoint, and the environment variable with its API key "
-        "[DIAGHOI_API_KEY]. The first rates all pairs, the others those it did not rate 0.",
+        "[DIAGHOI_API_KEY]. The others rate only pairs that the first did not rate 0.",
     )
     baseline: str | None = option(
         None, help="A WordNet measure instead of raters: path or wu-palmer (not part of SHOE)."

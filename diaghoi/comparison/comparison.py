@@ -38,7 +38,7 @@ from diaghoi.oracles import ORACLES, TOTALS
 from diaghoi.statistics.significance import Difference
 
 DIFFERS = "†"
-TOLD = ", told from all others by the tests"
+TOLD = ", confirmed against all others by the tests"
 """Additional meaning of the best of a column if models are tested."""
 DESCRIBED = ("key", "title", "group", "unit", "better")  # of a column, in JSON
 MEANS = ("classes_in_mean", "classes_in_official")

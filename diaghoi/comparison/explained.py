@@ -225,8 +225,8 @@ def explained_tables(
             key="difference",
             title=f"Difference in mAP to {first}",
             unit="points",
-            caption="Below 0: less than the first.\nTrue positives: by what is found, and at which "
-            "rank; false positives: by fewer or more of them above.\nThe parts sum to the "
+            caption="Below 0: less than the first.\nTrue positives: changes in found triplets "
+            "and their ranks; false positives: fewer or more of them above.\nThe parts sum to the "
             f"difference in mAP.{reading}",
         ),
         table_of(
@@ -251,10 +251,10 @@ def shares_table(difference: ExplainedDifference) -> Table:
     lines["image"] = [Line(name, [gone, *dashes]) for name, gone in found.images[:LISTED]]
     columns = [Column(title="Points", unit="points")]
     kinds = _kinds(found)
-    caption = f"{kinds[0].upper()}{kinds[1:]}: what they add to the difference in mAP. "
+    caption = f"{kinds[0].upper()}{kinds[1:]}: contributions to the difference in mAP. "
     if found.confidence:
         columns += [Column(title=f"{100 * found.confidence:g} % interval"), Column(title="p")]
-        caption += f"Intervals: of each alone; none below {LEAST} annotated images. "
+        caption += f"Intervals refer to each alone; none below {LEAST} annotated images. "
         caption += f"p: corrected for {found.tested:,} {kinds}. "
     if found.images:
         caption += "Images: the difference minus that without the image."

@@ -37,8 +37,8 @@ from diaghoi.oracles.localised import LEFT_OUT, PUBLISHED, reading_by_pair
 
 Value = Callable[[Result], float | None]
 _RANDOM = (
-    "A random order has an AP of negatives of their share, which is higher the fewer annotated "
-    "pairs a detector finds: none is marked as best."
+    "A random order has an AP equal to the share of negatives, which is higher the fewer "
+    "annotated pairs a detector finds: no value is marked as best."
 )
 # A column, with where its number is in a result; the columns of a table and its texts.
 Figure = tuple[Column, Value]
@@ -184,9 +184,9 @@ def _number(measure: Measure, split: str, splits: Sequence[str], result: Result)
 
 def _official(results: Sequence[Result]) -> Contents:
     official = part(results[0], "official")
-    caption = "By the benchmark of the data set, whatever the protocol."
+    caption = "By the rules of the data set's benchmark, whatever the protocol."
     if "agent" in official:
-        caption = "With one role less: without point."
+        caption = "One role less: without point."
     sources = {
         text(result, "official", "known_object", "source")
         for result in results
@@ -201,7 +201,7 @@ def _official(results: Sequence[Result]) -> Contents:
 
 def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     columns = _numbers_of("map", results, splits)
-    caption = "Mean over the classes of the protocol, of AP and of the highest recall."
+    caption = "Means of AP and of the highest recall over the classes of the protocol."
     if means_found_classes(results[0]):
         of_each = ", ".join(f"{text(each, 'label')} {_numbers(each, splits)}" for each in results)
         caption += (
@@ -232,7 +232,7 @@ def _delta_map(results: Sequence[Result], split: str) -> Contents:
         results,
         {name: _at("oracles", name, "delta_map", split) for name in names},
         leaving(results, names, split),
-        "What mAP gains when all errors of one kind are repaired: what they cost."
+        "Cost of errors: gain in mAP when all errors of one kind are repaired."
         f"{_published(results)}",
         f"delta_map_{split}",
         f"{HEADINGS['delta_map']}{classes}",
@@ -268,8 +268,8 @@ def _costs(
     better: Better | None = "lower"
     if gone:
         caption += (
-            f"\nThe repair leaves classes without annotated triplets ({gone}): they leave the "
-            "mean, which is part of the gain."
+            f"\nThe repair leaves classes without annotated triplets ({gone}): these classes "
+            "leave the mean, which is part of the gain."
         )
     if means_found_classes(results[0]):
         better = None
@@ -279,7 +279,7 @@ def _costs(
         for name, value in values.items()
     ], _texts(key, caption, title) | {
         "unit": "percentage points",
-        "best": "of ΔmAP the smallest of its column: the error costs least",
+        "best": "of ΔmAP the smallest of its column: the error that costs least",
     }
 
 
@@ -304,11 +304,11 @@ def _errors(results: Sequence[Result], *, shares: bool) -> Contents:
     caption = "Predicted triplets; annotated ones for missed and false negative."
     caption += _published(results)
     if "ignored" in names:
-        caption += "\nIgnored: of people without annotated actions, not among the predictions."
+        caption += "\nIgnored: on people without annotated actions, not among the predictions."
     texts = _texts("errors", caption) | {"unit": ""}
     if shares:
         names = [name for name in names if name != "ignored"]
-        caption = "Of the predicted triplets; of the annotated ones for missed and false negative."
+        caption = "Shares of predicted triplets; of annotated ones for missed and false negative."
         texts = _texts("error_shares", caption)
     unit: Unit = "percent" if shares else "count"
     return [
@@ -321,7 +321,9 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
     columns = _numbers_of("pairs", results, splits)
     better: Better | None = None if means_found_classes(results[0]) else "higher"
     columns.append((Column(key="map", title="mAP", better=better), _at("map", "full")))
-    caption = "Recall and precision of predicted pairs, whatever they do; mAP of the protocol.\n"
+    caption = (
+        "Recall and precision of predicted pairs, whatever their verbs; mAP of the protocol.\n"
+    )
     caption += f"{PRECISION}\n" if len(splits) > 1 else ""
     return columns, _texts("pairs", caption + _sources(results))
 
@@ -358,8 +360,8 @@ def _shortcuts(results: Sequence[Result]) -> Contents:
     columns = _numbers_of("shortcuts", results, ())
     columns.append((Column(key="map", title="mAP", better="higher"), _at("map", "full")))
     caption = (
-        "Prior: mAP of verbs by how often they are annotated, with the object or with any, on the "
-        "pairs of the model.\nLift: mAP above it, percentage points."
+        "Prior: mAP of the model's pairs if verbs are scored by their frequency in annotations, "
+        "with the object or with any object.\nLift: mAP above it, percentage points."
     )
     return columns, _texts("shortcuts", caption)
 
@@ -386,14 +388,14 @@ def _variant(name: str, models: Sequence[StudyModel], results: Sequence[Result])
     found = [part(result, "variants", name) for result in results]
     title = variant_title(name, found)
     caption = (
-        "Predicted pairs and mAP of the protocol, and their change from the detectors as they are."
+        "Predicted pairs and mAP of the protocol, with their change from the unmodified detectors."
     )
     lacking = [
         model.label for model, each in zip(models, found, strict=True) if each.get("of_pair_scores")
     ]
     if lacking:
         caption += (
-            f"\nNo detection scores in the file, so that pair scores decide: {', '.join(lacking)}."
+            f"\nThe file has no detection scores, so pair scores decide: {', '.join(lacking)}."
         )
     key = f"with_{title.lower().replace(' ', '_')}"
     return columns, _texts(key, caption, f"{HEADINGS['with']} {title}")

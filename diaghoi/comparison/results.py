@@ -17,9 +17,9 @@ from diaghoi.oracles import error_title
 
 WITHOUT = "class without true positive"  # among the choices of a protocol
 CHANGED = (
-    "Means leave out classes without a true positive, but one that a repair leaves without any "
-    "prediction counts 0 in Full: repairs change which classes a mean runs over, and ΔmAP of Full "
-    "can lie below that of each group."
+    "Means leave out classes without a true positive, but a class that a repair leaves without "
+    "any prediction counts 0 in Full. Repairs thus change the classes of a mean, and ΔmAP of "
+    "Full can lie below that of each group."
 )
 """Remark on protocols whose means run only over found classes."""
 PRECISION = (
@@ -82,7 +82,7 @@ def figure(result: Result, *keys: str) -> float | None:
     number = isinstance(value, int | float) and not isinstance(value, bool)
     # This is false for NaN, too.
     if not (number and abs(value) < 2**63):
-        raise _unusable(result, keys, f"is {value!r:.60}, which is no number")
+        raise _unusable(result, keys, f"is {value!r:.60}, which is not a number")
     return float(value) if isinstance(value, float) else int(value)
 
 
@@ -116,7 +116,7 @@ def text(result: Result, *keys: str) -> str:
     """
     value = part(result, *keys[:-1]).get(keys[-1])
     if not isinstance(value, str):
-        raise _unusable(result, keys, f"is {value!r:.60}, which is no text")
+        raise _unusable(result, keys, f"is {value!r:.60}, which is not a text")
     return value
 
 
@@ -290,8 +290,8 @@ def actions_remark(results: Sequence[Result]) -> str:
         full = figure(result, "actions", "map")
         if full is not None and len(known) > 1 and not min(known) <= full <= max(known):
             return (
-                "Actions: means over the verbs of each group, so that Full can lie below or above "
-                "all of them."
+                "Actions: means over the verbs of each group, so Full can lie below or above all "
+                "of them."
             )
     return ""
 

@@ -404,7 +404,7 @@ def _view(comparison: Comparison, taken: Sequence[_Taken]) -> Table:
         (
             "official" if official else "map"
         ): f"mAP: {'official' if official else _under(comparison)}.",
-        "delta_map_full": "ΔmAP: what repairing all errors of a kind adds to mAP "
+        "delta_map_full": "ΔmAP: gain in mAP from repairing all errors of a kind "
         f"{_under(comparison)}.",
     }
     topics: dict[str, dict[str, None]] = {}
@@ -532,12 +532,12 @@ def _values(table: Table, key: str) -> dict[str, float]:
 def _costs(comparison: Comparison) -> str:
     classes, gone = (comparison.classes.get(key) for key in ("classes_in_mean", "leave_mean"))
     protocol = filter(None, (comparison.protocol_title, classes))
-    fewer = f", less what a repair leaves without annotated triplets ({gone})" if gone else ""
+    fewer = f", except classes left without annotated triplets ({gone})" if gone else ""
     names = ", ".join(f"{short}: {error_title(error).lower()}" for error, short in SHORT.items())
     if choices_of(comparison.signature).get(WITHOUT) == "left out":
         fewer += f". {CHANGED.rstrip('.')}"
     own = f" By this rule {PUBLISHED}." if comparison.dataset == "v-coco" else ""
     return (
-        "ΔmAP: gain of mAP when all errors of one kind are repaired by the published rule "
+        "ΔmAP: gain in mAP when all errors of one kind are repaired by the published rule "
         f"({names}).{own} Protocol of ΔmAP: {', '.join(protocol)}{fewer}."
     )

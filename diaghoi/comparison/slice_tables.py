@@ -16,10 +16,10 @@ Shown = tuple[Column, Callable[[Found], Cell]]  # a column, and how its cell is 
 TITLES = {MAP: "mAP", RECALL: "Pair recall", F1: "F1"}
 MORE = 3  # number of detectors from which a finding names its detector
 WHERE = (
-    "Predictions belong to a slice by their image, where classes decide by their class, and where "
-    "the annotated pair decides with the annotated triplet that they found or are assigned to; "
-    "others with their image. So slices of images and pairs have fewer false positives of a class "
-    "than all images: compare them with each other."
+    "Predictions belong to a slice by their image, where classes decide by their class, and "
+    "where the annotated pair decides with the annotated triplet that they found or are assigned "
+    "to; others with their image. Slices of images and pairs thus have fewer false positives of "
+    "a class than all images: compare slices with each other."
 )
 
 
@@ -94,7 +94,7 @@ def rare_text(attributes: Iterable[str], below: int | None) -> str:
         return ""
     return (
         f"Rare: classes with fewer than {below} annotated triplets in these annotations, which is "
-        "no official split."
+        "not an official split."
     )
 
 
@@ -103,7 +103,7 @@ def _thresholds(found: Found) -> str:
     scores = [each for each in found["thresholds"] if each is not None]
     if not scores:
         return "F1: of all predictions."
-    return "F1: of predictions from the score on that gives the best F1 of all images."
+    return "F1: of predictions above the score with the best F1 over all images."
 
 
 def _resamples(found: Found) -> str:

@@ -294,7 +294,7 @@ def _order(
     if count < ENOUGH:
         return _OWN, ()
     raise InputError(
-        f"{file}: cannot determine how objects are numbered: in COCO's order the highest score is "
+        f"{file}: cannot determine numbering of objects: in COCO's order the highest score is "
         f"one of the object in {percent(own)} of the best pairs, in HICO's order in "
         f"{percent(other)}; give --read objects={_OWN} or --read objects={_OTHER}"
     )

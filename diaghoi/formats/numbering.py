@@ -1,7 +1,7 @@
 """Interpret numbers in files: how objects, verbs and HOI classes are numbered, and from where.
 
-Labels of boxes are evidence of how objects are numbered: a person is 0 in COCO-80, 1 in COCO's own
-ids and 49 in HICO's alphabetical order, and a label that one numbering lacks may be an object in
+Labels of boxes are evidence of numbering of objects: a person is 0 in COCO-80, 1 in COCO's own ids
+and 49 in HICO's alphabetical order, and a label that one numbering lacks may be an object in
 another with the same person. Data sets with :class:`~diaghoi.data.vocabulary.Conventions` have a
 numbering of their own, which some code bases count from another first number.
 
@@ -533,7 +533,7 @@ def find_numbering(
         people = dict.fromkeys(_number(table, vocabulary.person) for table in tables.values())
         known = (f"{n} in {' and '.join(_with_person(tables, n, vocabulary))}" for n in people)
         raise InputError(
-            f"{file}: cannot determine how objects are numbered: the human boxes of the pairs have "
+            f"{file}: cannot determine numbering of objects: the human boxes of the pairs have "
             f"labels {kinds}, but a person is {', '.join(known)}; give "
             f"--read objects=NUMBERING, one of {', '.join(tables)}"
         )

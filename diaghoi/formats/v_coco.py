@@ -78,7 +78,7 @@ def image_number(value: Any) -> str:
     Returns
     -------
     str
-        ``"165"``; empty if there is no number.
+        ``"165"``; empty if there is not a number.
     """
     if isinstance(value, bytes):
         value = value.decode("ascii", errors="replace")

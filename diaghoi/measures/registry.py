@@ -49,7 +49,7 @@ _REGISTERED = (
         )
         for number, missing in (
             (1, "an object that is not annotated must be predicted as absent"),
-            (2, "what is predicted for an object that is not annotated is not looked at"),
+            (2, "predictions for an object that is not annotated are ignored"),
         )
         for key, name, roles, without in (
             ("ap", f"Official, scenario {number}", "{roles} roles", ""),
@@ -59,7 +59,7 @@ _REGISTERED = (
     Measure(
         path="map.{}",
         title="Protocol {protocol}",
-        doc="mAP under the protocol of the report: what errors are measured against.",
+        doc="mAP under the protocol of the report, the reference for the costs of errors.",
         report="map",
         table="map",
         short="mAP",
@@ -93,7 +93,7 @@ _REGISTERED = (
     Measure(
         path="pairs.{}.recall",
         title="Pair recall",
-        doc="Share of the annotated pairs that a predicted pair finds, whatever it does.",
+        doc="Share of the annotated pairs that a predicted pair finds, whatever its verbs.",
         report="parts",
         table="pairs",
         short="Recall",
@@ -144,7 +144,7 @@ _REGISTERED = (
     Measure(
         path="negatives.ap",
         title="Negatives: AP of rejecting other pairs",
-        doc="AP of ranking the pairs that match no annotated one behind those that do.",
+        doc="AP of ranking pairs without an annotated match behind pairs with one.",
         report="parts",
         table="negatives_actions",
         short="AP",
@@ -156,7 +156,7 @@ _REGISTERED = (
         # A sum over 101 levels divided by 110; figures that are published of V-COCO are higher.
         path="negatives.ap_published",
         title="as published (at most 91.82)",
-        doc="The same as the published code computes it.",
+        doc="The same number as computed by the published code.",
         report="parts",
         table="negatives_actions",
         short="As published",
@@ -168,7 +168,7 @@ _REGISTERED = (
     Measure(
         path="actions.{}.map",
         title="Actions: mAP on found pairs",
-        doc="Mean over the verbs of the AP of naming them on pairs that are found.",
+        doc="Mean over the verbs of the AP of naming each verb on found pairs.",
         report="parts",
         table="negatives_actions",
         short="Action mAP",
@@ -181,7 +181,7 @@ _REGISTERED = (
             Measure(
                 path=f"shortcuts.{prior}.map.full",
                 title=f"Prior by the {name}",
-                doc="mAP of the pairs of the detector with verbs by how often they are annotated.",
+                doc="mAP of the detector's pairs if annotated frequency scores the verbs.",
                 table="shortcuts",
                 short="Prior",
                 group=f"By the {name}",
@@ -190,7 +190,7 @@ _REGISTERED = (
             Measure(
                 path=f"shortcuts.{prior}.lift.{{}}",
                 title=f"Lift over the prior by the {name}",
-                doc="mAP of the detector above that of the prior.",
+                doc="mAP of the detector minus mAP of the prior.",
                 table="shortcuts",
                 short="Lift",
                 group=f"By the {name}",
@@ -210,7 +210,7 @@ def cost(name: str) -> Measure:
     return Measure(
         path=f"oracles.{name}.delta_map.{{}}",
         title=f"ΔmAP, {title.lower()}",
-        doc=f"What mAP gains when this is repaired: {ORACLES[name].definition}"
+        doc=f"Gain in mAP from repairing this error: {ORACLES[name].definition}"
         if name in ORACLES
         else "",
         table="delta_map",

@@ -14,14 +14,14 @@ from diaghoi.oracles.localised import OWN_OBJECT
 Result = Mapping[str, Any]
 NOT_FOUND = "Annotated\nnot found"
 WHICH = (
-    "What is annotated may be found as well: 'not found' counts where it has no true positive "
-    "there. Of several annotated ones the assigned one counts, else the first stored one, so that "
-    "the order of the annotations matters."
+    "The annotated word may be found as well: 'not found' counts cases without a true positive "
+    "there. If several words are annotated, the assigned one counts, or else the first stored "
+    "one, so the order of the annotations matters."
 )
 """Template that names the annotated word beside a wrong one, and the meaning of the column."""
 VERBS_OF_V_COCO = (
-    f"Verbs are those on found pairs: {OWN_OBJECT}. Without an object box, what is annotated for "
-    "the person."
+    f"Verbs are compared on found pairs: {OWN_OBJECT}. Without an object box, the verbs annotated "
+    "for the person count."
 )
 
 
@@ -56,16 +56,15 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
     names = sorted(found, key=lambda name: name == "model")  # the rest comes last
     groups = [[line(name, found[name]) for name in names]]
     caption = (
-        "A pattern is no proof: a prediction can follow one although it is wrong, and a missing "
-        "annotation can follow none.\n"
-        "ΔmAP is the gain from removing the predictions of a pattern. Counting them as correct "
-        "could gain more. The gains do not add up."
+        "A pattern is not a proof: a wrong prediction can follow one, and a missing annotation "
+        "can follow none.\nΔmAP is the gain from removing the predictions of a pattern. Counting "
+        "them as correct could gain more. The gains do not add up."
     )
     if "other_verb" in found:
         wrong = "wrong actions on found pairs" if by_person(result) else "action errors"
         caption += f"\nOther verb: can be nearly all {wrong}, even if no label is missing."
         if by_person(result):
-            caption += " With an object box, it is an association by the published rule."
+            caption += " With an object box, a wrong verb is an association by the published rule."
     others = {
         "missed_twins": "Not found, but its twin is",
         "paired_with_itself": "Paired with itself",
@@ -79,8 +78,8 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
         )
     if "paired_with_itself" in result:
         caption += (
-            "\nPaired with itself: associations whose two boxes fit one annotated person best, or "
-            f"one that is drawn twice (IoU > {NEAR_DUPLICATE_IOU}). Share of the associations; "
+            "\nPaired with itself: associations whose two boxes both fit one annotated person "
+            f"best, possibly drawn twice (IoU > {NEAR_DUPLICATE_IOU}). Share of the associations; "
             "ΔmAP of removing them."
         )
     deltas = (Column(title=f"ΔmAP\n{split.title}", unit="points") for split in splits)
@@ -106,5 +105,5 @@ def _confusions(found: Mapping[str, Any], *, by_pair: bool) -> TextTable:
         ],
         groups,
         caption=f"{WHICH}{f' {VERBS_OF_V_COCO}' if by_pair else ''}\n"
-        "ΔmAP of repairing only these predictions; those that gain most.",
+        "ΔmAP of repairing only these predictions; the largest gains are listed.",
     )

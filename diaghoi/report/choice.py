@@ -41,7 +41,7 @@ CONFUSED = {
     "confused_verbs": "Wrong → right option of the same object. Instead: the right one was not "
     "picked.",
     "confused_objects": "Object of a wrong option → object of the right ones, once for each right "
-    "object of a question. Instead: no right option of that object was picked.",
+    "object of a question. Instead: cases in which no right option of that object was picked.",
 }
 WAYS = {
     "letters": "letters",

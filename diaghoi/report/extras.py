@@ -127,7 +127,7 @@ def _operating_points(found: Result) -> TextTable:
             [*lines, line("All predictions", *at(-1))],
         ],
         caption="All classes pooled: every triplet counts the same. Predictions with at least the "
-        "score are kept. Pairs: those of the kept triplets, not of a pair file.",
+        "score are kept. Pairs: the pairs of the kept triplets, not of a pair file.",
     )
 
 
@@ -189,8 +189,8 @@ def _bounds(result: Result, splits: Sequence[Column]) -> TextTable:
         splits,
         [lines],
         caption="Over all ways to rank the predictions. In the other tables all predictions of a "
-        "class share one rank, which can be lower than the worst: duplicates then stand beside the "
-        "true positive, behind which any scores would rank them.",
+        "class share one rank, which can be lower than the worst: duplicates then stand beside "
+        "their true positive, while any scores would rank them behind it.",
     )
 
 
@@ -208,10 +208,10 @@ def _variants(result: Result) -> TextTable:
         lines.append(
             Line("", [f"({shown(less, column.unit, signed=True)})" for less, column in differences])
         )
-    caption = "In brackets the difference from the run as it was given."
+    caption = "In brackets: difference from the unmodified run."
     if any(variant.get("of_pair_scores") for variant in result["variants"].values()):
         caption += (
-            "\nPair score threshold: no detection scores in the file, so that the scores of its "
+            "\nPair score threshold: the file has no detection scores, so the scores of its "
             "pairs decide."
         )
     return TextTable("Variants", list(VARIANT_COLUMNS.values()), [lines], caption)
@@ -220,7 +220,7 @@ def _variants(result: Result) -> TextTable:
 def _rosetta(result: Result, splits: Sequence[Column]) -> TextTable:
     """Show the mAP of each evaluator, and below it the differences of its rules."""
     found = result["rosetta"]
-    remarks = ["What each does in another way than the official evaluator:"]
+    remarks = ["Differences of each from the official evaluator:"]
     remarks += [f"{name}: {'; '.join(differences(FAMILIES[name])) or 'nothing'}." for name in found]
     scores = {"official": result["official"]["default"], **found}
     official, *others = (Line(name, _of(splits, each), key=name) for name, each in scores.items())
@@ -288,7 +288,7 @@ def _calibration(result: Result) -> TextTable:
         ["All"],
         [[*direction, *lines]],
         caption="The errors and true positives add up to how much scores are too high or low. "
-        "On average: over all predictions, however low their scores."
+        "On average: over all predictions, including low scores."
         if direction
         else "",
     )
@@ -328,4 +328,4 @@ def flat_remark(intervals: Iterable[Sequence[float]]) -> str:
     """Explain intervals without a width, a line of its own; empty where all have one."""
     if all(map(has_width, intervals)):
         return ""
-    return "\nOnly: (nearly) all resamples give this value, as where no image has the error."
+    return "\nOnly: (nearly) all resamples give this value, for instance if no image has the error."

@@ -197,8 +197,8 @@ def similarity_in_words(similarities: Similarities) -> str:
         for what, table in similarities.tables.items()
     )
     return (
-        "Action and object errors tell their similarity to what is annotated there (other classes "
-        "at both boxes; where predictions are matched by the person, what that person does), "
+        "Action and object errors show their similarity to the annotations there (other classes "
+        "at both boxes; if predictions are matched by person, that person's actions), "
         f"{similarities.sigma.replace('sigma', 'σ')}: {tables}. Near from σ = {NEAR:g}, plausible "
         f"above {PLAUSIBLE:g}, or else wrong."
     )

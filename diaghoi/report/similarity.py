@@ -32,7 +32,7 @@ def table_tables(result: Result) -> Iterator[Table]:
                 Line("Words", [f"{result['words']:,}"]),
                 Line("Pairs of two words", [f"{pairs:,}"]),
                 Line("above 0", [f"{result['above_0']:,}"], indented=True),
-                Line("in one order alone", [f"{result['one_sided']:,}"], indented=True),
+                Line("in only one order", [f"{result['one_sided']:,}"], indented=True),
                 Line("in contradiction", [f"{result['contradictions']:,}"], indented=True),
                 Line("Words not identical to themselves", [f"{result['off_diagonal']:,}"]),
                 Line("Highest score of the scale", [f"{result['scale']:g}"]),
@@ -98,9 +98,9 @@ def subset_tables(result: Result) -> Iterator[Table]:
         "Agreement with people, %",
         ("Raters", *RULES.values()),
         [subsets],
-        f"{result['pairs']:,} pairs; agreement: 1 less the mean absolute difference to the "
-        "mean of the people.\nMean: of the raters. Majority: their most frequent score for two "
-        "words; of several, that of the rater listed first. Direct match, as in mAP: "
+        f"{result['pairs']:,} pairs; agreement: 1 less the mean absolute difference to the mean "
+        "of the people.\nMean: of the raters. Majority: the most frequent score; "
+        "on ties that of the rater listed first. Direct match, as in mAP: "
         f"{percent(result['direct_match'])}.",
     ).table
     sizes = [
@@ -117,7 +117,7 @@ def subset_tables(result: Result) -> Iterator[Table]:
 
 
 RULES = {"mean": "Mean", "majority": "Majority"}
-"""How several raters are made one."""
+"""Ways to combine several raters."""
 DIFFERS = {"any": "All", "verb": "Verb", "object": "Object", "both": "Both"}
 HALVES = {"fitted": "every other pair", "other": "the other half"}
 
@@ -163,7 +163,7 @@ def published_tables(result: Result) -> Iterator[Table]:
             ("Difference", "Pearson", "At 0, %"),
             [*groups],
             "Difference: mean absolute difference to the published level, from 0 to 1. "
-            "Where both differ, the smaller similarity is compared. Constants of the ratings of "
+            "If both differ, the smaller similarity is compared. Constants of the ratings of "
             "this package are fitted to every other pair.",
         ).table
 
@@ -181,7 +181,7 @@ def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:
         "Mean, Majority: of all raters. Verb: pairs of two verbs with the same object; Object: the "
         "other way round."
     )
-    yield TextTable("Agreement by what differs, %", heads, [rows], caption).table
+    yield TextTable("Agreement by differing part, %", heads, [rows], caption).table
     swept = [each for each in categories if each["best_weight"] is not None]
     weights = [
         Line(

@@ -426,7 +426,7 @@ def _errors(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTabl
             if "ignored" in result["errors"]:
                 groups[-1].append(Line("Ignored", [result["errors"]["ignored"], "", *blank]))
                 caption += (
-                    "\nIgnored: of people without annotated actions; not among the predictions."
+                    "\nIgnored: on people without annotated actions; not among the predictions."
                 )
             groups.append([])
         groups[-1].append(line(_title(name), name, *deltas(outcome)))

@@ -86,9 +86,9 @@ def verdict(result: Mapping[str, Any]) -> str:
         return empty
     if not ranks_errors(result):
         return (
-            "Errors are not ranked by their cost: what is annotated in the images that the "
-            "prediction file does not hold counts as not found. --only-predicted-images evaluates "
-            "the others alone."
+            "Errors are not ranked by their cost: annotations in images that the prediction file "
+            "lacks count as not found. --only-predicted-images evaluates only the images of the "
+            "file."
         )
     elsewhere = result.get("coverage", {}).get("triplets_elsewhere", 0)
     result = of_held_images(result)

@@ -173,8 +173,7 @@ def evaluate_study(
         gaps=_gaps(study, outcomes),
         notes=(
             *outcomes.notes,
-            "mAP, ΔmAP and shares of errors are those of protocol "
-            + text(first, "protocol", "name"),
+            "mAP, ΔmAP and shares of errors follow protocol " + text(first, "protocol", "name"),
             *((TESTS,) if outcomes.tests else ()),
             *_notes(results),
         ),

@@ -260,8 +260,8 @@ def check_metric(metric: str, result: Result) -> None:
         return
     usual = [path for path in known if ".classes." not in path and not path.startswith("oracles.")]
     raise InputError(
-        f"--metric {metric}: is no score of the report{close_matches(metric, known)}; give one of "
-        f"{', '.join(usual)}"
+        f"--metric {metric}: is not a score of the report{close_matches(metric, known)}; give one "
+        f"of {', '.join(usual)}"
         + ("" if "soft_map" in known else ", or of a study with similarities soft_map or mf1")
     )
 

@@ -44,7 +44,7 @@ MEANING = (
     "MRI, %: mean under corruption. CRI: mean of the relative score, less where it varies with the "
     "severity; 1 if nothing is lost."
 )
-NO_CRI = "CRI is undefined: it takes scores in two severities or more."
+NO_CRI = "CRI is undefined: it needs scores at two or more severities."
 UNITS: Mapping[str, Unit] = {"mri": "percent", "cri": "index"}
 Number = tuple[Column, Callable[[Profile], Cell]]
 """A column, and the function that makes its cell for a detector."""

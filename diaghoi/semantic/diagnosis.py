@@ -1,4 +1,4 @@
-"""Measure how close wrong predictions come in meaning to the annotations, and what they cost.
+"""Measure how close wrong predictions are in meaning to the annotations, and their cost.
 
 This analysis is not in any of the papers. Each action error and each object error gets the
 similarity of the prediction to the annotation at its place (:mod:`diaghoi.semantic.diagnosis`).

@@ -267,7 +267,7 @@ def _note(score: FloatArray) -> str:
     if low >= 0 and high <= 1:
         return ""
     return (
-        f"calibration: scores run from {low:.4g} to {high:.4g}, so that they are no probabilities; "
+        f"calibration: scores run from {low:.4g} to {high:.4g}, so they are not probabilities; "
         "give scores in [0, 1]"
     )
 

@@ -101,7 +101,7 @@ def _data(source: Source) -> list[CauseShare]:
 
 @figure(
     "annotation_causes",
-    "False positives that may be due to the annotations, and what they cost",
+    "False positives that may be due to the annotations, and their cost",
     data=_data,
     needs="results",
 )

@@ -45,8 +45,9 @@ SCALE = "ΔmAP (points)"
 NAME_ROOM = 1.25  # inches
 NAMES = (
     "Wrong verb (verb annotated for the pair; V-COCO: on found pairs, without an object box for "
-    "the person). That one may be found as well; of several, it is the assigned or else the first "
-    "one. Number: mAP gained by repairing these predictions alone; gains do not add up."
+    "the person). The annotated verb may be found as well; if there are several, it is the "
+    "assigned or else the first one. Number: mAP gained by repairing only these predictions; "
+    "gains do not add up."
 )
 SIMILAR = 0.5
 """Similarity of verbs from which a bar is pale. With the right object (similarity 1) and equal
@@ -159,7 +160,7 @@ def _some(costs: list[ConfusionCost]) -> list[ConfusionCost]:
 
 @figure(
     "confusions",
-    "Wrong verbs on annotated pairs, and what they cost",
+    "Wrong verbs on annotated pairs, and their cost",
     data=_data,
     height=HEIGHT,
     single=True,

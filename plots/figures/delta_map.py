@@ -433,13 +433,13 @@ def _by_dataset(models: Sequence[ModelData]) -> dict[str, dict[str, Mapping[str,
 _study = partial(figure, needs="results", data=_result, datasets=True, published=True)
 
 
-@_study("delta_map", "What each error costs: mAP gained where an oracle repairs it", usual=True)
+@_study("delta_map", "Cost of each error: mAP gained when an oracle repairs it", usual=True)
 def _delta_map(figure: Figure, models: Sequence[ModelData]) -> None:
     rows = [_Row(dataset, "full", results) for dataset, results in _by_dataset(models).items()]
     _draw_rows(figure, rows, models)
 
 
-@_study("delta_map_rare", "What each error costs among rare and other groups of classes")
+@_study("delta_map_rare", "Cost of each error among rare and other groups of classes")
 def _delta_map_rare(figure: Figure, models: Sequence[ModelData]) -> None:
     rows: list[_Row] = []
     left_out: list[str] = []
@@ -473,7 +473,7 @@ def _splits_of(result: Mapping[str, Any]) -> list[str]:
         return []
 
 
-@_study("delta_map_backbone", "What each error costs with different backbones")
+@_study("delta_map_backbone", "Cost of each error with different backbones")
 def _delta_map_backbone(figure: Figure, models: Sequence[ModelData]) -> None:
     rows: list[_Row] = []
     shown: list[ModelData] = []
@@ -484,7 +484,7 @@ def _delta_map_backbone(figure: Figure, models: Sequence[ModelData]) -> None:
             shown += members.values()
     if not rows:
         raise NotApplicable(
-            "it shows models of one name or one stage with different backbones, and the study has "
+            "it shows models of one name or stage with different backbones, and the study has "
             "none: give backbone, and label or stage"
         )
     _draw_rows(figure, rows, shown)

@@ -148,7 +148,7 @@ def _steps(values: FloatArray) -> FloatArray:
 
 @figure(
     "error_shares",
-    "Which errors predictions of each rank make",
+    "Errors of the predictions at each rank",
     data=lambda source: error_shares_table(diagnosis_of(source)),
     height=HEIGHT,
     usual=True,

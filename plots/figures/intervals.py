@@ -123,7 +123,7 @@ def _clearest(models: Sliced) -> list[list[int]]:
         if len(places) > 1
     }
     if not clear:
-        raise NotApplicable("no two slices of an attribute have as many images as intervals need")
+        raise NotApplicable("no two slices of an attribute have enough images for intervals")
     room = min(SLICE_ROWS, int(HIGHEST / _row(len(models))))
     kept: set[str] = set()
     for attribute in sorted(clear, key=lambda each: -clear[each]):
@@ -208,7 +208,7 @@ SHARE_NOTE = (
     "of each alone "
     f"({RESAMPLES} resamples, not corrected for the number of verbs). Hollow: no interval, as the "
     f"verb is annotated in fewer than {LEAST} images. "
-    "The verbs with the largest shares; those of all verbs sum to the difference."
+    "The verbs with the largest shares; the shares of all verbs sum to the difference."
 )
 
 
@@ -301,7 +301,7 @@ def _difference_dots(
 
 @figure(
     "difference",
-    "In which verbs the difference in mAP to the first model lies",
+    "Verbs behind the difference in mAP to the first model",
     data=lambda source: sampled_shares(_sampled(source)),
     usual=True,
 )

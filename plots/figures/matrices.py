@@ -258,7 +258,7 @@ def _profile_of(by: Literal["verb", "object"]) -> None:
 
     @figure(
         f"error_profile_{by}",
-        f"Which errors the predictions of the most annotated {by}s make",
+        f"Errors in the predictions of the most annotated {by}s make",
         data=lambda source: error_profile_table(diagnosis_of(source), by),
         single=True,
     )
@@ -278,7 +278,7 @@ ROW_NAMES = 0.65  # inches
 NOTE = (
     "Annotated triplets. Framed: the same under both. On found pairs: an attempt is another "
     "prediction with the same person box and object, or with the same object box, or a wrong "
-    "action on the pair; missed is what has none."
+    "action on the pair; missed triplets have none."
 )
 
 
@@ -368,7 +368,7 @@ def _fates(source: Source) -> Fates:
 
 @figure(
     "transitions",
-    "What became of each annotated triplet under the first and under another model",
+    "Fate of each annotated triplet under the first and under another model",
     data=_fates,
     usual=True,
 )

@@ -297,7 +297,7 @@ def _negatives_lines(ax: Axes, tables: Sequence[NegativesCurve]) -> None:
 
 @figure(
     "negatives_curve",
-    "How well pairs that match no annotated one are rejected",
+    "Rejection of pairs that match no annotated pair",
     data=lambda source: negatives_curve_table(diagnosis_of(source)),
     height=NEGATIVES_HEIGHT,
 )

@@ -194,7 +194,7 @@ def _draw_drops(figure: Figure, models: Sequence[ModelData]) -> None:
 
 ROBUSTNESS_DROPS = _figure(
     "robustness_drops",
-    "What each corruption leaves of the score",
+    "Share of the score that each corruption leaves",
     robustness_drops_table,
     _draw_drops,
     height=3.1,
@@ -356,7 +356,7 @@ def robustness_severities_table(model: Mapping[str, Any]) -> list[SeverityScore]
     if len(model["severities"]) < 2:
         raise NotApplicable("it needs several severities")
     if all(row.drop is None for row in rows) and not model.get("chosen"):
-        raise NotApplicable("without a score on clean pictures none can be said to cost most")
+        raise NotApplicable("without a score on clean pictures the costliest corruption is unknown")
     return rows
 
 
@@ -471,7 +471,7 @@ def robustness_errors_table(model: Mapping[str, Any]) -> ErrorGrowth:
     ]
     growth = np.array(values, dtype=np.float64).reshape(len(grown), len(names))
     if np.isnan(growth).all():
-        raise NotApplicable("without results on clean pictures no error can be said to grow")
+        raise NotApplicable("without results on clean pictures the growth of errors is unknown")
     incomplete = [model["indices"]["corruptions"][name]["partial"] for name in names]
     return ErrorGrowth(
         tuple(grown),
@@ -519,7 +519,7 @@ def _draw_growth(figure: Figure, models: Sequence[ModelData]) -> None:
 
 ROBUSTNESS_ERRORS = _figure(
     "robustness_errors",
-    "Which errors grow under which corruption",
+    "Growth of errors under each corruption",
     robustness_errors_table,
     _draw_growth,
 )
@@ -631,7 +631,9 @@ def robustness_curves_table(
                 if len(names) == 1 and found:
                     rows[1:, number, column, place] = _interval(found[0], quantity, error)
     if (~np.isnan(rows[0]).all(axis=(0, 1))).sum() < 2:
-        raise NotApplicable("it needs results of two severities, of which clean pictures are one")
+        raise NotApplicable(
+            "it needs results at two severities, such as clean pictures and one other"
+        )
     confidence = (model.get("bootstrap") or {}).get("confidence")
     values, low, high = rows
     return ErrorCurves(
@@ -814,12 +816,12 @@ def _name_severities(panels: Sequence[Axes], room: float) -> None:
 _curves = partial(_figure, draw=_draw)
 ROBUSTNESS_COSTS = _curves(
     "robustness_costs",
-    "What each error costs at each severity",
+    "Cost of each error at each severity",
     partial(robustness_curves_table, quantity="delta_map"),
 )
 ROBUSTNESS_SHARES = _curves(
     "robustness_shares",
-    "How frequent each error is at each severity",
+    "Frequency of each error at each severity",
     partial(robustness_curves_table, quantity="shares"),
 )
 

@@ -30,11 +30,11 @@ SCALE = "mAP (%)"
 ENDS = {"map": "mAP", "map_repaired": "All repaired"}
 PERFECT = 99.95  # percent: mAP from which "100.0" is written
 SHORT_OF_100 = (
-    "All repaired stays below 100 where annotated triplets are attempted only by predictions that "
-    "repairs remove, such as duplicates."
+    "The last bar stays below 100 if some annotated triplets are attempted only by predictions "
+    "that repairs remove, such as duplicates."
 )
 
-READING = "On found pairs: {}. delta_map goes by the published rule."
+READING = "On found pairs: {}. delta_map follows the published rule."
 
 
 class WaterfallBar(NamedTuple):

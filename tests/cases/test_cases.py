@@ -196,7 +196,7 @@ def test_an_association_that_stands_for_nothing_shows_the_boxes_that_it_reaches(
 def test_an_action_names_those_that_are_annotated() -> None:
     case = only([(BOB, BICYCLE, BOBS, WASH, 0.5)], "action")
     assert case.sentence == (
-        "The boxes are those of an annotated pair (IoU 1.00 and 1.00), but 'wash' is not annotated "
+        "The boxes match an annotated pair (IoU 1.00 and 1.00), but 'wash' is not annotated "
         "for it, only 'ride', 'hold'."
     )
     assert case.annotated == "ride bicycle"
@@ -208,7 +208,7 @@ def test_an_action_names_those_of_all_pairs_that_its_boxes_reach() -> None:
     truth = [*TRUTH, (5, 6, HOLD), (5, 6, CARRY)]
     case = only([(ANN, BICYCLE, ANNS, WASH, 0.5)], "action", boxes=[*BOXES, *again], truth=truth)
     assert case.sentence == (
-        "The boxes reach those of 3 annotated triplets (the best with IoU 1.00 and 1.00), but "
+        "The boxes match 3 annotated triplets (the best with IoU 1.00 and 1.00), but "
         "'wash' is annotated in none of them, only 'ride', 'hold', 'carry'."
     )
     assert case.repair == "becomes a true positive of ride bicycle (IoU 1.00 and 1.00)"
@@ -610,7 +610,9 @@ def test_cases_tell_how_similar_they_are_to_what_is_annotated() -> None:
     assert case.sentence == f"{plain.sentence} Similarity to hold bicycle 0.875: near."
     (case,) = cases(rows, "object_box", similarities=known)
     assert (case.similarity, case.kind, case.meant) == (None, "nothing", None)
-    assert case.sentence.endswith("No annotated triplet has both boxes there to compare it with.")
+    assert case.sentence.endswith(
+        "No annotated triplet has both boxes at this place for a comparison."
+    )
     # What is right is not compared, and what is missed is no prediction.
     assert only(rows, "true_positive", similarities=known).kind is None
     missed = cases(rows[:1], "missed_gt", similarities=similar([0.875], ["near"], [0]))

@@ -186,7 +186,7 @@ def test_a_described_class_in_a_page_is_words(run, alone, save, images) -> None:
     gt, preds = save("gt.pkl", truth), save("p.pkl", found)
     done = run(*CASES, preds, "--annotations", gt, *words)
     assert (done.code, done.out[:22]) == (0, "cases.html: 1 case: hu")
-    assert "Note: the font has not all letters of the names; boxes stand for them\n" in done.err
+    assert "Note: the font lacks some letters of the names; boxes replace them\n" in done.err
     page = Page(alone / "cases.html")
     assert not page.all("script")
     assert "日本 & $x <script>alert(1)</script>" in page.text
@@ -288,7 +288,7 @@ def test_the_index_tells_similarity_and_kind(run, files, meanings) -> None:
     ]
     assert index["cases"][0]["sentence"].endswith("Similarity to ride bicycle 0.812: near.")
     assert index["cases"][2]["sentence"].endswith(
-        "No annotated triplet has both boxes there to compare it with."
+        "No annotated triplet has both boxes at this place for a comparison."
     )
     with Path("out/index.csv").open(newline="", encoding="utf-8") as lines:
         rows = list(csv.DictReader(lines))
@@ -373,7 +373,7 @@ BOTH = ("--similarity", "verbs.csv,objects.csv")
         (("--out", "o", *BOTH, "--combine", "mean"), "combine 'mean': not known"),
         (
             ("--out", "o", *BOTH, "--kind", "near", "--error", "duplicate"),
-            "--kind: 'duplicate' is not compared with what is annotated; only action and object_b",
+            "--kind: 'duplicate' is not compared with annotations; only action and object_b",
         ),
         (
             ("--out", "c.html", "--similarity", "c.html,o.csv"),

@@ -152,7 +152,7 @@ def test_a_threshold_of_pair_scores_is_called_that(run, detectors, without_box_s
         assert "With pair score threshold 0.3" in text
         assert "With detection threshold" not in text
     for text in (done.out, tex, md):
-        assert "No detection scores in the file, so that pair scores decide: one, two." in " ".join(
+        assert "The file has no detection scores, so pair scores decide: one, two." in " ".join(
             text.split()
         )
 
@@ -162,12 +162,10 @@ def test_detectors_whose_threshold_is_not_of_the_same_scores(run, detectors, wit
     truth = ("--annotations", detectors / "gt.npz", "--also", "detection-threshold=0.3")
     text = run("compare", *files, *truth).out
     assert "\nWith detection threshold 0.3, %\n" in text
-    assert "No detection scores in the file, so that pair scores decide: one." in " ".join(
-        text.split()
-    )
+    assert "The file has no detection scores, so pair scores decide: one." in " ".join(text.split())
     alone = run("report", files[0], *truth).out
     assert "\nPair score threshold 0.3 " in alone
-    assert "no detection scores in the file" in alone
+    assert "the file has no detection scores" in alone
 
 
 def test_saved_diagnoses_are_compared_as_their_predictions(refuse, run, detectors, alone) -> None:
@@ -487,7 +485,10 @@ SIGNATURE = {"name": "hico-det-520", "signature": "AP: area"}
         (("a.json", "--dataset", "hico"), "unknown data set 'hico'"),
         (("a.json", "zoo.json"), "'a' is on hico-det, 'zoo' on zoo"),
         (("a.json", "area.json"), "'area' has AP: area; diagnose them again under one protocol"),
-        (("a.json", "odd.json"), "result of 'odd': errors.true_positive is 'x', which is no numbe"),
+        (
+            ("a.json", "odd.json"),
+            "result of 'odd': errors.true_positive is 'x', which is not a numbe",
+        ),
         (("a.json", "--json", "a.json"), "a.json: would overwrite an input file"),
         (("a.json", "--out", "no/t.tex"), "the folder no does not exist"),
         (("a.json", "--out", "t.tex", "--json", "t.tex"), "t.tex: would be written twice"),

@@ -131,8 +131,7 @@ def test_a_label_with_a_folder_names_no_files_in_a_folder(report, alone: Path) -
 def test_labels_that_make_odd_names(report, alone: Path) -> None:
     words = ("--label", "[bold]x $a$ 模", *outs("f.pdf"))
     assert (
-        "Note: the font has not all letters of the names; boxes stand for them"
-        in report(*words).err
+        "Note: the font lacks some letters of the names; boxes replace them" in report(*words).err
     )
     assert report(*words, "-q").err == ""
 

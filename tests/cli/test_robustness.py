@@ -113,7 +113,7 @@ def test_detail_prints_all(evaluate, study: Path) -> None:
     assert "A, mAP under hico-det-520 Motion blur, severity 5: mAP falls from" in told
     assert told.count(", severity 5: ") == 2 * len(CORRUPTIONS)
     assert "--detail" not in told + done.err
-    assert "Note: mAP, ΔmAP and shares of errors are those of protocol hico-det-520" in done.err
+    assert "Note: mAP, ΔmAP and shares of errors follow protocol hico-det-520" in done.err
 
 
 def test_tables_that_are_asked_for(evaluate, study: Path) -> None:
@@ -344,7 +344,7 @@ def test_annotations_are_found_like_those_of_reports(evaluate, study: Path, monk
         (("--scheduler", "tcp://a:1"), "--scheduler: is for a Dask cluster; add --engine dask"),
         (
             ("--metric", "map.ful"),
-            "--metric map.ful: is no score of the report (did you",
+            "--metric map.ful: is not a score of the report (did you",
         ),
         (("--out", "none/x.md"), "none/x.md: cannot be written: the folder none does not exist"),
         (("--json", "gt.npz"), "gt.npz: would overwrite an input file; give another name"),

@@ -136,8 +136,9 @@ def test_predictions_without_scores_have_no_errors_to_show(refuse, run, words, a
     assert run(*words, "--out", "all", "--quiet").code == 0
     assert not list((alone / "all").glob("*.html"))
     for more in (("--also", "diagnose"), ("--out", "page.html"), ("--out", "f.svg")):
-        assert f"{' '.join(more)}: shows what errors mean, by scores; leave this out" in refuse(
-            *words, *more
+        assert (
+            f"{' '.join(more)}: shows the meaning of errors, which needs scores; leave this out"
+            in refuse(*words, *more)
         )
         assert not (alone / "page.html").exists()
 
@@ -347,9 +348,9 @@ def test_synsets(run, data, alone, tables):
         (("--out", "verbs.csv"), "verbs.csv: would overwrite an input file"),
         (
             ("--out", "p.html", "--no-scores"),
-            "--out p.html: shows what errors mean, by scores; leave this or --no-scores out",
+            "--out p.html: shows the meaning of errors, which needs scores; leave this or --no-s",
         ),
-        (("--also", "diagnose", "--no-scores"), "--also diagnose: shows what errors mean"),
+        (("--also", "diagnose", "--no-scores"), "--also diagnose: shows the meaning of errors"),
         (("--also", "diagnos"), "--also diagnos: not known (did you mean 'diagnose'?)"),
         (("--also", "classes=0"), "--also classes=0: give a whole number from 1"),
         (("--protocol", "v-coco-s1"), "protocol v-coco-s1 is not for hico-det"),
@@ -461,7 +462,7 @@ def test_v_coco_compares_actions(run, shared, tables, alone):
             *(*tables, "--scale", 4, "--also", "diagnose"),
         ).out.split()
     )
-    assert "Verbs are those on found pairs: a wrong action with a person's own object" in printed
+    assert "Verbs are compared on found pairs: a wrong action with a person's own object" in printed
 
 
 def test_its_results_are_told_from_predictions(refuse, run, words, alone):
@@ -560,7 +561,7 @@ def test_confusions_of_several_results_are_one_figure(run, words, alone):
         written = {path.name for path in (alone / "f").iterdir()}
         assert written == {"confusions.svg", "captions.md", "captions.tex"}
     assert "Similarity of the two verbs" in (alone / "f/confusions.svg").read_text()
-    assert "a result of 'diaghoi semantic' has the confusions alone" in done.err
+    assert "a result of 'diaghoi semantic' has only the confusions" in done.err
     run(*words, "--label", "two", "--json", "two.json", "--quiet")
     done = run("figures", "study.toml", "--out", "g", "--only", "confusions")
     assert "without two: needs a result of 'diaghoi semantic --also diagnose --json'" in done.err
@@ -627,7 +628,7 @@ def test_inspecting_a_table(run, alone):
     assert done.code == 0
     assert "verbs of hico-det" in done.out
     assert "Correlation of raters" in done.out
-    assert "1 pairs stand there more than once" in done.err
+    assert "1 pairs appear more than once" in done.err
     result = json.loads(run("similarity", "inspect", "verbs.csv", "--json", "-").out)
     assert result["coverage"]["verbs of hico-det"]["covered"] == 3
     assert result["contradictions"] == 1
@@ -676,7 +677,7 @@ def test_raters_by_what_differs(run, alone):
     assert done.code == 0
     assert re.search(r"Agreement with people, % +Raters +Mean +Majority", done.out)
     assert "Direct match, as in mAP: 37.50." in done.out.replace("\n", " ")
-    assert re.search(r"Agreement by what differs, % +All +Object +Verb", done.out)
+    assert re.search(r"Agreement by differing part, % +All +Object +Verb", done.out)
     assert re.search(r"Weight of the verb +w\*", done.out)
     assert max(map(len, done.out.splitlines())) <= 80
     assert "Weight of the verb" not in run(*words, "--detail", "--combine", "minimum").out

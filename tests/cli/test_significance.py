@@ -95,7 +95,7 @@ def test_nothing_is_best_that_the_tests_do_not_tell_from_all_others(compare) -> 
 
 
 def test_the_best_that_tests_tell_from_all_others_keeps_its_mark(compare) -> None:
-    told = "Bold: best of its column, told from all others by the tests."
+    told = "Bold: best of its column, confirmed against all others by the tests."
     done = compare(*FAST, "--out", "-.md", "--json", "x.json")
     tables = json.loads(Path("x.json").read_text())["tables"]
     assert tables["map"]["best"]["map.full"] == ["one"]

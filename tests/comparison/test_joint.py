@@ -95,7 +95,7 @@ def test_what_differs_is_said_by_data_set(both: JointComparison) -> None:
     table = table_of(both, "map")
     assert table.heading == "mAP, %"
     assert table.remarks == (
-        "Mean over the classes of the protocol, of AP and of the highest recall.",
+        "Means of AP and of the highest recall over the classes of the protocol.",
         "HICO-DET: mAP under diag-hoi.",
         "zoo: mAP under hico-det.",
         "One-stage: a.",
@@ -191,7 +191,7 @@ def test_the_tables_of_the_paper_have_data_sets_side_by_side() -> None:
     assert [row.title for row in pairs.rows if row.cells[5].best] == ["d"]
     assert [column.title for column in actions.columns] == ["neg. AP", "act. mAP"] * 2
     assert pairs.caption == (
-        "Recall and precision of predicted pairs, whatever they do; mAP of the protocol. "
+        "Recall and precision of predicted pairs, whatever their verbs; mAP of the protocol. "
         "Pairs: as listed by the detectors."
     )
     text = to_text(chosen)

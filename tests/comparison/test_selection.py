@@ -116,7 +116,7 @@ def test_the_compact_table_has_the_official_map_and_the_costs_of_each_error() ->
         ["b", "50.00", "−0.12", "0.00", "0.00", "5.00", "11.68", "0.00", "0.00"],
     ]
     assert [row.cells[0].best for row in table.rows] == [False, True]
-    assert said(table).startswith("mAP: official mAP, Default, Full. ΔmAP: gain of mAP when ")
+    assert said(table).startswith("mAP: official mAP, Default, Full. ΔmAP: gain in mAP when ")
     assert "Protocol of ΔmAP: hico-det-520." in said(table)
     assert "Asc: association" in said(table)
 
@@ -158,7 +158,7 @@ def test_tables_say_how_many_classes_a_repair_takes_out_of_the_mean() -> None:
     )
     assert "triplets (Missed up to 2 classes): " in costs["localised"]
     (table,) = selected(found, ["compact"]).tables
-    less = "hico-det-520, less what a repair leaves without annotated triplets (Missed up to 2 "
+    less = "hico-det-520, except classes left without annotated triplets (Missed up to 2 "
     assert less in said(table)
     assert "False negative" not in said(table)
     assert not any("leaves" in said(table) for table in of(leaves(), {}).tables)

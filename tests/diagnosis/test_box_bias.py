@@ -54,7 +54,11 @@ def further_right(box: Box) -> Box:
     [
         (as_it_is, as_it_is, []),
         (narrower, as_it_is, ["human boxes are 28 % narrower compared"]),
-        (as_it_is, further_right, ["object boxes are 25 % of their width too far to the right compared"]),
+        (
+            as_it_is,
+            further_right,
+            ["object boxes are 25 % of their width too far to the right compared"],
+        ),
         (narrower, narrower, ["human boxes are 28 % narrower", "object boxes are 28 % narrower"]),
     ],
 )

@@ -13,6 +13,7 @@ from support.scenes import scenes as make
 from diaghoi import InputError, diagnose, simulate
 from diaghoi.data.arrays import FloatArray
 from diaghoi.data.scenes import Scenes
+from diaghoi.data.vocabulary import v_coco
 from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.diagnosis.shortcuts import BEST, DETECTION, NEVER, RATIO
 from diaghoi.diagnosis.verb_prior import VerbPrior, verb_prior
@@ -49,14 +50,15 @@ def test_shares_of_annotated_pairs() -> None:
 
 
 def test_pairs_without_an_object_are_apart_from_the_last_category() -> None:
-    last = len(VOCABULARY.objects) - 1
-    verb = int(VOCABULARY.class_verb[np.flatnonzero(VOCABULARY.class_object == last)[0]])
-    truth = make(
-        [image("t.jpg", [MAN, (last, BIKE[1])], [(0, 1, verb), (0, -1, HOLD)])], scored=False
-    )
-    assert truth.pair_label.tolist() == [last, -1]
-    # Pairs of no HOI class do not count by themselves, but would stand in the way.
-    assert p(truth, last, verb) == 1
+    data = v_coco()
+    last = len(data.objects) - 1
+    walk, hold = (data.verbs.index(name) for name in ("walk agent", "hold obj"))
+    boxes = [MAN, (last, BIKE[1])]
+    rows = [(0, 1, hold), (0, -1, walk)]
+    training = replace(make([image("t.jpg", boxes, rows)], scored=False), vocabulary=data)
+    prior = verb_prior(training, np.ones(len(data), dtype=bool))
+    categories, verbs = np.array([last, last, -1, -1]), np.array([hold, walk, hold, walk])
+    assert prior.probability(categories, verbs, np.full(4, -1)).tolist() == [1, 0, 0, 1]
 
 
 @given(problems())

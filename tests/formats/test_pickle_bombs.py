@@ -94,7 +94,7 @@ def test_tuples_that_cannot_be_hashed_in_time_are_refused(nested, key):
 
 
 def test_the_first_items_are_checked_as_the_whole_is():
-    """What is no number to Python, and one to its unpickler, ends no check."""
+    """Text that is a number to the unpickler but not to Python ends no check."""
     bomb = b"F0.5\x00x\n0)" + b"2\x86" * 100
     stream = io.BytesIO(START + b"]\x94(" + KEY_OF["a dict"][0] + bomb + KEY_OF["a dict"][1] + b"e")
     stream.write(stream.read() + b"(" + b"K\x01" * 300 + b"ee.")

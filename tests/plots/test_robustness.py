@@ -214,14 +214,14 @@ def test_what_cannot_be_drawn() -> None:
     none["indices"]["groups"] = {name: {"mri": None, "partial": True} for name in GROUPS}
     with pytest.raises(NotApplicable, match="without a score on clean pictures"):
         robustness_drops_table(none)
-    with pytest.raises(NotApplicable, match="without a score on clean pictures none can be said"):
+    with pytest.raises(NotApplicable, match="without a score on clean pictures the costliest"):
         robustness_severities_table(none)
     with pytest.raises(NotApplicable, match="without results on clean pictures"):
         robustness_errors_table(none)
     with pytest.raises(NotApplicable, match="no group has a score"):
         robustness_groups_table(none)
     none["cells"] = none["cells"][:1]
-    with pytest.raises(NotApplicable, match="it needs results of two severities"):
+    with pytest.raises(NotApplicable, match="it needs results at two severities"):
         robustness_curves_table(none)
 
 

@@ -67,7 +67,7 @@ def test_it_says_how_errors_are_read() -> None:
         )
         text = " ".join(notes_of(figure))
         said = "On found pairs: a triplet whose pair no prediction finds is missed" in text
-        assert said == ("delta_map goes by the published rule." in text) == says
+        assert said == ("delta_map follows the published rule." in text) == says
         assert (clause in text) == of_persons
 
 

@@ -46,7 +46,7 @@ ONCE = """
 One-stage: QPIC.
 Difference: two-stage minus one-stage, before rounding.
 *: best of its column.
-*: of ΔmAP the smallest of its column: the error costs least.
+*: of ΔmAP the smallest of its column: the error that costs least.
 
 Protocol"""
 
@@ -64,7 +64,7 @@ Two-stage
   SCG       ResNet-50  32.00*     –    20.00*   80.00*       –      80.00*
   Mean                  31.50     –     20.00    80.00       –       80.00
 Difference              +1.50     –      0.00     0.00       –        0.00
-Mean over the classes of the protocol, of AP and of the highest recall."""
+Means of AP and of the highest recall over the classes of the protocol."""
 
 
 def test_a_table_in_text() -> None:
@@ -178,13 +178,13 @@ MARKDOWN = """\
 | UPT | **31.00** | – | **20.00** | **80.00** | – | **80.00** |
 | Difference | +1.00 | – | 0.00 | 0.00 | – | 0.00 |
 
-Mean over the classes of the protocol, of AP and of the highest recall.
+Means of AP and of the highest recall over the classes of the protocol.
 
 ###"""
 MARKDOWN_ONCE = """
 
 One-stage: QPIC. Two-stage: UPT. Difference: two-stage minus one-stage, before rounding. \
-Bold: best of its column. Bold: of ΔmAP the smallest of its column: the error costs least.
+Bold: best of its column. Bold: of ΔmAP the smallest of its column: the error that costs least.
 
 Protocol"""
 

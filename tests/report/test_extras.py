@@ -46,7 +46,7 @@ Pair NMS 0.7                     30.0       60.00           5.00       56.75
                               (−50.0)    (−10.00)        (+3.00)      (0.00)
 Detection threshold 0.99          0.0        0.00              –           –
                               (−80.0)    (−70.00)            (–)         (–)
-In brackets the difference from the run as it was given.
+In brackets: difference from the unmodified run.
 
 Protocol hico-det-520: """
 

@@ -47,7 +47,7 @@ def test_tables(protocol: str, said: bool) -> None:
     # A random order of pairs has another AP for each detector.
     best = {column.key: column.better for column in tables["negatives_actions"].columns}
     assert (best["negatives.ap"], best["actions.map"]) == (None, "higher")
-    assert "none is marked as best" in tables["negatives_actions"].caption
+    assert "no value is marked as best" in tables["negatives_actions"].caption
     for each in both:
         number = each.counts["classes_in_mean"]
         words = f"{each.label} {number['full']} classes ({number['rare']} rare, "

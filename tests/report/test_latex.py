@@ -75,8 +75,8 @@ SCG & R50 & \textbf{32.00} & -- & \textbf{20.00} & \textbf{80.00} & -- & \textbf
 def test_a_table_in_latex() -> None:
     text = to_latex(comparison("QPIC", "UPT", "SCG", stages="122", backbone="R50"))
     caption = (
-        r"mAP under hico-det-520, \% (HICO-DET, 1,234 images, protocol hico-det-520). Mean over "
-        "the classes of the protocol, of AP and of the highest recall. One-stage: QPIC. "
+        r"mAP under hico-det-520, \% (HICO-DET, 1,234 images, protocol hico-det-520). "
+        "Means of AP and of the highest recall over the classes of the protocol. One-stage: QPIC. "
         "Difference: two-stage minus one-stage, before rounding. Bold: best of its column."
     )
     assert table_of(text, "tab:diaghoi-map") == MAP.replace("CAPTION", caption)

@@ -100,7 +100,9 @@ def test_causes_and_confusions_say_which_errors_are_wrong_actions(data_set: str)
     tables = list(extra_tables(diagnosis.to_dict() | more, [Column(key="full", title="Full")]))
     own = data_set == "V-COCO"
     caption = table_named(tables, "False positives by").caption
-    assert ("With an object box, it is an association by the published rule" in caption) == own
+    assert (
+        "With an object box, a wrong verb is an association by the published rule" in caption
+    ) == own
     assert says_own_object(table_named(tables, "Wrong verbs on").caption) == own
     if own:
         found = join(*both)[1]

@@ -83,7 +83,7 @@ def test_a_mean_of_verbs_that_lies_beside_its_groups_is_explained(
 ) -> None:
     result["actions"] |= {"rare": {"map": rare}, "non_rare": {"map": non_rare}}  # Full: 0.46
     text = " ".join(shown(result).split())
-    assert ("Actions: means over the verbs of each group, so that Full can lie" in text) == said
+    assert ("Actions: means over the verbs of each group, so Full can lie" in text) == said
 
 
 def test_notes_can_be_left_out(result) -> None:
@@ -162,7 +162,7 @@ Ignored                                       1,234
 False positive                                1,450        72.50      +30.00
 False negative                                1,450        72.50      +20.00
 Share of the predictions; of the annotations for missed and false negative.
-Ignored: of people without annotated actions; not among the predictions.
+Ignored: on people without annotated actions; not among the predictions.
 
 Pairs, negatives, actions, %                                            Full
 ────────────────────────────────────────────────────────────────────────────

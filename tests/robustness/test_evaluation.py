@@ -14,6 +14,7 @@ from support.robustness import CORRUPTIONS, SEVERITIES
 
 from diaghoi.engines.engine import LocalEngine
 from diaghoi.exceptions import InputError
+from diaghoi.formats import own, read_predictions
 from diaghoi.oracles import ERRORS
 from diaghoi.plots import SINGLE_COLUMN, figure_of, notes_of
 from diaghoi.plots.figures.robustness import ROBUSTNESS_FIGURES, models_of
@@ -232,6 +233,15 @@ def test_the_first_detector_may_lack_all_files(folder: Path) -> None:
     assert summary(found.profiles).startswith("B keeps ")
 
 
+def test_notes_count_the_runs_that_they_are_about(folder: Path) -> None:
+    path = folder / "A" / "occlusion_5.npz"
+    found = read_predictions(path)
+    path.unlink()
+    own.write(path, found.take(range(1, len(found))))
+    (note,) = (note for note in evaluated(folder).notes if "annotated images" in note)
+    assert note.endswith("(1 of 14 runs, A, Occlusion 5 for instance)")
+
+
 def test_one_severity_has_no_cri_and_any_score_of_the_report_is_a_metric(written: Path) -> None:
     few = {"corruptions": ("occlusion",), "severities": (5,)}
     found = evaluated(written, few, metric="pairs.recall")
@@ -241,7 +251,7 @@ def test_one_severity_has_no_cri_and_any_score_of_the_report_is_a_metric(written
     assert found.to_dict()["models"][0]["indices"]["all"]["cri"] is None
     profile = found.profiles[0]
     assert profile.clean == profile.results[CLEAN]["pairs"]["recall"]
-    with pytest.raises(InputError, match=r"`metric` mAP: is no score of the report"):
+    with pytest.raises(InputError, match=r"`metric` mAP: is not a score of the report"):
         evaluated(written, few, metric="mAP")
 
 

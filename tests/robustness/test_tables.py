@@ -27,7 +27,7 @@ from diaghoi.robustness.study import CLEAN, Condition, scope_of
 from diaghoi.robustness.tables import robustness_tables, sentences, summary, worst
 
 ALL = tuple(CORRUPTIONS)
-NO_CRI = "CRI is undefined: it takes scores in two severities or more."
+NO_CRI = "CRI is undefined: it needs scores at two or more severities."
 
 
 def result_of(score: float, whole: float | None = None, **errors: float | None) -> dict[str, Any]:
@@ -293,13 +293,13 @@ def test_tables_of_all_corruptions_in_all_severities() -> None:
 @pytest.mark.parametrize(
     ("metric", "message"),
     [
-        ("map.ful", "`metric` map.ful: is no score of the report (did you mean 'map.full'"),
+        ("map.ful", "`metric` map.ful: is not a score of the report (did you mean 'map.full'"),
         ("soft_map", "or of a study with similarities soft_map or mf1"),
-        ("errors.action", "`metric` errors.action: is no score of the report"),
-        ("oracles.action.delta_map.full", "is no score"),
-        ("pairs.per_image", "is no score"),
-        ("negatives.pairs", "is no score"),
-        ("map", "`metric` map: is no score of the report"),
+        ("errors.action", "`metric` errors.action: is not a score of the report"),
+        ("oracles.action.delta_map.full", "is not a score"),
+        ("pairs.per_image", "is not a score"),
+        ("negatives.pairs", "is not a score"),
+        ("map", "`metric` map: is not a score of the report"),
     ],
 )
 def test_what_is_no_metric(metric: str, message: str) -> None:

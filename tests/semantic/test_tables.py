@@ -81,7 +81,7 @@ def test_contradictions_are_named_and_their_mean_counts(save):
     table = read_similarity(path)
     assert table.of("ride", "hold") == 0.75
     assert table.of("walk", "walk") == 1
-    assert any("1 pairs stand there more than once" in note for note in table.notes)
+    assert any("1 pairs appear more than once" in note for note in table.notes)
     assert any("ride and hold (2, 4)" in note for note in table.notes)
     assert any("identical: walk" in note for note in table.notes)
 

@@ -148,9 +148,9 @@ def test_equal_scores_share_a_bin_of_equal_mass() -> None:
     [
         (
             [0.5, 1.25],
-            "calibration: scores run from 0.5 to 1.25, so that they are no probabilities",
+            "calibration: scores run from 0.5 to 1.25, so they are not probabilities",
         ),
-        ([-3, 0.5], "calibration: scores run from -3 to 0.5, so that they are no probabilities"),
+        ([-3, 0.5], "calibration: scores run from -3 to 0.5, so they are not probabilities"),
         ([np.nan, 0.5], "calibration: scores run from nan to nan"),
         ([], "calibration: nothing is predicted"),
     ],

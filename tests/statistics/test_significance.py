@@ -84,6 +84,11 @@ def test_the_order_of_images_does_not_matter() -> None:
     assert compare_pair(first, diagnose(truth, mixed), 20) == expected
 
 
+def test_equal_detectors_differ_in_no_resample(small: list[Diagnosis]) -> None:
+    (mean,) = compare_pair(small[0], small[0], 20, oracles=())
+    assert (mean.difference, mean.interval, mean.p) == (0, (0, 0), 1)
+
+
 @pytest.mark.slow
 def test_equal_detectors_do_not_differ(small: list[Diagnosis]) -> None:
     for each in compare_pair(small[0], small[0], 20):

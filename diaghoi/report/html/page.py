@@ -524,7 +524,7 @@ def _parts(
         ),
         ("slices", rows and data["slices"] is not None, "Slices", "parts of the images", whole),
         ("summary", True, "Tables", "all numbers of the report", whole),
-        ("meaning", meaning, "Meaning", "how close wrong predictions come", whole),
+        ("meaning", meaning, "Meaning", "how close wrong predictions are in meaning", whole),
         ("method", True, "Method", "protocol, files and definitions", ""),
     )
     return {

@@ -6,13 +6,13 @@ from diaghoi.diagnosis.diagnosis import Diagnosis
 from diaghoi.oracles import ORACLES
 
 MEANINGS = {
-    "human_box": "The object box is right; the human box overlaps no annotated person enough, or "
-    "is not that of a person.",
+    "human_box": "The object box is right; the human box does not overlap any annotated person "
+    "enough, or is not a person.",
     "object_box": "The human box is right; the object box overlaps no annotated box of its "
     "category enough.",
     "both_boxes": "Neither box overlaps an annotated box of its category enough.",
     "association": "Both boxes are right, but no annotated triplet joins these two.",
-    "action": "The boxes are those of an annotated pair, but the verb is not annotated for it.",
+    "action": "The boxes match an annotated pair, but the verb is not annotated for it.",
     "duplicate": "The triplet is right, but a prediction with a higher score has found it already.",
     "missed_gt": "An annotated triplet that nothing found, and that no wrong prediction can be "
     "said to attempt.",
@@ -30,7 +30,7 @@ BY_PERSON = MEANINGS | {
     "the closest one, even where the object box overlaps an annotated box.",
     "association": "The person is right and the object box overlaps an annotated box enough, but "
     "not the one annotated for this role: that of another action of the same person counts here, "
-    "too. Or the role fits, but the human box is that of something else than a person.",
+    "too. Or the role fits, but the human box is not a person.",
     "action": "The person is right and no object box is predicted, but the action is not annotated "
     "for this person. With an object box such predictions are among the associations and the wrong "
     "object boxes.",
@@ -42,9 +42,9 @@ BY_PERSON = MEANINGS | {
 TABLES = (
     "Mean average precision over the HOI classes: by the rules of the benchmark itself, and by the "
     "protocol that the rest of this page goes by.",
-    "How often each error occurs, and what it costs: an oracle repairs all errors of one kind, mAP "
-    "is computed again, and the difference is ΔmAP. It is signed, and the differences do not add "
-    "up to what is missing to 100, because repairing two errors at once gains more than repairing "
+    "How often each error occurs, and what it costs: an oracle repairs all errors of one kind, "
+    "mAP is computed again, and the difference is ΔmAP. It is signed, and the differences do not "
+    "add up to the gap to 100, because repairing two errors at once gains more than repairing "
     "each alone.",
     "The two halves of the detector alone: finding the pairs that interact, rejecting all others, "
     "and naming the actions of pairs that were found.",
@@ -72,8 +72,8 @@ def order_of_cases(diagnosis: Diagnosis) -> str:
     if diagnosis.answers is not None:
         wrong = "the predictions, which have no scores, are in the order of their list"
     return (
-        f"For each error, {wrong}. Missed triplets start with those that a sentence describes, "
-        "then those that a confident prediction is assigned to. No image shows a third case "
+        f"For each error, {wrong}. Missed triplets start with those described in a sentence, "
+        "followed by those with a confident assigned prediction. No image shows a third case "
         "before all other images have shown theirs."
     )
 

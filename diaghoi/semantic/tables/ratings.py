@@ -282,8 +282,8 @@ def _completed(raw: _Raw, scale: float | None) -> Ratings:
             for n in np.flatnonzero(contradicted).tolist()
         ]
         notes.append(
-            f"{raw.path.name}: {len(named)} pairs stand there more than once with different "
-            f"scores; their mean counts: {some_of(named)}"
+            f"{raw.path.name}: {len(named)} pairs appear more than once with different scores; "
+            f"their mean counts: {some_of(named)}"
         )
     if off.any():
         named = [raw.words[word] for word in first[itself][off].tolist()]
