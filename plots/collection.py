@@ -205,7 +205,7 @@ def joined(collections: Sequence[Collection], kinds: Sequence[FigureKind]) -> Co
     Raises
     ------
     InputError
-        Where two studies are on one data set under one protocol.
+        If two studies are on one data set under one protocol.
     """
     names = data_set_names([_subject(each) for each in collections])
     models: dict[str, list[ModelData]] = {kind.name: [] for kind in kinds}

@@ -48,7 +48,7 @@ class LabelledImages:
         The match of the two.
     label : (T,) int8 array
         Label of each predicted triplet, as a position in :data:`diaghoi.evaluation.errors.LABELS`;
-        -1 where it does not count.
+        -1 if it does not count.
     counted, found : (A,) bool array
         Which annotated triplets count, and which have a true positive.
     """
@@ -214,7 +214,7 @@ def _repeats_candidate(
 def _contained(values: IntArray, sorted_keys: IntArray) -> BoolArray:
     """Mark the values that occur among sorted keys."""
     place = np.searchsorted(sorted_keys, values)
-    # A key more than there are, so that a value beyond the last one looks up one too low.
+    # The extra key makes a value beyond the last key look up the one below.
     return np.asarray(np.append(sorted_keys, -1)[place] == values)
 
 
@@ -268,8 +268,8 @@ def other_verbs(
 def unlabelled_people(images: LabelledImages) -> BoolArray:
     """Mark false positives whose person is annotated, but in no triplet.
 
-    The human box reaches annotated people without a triplet, and nobody with one. V-COCO matches
-    predictions by person and annotates people without actions as such, so nothing is marked there.
+    The human box reaches only annotated people without a triplet. V-COCO matches predictions by
+    person and annotates people without actions as such, so nothing is marked there.
     """
     annotations = images.annotations
     people = annotations.box_label == annotations.vocabulary.person

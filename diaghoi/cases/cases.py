@@ -68,7 +68,7 @@ class Case:
     repair : str
         What the oracle does with the prediction, as a predicate: ``is removed``.
     repaired : str or None
-        HOI class of the true positive that the oracle makes of it; None where it makes none.
+        HOI class of the true positive that the oracle makes of it; None if it makes none.
     similarity : float or None
         Sigma between the predicted and the annotated interaction; None if it was not requested or
         nothing is annotated there.
@@ -447,7 +447,7 @@ def _overlapping(near: NearestBox) -> int:
 
 
 def _repaired(view: MatchedImages, ledger: Ledger, row: int) -> str | None:
-    """Return the class of the true positive that the oracle of its error makes of a prediction."""
+    """Return the class of the true positive that the oracle makes of a prediction."""
     annotation = int(ledger.row_annotation[row])
     if LABELS[ledger.row_label[row]] not in CONVERTED or annotation < 0:
         return None
@@ -485,7 +485,7 @@ def box_of(scenes: Scenes, box: int) -> Box | None:
 
 
 def size_of(annotations: Scenes, predictions: Scenes, image: int) -> tuple[int, int] | None:
-    """Return width and height of an image of joined scenes; None where neither knows them."""
+    """Return width and height of an image of joined scenes; None if neither knows them."""
     for scenes in (annotations, predictions):
         if scenes.sizes is not None and (scenes.sizes[image] > 0).all():
             width, height = scenes.sizes[image].tolist()

@@ -127,7 +127,7 @@ class Causes:
         Their labels.
     delta_map : dict of dict
         Change in mAP when the false positives of a cause are removed, by cause and split: signed
-        fractions; None where either mAP is undefined. Had they been right, mAP could rise by more.
+        fractions; None if either mAP is undefined. Had they been right, mAP could rise by more.
     """
 
     names: tuple[str, ...]
@@ -147,7 +147,7 @@ class Causes:
         """``count``, ``share``, ``action_share`` and ``delta_map`` of each cause.
 
         ``share`` is the fraction of all false positives, ``action_share`` the fraction of action
-        errors; None where there are no such errors.
+        errors; None if there are no such errors.
         """
         counts = self.table.sum(axis=1)
         actions = self.table[:, ACTION]

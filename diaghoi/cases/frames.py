@@ -22,7 +22,7 @@ def to_frame(diagnosis: Diagnosis, of: str = "classes") -> Any:
     Raises
     ------
     InputError
-        Where pandas is not installed, for another table, or for cases of a diagnosis that does not
+        If pandas is not installed, for another table, or for cases of a diagnosis that does not
         hold its annotations and predictions.
     """
     if of not in FRAMES:

@@ -39,7 +39,7 @@ class PairOutcome:
         The same text with scores, where the detector gives any: ``ride 0.90, straddle 0.80
         bicycle``.
     score : float or None
-        The highest of the predictions; None where the pair is missed or the detector gives no
+        The highest of the predictions; None if the pair is missed or the detector gives no
         scores.
     """
 
@@ -146,7 +146,7 @@ def shared_outcomes(
     models : sequence of (Diagnosis, Scenes, Scenes)
         Diagnoses of the same images, each with its annotations and predictions.
     images : sequence of str
-        Names of images that they have.
+        Names of images in these diagnoses.
     threshold : float, optional
         Lowest score of the predictions that count. The default is the score at the best F1 of each
         detector; if no prediction is right, all count.

@@ -80,7 +80,7 @@ def _with_twin(scenes: Scenes, rows: BoolArray, others: BoolArray, margin: float
 
 
 def _same_box(scenes: Scenes, one: IntArray, other: IntArray, margin: float) -> BoolArray:
-    """Whether two boxes are one thing; a role without a box is like another without."""
+    """Tell whether two boxes are one object; two roles without a box count as equal."""
     overlap = box_iou(scenes.box_xyxy[one], scenes.box_xyxy[other], margin)
     boxes = (one >= 0) & (other >= 0)
     return np.where(boxes, overlap > NEAR_DUPLICATE_IOU, one == other)

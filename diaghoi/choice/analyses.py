@@ -52,7 +52,7 @@ def selection_rates(answers: Answers, counts: Tally) -> dict[str, Any]:
         (shares of the right and of the wrong options that are picked), ``under``, ``over`` and
         ``equal`` (shares of the questions with fewer picked than right, more, or equally many),
         ``empty`` (share with nothing picked), and ``by_right``: the same for each number of right
-        options. Shares are fractions, None where undefined.
+        options. Shares are fractions, None if undefined.
     """
     options = np.array([len(set(each.options)) for each in answers.questions.questions])
     by_right = [
@@ -166,12 +166,12 @@ def position_bias(answers: Answers) -> dict[str, Any] | None:
     -------
     dict or None
         ``questions`` (number of answers whose order of options is known); ``statistic``,
-        ``degrees`` (of freedom: 0 where every stratum is picked completely or not at all) and ``p``
+        ``degrees`` (of freedom: 0 if every stratum is picked completely or not at all) and ``p``
         of the test, None with 0 degrees; ``positions``, in the order shown, each with its letter
         ``position``, ``shown`` and ``picked`` (how often an option was there, and was picked),
         ``expected`` (picks if the order did not matter), ``excess`` (picks beyond these, as a share
-        of ``shown``), the two-sided ``p``, None where nothing can differ, and ``p_holm``, corrected
-        for the number of positions; and the outcome in a ``sentence``. None where the order is not
+        of ``shown``), the two-sided ``p``, None if nothing can differ, and ``p_holm``, corrected
+        for the number of positions; and the outcome in a ``sentence``. None if the order is not
         known for any answer.
     """
     from scipy.stats import chi2

@@ -46,7 +46,7 @@ class Answer(NamedTuple):
     ----------
     picked, shown : tuple of str
         The picked options, each once, in the order of the question; and the options in the order in
-        which they were shown, fillers empty, where that is known.
+        which they were shown, fillers empty, if that is known.
     places : tuple of int
         Positions of the picked ones among those shown.
     how, reply : str
@@ -266,7 +266,7 @@ def _shown(where: str, line: Mapping[str, Any], question: Question) -> tuple[str
 
 
 def _option(text: str, question: Question) -> str | None:
-    """Find the option that a text is; an empty one for a filler, and None for any other text."""
+    """Find the option that a text spells: empty for a filler, None for any other text."""
     if text in question.options:
         return text
     same = (option for option in question.options if same_text(text, option))

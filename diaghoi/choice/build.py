@@ -47,7 +47,7 @@ REASONS = {
 class JudgeRecord:
     """Verdicts of a judge on each target, its part in the filter, and the number of questions.
 
-    The part is that it "rules out", "groups", "confirms" or "decides".
+    The part is one of "rules out", "groups", "confirms" and "decides".
     """
 
     judge: str
@@ -178,7 +178,7 @@ def build_benchmark(
     Raises
     ------
     InputError
-        For images without names, unsuitable judges, and where no question can be made.
+        If images have no names, judges are unsuitable, or no question can be made.
     """
     check_named(annotations)
     vocabulary = annotations.vocabulary
@@ -194,7 +194,7 @@ def build_benchmark(
     judged: list[str] = []
     left_out = dict(zip(REASONS, (nothing, few, judged), strict=True))
     for image_target in image_targets:
-        # The first question is that on the scene: an image needs it and one on a person.
+        # The first question is about the scene; an image needs it and a question about a person.
         scene, *others = made.get(image_target.image, [None])
         answerable = [each for each in others if each is not None]
         if scene is not None and answerable:
@@ -311,7 +311,7 @@ def drawn_targets(
 ) -> dict[str, list[Target]]:
     """Choose the targets of questions in each image, the scene first.
 
-    The list is empty where the objects have too few other actions. Targets that need no negatives
+    The list is empty if the objects have too few other actions. Targets that need no negatives
     get no candidates, so judges do not see them. The seed draws the person of each image.
     """
     drawn = {}

@@ -60,7 +60,7 @@ def normalised(interaction: Interaction) -> Interaction:
 
 
 def classes_of(vocabulary: Vocabulary | None) -> frozenset[Interaction] | None:
-    """Return the classes over which Macro-F1 runs; None where every option names one."""
+    """Return the classes over which Macro-F1 runs; None if every option names one."""
     if vocabulary is None or not vocabulary.known:
         return None
     if vocabulary.name == "swig-hoi":

@@ -55,7 +55,7 @@ def compare_choices(
     Raises
     ------
     InputError
-        Where the questions are not the same.
+        If the questions are not the same.
     """
     _check_same((first, second))
     one, other = first.counts, second.counts

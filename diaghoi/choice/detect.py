@@ -104,7 +104,7 @@ def detected_answers(
     Raises
     ------
     InputError
-        Where the predictions have no scores, image names or object categories, share no image with
+        If the predictions have no scores, image names or object categories, share no image with
         the questions, or the questions lack the boxes that ``match`` needs.
     """
     if predictions.unread is not None:
@@ -226,7 +226,7 @@ def _picked(
 def _notes(
     predictions: Scenes, questions: Questions, match: Match, row: IntArray, met: int
 ) -> Iterator[str]:
-    """State in one sentence each which questions have no predictions."""
+    """Report questions without predictions, one sentence each."""
     missing = [questions.questions[place].image for place in np.flatnonzero(row < 0).tolist()]
     if missing:
         yield (

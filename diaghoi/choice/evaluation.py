@@ -99,7 +99,7 @@ class Tally:
         Returns
         -------
         dict of (B,) float64 array
-            By name; NaN where a metric is undefined.
+            By name; NaN if a metric is undefined.
         """
         sums = self._by_image @ weights
         questions, instance, exact, right, picked, hit = sums
@@ -131,7 +131,7 @@ class Tally:
 
     @cached_property
     def _by_class(self) -> tuple[csr_array, csr_array]:
-        """(K, N) how often classes are picked where right, and right plus how often picked."""
+        """Count by class and image, (K, N): right picks, and right options plus picks."""
         from scipy.sparse import csr_array
 
         question, label, right, picked = self.rows
@@ -180,7 +180,7 @@ def tally(answers: Answers) -> Tally:
 
 
 def scores(counts: Tally, images: BoolArray | None = None) -> dict[str, Any]:
-    """Compute the metrics on some (N,) images as plain Python values, None where undefined."""
+    """Compute the metrics on some (N,) images as plain Python values, None if undefined."""
     mask = np.ones(counts.images, dtype=bool) if images is None else images
     values = counts.metrics(mask.astype(np.int32)[:, None])
     asked = counts.image[mask[counts.image]]
@@ -205,7 +205,7 @@ class ChoiceEvaluation:
 
     @cached_property
     def metrics(self) -> dict[str, Any]:
-        """All metrics: fractions, None where undefined; ``single`` and ``multi`` nested."""
+        """All metrics: fractions, None if undefined; ``single`` and ``multi`` nested."""
         parts = {part: scores(self.counts, images) for part, images in self.parts.items()}
         return scores(self.counts) | dict.fromkeys(SUBSETS) | parts
 

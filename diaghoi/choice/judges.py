@@ -13,7 +13,7 @@ The file is CSV with a header, or JSON lines, one verdict each::
 person is a number, people being counted from 0 from the left as in the ``verdicts.csv`` of a
 benchmark, or a box x1, y1, x2, y2 (in CSV with spaces between) as the annotations write it. A
 verdict without a person applies to the image, and to its people without verdicts of their own. An
-empty verdict says nothing, and further columns are passed over.
+empty cell is no verdict, and further columns are ignored.
 """
 
 from __future__ import annotations
@@ -79,9 +79,9 @@ class Judge(Protocol):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class RuleJudge:
-    """Gives the verdicts of a rule.
+    """Judge that applies a rule.
 
-    The rule is a function of target and candidate, and returns None where it cannot say.
+    The rule is a function of target and candidate, and returns None if it cannot say.
     """
 
     name: str
@@ -260,7 +260,7 @@ def _rows(path: Path) -> Iterator[tuple[str, dict[str, Any]]]:
 
 
 def _verdict(where: str, row: Mapping[str, Any]) -> bool | None:
-    """Read a verdict; None where its cell is empty."""
+    """Read a verdict; None if its cell is empty."""
     value = entry(where, row, "verdict", empty=True)
     word = "" if value is None else str(value).strip().lower()
     if word not in VERDICTS:

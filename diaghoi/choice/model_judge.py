@@ -82,7 +82,7 @@ def read_judgement(reply: str, candidates: int) -> list[bool | None]:
 
 @dataclass(kw_only=True)
 class ModelJudge(pictures.PictureAsker):
-    """Asks a model about candidates that have no verdict in the store.
+    """Runner that asks a model about candidates without a verdict in the store.
 
     Parameters
     ----------
@@ -166,7 +166,7 @@ class ModelJudge(pictures.PictureAsker):
 
 @dataclass(kw_only=True)
 class PeopleCounter(pictures.PictureAsker):
-    """Asks a model whether images with one annotated person show more.
+    """Runner that asks a model whether images with one annotated person show more people.
 
     Answers are saved in the store.
     """

@@ -139,7 +139,7 @@ def read_boxes(reply: str, frame: Frame) -> tuple[Box, ...] | None:
     """Read the boxes with an area in a reply, in pixels.
 
     Four numbers, or two pairs of numbers, in brackets are a box; reasoning before them is ignored.
-    None where the reply holds no box, and does not say that there is nobody.
+    None if the reply holds no box, and does not say that there is nobody.
     """
     said = strip_reasoning(reply)
     numbers = _BOX.findall(said) or _CORNERS.findall(said)

@@ -111,7 +111,7 @@ class Questions:
 
     @cached_property
     def classes(self) -> frozenset[Interaction] | None:
-        """The classes over which Macro-F1 runs; None where every option names one."""
+        """The classes over which Macro-F1 runs; None if every option names one."""
         return classes_of(self.vocabulary)
 
     @cached_property

@@ -74,7 +74,7 @@ def _run() -> tuple[int, str, str]:
 
 
 class _Unfailing(io.FileIO):
-    """A stream of remarks: a command that did its work does not fail for want of a reader."""
+    """A stream for remarks: a missing reader does not make a finished command fail."""
 
     def write(self, data: Any, /) -> int:
         with suppress(OSError):
@@ -83,7 +83,7 @@ class _Unfailing(io.FileIO):
 
 
 def _open_streams() -> None:
-    """Let stdout and stderr take any letter, and stderr be closed or full."""
+    """Let stdout and stderr accept any character, and let stderr be closed or full."""
     for number in range(3):
         try:
             os.fstat(number)

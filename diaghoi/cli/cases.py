@@ -159,7 +159,7 @@ class CaseOptions:
         Raises
         ------
         InputError
-            Where ``--out`` cannot hold it.
+            If ``--out`` cannot hold it.
         """
         models = self.predictions
         endings: tuple[str, ...] = outputs.FIGURES

@@ -128,7 +128,7 @@ class DetectorOptions:
         Raises
         ------
         InputError
-            Where several options say it.
+            If several options set it.
         """
         ways = {name: getattr(self, name) for name in WAYS if getattr(self, name) is not None}
         if len(ways) > 1:

@@ -114,7 +114,7 @@ class CompareOptions(TableOptions):
 
     @cached_property
     def saved(self) -> Callable[[Path, str | None], dict[str, Any] | None]:
-        """Reads the saved result of a file and a data set, once; None where it holds none."""
+        """Reads the saved result of a file and a data set, once; None if it holds none."""
         return cache(lambda file, dataset: read_result(file, dataset) or read_semantic(file))
 
     @property

@@ -235,7 +235,7 @@ def _draw(
 def _drawn(
     name: str, models: Sequence[plots.ModelData], width: float, paths: Sequence[Path], about: str
 ) -> tuple[str, list[str]]:
-    """Draw and write a figure; return its caption, empty where it could not be drawn, and notes."""
+    """Draw and write a figure; return its caption, empty if it could not be drawn, and notes."""
     from diaghoi import plots
 
     title = plots.FIGURES[name].title_of(models)

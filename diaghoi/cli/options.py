@@ -138,7 +138,7 @@ class Key(NamedTuple):
     read : callable
         Reads the value, or raises :class:`ValueError` with the accepted values.
     alone : object
-        The value of a key without one; None where a key needs one.
+        The value of a key without one; None if a key needs one.
     metavar : str
         Placeholder of the value in the list of keys; empty for a key without a value.
     several : bool
@@ -494,7 +494,7 @@ class EngineOptions:
 
     @property
     def asked(self) -> bool:
-        """Whether the user says anything about the work."""
+        """Whether the user set any of these options."""
         return any(value is not None for value in vars(self).values())
 
     def __post_init__(self) -> None:

@@ -252,8 +252,7 @@ class PageOptions:
         Raises
         ------
         InputError
-            Where jinja2 is missing, for a port that is taken, and a port or pictures that no page
-            uses.
+            If jinja2 is missing, the port is taken, or a port or pictures are given without a page.
         """
         if self.open:
             import socket

@@ -152,7 +152,7 @@ class BuildOptions:
 
     @property
     def drawn(self) -> dict[str, Any]:
-        """Whom questions are about: keyword arguments."""
+        """Return keyword arguments that choose the people in question."""
         return {"seed": self.seed, "all_people": self.all_people}
 
     def check(self, models: Collection[str], *, asks: bool) -> None:

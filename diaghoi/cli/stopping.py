@@ -55,7 +55,7 @@ def stoppable() -> Iterator[list[signal.Signals]]:
 
 
 def wait_for_signal() -> None:
-    """Wait until SIGINT or SIGTERM ask this process to end, where that is no failure.
+    """Wait for SIGINT or SIGTERM if ending this way is not a failure.
 
     Signals that are ignored, as under nohup, stay so.
     """

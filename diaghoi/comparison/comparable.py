@@ -1,4 +1,4 @@
-"""Whether the figures of several results mean the same."""
+"""Check whether the numbers of several results are comparable."""
 
 from __future__ import annotations
 

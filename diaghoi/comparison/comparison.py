@@ -70,8 +70,8 @@ class Comparison(OneScreen):
     notes : tuple of str
         Notes on the single results.
     classes : mapping of str
-        Over how many classes full means run, ``600 classes``, by ``classes_in_mean`` (of the
-        protocol) and ``classes_in_official``; empty where models differ or do not say it. Number of
+        Number of classes in the full means, ``600 classes``, by ``classes_in_mean`` (of the
+        protocol) and ``classes_in_official``; empty if models differ or do not say it. Number of
         classes that leave the mean when missed triplets are repaired, by ``leave_mean``.
     differences : tuple of Difference
         Tests of models against the first, if requested.
@@ -135,7 +135,7 @@ class Comparison(OneScreen):
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` (``name``, ``signature``) and
             ``images``; ``models``, each with ``label``, ``stage``, ``venue``, ``backbone``,
-            ``detector`` and ``classifier`` (None where not given); ``groups``, the labels of the
+            ``detector`` and ``classifier`` (None if not given); ``groups``, the labels of the
             models of each stage; ``tables``, by key:
 
             - ``title`` and ``caption``, for people, with the footnotes that tables share;
@@ -272,7 +272,7 @@ class Comparison(OneScreen):
         differences : sequence of Difference
             Corrected together.
         level : float
-            Figures with a lower corrected p are marked.
+            Numbers with a lower corrected p are marked.
         """
         marked = {
             (place, each.labels[1])
@@ -423,7 +423,7 @@ def _shared(texts: Iterable[str]) -> str:
 
 
 def _place(path: str) -> tuple[str, str]:
-    """Table and column of a figure by its path in a result."""
+    """Find the table and the column of a number by its path in a result."""
     if path.startswith("oracles."):
         _, oracle, _, split = path.split(".", 3)
         return f"delta_map_{split}", oracle

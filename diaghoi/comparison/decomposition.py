@@ -67,7 +67,7 @@ class ApDifference:
     means: dict[str, dict[str, float]]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all numbers as plain values, for the annotated classes; None where undefined."""
+        """Return all numbers as plain values, for the annotated classes; None if undefined."""
         return {
             "labels": list(self.labels),
             "means": {

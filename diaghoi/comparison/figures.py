@@ -93,7 +93,7 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
     Raises
     ------
     InputError
-        Where a result lacks a part, or holds something else than a number.
+        If a result lacks a part, or holds something else than a number.
     """
     first = results[0]
     for result in results:

@@ -109,7 +109,7 @@ def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
     Raises
     ------
     InputError
-        Where two have the same of both.
+        If two have the same of both.
     """
     names = []
     for dataset, protocol in studies:

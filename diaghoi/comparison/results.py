@@ -43,7 +43,7 @@ def read_result(path: str | PathLike[str], dataset: str | None = None) -> dict[s
     Raises
     ------
     InputError
-        Where the file cannot be opened, or a saved diagnosis cannot be used.
+        If the file cannot be opened, or a saved diagnosis cannot be used.
     """
     if is_saved(path):
         return load(path, dataset).to_dict()
@@ -62,14 +62,14 @@ def read_semantic(path: str | PathLike[str]) -> dict[str, Any] | None:
     Raises
     ------
     InputError
-        Where the file cannot be opened.
+        If the file cannot be opened.
     """
     value = read_object(path)
     return value if is_semantic(value) else None
 
 
 def figure(result: Result, *keys: str) -> float | None:
-    """Look up a figure of a result; None if it is undefined or missing.
+    """Look up a number of a result; None if it is undefined or missing.
 
     Raises
     ------
@@ -192,7 +192,7 @@ def error_count(result: Result, name: str) -> tuple[float, float] | None:
     Raises
     ------
     InputError
-        Where the result lacks a count.
+        If the result lacks a count.
     """
     predicted = _needed(result, "counts", "predicted_triplets")
     annotated = _needed(result, "counts", "annotated_triplets")

@@ -44,7 +44,7 @@ def compare_semantic(results: Sequence[Result], models: Sequence[StudyModel]) ->
     Raises
     ------
     InputError
-        Where data sets, protocols, measures or tables of similarity differ, or a result cannot be
+        If data sets, protocols, measures or tables of similarity differ, or a result cannot be
         used.
     """
     results = [

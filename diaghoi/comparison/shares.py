@@ -79,7 +79,7 @@ class Shares:
         Name of an image, and the difference minus the difference without the image, largest
         absolute value first. The values do not sum to the difference.
     confidence : float or None
-        Of the intervals; None where nothing was tested.
+        Of the intervals; None if nothing was tested.
     """
 
     labels: tuple[str, str]

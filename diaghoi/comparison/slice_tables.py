@@ -107,7 +107,7 @@ def _thresholds(found: Found) -> str:
 
 
 def _resamples(found: Found) -> str:
-    """Say where intervals come from, as others of the same figure may have more resamples."""
+    """Describe the intervals, because others of the same number may have more resamples."""
     if found["bootstrap"] is None:
         return ""
     drawn = f"{found['bootstrap']['resamples']:,} resamples of the images"

@@ -53,10 +53,10 @@ class ModelInSlice:
         Numbers by name (:data:`diaghoi.statistics.slice_figures.FIGURES`), None if undefined.
     intervals : mapping
         Bounds of the numbers; empty without intervals, and for slices of fewer than :data:`LEAST`
-        images. None for a cost that too little of the slice carries
+        images. None for a cost with too few carriers in the slice
         (:data:`diaghoi.statistics.bootstrap.FEW`).
     difference, difference_intervals : mapping
-        The same of the detector less the first one; empty for the first.
+        Differences to the first detector; empty for the first.
     """
 
     figures: Values
@@ -118,7 +118,7 @@ class Slices:
     images : tuple of str
         Names of the N images.
     thresholds : tuple of (float or None)
-        The score of the best F1 of each over all images, from which on F1 counts predictions.
+        Score of each detector at the best F1 over all images; F1 counts predictions from there on.
     everything : SliceResult
         Numbers over all images, for comparison.
     slices : tuple of SliceResult
@@ -131,7 +131,7 @@ class Slices:
     notes : tuple of str
         Notes for readers.
     rare_below : int or None
-        Annotated triplets below which a class is rare; None where the data set names its rare
+        Annotated triplets below which a class is rare; None if the data set names its rare
         classes.
     """
 
@@ -186,7 +186,7 @@ class Slices:
         Raises
         ------
         InputError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         rows = []
         for each in (self.everything, *self.slices):
@@ -319,7 +319,7 @@ def slices(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Run:
-    """A detector in a slice; the figures also in resamples, and without some images."""
+    """Numbers of a detector in a slice, also in resamples and without some images."""
 
     images: BoolArray
     support: Mapping[str, int]

@@ -121,7 +121,7 @@ class StudyData:
     annotations, instances, ids : pathlib.Path or None
         The annotation file, and the further files of V-COCO.
     dataset : str or None
-        The data set or its description; None where the content of the files decides.
+        The data set or its description; None if the content of the files decides.
     protocol : str or None
         None for the default of the data set.
     similarity : tuple of two, of pathlib.Path or str, or None
@@ -182,7 +182,7 @@ class Study(StudyData):
         Raises
         ------
         InputError
-            Where the study has none, or the file cannot be used.
+            If the study has none, or the file cannot be used.
         """
         if self.annotations is None:
             raise InputError(

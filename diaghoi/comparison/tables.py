@@ -25,7 +25,7 @@ def table_of(
     unit: str = "",
     best: str = "best of its column",
 ) -> Table:
-    """Lay the figures of models out by stage, with means.
+    """Lay out the numbers of models by stage, with means.
 
     Parameters
     ----------
@@ -58,7 +58,7 @@ def table_of(
         if "difference" in means and stage == "two":
             row = _made("Difference", "difference", means["difference"], columns, staged)
             row_groups.append(RowGroup(rows=(row,)))
-    # A heading over one row would say less than the room that it takes.
+    # A heading over a single row is not worth its space.
     alone = [(stage, rows[0].title) for stage, rows in groups.items() if stage and len(rows) == 1]
     footnotes = [f"{STAGES[stage]}: {label}." for stage, label in alone]
     if "difference" in means:
@@ -91,7 +91,7 @@ def by_stage(models: Sequence[StudyModel], each: Sequence[T]) -> dict[str, list[
 def model_rows(
     models: Sequence[StudyModel], columns: Sequence[Column], cells: Sequence[Sequence[Cell]]
 ) -> list[Row]:
-    """Make the rows of models, with the best of each column; figures with a mark are never best.
+    """Make the rows of models, with the best of each column; marked numbers are never best.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str
     models : sequence of StudyModel
         The models.
     values : sequence of tuple
-        A row for each model; None where a value is undefined.
+        A row for each model; None if a value is undefined.
 
     Returns
     -------

@@ -101,7 +101,7 @@ class Transitions:
         Raises
         ------
         InputError
-            Where pandas is not installed.
+            If pandas is not installed.
         """
         columns = zip(FATES, self.matrix().T.tolist(), strict=True)
         return data_frame({"fate": FATES, **dict(columns)})
@@ -161,8 +161,8 @@ def fates(diagnosis: Diagnosis, image: IntArray) -> Fates:
     diagnosis : Diagnosis
         The detector.
     image : (N,) int array
-        New numbers of its images: the files of two detectors may list them, and so their
-        annotations, in other orders.
+        New numbers of the images, because the files of two detectors may list images in different
+        orders.
     """
     ledger = diagnosis.ledger
     number = image[ledger.annotation_image]

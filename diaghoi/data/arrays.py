@@ -129,12 +129,12 @@ def ratios(part: npt.ArrayLike, whole: npt.ArrayLike, *, undefined: float = np.n
 
 
 def less(value: float | None, other: float | None) -> float | None:
-    """Subtract a number from another; None where either is undefined."""
+    """Subtract a number from another; None if either is undefined."""
     return None if value is None or other is None else value - other
 
 
 def ratio(part: float | None, whole: float | None) -> float | None:
-    """Return ``part / whole``; None where either is undefined or there is nothing to divide by."""
+    """Return ``part / whole``; None if either is undefined or there is nothing to divide by."""
     return None if part is None or not whole else part / whole
 
 
@@ -170,8 +170,8 @@ def distinct(keys: Array) -> tuple[IntArray, IntArray]:
 def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[IntArray, IntArray]:
     """Find boxes with equal image, label and coordinates (to the last bit); see :func:`distinct`.
 
-    Rows are sorted by a hash; that equal hashes are equal rows is then verified. Images and labels
-    are (N,) integers, ``xyxy`` is an (N, 4) float64 array.
+    Rows are sorted by a hash, and equal hashes are then verified to be equal rows. Images and
+    labels are (N,) integers, ``xyxy`` is an (N, 4) float64 array.
     """
     firsts, numbers, boxes = [], [], 0
     for start, stop in runs_of_images(image):
@@ -203,8 +203,8 @@ def runs_of_images(image: IntArray) -> Iterator[tuple[int, int]]:
 def _distinct_boxes(
     image: IntArray, label: IntArray, xyxy: FloatArray
 ) -> tuple[IntArray, IntArray]:
-    # Bits, not values: -0.0 is not 0.0 and NaN equals itself, so that nothing is merged that a file
-    # wrote in two ways.
+    # Bits are compared, not values: -0.0 differs from 0.0 and NaN equals itself, so rows that a
+    # file wrote differently are not merged.
     bits = np.ascontiguousarray(xyxy, dtype=np.float64).view(np.uint64)
     mix: tuple[int, ...] = _MIX
     while True:
@@ -218,7 +218,7 @@ def _distinct_boxes(
         same = first[number]
         if all(np.array_equal(values, values[same]) for values in (image, label, bits)):
             return first, number
-        # Two different boxes have one hash: hardly ever, and hardly so with other factors.
+        # Two different boxes rarely share a hash, and hardly ever under other factors, too.
         mix = tuple(secrets.randbits(64) | 1 for _ in mix)
 
 

@@ -81,9 +81,9 @@ class Slice:
 
 
 class Attribute(NamedTuple):
-    """Something to cut annotations by; ``key``, ``title`` and ``by`` as in :class:`Slice`.
+    """An attribute that cuts annotations; ``key``, ``title`` and ``by`` as in :class:`Slice`.
 
-    ``values`` gives (N,), (T,) or (C,) values, or None where the annotations do not say. A range
+    ``values`` gives (N,), (T,) or (C,) values, or None if the annotations do not say. A range
     begins with its start and has the name beside it; values below the first, and NaN, are in none.
     """
 
@@ -353,7 +353,7 @@ def tag_slices(
     Raises
     ------
     InputError
-        Where none of the images is annotated, or there is no tag.
+        If none of the images is annotated, or there is no tag.
     """
     slices: list[Slice] = []
     notes: dict[str, None] = {}  # the same images are named for each attribute of a file

@@ -130,7 +130,7 @@ def _fractions(boxes: FloatArray) -> bool:
 
 
 def _sizes(annotations: Scenes, predictions: Scenes) -> FloatArray | None:
-    """Return the size of each predicted image, (N, 2), 0 where unknown."""
+    """Return the size of each predicted image, (N, 2), 0 if unknown."""
     if annotations.sizes is None:
         return None
     if not (annotations.named and predictions.named):

@@ -35,7 +35,7 @@ def join(
     Raises
     ------
     InputError
-        Where no image is shared, or images without names differ in number.
+        If no image is shared, or images without names differ in number.
     """
     predictions = alike(annotations, under(protocol, predictions))
     by_position = not (annotations.named and predictions.named)
@@ -132,7 +132,7 @@ def shared_images(*names: StrArray) -> StrArray:
     Raises
     ------
     InputError
-        Where a file has no image names.
+        If a file has no image names.
     """
     if not all(each.all() for each in names):
         raise InputError(

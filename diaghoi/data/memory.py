@@ -58,7 +58,7 @@ def _of_c_library(name: str) -> Callable[..., Any] | None:
 def rarely_collected() -> Iterator[None]:
     """Let Python look less often for unused objects that refer to one another.
 
-    Looking takes a sixth of the time of drawing figures and of subsetting fonts, which make very
+    The search takes a sixth of the time of drawing figures and of subsetting fonts, which make very
     many small objects.
     """
     before = gc.get_threshold()
@@ -77,13 +77,13 @@ MEGABYTE = 1_000_000
 
 
 class BudgetError(InputError):
-    """Input that takes more memory than it may."""
+    """Input that exceeds the memory budget."""
 
 
 def budget() -> int:
     """Return the number of bytes that unbounded data, such as one image, may take.
 
-    Everything else is worked through in parts of a few megabytes.
+    Everything else is processed in parts of a few megabytes.
 
     Raises
     ------
@@ -199,7 +199,7 @@ class StoredArray:
         shape: tuple[int, ...],
         dtype: np.dtype[Any],
     ) -> StoredArray:
-        """Give the rows of an array that follows ``offset`` bytes of a file, in C order.
+        """Wrap an array in C order that starts at an offset in a file.
 
         ``opened`` opens the file for each read.
         """
@@ -336,7 +336,7 @@ def _cuts(runs: Sequence[FloatArray], size: int) -> IntArray:
     row = [np.arange(0, len(run), step) for run in runs]
     owner = np.repeat(np.arange(len(runs)), [len(some) for some in row])
     score = np.concatenate([run[::step].copy() for run in _one_by_one(runs)])
-    # Between two of these lie as many whole steps as there are runs, and of each run one in part.
+    # Between two cuts lie as many whole steps as runs, plus a partial step of each run.
     at = descending(score)[:: len(runs)]
     ends = np.empty((len(at) + 1, len(runs)), dtype=np.int64)
     for number, run in enumerate(_one_by_one(runs)):

@@ -512,7 +512,7 @@ def _field(key: str) -> str:
 
 
 def _value(field: str, text: str) -> Any:
-    """Read the value of a choice; a text that is none stays, for :func:`choice_problem`."""
+    """Read the value of a choice; an invalid text is kept for :func:`choice_problem`."""
     if named := {str(value).replace(" ", "-").lower(): value for value in _allowed(field)}:
         return named.get(re.sub("pt$", "-point", text.replace(" ", "-").lower()), text)
     try:

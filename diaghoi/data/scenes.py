@@ -129,14 +129,14 @@ class Scenes(SceneSource):
     box_xyxy : (B, 4) float64 array
         Left, top, right, bottom in pixels, counted from zero.
     box_label : (B,) int array
-        Object category of each box; -1 where the file does not say.
+        Object category of each box; -1 if the file does not say.
     box_ignored : (B,) bool array or None
         People whose actions are not annotated; predictions on them count neither as right nor as
         wrong.
     box_score : (B,) float64 array or None
         Detection score.
     pair_human, pair_object : (P,) int array
-        Rows of the box table; object -1 where the pair has none.
+        Rows of the box table; object -1 if the pair has none.
     pair_score : (P,) float64 array or None
         Confidence that the pair interacts: the highest score of a real verb. None if the file does
         not list pairs; the pairs are then those of the triplets. NaN marks a pair that the triplets
@@ -158,7 +158,7 @@ class Scenes(SceneSource):
         :func:`~diaghoi.data.vocabulary.object_numberings`; ``box_label`` uses the numbering of the
         package.
     numbering_found : bool
-        Whether its labels showed that, and neither its format nor the user.
+        Whether the labels showed this numbering, rather than the format or the user.
     """
 
     sizes: IntArray | None = None
@@ -226,7 +226,7 @@ class Scenes(SceneSource):
 
     @cached_property
     def triplet_class(self) -> IntArray:
-        """(T,) HOI class of each triplet, -1 where object and verb do not form one."""
+        """(T,) HOI class of each triplet, -1 if object and verb do not form one."""
         return self.vocabulary.class_of[self.pair_label[self.triplet_pair], self.triplet_verb]
 
     @cached_property

@@ -34,11 +34,11 @@ class Column:
         ``percent`` and ``points`` (signed differences) are fractions in the values, an ``index`` is
         shown as it is, and ``change`` is the signed difference of a ``number``.
     better : {"higher", "lower"} or None
-        Direction of better values; None where that cannot be said.
+        Direction of better values; None if neither direction is better.
     group : str
         Title that neighbouring columns share; empty for none.
     width : int
-        Letters that it takes at least in text, so that tables line up.
+        Minimum width in text, so that tables line up.
     """
 
     key: str = ""
@@ -300,7 +300,7 @@ def data_frame(content: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Any:
     Raises
     ------
     InputError
-        Where pandas is not installed, which the package does not need.
+        If pandas is not installed, which the package does not need.
     """
     try:
         import pandas

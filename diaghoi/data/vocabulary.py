@@ -40,7 +40,7 @@ class Conventions:
     Parameters
     ----------
     objects, verbs : tuple of int
-        Number in the files of each, unless a file shows that it counts from another first one.
+        Number of each in the files, unless a file shows another first number.
     predictions : Numbers or None
         The numbers in all files of predictions; None if they are the ones above.
     origin, boxes
@@ -72,12 +72,12 @@ class Vocabulary:
     objects, verbs : tuple of str
         Names; their positions are the numbers used in the package.
     class_object, class_verb : (C,) int array
-        Object and verb of each HOI class, in the official order of the classes; object -1 where the
+        Object and verb of each HOI class, in the official order of the classes; object -1 if the
         class holds for every object and for none (V-COCO, and where classes are verbs).
     person : int
         The object category of human boxes.
     no_interaction : int
-        The verb that says "these two do not interact", -1 where the data set has none.
+        The verb that says "these two do not interact", -1 if the data set has none.
     protocol : Protocol
         The default of a diagnosis.
     benchmarks : tuple of Protocol
@@ -93,7 +93,7 @@ class Vocabulary:
         Classes without a role for an object, which name an action of a person; None if there are
         none.
     conventions : Conventions or None
-        Conventions of the files; None where each format of the data set has its own way.
+        Conventions of the files; None if each format of the data set has its own way.
     annotations : pathlib.Path or None
         The annotation file, where the data set names one.
     """
@@ -150,12 +150,12 @@ class Vocabulary:
 
     @property
     def rare(self) -> BoolArray | None:
-        """(C,) true for rare classes; None where the data set has no such split."""
+        """(C,) true for rare classes; None if the data set has no such split."""
         return self.splits.get("rare")
 
     @cached_property
     def class_of(self) -> IntArray:
-        """(objects + 1, verbs) table of HOI classes; -1 where the combination is not a class.
+        """(objects + 1, verbs) table of HOI classes; -1 if the combination is not a class.
 
         The last row stands for object -1: no object, or an object of unknown category.
         """
@@ -192,7 +192,7 @@ def facts(table: str) -> list[dict[str, str]]:
 def _classes(
     objects: tuple[str, ...], verbs: tuple[str, ...], classes: Sequence[tuple[int, int]]
 ) -> dict[str, Any]:
-    """Give the fields of a vocabulary that say its classes, each an object and a verb."""
+    """Return the fields of a vocabulary that define its classes, each an object and a verb."""
     label, verb = (_frozen(np.array(column, np.int32)) for column in zip(*classes, strict=True))
     names = {"objects": objects, "verbs": verbs, "person": objects.index("person")}
     return {**names, "class_object": label, "class_verb": verb}

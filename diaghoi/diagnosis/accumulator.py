@@ -19,7 +19,8 @@ class Accumulator:
     """Collect predictions and annotations batch by batch, and diagnose them all.
 
     Each batch is matched as it arrives. The outcome is exactly that of :func:`diaghoi.diagnose` on
-    all images at once. The batches are kept, so that it can be saved and all figures be drawn.
+    all images at once. The batches are kept, so the diagnosis can be saved and all figures can be
+    drawn.
 
     Parameters
     ----------
@@ -99,13 +100,13 @@ class Accumulator:
         -----
         In V-COCO the ``verbs`` are the 51 combinations of an action and a role in the order of the
         vocabulary, ``verb_scores`` have 25, 26, 29 or 51 columns
-        (:mod:`diaghoi.formats.dense`), ``obj_ids`` are -1 where there is no object, and
-        ``labels`` -1 where the category is not known. Images are named by their numbers in COCO.
+        (:mod:`diaghoi.formats.dense`), ``obj_ids`` are -1 if there is no object, and
+        ``labels`` -1 if the category is not known. Images are named by their numbers in COCO.
 
         Raises
         ------
         InputError
-            Where lengths differ, an image came before, or arrays cannot be used. The batch is then
+            If lengths differ, an image came before, or arrays cannot be used. The batch is then
             not added.
         """
         if not len(images) == len(predictions) == len(annotations):
@@ -198,7 +199,7 @@ class Accumulator:
 
 
 def _scalars(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
-    """Give the main numbers of a diagnosis that are defined, by name."""
+    """Return the defined main numbers of a diagnosis by name."""
     oracles = {name: found["delta_map"]["full"] for name, found in diagnosis.oracles.items()}
     groups = {f"official/{setting}": found for setting, found in diagnosis.official.items()} | {
         "map": diagnosis.mean_ap,

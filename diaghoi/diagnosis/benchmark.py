@@ -1,4 +1,4 @@
-"""The figures of each data set's own benchmark, which every report contains."""
+"""Compute the numbers of each data set's benchmark, which every report contains."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def benchmarks(predictions: SceneSource) -> list[Protocol]:
 
 
 def as_customary(protocols: Sequence[Protocol], predictions: SceneSource) -> list[Protocol]:
-    """Let protocols take as many triplets of each image as is customary for the predictions."""
+    """Set the customary number of triplets per image for the predictions in protocols."""
     top = None if predictions.top is None else CUSTOMARY_TOP
     return [replace(each, top=top) if each.pairing == "triplet" else each for each in protocols]
 
@@ -53,7 +53,7 @@ class KnownObjects(NamedTuple):
 def official_figures(
     vocabulary: Vocabulary, benchmark: Benchmark, groups: tuple[Group, ...], known: KnownObjects
 ) -> dict[str, Any]:
-    """Give the figures of the benchmark as plain values.
+    """Return the numbers of the benchmark as plain values.
 
     Parameters
     ----------
@@ -145,7 +145,7 @@ class BenchmarkSetting(NamedTuple):
     name : str
         Key of the setting in the results.
     of : callable
-        Gives the predictions and annotations of a benchmark that count.
+        Function that selects the counted predictions and annotations.
     protocol : Protocol
         Protocol that defines average precision.
     splits : dict of (C,) bool array

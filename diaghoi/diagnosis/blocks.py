@@ -268,7 +268,7 @@ class Block:
 
     @cached_property
     def _filled_in(self) -> tuple[Scenes, IntArray]:
-        """The predictions as benchmarks see them, and where each of ``predictions`` is in them."""
+        """Predictions as benchmarks see them, and the place of each of ``predictions`` there."""
         return filled_in(self.predictions)
 
     @cached_property

@@ -1,4 +1,4 @@
-"""Boxes that are all too large, too small or off to one side: a fault of their making."""
+"""Find boxes that are all too large, too small or shifted: a fault in how they were made."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.overlap import box_overlap
 
-# Boxes that overlap so much are of the same thing; fewer say nothing.
+# IoU of two boxes of the same thing, and number of boxes needed for a statement.
 SAME, ENOUGH = 0.15, 50
 # A median is reported if it is this far from zero, and also this many standard errors.
 SHARE, ERRORS = 0.05, 6

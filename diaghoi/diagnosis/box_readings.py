@@ -32,7 +32,7 @@ COMPARED = 50_000
 
 
 class BoxReading(NamedTuple):
-    """Another way to read boxes, by which they would lie on the annotated ones.
+    """Another way to read boxes, under which they would match the annotated ones.
 
     Parameters
     ----------
@@ -55,11 +55,11 @@ class _Boxes(NamedTuple):
 
 
 def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | None:
-    """Find the way to read predicted boxes by which they lie on the annotated ones.
+    """Find a way to read predicted boxes under which they match the annotated ones.
 
-    Tried are other orders and meanings of the four numbers, mirrored images, the image before and
-    after, scales of their own for each image, and other sizes around the centres of the boxes.
-    Categories are passed over.
+    The search tries other orders and meanings of the four numbers, mirrored images, the image
+    before and after, scales of their own for each image, and other sizes around the centres of the
+    boxes. Categories are passed over.
 
     Parameters
     ----------
@@ -157,7 +157,7 @@ def _images(
 def _agreeing(
     votes: FloatArray, annotated: IntArray, found: IntArray, tolerance: float
 ) -> tuple[FloatArray, int]:
-    """Find the vote that most boxes agree on, two at least; of how many boxes, 0 for none."""
+    """Find the value that most boxes, at least two, agree on, and their number, 0 for none."""
     best, count = votes[:0], 1
     for vote in votes:
         agree = np.abs(votes - vote).max(axis=1) < tolerance

@@ -1,4 +1,4 @@
-"""Curves behind single figures: precision against recall, and pair recall against pairs kept."""
+"""Compute curves behind single numbers: precision and recall, pair recall and kept pairs."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def curve_corners(
     Returns
     -------
     dict
-        By the names of the oracles; before any repair by an empty one.
+        Corners by the name of the oracle; the empty name stands for no repair.
     """
     found: dict[str, list[Corners]] = {name: [] for name in ("", *oracles)}
 

@@ -96,7 +96,7 @@ class Diagnosis(DiagnosisMethods):
     vocabulary : Vocabulary
         The data set.
     protocol : Protocol
-        The choices behind all figures but ``official``.
+        The choices behind all numbers except ``official``.
     label : str
         Name of the detector.
     names : (N,) str array
@@ -131,7 +131,7 @@ class Diagnosis(DiagnosisMethods):
         From the readers.
     scenes : tuple of (SceneSource, SceneSource)
         The annotations and predictions that were diagnosed, one pair for each part of a sum. They
-        are saved, and some figures need them. Empty where they were not kept.
+        are saved, and some figures need them. Empty if they were not kept.
     counted : dict of two (N,) int arrays
         What each image adds to the numerator and the denominator of each registered ratio, by path.
         It is filled for sums, and where the scenes were not kept.
@@ -182,7 +182,7 @@ class Diagnosis(DiagnosisMethods):
         Raises
         ------
         InputError
-            Where the parts differ in protocol or share an image, or there are none.
+            If the parts differ in protocol or share an image, or there are none.
         """
         parts = list(parts)
         if not parts:
@@ -263,7 +263,7 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def class_ap(self) -> FloatArray:
-        """(C,) AP of each HOI class; NaN where the mean leaves the class out."""
+        """(C,) AP of each HOI class; NaN if the mean leaves the class out."""
         return ap_in_mean(self.class_scores, self.protocol, self.splits["full"])
 
     @cached_property
@@ -309,7 +309,7 @@ class Diagnosis(DiagnosisMethods):
         """Gain in mAP from repairing each error, over all classes or in a group of classes.
 
         ``delta_map["association"]`` is the gain in the full mean, ``delta_map["association",
-        "rare"]`` in the mean of a group. The gain is a signed fraction, or None where it is
+        "rare"]`` in the mean of a group. The gain is a signed fraction, or None if it is
         undefined; the screen shows percentage points.
         """
         return Costs(self.oracles)
@@ -398,7 +398,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def official(self) -> dict[str, Any]:
-        """The benchmark's own figures; see :mod:`diaghoi.diagnosis.benchmark`."""
+        """The numbers of the benchmark; see :mod:`diaghoi.diagnosis.benchmark`."""
         known = KnownObjects(self.known_objects, self.known_object_source)
         return official_figures(self.vocabulary, self.benchmark, self.protocol.groups, known)
 
@@ -466,7 +466,7 @@ class Diagnosis(DiagnosisMethods):
     def actions(self) -> dict[str, Any]:
         """Action mAP and mean max recall, the same in each other split.
 
-        None where the file has no action scores.
+        None if the file has no action scores.
         """
         every_verb = np.ones(len(self.vocabulary.verbs), dtype=bool)
         actions: dict[str, Any] = {}
@@ -500,8 +500,8 @@ class Diagnosis(DiagnosisMethods):
     def counts(self) -> dict[str, Any]:
         """Images, and the annotated triplets, predicted triplets and predicted pairs that count.
 
-        ``classes_in_mean``: over how many classes mAP is the mean, for each split;
-        ``classes_in_official``: the same of the official mAP, Default, where the data set has one;
+        ``classes_in_mean``: the number of classes in the mean, for each split;
+        ``classes_in_official``: the same for the official mAP, Default, where the data set has one;
         ``leave_mean``: the number of classes that an oracle takes out of the full mean, by oracle
         and split; ``leave_mean_by_pair``: the same on found pairs (``localised``).
         """
@@ -567,7 +567,7 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def best_threshold(self) -> float | None:
-        """The score from which on F1 is highest; None if there is no true positive.
+        """The score threshold with the highest F1; None if there is no true positive.
 
         That of all classes together, as ``full`` of :meth:`detections`.
         """

@@ -90,7 +90,7 @@ def read_inputs(
     Raises
     ------
     InputError
-        Where a file cannot be read, fits no data set that is known, or means nothing.
+        If a file cannot be read, fits no data set that is known, or means nothing.
     """
     check_reading(reading)
     files = {"predictions": predictions, "annotations": annotations, "pairs": pairs, **reading}
@@ -188,7 +188,7 @@ def check_readable(files: Iterable[Any]) -> None:
 
 @contextmanager
 def naming_own_data(predictions: Given, annotations: Given | None, known: object) -> Iterator[None]:
-    """Blame the annotations for an error of a block where they fit no data set that is known.
+    """Blame the annotations for an error of a block if they fit no known data set.
 
     Parameters
     ----------
@@ -301,7 +301,7 @@ def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
     Raises
     ------
     InputError
-        Where the file cannot be opened.
+        If the file cannot be opened.
     """
     if Path(path).is_dir():
         return {}

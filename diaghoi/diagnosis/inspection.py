@@ -34,7 +34,7 @@ ROWS, RUN = 2_000_000, 100
 
 @dataclass(frozen=True, kw_only=True)
 class Inspection:
-    """Inspect the content of a file and its problems.
+    """Content of a file, and its problems.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
     scenes : Scenes
         What to inspect.
     annotations : Scenes, optional
-        The annotations that predictions are meant for; more can be seen with them.
+        The annotations for the predictions, which allow more checks.
     whole : bool
         Whether these are all images of the file, so that others are missing from it.
     """
@@ -92,7 +92,7 @@ def sampled(source: SceneSource) -> tuple[Scenes, dict[str, int] | None]:
 def understood(vocabulary: Vocabulary) -> dict[str, Any]:
     """Show how the description of a data set was understood, as plain Python values.
 
-    ``object_numbers``, ``verb_numbers`` and ``boxes`` are None where each format has its own.
+    ``object_numbers``, ``verb_numbers`` and ``boxes`` are None if each format has its own.
     """
     files, no_interaction = vocabulary.conventions, vocabulary.no_interaction
     splits = split_classes(vocabulary.protocol, vocabulary)

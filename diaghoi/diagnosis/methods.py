@@ -1,4 +1,4 @@
-"""Methods that rooms above their class work for: the screen, files, intervals, tables and figures.
+"""Give a diagnosis the methods of higher rooms: screen, files, intervals, tables and figures.
 
 Each method imports its work when it is called. This is the one module that may import rooms above
 its own.
@@ -69,7 +69,7 @@ class DiagnosisMethods(OneScreen):
         Raises
         ------
         InputError
-            Where the diagnosis does not hold its annotations and predictions (``scenes``), or the
+            If the diagnosis does not hold its annotations and predictions (``scenes``), or the
             file cannot be written.
         """
         from diaghoi.diagnosis.saved import save
@@ -109,7 +109,7 @@ class DiagnosisMethods(OneScreen):
         Raises
         ------
         InputError
-            Where the diagnosis does not hold them.
+            If the diagnosis does not hold them.
         """
         from diaghoi.diagnosis.saved import scenes_of
 
@@ -135,7 +135,7 @@ class DiagnosisMethods(OneScreen):
         return bootstrap(self, resamples, **settings)
 
     def shortcuts(self: Any, annotations: Scenes | None = None) -> Shortcuts:
-        """Hold the detector against priors of its verbs.
+        """Compare the detector with priors of its verbs.
 
         See :func:`diaghoi.diagnosis.shortcuts.shortcuts`.
 
@@ -226,7 +226,7 @@ class DiagnosisMethods(OneScreen):
         Raises
         ------
         InputError
-            Where pandas is not installed, for another table, or for cases of a diagnosis that does
+            If pandas is not installed, for another table, or for cases of a diagnosis that does
             not hold its annotations and predictions.
         """
         from diaghoi.cases.frames import to_frame

@@ -149,7 +149,7 @@ def answer_notes(answers: Answers | None, images: int) -> list[str]:
 
 
 def source_notes(pair_source: str, scored: Mapping[str, bool]) -> list[str]:
-    """Say where the pairs come from, and which figures are undefined for want of scores.
+    """Describe the source of the pairs, and numbers that are undefined without scores.
 
     Parameters
     ----------
@@ -187,7 +187,7 @@ def no_interaction_notes(vocabulary: Vocabulary, benchmark: Benchmark) -> list[s
 
 
 def few_notes(splits: Mapping[str, BoolArray], positives: IntArray) -> list[str]:
-    """Warn where the mean of a group of classes rests on few annotated triplets.
+    """Warn if the mean of a group of classes rests on few annotated triplets.
 
     Parameters
     ----------

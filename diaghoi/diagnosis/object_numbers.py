@@ -1,4 +1,4 @@
-"""Objects of predictions that are numbered in another way."""
+"""Detect objects of predictions that are numbered differently."""
 
 from __future__ import annotations
 
@@ -10,27 +10,28 @@ from diaghoi.data.arrays import BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.numbering import numberings
 
-# Boxes close to annotated ones; fewer say nothing.
+# Number of boxes close to annotated ones that a statement needs.
 ENOUGH = 20
-# Categories are said to be numbered differently where fewer than the first share of close boxes
-# agree, and how, where at least the second share of the boxes that this would change would agree.
+# Categories count as numbered differently if fewer than the first share of close boxes agree.
+# Another numbering is suggested if at least the second share of the boxes that it changes would
+# agree.
 AGREEING, EXPLAINED = 0.2, 0.5
 
 
 def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scenes) -> list[str]:
-    """Find predicted boxes that have other categories than annotated ones of the same place.
+    """Find predicted boxes that have other categories than annotated boxes at the same place.
 
     Parameters
     ----------
     annotated, predicted : (R,) int array
-        Categories of boxes that come close to one another, -1 where not known; people say nothing.
+        Categories of boxes that are close to each other, -1 if unknown; people do not count.
     predictions : Scenes
         How the prediction file was read.
 
     Returns
     -------
     list of str
-        At most one sentence, which makes figures mean nothing.
+        At most one sentence, about a problem that makes numbers meaningless.
     """
     vocabulary, numbering = predictions.vocabulary, predictions.numbering
     if not vocabulary.protocol.categories_count:

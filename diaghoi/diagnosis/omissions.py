@@ -10,14 +10,14 @@ from diaghoi.data.vocabulary import Vocabulary, v_coco_images
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import number_of, some_of
 
-# Annotated triplets, predictions or images it takes to call something left out.
+# Number of annotated triplets, predictions or images from which an omission is reported.
 OFTEN, ENOUGH = 10, 20
 # Two files belong to different splits if they share less than this part of their images.
 SHARED = 0.1
 
 
 def image_warnings(annotations: SceneSource, predictions: SceneSource) -> list[str]:
-    """Warn where hardly any predicted image is annotated, though some are.
+    """Warn if hardly any of the predicted images is annotated.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def image_warnings(annotations: SceneSource, predictions: SceneSource) -> list[s
 
 
 def split_warnings(vocabulary: Vocabulary, names: StrArray) -> list[str]:
-    """Warn of images that are not of the split on which the benchmark is evaluated.
+    """Warn of images outside the split of the benchmark.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def split_warnings(vocabulary: Vocabulary, names: StrArray) -> list[str]:
 
 
 def other_split(vocabulary: Vocabulary, names: StrArray) -> str:
-    """Say in a few words how many images are not of the test split; empty where all are."""
+    """Count the images outside the test split in a few words; empty if there are none."""
     elsewhere = len(_elsewhere(vocabulary, names))
     images = number_of("image", len(names))
     return f"{elsewhere:,} of {images} not of the test split" if elsewhere else ""
@@ -83,7 +83,7 @@ def _elsewhere(vocabulary: Vocabulary, names: StrArray) -> list[str]:
 
 
 def role_box_warnings(predictions: Scenes) -> list[str]:
-    """Warn of roles that never have an object box, and where all roles always have one.
+    """Warn of roles that never have an object box, and if all roles always have one.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ class Doubt(NamedTuple):
     text : str
         One sentence.
     grave : bool
-        Whether no figure would mean anything, as the file was read.
+        Whether this reading of the file makes all numbers meaningless.
     """
 
     text: str
@@ -98,7 +98,7 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     Returns
     -------
     list of Doubt
-        Empty where predictions look plausible.
+        Empty if predictions look plausible.
     """
     if not predictions.bounds["triplet"][-1]:
         # A detector without scores may list nothing; its unreadable answers are counted.
@@ -124,7 +124,7 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     first = np.arange(0, len(mine), max(1, len(mine) * NEIGHBOURS // max(size, 1)))
     chosen = np.unique(np.minimum(np.add.outer(first, np.arange(NEIGHBOURS)), len(mine) - 1))
     sample = predictions.take(mine[chosen])
-    # Scores that are all the same are the same in a sample.
+    # Scores that are all equal are also equal in a sample.
     constant = constant_score_warnings(sample) and constant_score_warnings(predictions.load())
     roles = role_box_warnings(sample) and role_box_warnings(predictions.load())
     truth = annotations.take(theirs[chosen])
@@ -137,7 +137,7 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
 
 
 def one_based_warnings(scenes: Scenes) -> list[str]:
-    """Warn where boxes look counted from one: many begin at 1, and none before."""
+    """Warn if boxes look counted from one: many begin at 1, and none before."""
     corner = scenes.box_xyxy[:, :2]
     if len(corner) < ENOUGH or corner.min() != 1 or (corner == 1).sum() < ENOUGH / 4:
         return []
@@ -148,7 +148,7 @@ def one_based_warnings(scenes: Scenes) -> list[str]:
 
 
 def constant_score_warnings(scenes: Scenes) -> list[str]:
-    """Warn where all triplets of a detector with scores have the same one."""
+    """Warn if all triplets of a detector with scores have the same score."""
     if not scenes.ranked:
         return []
     columns = (("triplet", scenes.triplet_score), ("action", scenes.triplet_action_score))
@@ -160,7 +160,7 @@ def constant_score_warnings(scenes: Scenes) -> list[str]:
 
 
 def flat_score_warnings(scenes: Scenes) -> list[str]:
-    """Warn where many triplets share the highest score, or all verbs of each pair one score."""
+    """Warn if many triplets share the highest score, or all verbs of a pair share one score."""
     score = scenes.triplet_score
     if not scenes.ranked or score is None or len(score) < ENOUGH:
         return []
@@ -224,7 +224,7 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     if other is not None:
         return [Doubt(f"{said}; {other.text}", grave or other.misread)]
     if max(close) < LEAST_CLOSE:
-        # A detector that localises badly has figures nevertheless.
+        # A detector that localises badly still has valid numbers.
         text = (
             "give x1, y1, x2, y2 in pixels of the original image, and annotations of these images"
         )
@@ -243,7 +243,7 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
 
 
 def _no_people(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
-    """See whether most predicted subjects are no people, though most annotated ones are."""
+    """Check whether most predicted subjects are not people, although most annotated ones are."""
     person = annotations.vocabulary.person
     mine, theirs = (
         scenes.box_label[scenes.pair_human] != person for scenes in (annotations, predictions)
@@ -267,7 +267,7 @@ def _no_people(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
 def _objects_as_people(
     annotations: Scenes, predictions: Scenes, annotated: IntArray, predicted: IntArray
 ) -> list[Doubt]:
-    """See whether most predicted people lie on annotated objects, where files give no categories.
+    """Check whether most predicted people lie on annotated objects, if files have no categories.
 
     ``annotated`` and ``predicted`` are boxes that are close to one another.
     """

@@ -25,7 +25,7 @@ FAMILIES: dict[str, Protocol] = {
 
 
 def figures(diagnosis: Diagnosis) -> dict[str, Split]:
-    """Give the mAP that the evaluator of each family prints.
+    """Return the mAP that the evaluator of each family prints.
 
     Parameters
     ----------

@@ -48,7 +48,7 @@ def save(diagnosis: Diagnosis, path: str | os.PathLike[str]) -> None:
     Raises
     ------
     InputError
-        Where the diagnosis does not hold its scenes, or the file cannot be written.
+        If the diagnosis does not hold its scenes, or the file cannot be written.
     """
     own = len(diagnosis.vocabulary.benchmarks)
     settings = {
@@ -126,7 +126,7 @@ def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
     Raises
     ------
     InputError
-        Where the diagnosis does not hold them.
+        If the diagnosis does not hold them.
     """
     if not diagnosis.scenes:
         raise InputError(
@@ -137,14 +137,14 @@ def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
     if len(parts) == 1:
         annotations, predictions = parts[0]
         return annotations.load(), predictions.load()
-    # Batches in which nobody is ignored do not say so, nor files in which nothing is filled in.
+    # Batches without ignored people lack that column, and so do files without filled-in values.
     annotated = _alike([part.load() for part, _ in parts], "box_ignored", bool)
     predicted = _alike([part.load() for _, part in parts], "triplet_filled", np.int64)
     return joined(annotated), joined(predicted)
 
 
 def _alike(parts: list[Scenes], column: str, kind: npt.DTypeLike) -> list[Scenes]:
-    """Give all scenes a column that some have: zeros."""
+    """Give all scenes a column that some have, filled with zeros."""
     if all(getattr(part, column) is None for part in parts):
         return parts
     table = column.split("_")[0]

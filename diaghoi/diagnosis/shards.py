@@ -1,4 +1,4 @@
-"""Predictions in several files, each of other images: shards, which any worker can diagnose.
+"""Diagnose predictions in several files of different images: shards that workers share.
 
 The total is the sum of the diagnoses of the files, and equals the diagnosis of a single file with
 the same images to the last digit.
@@ -45,7 +45,7 @@ class Truth:
     dataset, protocol : str or None
         Names, or the description of a data set; None for values that the file tells.
     run : str
-        Tells runs apart, so that a worker that outlives one reads the files of the next.
+        Identifier of the run, so that a worker that outlives a run reads the files of the next.
     """
 
     annotations: str
@@ -69,7 +69,7 @@ def read_truth(truth: Truth) -> Scenes:
     Raises
     ------
     InputError
-        Where they cannot be used, are empty, or the protocol is not for them.
+        If they cannot be used, are empty, or the protocol is not for them.
     """
     words = None if truth.dataset is None else vocabulary(truth.dataset)
     scenes = read_annotations(
@@ -87,7 +87,7 @@ def open_alike(
     Raises
     ------
     InputError
-        Where a file cannot be used.
+        If a file cannot be used.
     """
     how: Reading = {**(reading or {}), "dataset": truth.vocabulary}
     with ExitStack() as files:
@@ -155,7 +155,7 @@ def diagnose_shard(settings: ShardSettings, file: str) -> Shards:
     Raises
     ------
     InputError
-        Where it cannot be used, is implausible, or has no annotated image or no names.
+        If it cannot be used, is implausible, or has no annotated image or no names.
     """
     truth = read_truth(settings.truth)
     predictions = open_alike(truth, file, reading=settings.reading)
@@ -203,14 +203,14 @@ def diagnose_shards(
     *,
     progress: Callable[[int], Any] | None = None,
 ) -> Shards:
-    """Diagnose predictions in several files, and the annotated images that none predicts for.
+    """Diagnose predictions in several files, and the annotated images without predictions.
 
     Parameters
     ----------
     settings : ShardSettings
         How.
     files : sequence of str
-        At least one path or address, each of other images.
+        At least one path or address, with different images.
     engine : Engine
         Engine that does the work. A lost worker costs only the file that it worked on, which goes
         to another worker.
@@ -220,7 +220,7 @@ def diagnose_shards(
     Raises
     ------
     InputError
-        Where a file cannot be used, two have an image in common, or a worker is lost again and
+        If a file cannot be used, two have an image in common, or a worker is lost again and
         again.
     """
     truth = read_truth(settings.truth)

@@ -84,7 +84,7 @@ class PriorScores:
     classes : ClassScores
         Of the prior.
     all_images : dict or None
-        mAP of the prior that also knows the annotations of the image itself; None where none are
+        mAP of the prior that also knows the annotations of the image itself; None if none are
         left out.
     """
 
@@ -116,7 +116,7 @@ class Shortcuts:
     names : tuple of str
         The HOI classes that count, and
     average_precision : dict of (K,) float64 array
-        their AP: ``detector``, ``object`` and ``verb``; NaN where the mean leaves a class out.
+        their AP: ``detector``, ``object`` and ``verb``; NaN if the mean leaves a class out.
     """
 
     annotations: str
@@ -188,7 +188,7 @@ class Shortcuts:
 
 
 def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortcuts:
-    """Hold a detector against priors that know its pairs and no picture.
+    """Compare a detector with priors that know its pairs but no picture.
 
     Parameters
     ----------
@@ -306,7 +306,7 @@ def _pairs(truth: Scenes, predictions: Scenes, protocol: Protocol, counted: Bool
 def _confidence(
     predictions: Scenes, rows: IntArray, kept: IntArray, best: IntArray
 ) -> tuple[str, FloatArray]:
-    """Say how sure the detector is of each pair: see the head of the module.
+    """Return the confidence of the detector in each pair: see the head of the module.
 
     ``best`` is the triplet of each pair with the highest score, ``kept`` all triplets.
     """
@@ -314,7 +314,7 @@ def _confidence(
     low = score[kept].min(initial=0)
     if action is not None and low >= 0:
         known = action[kept]
-        # NaN is not 0 or more either.
+        # This is false for NaN, too.
         if (known >= 0).all() and (known != score[kept]).any():
             return RATIO, ratios(score[best], action[best], undefined=0.0)
     human, object_box = predictions.pair_human[rows], predictions.pair_object[rows]

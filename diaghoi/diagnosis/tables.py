@@ -40,7 +40,7 @@ def class_table(
     best_order: ClassScores,
     repaired: Mapping[str, ClassScores],
 ) -> Columns:
-    """Everything that is known of each HOI class that the protocol counts.
+    """Tabulate everything known about each HOI class that the protocol counts.
 
     Parameters
     ----------

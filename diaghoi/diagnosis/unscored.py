@@ -17,7 +17,7 @@ from diaghoi.evaluation.means import Split, split_means
 
 
 def as_one_rank(protocol: Protocol, predictions: SceneSource) -> Protocol:
-    """Give the predictions of a class one rank where they have no scores.
+    """Give the predictions of a class one rank if they have no scores.
 
     Choices that depend on the rank are made without it: all predictions count, and each claims the
     annotation that it overlaps most.

@@ -44,7 +44,7 @@ def pair_nms(predictions: Scenes, iou: float) -> Scenes:
 
     Unlike CDN on HICO-DET, which suppresses the triplets of each class by themselves, whole pairs
     go here (as in CDN on V-COCO), so that the number of pairs changes. A pair without an object
-    repeats nothing and stays. Boxes cover whole pixels or not as the data set has it.
+    repeats nothing and stays. Whether boxes cover whole pixels follows the data set.
 
     Parameters
     ----------
@@ -212,7 +212,7 @@ def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:
     -------
     dict
         ``pairs`` and ``map`` of the variant as in :meth:`diaghoi.Diagnosis.to_dict`; in
-        ``difference`` both once more as variant - original, signed, None where one of the two is;
+        ``difference`` both once more as variant - original, signed, None if one of the two is;
         ``notes``: the changes to the predictions.
     """
     figures = {"pairs": variant.pairs, "map": variant.mean_ap}
@@ -248,7 +248,7 @@ def check_threshold(where: str, score: float) -> None:
 
 
 def detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
-    """Lowest detection score of the boxes of each pair, NaN where unknown, and its source.
+    """Lowest detection score of the boxes of each pair, NaN if unknown, and its source.
 
     Raises
     ------
@@ -367,7 +367,7 @@ def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
         disputed = np.zeros(rows, dtype=bool)
         disputed[worse] = True
         suppressed[worse[~disputed[better]]] = True
-        # A round decides at least the best row that is left, so it ends.
+        # Each round decides at least the best remaining row, so the loop ends.
         undecided = ~(suppressed[better] | suppressed[worse])
         better, worse = better[undecided], worse[undecided]
     return suppressed

@@ -1,4 +1,4 @@
-"""Verbs of predictions that are numbered in another way, or listed in another order."""
+"""Detect verbs of predictions that are numbered differently, or listed in another order."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.matching import match
 from diaghoi.exceptions import some_of
 
-# Pairs that were found; fewer say nothing.
+# Number of found pairs that a statement needs.
 ENOUGH = 20
 # Verbs are said to be numbered differently where fewer than this share of the pairs that were found
 # have an annotated verb for their best one, or where a shift by one makes it so many times as many,
@@ -22,7 +22,7 @@ CALLED, PAIRS, VERBS = 0.8, 5, 3
 
 
 def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, bool]]:
-    """See where the best verb of the pairs that were found is hardly ever an annotated one.
+    """Detect that the best verb of found pairs is hardly ever annotated.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
     Returns
     -------
     list of (str, bool)
-        At most one sentence, and whether figures would mean nothing.
+        At most one sentence, and whether it makes numbers meaningless.
     """
     if predictions.triplet_score is None or not len(predictions.triplet_pair):
         return []

@@ -54,7 +54,7 @@ class DaskEngine:
     Raises
     ------
     InputError
-        Where Dask is missing, or the scheduler does not answer.
+        If Dask is missing, or the scheduler does not answer.
     """
 
     def __init__(self, scheduler: str | None = None, workers: int = 1) -> None:

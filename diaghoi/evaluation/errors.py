@@ -121,7 +121,7 @@ def fits_of(
 def attempt(
     fits: Fits, fit: BoolArray, same_class: BoolArray, found: BoolArray
 ) -> tuple[IntArray, IntArray]:
-    """Say which annotated triplet each wrong prediction attempts; return both, row by row.
+    """Find the annotated triplet that each wrong prediction attempts; return both, row by row.
 
     Annotated triplets that nothing found choose first, in stored order: first among the predictions
     of their class, then the remaining ones among the other predictions. A found triplet can take a

@@ -172,7 +172,7 @@ class Benchmark(Ranked):
     protocols : tuple of Protocol
         The protocols of the benchmark, then further ones whose mAP is wanted.
     row_verdict : (R, protocols) int8 array
-        1 for a true positive, 0 for a false one, -1 where the protocol does not rank the row.
+        1 for a true positive, 0 for a false one, -1 if the protocol does not rank the row.
     annotation_claims : (A, protocols) int array
         Number of ranked predictions that claim the annotated triplet.
     """
@@ -368,7 +368,7 @@ class Ledger(Ranked):
         return places
 
     def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Self:
-        """Return the ledger without some rows, and with others that change and find new places.
+        """Remove some rows of the ledger, and change and re-rank others.
 
         Parameters
         ----------

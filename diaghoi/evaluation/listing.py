@@ -116,7 +116,7 @@ class Detections:
         Returns
         -------
         dict
-            ``precision``, ``recall`` and ``f1`` as fractions, None where nothing is predicted, is
+            ``precision``, ``recall`` and ``f1`` as fractions, None if nothing is predicted, is
             annotated, or is either; ``predicted``, ``true_positive`` and ``annotated``.
         """
         predicted, found, annotated = (

@@ -96,7 +96,8 @@ def by_triplet(
     pair = predictions.triplet_pair
     object_box = predictions.pair_object[pair]
     human = predictions.pair_human[pair]
-    # A subject that is no person is found where the annotation has the same, and else a wrong box.
+    # A subject that is not a person is right if the annotation has the same, and otherwise a wrong
+    # box.
     human_ok = reaches[human] & (predictions.box_label[human] == annotations.vocabulary.person)
     object_ok = reaches[object_box] & (object_box >= 0)
 

@@ -76,7 +76,7 @@ def weighted_split_means(
     Returns
     -------
     mean_ap, max_recall : dict of (B,) float64 array
-        NaN where :func:`split_means` has None.
+        NaN if :func:`split_means` has None.
     """
     mean_ap: dict[str, FloatArray] = {}
     max_recall: dict[str, FloatArray] = {}
@@ -113,7 +113,7 @@ def counts_in_mean(
 
 
 def ap_in_mean(scores: ClassScores, protocol: Protocol, members: BoolArray) -> FloatArray:
-    """Give the AP of each class as tables show it: NaN where the full mean leaves the class out."""
+    """Give the AP of each class as tables show it: NaN if the full mean leaves the class out."""
     counted = counts_in_mean(scores, protocol, "full", members)
     return np.where(counted, scores.average_precision, np.nan)
 

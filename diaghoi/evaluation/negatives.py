@@ -28,7 +28,7 @@ class Negatives(OfImages):
     ----------
     score : (P,) float64 array
         1 - the highest score of a real verb: the confidence that the pair does *not* interact; NaN
-        where the file has no such scores.
+        if the file has no such scores.
     negative : (P,) bool array
         The pair localises no annotated pair.
     image : (P,) int array
@@ -61,7 +61,7 @@ class Negatives(OfImages):
         return np.concatenate(ranked)
 
     def parts(self) -> Iterator[Negatives]:
-        """Cut the pairs into some at a time; at least one part, be it empty."""
+        """Cut the pairs into parts, at least one, possibly empty."""
         columns = {"score": self.score, "negative": self.negative, "image": self.image}
         for part in in_parts(columns, slices(len(self.score), _SORTED)):
             yield Negatives(**part)

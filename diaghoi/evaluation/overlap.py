@@ -119,7 +119,7 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
     Raises
     ------
     InputError
-        For an image with so many boxes that nobody would wait for it.
+        If an image has too many boxes to compare in reasonable time.
     """
     cells, cell_of_annotated = _cells(annotations, protocol)
     _, cell_of_predicted = _cells(predictions, protocol)

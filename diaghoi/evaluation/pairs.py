@@ -195,7 +195,7 @@ class PairMatch:
 
     def _reached(self, box: IntArray) -> BoolArray:
         """(Ba,) mark the annotated boxes that a ``box`` of a listed pair reaches."""
-        # A row more than there are boxes, which pairs without an object (-1) mark.
+        # One more row than boxes, which pairs without an object (-1) mark.
         of_pairs = marked(box[self.listed], len(self.predictions.box_label) + 1)
         predicted, annotated = self.overlap.reaching
         return marked(annotated[of_pairs[predicted]], len(self.annotations.box_label))
@@ -232,7 +232,7 @@ def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[s
     dict
         ``recall``, by choice rounded to 32 bits as in the published Diag-HOI code, ``precision``,
         ``per_image``, ``human_recall`` and ``object_recall``: fractions (pairs per image for
-        ``per_image``), None where there is nothing to divide by.
+        ``per_image``), None if there is nothing to divide by.
     """
     single = single_precision
     return {

@@ -92,7 +92,7 @@ class WeightedScores:
     Parameters
     ----------
     average_precision, max_recall : (C, B) float64 array
-        NaN where a class has no annotated triplet.
+        NaN if a class has no annotated triplet.
     found : (C, B) int array
         Number of true positives.
     rows : ImageCounts

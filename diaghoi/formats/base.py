@@ -187,7 +187,7 @@ class Options:
 
 
 def _layout(boxes: FloatArray) -> str:
-    """Whether boxes are corners or sizes, by how many would be turned as corners."""
+    """Tell whether boxes are corners or sizes, by the number that corners would invert."""
     with np.errstate(invalid="ignore"):
         turned = (boxes[:, 2:] < boxes[:, :2]).any(axis=1)
         positive = bool((boxes[:, 2:] >= 0).all())
@@ -201,7 +201,7 @@ class Doubts(NamedTuple):
     Parameters
     ----------
     either : tuple of str
-        The data sets that may have written a file that does not show its own; empty where such a
+        The data sets that may have written a file that does not show its own; empty if such a
         file is HICO-DET's.
     evidence : tuple of str
         Evidence for the data set.
@@ -259,7 +259,7 @@ class Format:
         raise NotImplementedError
 
     def dataset(self, content: Content) -> str | None:
-        """Name the data set that the content shows, None where it shows none."""
+        """Name the data set that the content shows, None if it shows none."""
         return self.only
 
     def doubts(self, content: Content) -> Doubts:

@@ -64,7 +64,7 @@ class Content:
     lines : tuple of int
         Line number of each value in a JSON Lines file; else empty.
     unpacked : int or None
-        Size in bytes of all parts of an archive; None where that is the size of the file.
+        Size in bytes of all parts of an archive; None if that is the size of the file.
     cut : bool
         Whether the value holds only the first images of the file.
     notes : tuple of str

@@ -53,7 +53,7 @@ class DenseArrays(Format):
     For V-COCO ``verb_scores`` are (P, 25) for the roles in official order; (P, 26) for the actions,
     each score holding for all roles of its action; (P, 29) for QPIC's verbs: the roles, and the
     actions without roles; or (P, 51) for all classes of the vocabulary. NaN means no prediction.
-    ``obj_ids`` may be -1 if there is no object, and ``labels`` -1 where the category is not known.
+    ``obj_ids`` may be -1 if there is no object, and ``labels`` -1 if the category is not known.
     An object box of NaN is missing, and so is a box whose label is the number after the last
     category: QPIC's 80, for roles without a box. Nothing is cut.
     """
@@ -366,7 +366,7 @@ def cut_note(what: str, asked: int | None) -> str:
 
 
 def _of_classes(parts: list[Array]) -> FloatArray:
-    """Return the scores of V-COCO's pairs as (P, 51), NaN where missing."""
+    """Return the scores of V-COCO's pairs as (P, 51), NaN if missing."""
     values = np.concatenate(parts) if parts else np.zeros((0, len(KEYS)))
     width = values.shape[1]
     if width == len(ACTIONS):
@@ -383,7 +383,7 @@ def _of_classes(parts: list[Array]) -> FloatArray:
 def _of_v_coco(
     columns: _Columns, pairs: Rows, human: IntArray, objects: IntArray, box_image: IntArray
 ) -> dict[str, Any]:
-    """Make the tables of pairs and triplets of V-COCO; the object is -1 where missing.
+    """Make the tables of pairs and triplets of V-COCO; the object is -1 if missing.
 
     The agent of an action appears once per person box, in a pair without an object. Its score is
     the highest among the person's pairs: of the agent if the array has it, otherwise of the action.

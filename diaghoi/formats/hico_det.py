@@ -193,7 +193,7 @@ def connected(
 
 
 def _image_sizes(images: Images) -> IntArray | None:
-    """Return the (N, 2) width and height of each image, None where one does not say."""
+    """Return the (N, 2) width and height of each image, None if one does not say."""
     sizes = [row.get(_SIZE) for row in images.rows]
     try:
         listed = [[whole_number(size[1]), whole_number(size[0])] for size in sizes if size]

@@ -119,7 +119,7 @@ class HicoDetections(Format):
 
     The number in the name is the object counted from one: in COCO order (01 person, 02 bicycle),
     which the evaluator uses and SCG writes, or in HICO's alphabetical order, which UPT and PViC
-    write. The number of HOI classes of each file shows which.
+    write. The number of HOI classes in each file shows which.
 
     Each file has ``all_boxes``, a cell array of (HOI classes of the object, in official order) x
     (images of the official test list) with (n, 9) arrays: human x1, y1, x2, y2, object x1, y1, x2,

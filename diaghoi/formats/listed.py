@@ -51,7 +51,7 @@ class ListLayout:
         Whether boxes have a category; otherwise they take the categories of the triplets that use
         them.
     verbs : tuple of int or None
-        The verb of the vocabulary for each verb of the format; None where they are the same.
+        The verb of the vocabulary for each verb of the format; None if they are the same.
     box_arrays, triplet_arrays : mapping of str or None
         Where the lists were made of arrays: what messages call each column of the two.
     """

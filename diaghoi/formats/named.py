@@ -290,7 +290,7 @@ class DaHoi(Format):
 
 
 def _sizes(images: Images) -> IntArray | None:
-    """(N, 2) width and height of the images; None where the file has none at all."""
+    """(N, 2) width and height of the images; None if the file has none at all."""
     table = images.single("size", images.rows)
     if not any(map(table.has, _LENGTHS)):
         return None

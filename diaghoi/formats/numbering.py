@@ -95,7 +95,7 @@ class TripletNumbers(NamedTuple):
     def classes(self, numbers: IntArray, labels: IntArray, vocabulary: Vocabulary) -> IntArray:
         """Return the HOI class of each triplet under this reading; -1 for none.
 
-        ``labels`` are the categories of the objects, (T,), -1 where the file does not say.
+        ``labels`` are the categories of the objects, (T,), -1 if the file does not say.
         """
         place = self.places(numbers, vocabulary)
         inside = place >= 0
@@ -131,7 +131,7 @@ def read_triplets(
     rows, column
         The triplets, and the column of their numbers, for messages.
     numbers, labels : (T,) int array
-        Number of each triplet, and the category of its object; -1 where the file does not say.
+        Number of each triplet, and the category of its object; -1 if the file does not say.
     score : (T,) float64 array or None
         Ranking scores; only the best predictions are evidence.
     options : Options
@@ -186,7 +186,7 @@ def hoi_classes(
     """Return HOI classes counted from zero, and notes, for files that have no other numbers.
 
     Parameters and errors are those of :func:`read_triplets`; ``first`` is the number that the
-    format gives the first class. A data set must have classes that say the object.
+    format gives the first class. The classes of the data set must name the object.
     """
     check_objects(rows.file, options.vocabulary)
     triplets = _Triplets(rows, numbers, np.full_like(numbers, -1), score, options, column)

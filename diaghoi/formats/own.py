@@ -154,7 +154,7 @@ def stored_scenes(content: Content, options: Options) -> StoredScenes:
     Raises
     ------
     InputError
-        Where a column is missing or of the wrong shape or data set. Values are checked as they are
+        If a column is missing or of the wrong shape or data set. Values are checked as they are
         read.
     """
     file, arrays, vocabulary = content.file, content.value, options.vocabulary

@@ -55,7 +55,7 @@ _THOUSAND = 1000
 # Tokens of a picture: the patches of Qwen2.5-VL. Other models take from half to twice as many
 # tokens.
 _PIXELS_PER_TOKEN = 28 * 28
-# Pixels beyond the picture by which boxes are passed over: annotations are not exact.
+# Pixels that boxes may reach beyond the picture, because annotations are not exact.
 _SLACK = 2.0
 
 
@@ -214,7 +214,7 @@ class Pictures:
         return None
 
     def size(self, name: str) -> Size | None:
-        """Return width and height of the picture of an image; None where it cannot be read."""
+        """Return width and height of the picture of an image; None if it cannot be read."""
         return picture_size(self.find(name), _SHOWN)
 
     def read(self, name: str, size: Size | None = None) -> Picture:
@@ -379,7 +379,7 @@ class Unasked(NamedTuple):
     problems : tuple of (image, why)
         Pictures that are missing or unreadable, so that nothing was asked about them.
     unanswered : tuple of (image, why)
-        Images that no reply came for; the next run asks again.
+        Images without a reply; the next run asks about them again.
     """
 
     problems: tuple[tuple[str, str], ...]
@@ -388,7 +388,7 @@ class Unasked(NamedTuple):
 
 @dataclass(kw_only=True)
 class PictureAsker:
-    """Asks a model about pictures.
+    """Runner that asks a model about pictures.
 
     Parameters
     ----------
@@ -512,7 +512,7 @@ class FileAsker(PictureAsker):
         raise NotImplementedError
 
     def texts(self, group: ImageQuestions, frame: Frame) -> list[str]:
-        """Word all that is sent about an image."""
+        """Write everything that is sent about an image."""
         raise NotImplementedError
 
     def outcome(self) -> tuple[dict[str, Any], str, list[str]]:

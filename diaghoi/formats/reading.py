@@ -416,7 +416,7 @@ def _open(
 
 
 def check_fit(scenes: SceneSource, *, named: bool = False) -> None:
-    """Refuse triplets that are no HOI classes of the data set by an :class:`OwnDataError`.
+    """Refuse triplets that are not HOI classes of the data set with an :class:`OwnDataError`.
 
     Files of other data sets may use the same numbers. One in a hundred annotated triplets of HOI-A
     has another combination. Other data sets have none, apart from slips, if the names of images

@@ -47,7 +47,7 @@ _COLUMNS = (_SCORES, _BOXES, _KEYS)
 _EIGHT = 8
 _NO_BOXES = "is not eight numbers: both boxes"
 HICO_CLASSES = 600
-# Longer numbers are no classes, and Python refuses very long ones.
+# Longer numbers are not classes, and Python refuses very long ones.
 _DIGITS = 18
 # The places of the score, and of the first number of the boxes, in rows of so many numbers.
 _PLACES = {10: (1, 2), 11: (9, 1)}

@@ -27,7 +27,7 @@ _HUMAN, _OBJECT, _CATEGORY, _VERBS = "human", "object", "object class", "verb cl
 # Around names in lists that became strings.
 _MARKS = " \t\n'\"[]"
 _NOTHING_SEEN = re.compile(r"\[\s*\]")
-# Beyond it nothing is a coordinate.
+# Larger numbers are not coordinates.
 _FAR = 1e9
 # Columns of the result: image, number of the triplet in the image, category, verb, and two boxes.
 _HUMAN_AT, _THING_AT, _COLUMNS = 4, 8, 12
@@ -180,8 +180,7 @@ class Words(Format):
     object: the reply of a language model, ``"person sitting on a couch"``, or null where it names
     no interaction. Either all lines with an interaction have a score, or none has. Boxes are
     counted from zero. A JSON list of such objects is read, too. Answers about whole images have no
-    boxes, in no line; then a text may have several interactions, on lines of their own or with
-    semicolons between them.
+    boxes in any line; a text may then hold several interactions, separated by lines or semicolons.
 
     Words of the data set get its numbers, others get the numbers after them; boxes with the same
     coordinates and category in one image are one box. A reply without a recognised verb and object

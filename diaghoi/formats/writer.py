@@ -88,7 +88,7 @@ class Batches:
         Raises
         ------
         InputError
-            Where one is not a name, or came in an earlier batch.
+            If one is not a name, or came in an earlier batch.
         """
         names = list(images)
         for name in names:
@@ -296,7 +296,7 @@ class PredictionWriter:
         Raises
         ------
         InputError
-            Where lengths differ, an image came before, or arrays cannot be used: the batch is then
+            If lengths differ, an image came before, or arrays cannot be used: the batch is then
             not added. Also if a part cannot be written.
         """
         self._check_open()

@@ -240,7 +240,7 @@ class AnswerStore(AnswerFile):
             self.keep(*lines)
 
     def answers(self, model: str) -> dict[str, int | None]:
-        """Return the scores of a model by question; None where the reply could not be read."""
+        """Return the scores of a model by question; None if the reply could not be read."""
         return self._scores.get(model, {}).copy()
 
     def forget_unread(self) -> None:

@@ -109,8 +109,8 @@ class Endpoint:
 class Reply(NamedTuple):
     """Reply of a model, or the reason of its refusal.
 
-    The tokens come each with the logarithm of its probability; there are none where the server
-    does not give these.
+    The tokens, each with the logarithm of its probability; empty if the server does not return
+    them.
     """
 
     text: str

@@ -133,7 +133,7 @@ def read_object(text: str, lexicon: Lexicon) -> WordForms:
     -------
     WordForms
         The lemmas are the entries of WordNet in the text, longest first, and then each word. None
-        where no word is a noun.
+        if no word is a noun.
     """
     words = [word for word in tokens(text) if word not in DETERMINERS]
     names = ["_".join(words)]

@@ -39,7 +39,7 @@ class Measure:
     unit : {"percent", "points", "count", "number", "index", "change"}
         Format in tables; see :class:`diaghoi.data.table.Column`.
     better : {"higher", "lower"} or None
-        Direction of better values; None where that cannot be said.
+        Direction of better values; None if neither direction is better.
     report : {"map", "parts", ""}
         Table of a report that shows the number; empty for none.
     indented : bool

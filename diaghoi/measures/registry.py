@@ -153,7 +153,7 @@ _REGISTERED = (
         quoted=True,
     ),
     Measure(
-        # A sum over 101 levels divided by 110; figures that are published of V-COCO are higher.
+        # A sum over 101 levels divided by 110; published numbers on V-COCO are higher.
         path="negatives.ap_published",
         title="as published (at most 91.82)",
         doc="The same number as computed by the published code.",

@@ -41,7 +41,7 @@ def write_benchmark(folder: Path, benchmark: ChoiceBenchmark) -> list[Path]:
     Raises
     ------
     InputError
-        Where something cannot be written.
+        If something cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)

@@ -60,7 +60,7 @@ def write_typical(
     Raises
     ------
     InputError
-        Where no error has a case, or the file cannot be written.
+        If no error has a case, or the file cannot be written.
     """
     names, notes = _shown(model[0], images, pictures)
     cases = typical_cases(*model, errors, hoi=hoi, images=names)
@@ -110,7 +110,7 @@ def write_outcomes(
     Raises
     ------
     InputError
-        Where the models are on other images, or the file cannot be written.
+        If the models are on other images, or the file cannot be written.
     """
     names, notes = _shown(models[0][0], images, pictures)
     chosen = None if images else top

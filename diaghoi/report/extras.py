@@ -325,7 +325,7 @@ def bounds_text(bounds: Sequence[float] | None, *, signed: bool = False) -> str:
 
 
 def flat_remark(intervals: Iterable[Sequence[float]]) -> str:
-    """Explain intervals without a width, a line of its own; empty where all have one."""
+    """Explain intervals without a width, a line of its own; empty if all have one."""
     if all(map(has_width, intervals)):
         return ""
     return "\nOnly: (nearly) all resamples give this value, for instance if no image has the error."

@@ -49,13 +49,13 @@ class Gallery:
     diagnosis : Diagnosis
         Of the detector.
     hoi : str
-        The HOI class that all cases are of; empty for any.
+        The HOI class of all cases; empty for any class.
     kinds : tuple of str
-        The :data:`diaghoi.cases.similarities.KINDS` that all cases are of; empty for any.
+        The :data:`diaghoi.cases.similarities.KINDS` of all cases; empty for any kind.
     images : tuple of str
-        The images that all cases are on; empty for any.
+        The images of all cases; empty for any image.
     similarities : Similarities or None
-        Similarities of action and object errors; None where they were not.
+        Similarities of action and object errors; None if they were not.
     sections : tuple of ErrorCases
         Cases in the order of the requested errors.
     """
@@ -153,7 +153,7 @@ def write_folder(
     Raises
     ------
     InputError
-        Where the files cannot be written.
+        If the files cannot be written.
     """
     from diaghoi.plots.figures.picture import card, case_title
     from diaghoi.plots.style import paper, save
@@ -205,7 +205,7 @@ def write_page(
     Raises
     ------
     InputError
-        Where jinja2 is missing, or the file cannot be written.
+        If jinja2 is missing, or the file cannot be written.
     """
     from diaghoi.plots.style import COLOURS, OTHER_COLOUR
 

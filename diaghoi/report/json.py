@@ -39,7 +39,7 @@ def write_json(path: str | PathLike[str], result: Mapping[str, Any]) -> None:
     Raises
     ------
     InputError
-        Where the file cannot be written.
+        If the file cannot be written.
     """
     text = to_json(result) + "\n"
     with replacing(path) as temporary:

@@ -92,7 +92,7 @@ def to_latex(comparison: AnyComparison) -> str:
 
 def escaped(text: str) -> str:
     """Escape text for LaTeX, in one line."""
-    # Files of macOS have names with accents apart from their letters, which pdflatex cannot set.
+    # File names on macOS store accents apart from their letters, which pdflatex cannot set.
     return " ".join(unicodedata.normalize("NFC", text).split()).translate(WRITTEN)
 
 
@@ -136,14 +136,14 @@ def _caption(table: Table, comparison: AnyComparison) -> str:
 
 
 def _letters(table: Table, place: int) -> int:
-    """Letters that the widest figure of a column, or word of its title, takes."""
+    """Width of the widest number of a column, or of the widest word of its title."""
     column = table.columns[place]
     figures = [row.cells[place].shown for row in table.rows]
     return max(map(len, (*figures, *column.title.split())))
 
 
 def _narrow_layout(table: Table) -> tuple[PaperLayout, float]:
-    """Set all figures in one column, and return the digits that are left to the names of rows."""
+    """Set all numbers in one column, and return the digits left for the names of rows."""
     whole = max(_width(part) for row in table.rows for part in PARTS.split(row.title))
     for type_ in NARROW:
         room = COLUMN_WIDTH - type_.gap

@@ -1,6 +1,6 @@
 """Show results in Python and notebooks as the text of a terminal.
 
-A notebook gets it as preformatted HTML without colours, which are its own, be it light or dark.
+A notebook gets preformatted HTML without colours, so it keeps its own light or dark colours.
 """
 
 from __future__ import annotations

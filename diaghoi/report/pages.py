@@ -23,7 +23,7 @@ def check_installed() -> None:
     Raises
     ------
     InputError
-        Where jinja2 is missing.
+        If jinja2 is missing.
     """
     try:
         import jinja2  # noqa: F401
@@ -45,7 +45,7 @@ def template(name: str) -> Template:
     Raises
     ------
     InputError
-        Where jinja2 is missing.
+        If jinja2 is missing.
     """
     check_installed()
     from jinja2 import Environment, PackageLoader, StrictUndefined

@@ -78,7 +78,7 @@ def write_quality_sheet(
     Raises
     ------
     InputError
-        Where jinja2 is missing, or the file cannot be written.
+        If jinja2 is missing, or the file cannot be written.
     """
     missing: list[str] = []
 

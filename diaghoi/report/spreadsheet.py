@@ -52,7 +52,7 @@ def to_csv(comparison: AnyComparison) -> str:
 
     The fields are ``topic``, ``dataset``, ``protocol``, ``model``, ``stage``, ``venue``,
     ``backbone``, ``detector``, ``classifier``, ``column`` (the keys of tables and columns as in
-    JSON) and ``value``: at full precision, a fraction where people are shown percent, empty where
+    JSON) and ``value``: at full precision, a fraction where people are shown percent, empty if
     it is undefined. Means are left out, because they would count twice.
 
     Parameters

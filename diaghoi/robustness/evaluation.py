@@ -146,7 +146,7 @@ def evaluate_study(
     Raises
     ------
     InputError
-        Where the annotations or the metric cannot be used, and where no file can.
+        If the annotations or the metric cannot be used, and where no file can.
     """
     check = None if metric is None else partial(check_metric, metric)
     outcomes = sweep(study, engine, check=check, **choices)

@@ -70,9 +70,9 @@ def composite_robustness_index(scores: Scores, clean: float | None) -> float | N
 class Index(NamedTuple):
     """Indices over some conditions.
 
-    MRI is a fraction, and None if no condition has a score. CRI is over the corruptions with scores
-    at several severities, and None without such, and without a positive clean score. ``conditions``
-    counts the conditions with a score, ``of`` all conditions of the study.
+    MRI is a fraction, and None if no condition has a score. CRI covers corruptions with scores at
+    several severities; it is None without such corruptions, and without a positive clean score.
+    ``conditions`` counts the conditions with a score, ``of`` all conditions of the study.
     """
 
     mri: float | None

@@ -320,7 +320,7 @@ def masked(image: npt.NDArray[Pixels], mask: BoolArray) -> npt.NDArray[Pixels]:
     Raises
     ------
     InputError
-        Where the sizes differ.
+        If the sizes differ.
     """
     if image.shape[:2] != mask.shape:
         raise InputError(f"the image is {image.shape[:2]} and the mask {mask.shape} pixels")

@@ -36,7 +36,7 @@ def under_corruption(detector: Detector, corruption: str, severity: int) -> Dete
     Returns
     -------
     Detector
-        With more of the faults of the group of the corruption; rates are at most 1.
+        The detector with more of the faults of the corruption's group; rates are at most 1.
     """
     group = CORRUPTIONS[corruption].group
     members = [name for name, each in CORRUPTIONS.items() if each.group == group]

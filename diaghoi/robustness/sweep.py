@@ -76,7 +76,7 @@ def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -
     Raises
     ------
     InputError
-        Where a file cannot be used.
+        If a file cannot be used.
     """
     truth, predictions, joined, warnings = _joined(settings, run)
     first, stop = (len(truth) * place // of for place in (number, number + 1))
@@ -199,7 +199,7 @@ class Store:
         Raises
         ------
         InputError
-            Where the folder cannot be written to.
+            If the folder cannot be written to.
         """
         if self.folder is not None:
             with replacing(self.folder / f"{key}.json") as temporary:
@@ -281,7 +281,7 @@ def sweep(
     Raises
     ------
     InputError
-        Where the annotations or the tables of similarity cannot be used, no file of the study
+        If the annotations or the tables of similarity cannot be used, no file of the study
         exists, or none can be used.
     """
     truth = Truth(
@@ -358,7 +358,7 @@ class _Plan:
     advance: Callable[[int], Any]
 
     def saved(self, run: Run) -> dict[str, Any] | None:
-        """Read the result that the file of a run holds; None where it holds predictions."""
+        """Read the result that the file of a run holds; None if it holds predictions."""
         study = self.study
         result = None if is_remote(run.file) else read_result(run.file, study.dataset)
         if result is None:

@@ -64,7 +64,7 @@ def pairs_of(scenes: Scenes) -> tuple[Pair, ...]:
     Raises
     ------
     InputError
-        Where the images have no names, or there is no pair.
+        If the images have no names, or there is no pair.
     """
     if not scenes.named:
         raise InputError(
@@ -104,7 +104,7 @@ def read_reply(reply: Reply) -> dict[str, float]:
     -------
     dict of float
         By the words, the geometric mean of the probabilities of their tokens: 1 where the server
-        does not give them. Empty where the reply names no interaction.
+        does not give them. Empty if the reply names no interaction.
     """
     said = strip_reasoning(reply.text)
     start = reply.text.rfind(said)

@@ -61,7 +61,7 @@ class Confusion:
         Number of them where the annotated word is not found: no annotated triplet with the word
         that the prediction reaches has a true positive.
     delta_map : float or None
-        Change of mAP when only these predictions are repaired; None where undefined.
+        Change of mAP when only these predictions are repaired; None if undefined.
     """
 
     predicted: int
@@ -227,7 +227,7 @@ class PartialOracle:
         return np.asarray(self.ledger.row_label == LABELS.index(self.error))
 
     def delta(self, rows: BoolArray) -> float | None:
-        """Change of mAP when some rows are repaired; None where mAP is undefined.
+        """Change of mAP when some rows are repaired; None if mAP is undefined.
 
         Only classes that the repair affects are ranked again.
         """

@@ -85,7 +85,7 @@ class SemanticDiagnosis:
     def costs(self, error: str) -> dict[str, float | None]:
         """ΔmAP of each kind of an error: Shapley values, which add up to the ΔmAP of the error.
 
-        None where mAP is undefined.
+        None if mAP is undefined.
         """
         oracle = PartialOracle(diagnosis=self.diagnosis, error=error)
         kinds = {name: mask for name, mask in self.errors[error].kinds.items() if mask.any()}
@@ -263,10 +263,10 @@ class ComparedErrors:
         Rows of the ledger.
     predicted, annotated : (E,) int array
         The predicted and the annotated interaction, as
-        :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`; -1 where nothing is
+        :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`; -1 if nothing is
         annotated there.
     sigma : (E,) float64 array
-        Similarity of both, NaN where nothing is annotated there.
+        Similarity of both, NaN if nothing is annotated there.
     compared_with : str
         Description of the compared annotated triplets, for results.
     """

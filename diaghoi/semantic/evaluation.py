@@ -215,7 +215,7 @@ class SemanticEvaluation:
 
     @cached_property
     def split_figures(self) -> dict[str, Split]:
-        """Soft mAP (also without similarity), mF1 and mAP of each split; None where undefined."""
+        """Soft mAP (also without similarity), mF1 and mAP of each split; None if undefined."""
         columns = {
             "soft_map": self.class_soft_ap,
             "soft_map_exact": self.class_exact_ap,
@@ -367,7 +367,7 @@ class SemanticEvaluation:
             ``free_words``, the sense and the word of the data set that each came closest to, and
             ``not_understood``), ``measure``, ``protocol``, ``class_set`` (which classes count, and
             their number), ``counts`` and ``notes``; ``map_differs`` (settings of ``map`` if soft
-            mAP has another IoU or fewer predictions). None where undefined.
+            mAP has another IoU or fewer predictions). None if undefined.
         """
         scored, measure = self.score is not None, self.measure
         columns = {name: values.tolist() for name, values in self.classes.items()}

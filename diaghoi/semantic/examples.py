@@ -26,7 +26,7 @@ class Example:
         The annotated interaction; for an unmatched prediction the closest interaction by the rule
         of the measure, empty if there is none.
     predicted : str
-        The predicted interaction; empty where the annotated one has no match.
+        The predicted interaction; empty if the annotated one has no match.
     matched : bool
         Whether the two are matched.
     score : float or None

@@ -42,7 +42,7 @@ def agreement_with_published(
         ``source``, ``tables`` (names of those compared), ``rows`` and ``notes``. A row has the way
         in which pairs differ, ``differs``, the ``half`` ("fitted", "other" or "all"), the number of
         ``pairs``, and, by table, the share at 0 (``zero``), ``mean_absolute_difference`` and
-        ``correlation`` (Pearson; None where undefined).
+        ``correlation`` (Pearson; None if undefined).
 
     Raises
     ------

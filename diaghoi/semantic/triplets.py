@@ -55,7 +55,7 @@ class EvaluatedTriplets:
 
 
 def interaction_keys(vocabulary: Vocabulary, verb: IntArray, object_: IntArray) -> IntArray:
-    """Put verbs and objects, -1 where objects are not compared, into one number each, from 0."""
+    """Put verbs and objects, -1 if objects are not compared, into one number each, from 0."""
     return (object_.astype(np.int64) + 1) * len(vocabulary.verbs) + verb
 
 

@@ -56,7 +56,7 @@ class Detector:
     Raises
     ------
     InputError
-        Where a number lies outside its range.
+        If a number lies outside its range.
     """
 
     name: str

@@ -72,7 +72,7 @@ def annotations(
     Raises
     ------
     InputError
-        Where ``images`` is less than one.
+        If ``images`` is less than one.
     """
     if images < 1:
         raise InputError(f"images: {images} images cannot be simulated; give 1 or more")

@@ -102,7 +102,7 @@ def attribute(
     Returns
     -------
     Attribution or None
-        None where mAP is undefined, before a repair or after one.
+        None if mAP is undefined, before a repair or after one.
     """
     return attributions(diagnosis, [split], progress=progress)[split]
 
@@ -143,7 +143,7 @@ def attributions(
 
 
 def _attribution(worth: dict[Coalition, float | None], pairing: str) -> Attribution | None:
-    """Share the gain of all repairs among the errors; None where a mAP is undefined."""
+    """Share the gain of all repairs among the errors; None if a mAP is undefined."""
     defined = {errors: value for errors, value in worth.items() if value is not None}
     if len(defined) < len(worth):
         return None

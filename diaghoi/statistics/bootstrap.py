@@ -144,7 +144,7 @@ def bootstrap_of(
     Parameters
     ----------
     figures : callable
-        Function from (images, B) weights to (B,) values by name, NaN where undefined.
+        Function from (images, B) weights to (B,) values by name, NaN if undefined.
     images : int
         Number of images.
     resamples : int
@@ -333,7 +333,7 @@ def centred_bounds(
     Returns
     -------
     tuple of float or None
-        None where no resample defines the figure. Bounds of a number that lies in [0, 1] in all
+        None if no resample defines the figure. Bounds of a number that lies in [0, 1] in all
         resamples stay there.
     """
     defined = values[~np.isnan(values)]

@@ -101,7 +101,7 @@ class Calibration:
     def parts(self) -> FloatArray:
         """Part of each label in the gap of each bin, (B, 7); the parts sum to the gap.
 
-        NaN where the bin is empty.
+        NaN if the bin is empty.
         """
         surplus = self.score_sums.copy()
         surplus[:, 0] -= self.counts[:, 0]

@@ -36,7 +36,7 @@ class OperatingPoints:
     counts : (K, 7) int array
         Predictions kept with each label of :data:`diaghoi.evaluation.errors.LABELS`.
     pairs : (K,) int array or None
-        Pairs with a prediction that is kept; None where the diagnosis does not hold its scenes.
+        Pairs with a prediction that is kept; None if the diagnosis does not hold its scenes.
     annotated, images : int
         Annotated triplets and images.
     best : int or None
@@ -83,10 +83,10 @@ class OperatingPoints:
         """Return all values as plain Python: the JSON key ``operating_points``.
 
         ``images``, ``annotated``; ``curve``: an array each of ``threshold``, ``precision``,
-        ``recall``, ``f1``, ``triplets_per_image``, ``pairs_per_image`` (None where unknown) and
+        ``recall``, ``f1``, ``triplets_per_image``, ``pairs_per_image`` (None if unknown) and
         ``errors``, the predictions kept with each label, and ``false_negative``, the annotated
         triplets not found; ``best``: the same at the best threshold, and ``calibration`` there,
-        None where scores are not probabilities; None without a true positive.
+        None if scores are not probabilities; None without a true positive.
         """
         curve: dict[str, Any] = {
             "threshold": self.thresholds.tolist(),

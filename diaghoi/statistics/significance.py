@@ -157,7 +157,7 @@ def compare_each(
     Raises
     ------
     InputError
-        Where the protocols or data sets differ, the images are not annotated alike, or no interval
+        If the protocols or data sets differ, the images are not annotated alike, or no interval
         can be made.
     """
     images, oracles = len(first.names), tuple(oracles)

@@ -53,7 +53,7 @@ class Members:
         Images of the slice, or images with annotated triplets of it; their unassigned predictions
         also belong to it.
     classes : (C,) bool array or None
-        Classes whose predictions belong to the slice, whatever their images; None where images
+        Classes whose predictions belong to the slice, whatever their images; None if images
         decide.
     """
 
@@ -89,7 +89,7 @@ class SliceFigures:
     counts: dict[str, ImageCounts]
 
     def figures(self, weights: IntArray) -> Figures:
-        """Figures by name under each of B weightings, see :data:`FIGURES`; NaN where undefined.
+        """Figures by name under each of B weightings, see :data:`FIGURES`; NaN if undefined.
 
         Parameters
         ----------
@@ -216,7 +216,7 @@ class Sliced:
         )
 
     def figures(self, members: Members, wanted: Sequence[str] = FIGURES) -> dict[str, float | None]:
-        """Return the mAP of a slice and other requested numbers; None where undefined."""
+        """Return the mAP of a slice and other requested numbers; None if undefined."""
         diagnosis, full = self.diagnosis, {"full": self.diagnosis.splits["full"]}
         means = {}
         for name in _rankings(wanted):

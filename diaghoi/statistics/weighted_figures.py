@@ -91,7 +91,7 @@ class MeanPrecisions:
         Returns
         -------
         dict of (B,) float64 array
-            NaN where a figure is undefined.
+            NaN if a figure is undefined.
         """
         found: Figures = {}
         before: dict[str, FloatArray] = {}
@@ -237,7 +237,7 @@ class Resampler:
     objects : tuple of ImageCounts
         Annotated object boxes of each category, and the found ones.
     negatives : WeightedRanking or None
-        The predicted pairs; None where they have no scores.
+        The predicted pairs; None if they have no scores.
     actions : dict of WeightedRanking
         Verbs on localised pairs, by split; empty without action scores.
     """

@@ -71,7 +71,7 @@ class ConfusionCost(NamedTuple):
     delta : float
         ΔmAP of repairing it alone, in percentage points.
     similarity : float or None
-        Of the verbs; None where no table is known.
+        Of the verbs; None if no table is known.
     """
 
     predicted: str

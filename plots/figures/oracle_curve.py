@@ -51,7 +51,7 @@ class RepairedCurve(NamedTuple):
     curve : Curve
         Envelope of precision against recall of the class.
     ap : float or None
-        AP in percent; None where the oracle leaves no annotated triplet.
+        AP in percent; None if the oracle leaves no annotated triplet.
     delta : float or None
         Gain of AP in percent points.
     """

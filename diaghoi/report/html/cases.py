@@ -34,7 +34,7 @@ def case_data(
     Returns
     -------
     dict or None
-        None where no detector has boxes. Columns of plain values:
+        None if no detector has boxes. Columns of plain values:
 
         - ``images``: ``image`` (position among all), ``width`` and ``height`` (0: not known);
         - ``boxes``: left, top, right, bottom in pixels, box after box;

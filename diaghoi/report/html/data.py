@@ -59,7 +59,7 @@ def page_data(
     Raises
     ------
     InputError
-        Where the detectors are not on the same annotations under the same protocol.
+        If the detectors are not on the same annotations under the same protocol.
 
     Returns
     -------
@@ -76,7 +76,7 @@ def page_data(
           ``kind`` ("prediction", "annotation", "total" or "own");
         - ``classes``: ``number``, ``name``, ``verb``, ``annotated``, and for each model
           (``models``) ``ap``, ``max_recall``, ``predicted``, one count by label and missed, and
-          ``delta`` by oracle; None where the predictions of no model are known;
+          ``delta`` by oracle; None if the predictions of no model are known;
         - ``curves``: for each model, by oracle ("" for none), the corners of all curves: ``start``
           (first corner of each class, and their number), ``recall`` and ``precision``, in parts of
           ``fine``;
@@ -311,7 +311,7 @@ def _thresholds(models: Sequence[PageModel]) -> dict[str, Any] | None:
                 grid.append(np.quantile(scores, levels))
         if each.best_threshold is not None:
             grid.append(np.array([each.best_threshold]))
-    # Rounded down, so that the lowest keeps all predictions, and of few letters.
+    # Scores are rounded down to few digits, so that the lowest keeps all predictions.
     found = np.concatenate(grid)
     exponent = np.floor(np.log10(np.maximum(np.abs(found), 1e-300))) - 2
     rounded = np.floor(found / 10**exponent + 1e-9) * 10**exponent

@@ -108,7 +108,7 @@ def aligned(models: Sequence[PageModel]) -> list[AlignedModel | None]:
     Raises
     ------
     InputError
-        Where detectors are not on the same annotations under the same protocol.
+        If detectors are not on the same annotations under the same protocol.
     """
     first: Diagnosis | None = None
     found: list[AlignedModel | None] = []

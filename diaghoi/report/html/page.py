@@ -166,7 +166,7 @@ def write_comparison_html(
     Raises
     ------
     InputError
-        Where jinja2 is missing, or the file cannot be written.
+        If jinja2 is missing, or the file cannot be written.
     """
     check_installed()
     page = Page.of(models, comparison, files=files)

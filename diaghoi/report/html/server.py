@@ -49,7 +49,7 @@ class PageServer(ThreadingHTTPServer):
     Raises
     ------
     InputError
-        Where the port cannot be used.
+        If the port cannot be used.
     """
 
     daemon_threads = True
@@ -80,7 +80,7 @@ class PageServer(ThreadingHTTPServer):
         return f"http://{HOST}:{self.server_address[1]}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Say nothing of connections that break off."""
+        """Ignore connections that break off."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -95,7 +95,7 @@ class _Handler(BaseHTTPRequestHandler):
             self._refuse(HTTPStatus.FORBIDDEN)
             return
         token, _, rest = urlsplit(self.path).path.removeprefix("/").partition("/")
-        # A comparison that takes as long for any other token tells nothing of the right one.
+        # A comparison in constant time reveals nothing about the right token.
         if not hmac.compare_digest(token.encode(errors="replace"), self.server.token.encode()):
             self._refuse(HTTPStatus.NOT_FOUND)
         elif rest == "" and urlsplit(self.path).path.endswith("/"):

@@ -33,7 +33,7 @@ def weighted_kappa(one: FloatArray, other: FloatArray, highest: int) -> float:
     Returns
     -------
     float
-        NaN where no item was rated by both, or both always gave the same score.
+        NaN if no item was rated by both, or both always gave the same score.
     """
     both = ~(np.isnan(one) | np.isnan(other))
     levels = highest + 1
@@ -59,7 +59,7 @@ def closeness(one: FloatArray, other: FloatArray, highest: float) -> float:
     Returns
     -------
     float
-        In [0, 1]; NaN where no item counts.
+        In [0, 1]; NaN if no item counts.
 
     Notes
     -----
@@ -79,7 +79,7 @@ def alpha(
     Parameters
     ----------
     ratings : (A, I) float64 array
-        NaN where an annotator gave no score.
+        NaN if an annotator gave no score.
     highest : int
         Highest score of the scale.
     level : {"ordinal", "interval"}
@@ -89,12 +89,12 @@ def alpha(
     Returns
     -------
     float
-        NaN where ratings never vary, or no item has two.
+        NaN if ratings never vary, or no item has two.
 
     Raises
     ------
     InputError
-        Where the package ``krippendorff`` is missing.
+        If the package ``krippendorff`` is missing.
     """
     try:
         import krippendorff
@@ -123,7 +123,7 @@ class Correlation:
     Parameters
     ----------
     rho : float
-        NaN where either never varies.
+        NaN if either never varies.
     low, high : float
         Interval by Fisher's transformation; NaN for fewer than four items or ``abs(rho)`` = 1.
     p_value : float
@@ -374,13 +374,13 @@ def compare_ratings(
         ``ratings`` given both times, how many of them ``changed``; their ``share``, and ``size``,
         their mean absolute change in points of the scale, each with the ends of its interval,
         ``..._low`` and ``..._high``, which take each rating on its own: that of the share is
-        Wilson's, that of the mean goes by the normal distribution. None where undefined; the mean
+        Wilson's, that of the mean goes by the normal distribution. None if undefined; the mean
         of fewer than ten changes, or of equal ones, has no interval.
 
     Raises
     ------
     InputError
-        Where the items or the people are not the same.
+        If the items or the people are not the same.
     """
     people = tuple(name for name in before.annotators if name in after.annotators)
     if not people:

@@ -40,7 +40,7 @@ class HumanRatings:
     annotators : tuple of str
         The A people.
     ratings : (A, I) float64 array
-        Integers from 0 to ``highest``; NaN where somebody gave no score.
+        Integers from 0 to ``highest``; NaN if somebody gave no score.
     metrics : dict of str to (I,) float64 array
         Scores of metrics on the scale of the people.
     highest : int
@@ -63,7 +63,7 @@ class HumanRatings:
 
     @property
     def mean(self) -> FloatArray:
-        """(I,) mean of the people; NaN where nobody gave a score."""
+        """(I,) mean of the people; NaN if nobody gave a score."""
         rated = ~np.isnan(self.ratings)
         return ratios(np.where(rated, self.ratings, 0.0).sum(axis=0), rated.sum(axis=0))
 

@@ -213,7 +213,7 @@ class Raters:
         Raises
         ------
         InputError
-            Where a server does not reply or refuses; its earlier answers stay saved.
+            If a server does not reply or refuses; its earlier answers stay saved.
         """
         pairs = {fingerprint(question.kind, pair): pair for pair in question.pairs()}
         sample: dict[str, Pair] = {}

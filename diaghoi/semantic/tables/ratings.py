@@ -49,7 +49,7 @@ class Ratings:
     first, second : (P,) int array
         The two words of each pair, ``first <= second``; every pair appears once.
     scores : (P, R) float64 array
-        In [0, 1]; NaN where a rater gave no score.
+        In [0, 1]; NaN if a rater gave no score.
     raters : tuple of str
         The R raters.
     scale : float
@@ -99,7 +99,7 @@ class Ratings:
 
 
 def mean_scores(scores: FloatArray) -> FloatArray:
-    """(P,) mean of (P, R) scores over the raters who gave one; 0 where none did."""
+    """(P,) mean of (P, R) scores over the raters who gave one; 0 if none did."""
     rated = ~np.isnan(scores)
     total = np.where(rated, scores, 0.0).sum(axis=1)
     return ratios(total, rated.sum(axis=1), undefined=0.0)
@@ -331,7 +331,7 @@ def _scale(raw: _Raw, given: float | None) -> float:
 
 
 def end_of_scale(highest: float, given: float | None = None) -> float | None:
-    """Return the end of the scale of scores; None where no known scale holds the highest.
+    """Return the end of the scale of scores; None if no known scale holds the highest.
 
     Raises
     ------

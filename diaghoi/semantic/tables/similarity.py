@@ -41,7 +41,7 @@ class Similarity:
         Remarks for readers of the results.
     zeros : (Z,) int array or None
         The pairs that are rated 0, as ``first * N + second``, ``first < second``. Other pairs of
-        similarity 0 are not in the table. None where that is not known.
+        similarity 0 are not in the table. None if that is not known.
 
     Raises
     ------
@@ -180,7 +180,7 @@ class FittedSimilarity:
     ambiguous : tuple of str
         Words for which the table has several senses.
     table : Similarity or None
-        The table itself; None where free words are compared.
+        The table itself; None if free words are compared.
     rows : (N,) int array or None
         The row of each word in it, -1 for none.
     free : tuple of FreeWord
@@ -424,7 +424,7 @@ def table_facts(
         ``words``, ``pairs`` (of two words; ``above_0`` among them), ``scale``, ``one_sided`` (pairs
         in one order only), ``contradictions``, ``off_diagonal``, ``distribution`` (pairs by their
         mean score), ``raters`` (``name``, ``mean``, ``rated``), ``correlation`` (Pearson, of each
-        pair of raters, None where undefined) and ``coverage`` (of each list).
+        pair of raters, None if undefined) and ``coverage`` (of each list).
     """
     distinct = ratings.first != ratings.second
     mean = mean_scores(ratings.scores)[distinct]
@@ -480,7 +480,7 @@ def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, A
 
 
 def pearson(one: FloatArray, other: FloatArray) -> float | None:
-    """Correlate two (P,) arrays; None where either is constant."""
+    """Correlate two (P,) arrays; None if either is constant."""
     if len(one) < 2 or not np.ptp(one) or not np.ptp(other):
         return None
     with np.errstate(divide="ignore", invalid="ignore"):  # squares of tiny scores underflow to 0

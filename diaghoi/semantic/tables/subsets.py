@@ -64,7 +64,7 @@ def rater_subsets(
         interactions differ in one way (supplement, table 3), of each rater and of all by ``mean``
         and ``majority``; and ``best_weight``, the weight w* of the verb at which the mean agrees
         best, in steps of 0.001, the one closest to 0.5 of several, with its ``best_agreement``;
-        None where no weight is used.
+        None if no weight is used.
 
     Raises
     ------
