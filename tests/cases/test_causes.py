@@ -260,6 +260,12 @@ def test_no_confidence_where_nobody_is_found() -> None:
     assert causes([(FAR, BICYCLE, THING, RIDE, 1.0)], ONE, [(0, 1, RIDE)]) == [MODEL]
 
 
+def test_confidence_is_that_of_predictions_of_classes() -> None:
+    """Nobody hugs a bicycle in HICO-DET: such a prediction raises no confidence of the person."""
+    rows = [FOUND, (ANN, BICYCLE, THING, HUG, 0.9), (FAR, BICYCLE, THING, RIDE, 0.7)]
+    assert causes(rows, ONE, [(0, 1, RIDE)]) == ["", CONFIDENT]
+
+
 # The result.
 
 

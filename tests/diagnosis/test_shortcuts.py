@@ -49,6 +49,23 @@ def test_shares_of_annotated_pairs() -> None:
     assert p(TRAINING, CAR, WASH, 1) == 0
 
 
+def test_the_first_verb_of_the_first_category_counts_as_any_other() -> None:
+    data, boxes = v_coco(), [MAN, (0, BIKE[1])]
+    images = [
+        image(f"t{n}.jpg", boxes, rows) for n, rows in enumerate([[(0, 1, 0)], [], [(0, 1, 1)]])
+    ]
+    training = replace(make(images, scored=False), vocabulary=data)
+    prior = verb_prior(training, np.ones(len(data), dtype=bool))
+    nothing = np.zeros(4, dtype=np.int64)
+    shares = prior.probability(nothing, nothing, np.array([-1, 0, 1, 2]))
+    assert shares.tolist() == [1 / 2, 0, 1 / 2, 1]
+
+
+def test_nothing_is_likely_where_nothing_counts() -> None:
+    prior = verb_prior(TRAINING, ~EVERY)
+    assert prior.probability(np.array([BICYCLE]), np.array([RIDE]), np.array([-1])) == [0]
+
+
 def test_pairs_without_an_object_are_apart_from_the_last_category() -> None:
     data = v_coco()
     last = len(data.objects) - 1

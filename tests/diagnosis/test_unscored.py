@@ -116,6 +116,16 @@ def test_one_rank_is_one_point_of_precision_and_recall() -> None:
     assert figures["oracles"]["false_positive"]["map"]["full"] == pytest.approx(6 / 11)
 
 
+def test_at_worst_the_annotation_with_most_predictions_comes_first() -> None:
+    """Two predictions of the first ride and one of the other: the duplicate precedes that one."""
+    truth = scenes([(0, 0, 0.0), (0, 1, 0.0)], scored=False)
+    for places in ([0, 0, 1], [0, 1, 1]):
+        found = scenes([(0, place, 5.0 * n) for n, place in enumerate(places)], scored=True)
+        bounds = diagnose(truth, found, "hico-det").to_dict()["unscored"]["bounds"]["protocol"]
+        assert bounds["best"]["full"] == pytest.approx(1)
+        assert bounds["worst"]["full"] == pytest.approx((6 + 5 * 2 / 3) / 11)
+
+
 def test_what_cannot_be_read_is_wrong_in_all_classes_together() -> None:
     truth = scenes([(0, 0, 0.0)], scored=False)
     found = replace(scenes([(0, 0, 0.0)], scored=True), unread=np.array([[0, 2, 1]]))

@@ -21,7 +21,7 @@ from support.scenes import (
     scenes,
 )
 
-from diaghoi import Diagnosis, InputError, Protocol, diagnose, protocol
+from diaghoi import ORACLES, Diagnosis, InputError, Protocol, diagnose, protocol
 from diaghoi.evaluation.errors import LABELS
 from diaghoi.formats.description import vocabulary
 
@@ -350,6 +350,20 @@ def test_diag_hoi_turns_equal_scores_round_where_it_repairs() -> None:
         assert oracles["duplicate"]["map"]["full"] == pytest.approx(1.0)
 
 
+def test_diag_hoi_turns_the_equal_scores_of_each_class_round_by_themselves() -> None:
+    rows = [
+        (FAR, BICYCLE, FAR, verb, score)
+        for verb, score in ((HOLD, 0.5), (RIDE, 0.7), (RIDE, 0.5), (HOLD, 0.7))
+    ]
+    rows += [(ANN, BICYCLE, FAR, RIDE, 0.5), (BOB, BICYCLE, FAR, HOLD, 0.5)]
+    diagnosis = diagnosed(rows, truth=[(0, 2, RIDE), (1, 3, HOLD)], name="diag-hoi")
+    repaired = ORACLES["object_box"](diagnosis.ledger, diagnosis.protocol)
+    assert repaired.row_class.tolist() == sorted(repaired.row_class.tolist())
+    # In each class: the wrong one of 0.7, the repaired one, the wrong one of 0.5.
+    assert repaired.row_score.tolist() == [0.7, 0.5, 0.5] * 2
+    assert repaired.true.tolist() == [False, True, False] * 2
+
+
 def test_diag_hoi_ranks_equal_action_scores_by_the_triplet_scores() -> None:
     annotations = scenes([image("a.jpg", BOXES, [(0, 2, RIDE), (1, 3, HOLD)])], scored=False)
     found = [(1, 3, RIDE, 0.3, 0.5), (0, 2, RIDE, 0.9, 0.5)]
@@ -406,6 +420,19 @@ def test_qahoi_takes_the_first_annotation_that_is_left() -> None:
     best = diagnosed(rows, CROWD, ON_IT, "hico-det")
     assert labels(best) == ["true_positive", "duplicate", "duplicate"]
     assert best.ledger.row_annotation[0] == 1
+
+
+def test_qahoi_serves_the_higher_score_first_wherever_it_is_listed() -> None:
+    """The first prediction reaches both people, the second, of a higher score, only one."""
+    first, second = (0.0, 0.0, 9.0, 19.0), (4.0, 0.0, 13.0, 19.0)
+    boxes = [(PERSON, first), (PERSON, second), (BICYCLE, ANNS)]
+    rows = [
+        ((2.0, 0.0, 11.0, 19.0), BICYCLE, ANNS, RIDE, 0.5),
+        ((-1.0, 0.0, 8.0, 19.0), BICYCLE, ANNS, RIDE, 0.9),
+    ]
+    diagnosis = diagnosed(rows, boxes, [(0, 2, RIDE), (1, 2, RIDE)], "qahoi")
+    assert labels(diagnosis) == ["true_positive", "true_positive"]
+    assert assigned(diagnosis) == [1, 0]
 
 
 def test_qahoi_finds_a_triplet_that_is_annotated_twice_twice() -> None:

@@ -285,6 +285,16 @@ def test_scores_below_zero_rank_what_was_missed_last_too():
     assert found == [0.5, 0.5]
 
 
+def test_a_missed_triplet_comes_before_wrong_predictions_of_score_zero_in_later_images():
+    """Algorithm 1 lists what is missed with score 0, in the order of the images."""
+    names = ["a.jpg", "b.jpg"]
+    truth = scenes([image(name, TRUTH, [(0, 1, RIDE)]) for name in names], scored=False)
+    rows = [[], [(0, 1, RIDE, 0.0, 0.0)]]
+    found = [image(name, TRUTH, row) for name, row in zip(names, rows, strict=True)]
+    result = evaluate(truth, scenes(found, scored=True), VERBS, OBJECTS)
+    assert result.soft_map == pytest.approx(1 / 4)
+
+
 def test_of_equal_scores_what_is_annotated_in_an_image_comes_before_its_wrong_predictions():
     """Images come one after the other: only those of earlier images can precede."""
     names = [f"{number}.jpg" for number in range(4)]

@@ -55,6 +55,17 @@ def test_four_predictions() -> None:
     assert calibration["ece"] == pytest.approx((0.1 + 2 * 0.1) / 3)
 
 
+def test_predictions_per_image_are_means_over_all_images() -> None:
+    names = ["a.jpg", "b.jpg", "c.jpg", "d.jpg"]
+    truth = scenes([image(name, [MAN, BIKE], [(0, 1, HOLD)]) for name in names], scored=False)
+    triplets = [(0, 1, HOLD, 0.9), (0, 2, RIDE, 0.6), (0, 2, HOLD, 0.6)]
+    found = [image(name, [MAN, BIKE, ELSEWHERE], triplets) for name in names[:2]]
+    curve = diagnose(truth, scenes(found, scored=True)).operating_points().to_dict()["curve"]
+    assert curve["threshold"] == [0.9, 0.6]
+    assert curve["triplets_per_image"] == [2 / 4, 6 / 4]
+    assert curve["pairs_per_image"] == [2 / 4, 4 / 4]
+
+
 def test_every_point_is_exact_and_the_best_is_that_of_all_scores(drawn) -> None:
     diagnosis = diagnose(*drawn)
     points = operating_points(diagnosis)

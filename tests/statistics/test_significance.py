@@ -320,9 +320,10 @@ def test_the_smallest_p_value_is_told_as_a_bound() -> None:
     one, other = halves(40, 0, 0.5)
     (far, *_) = compare_pair(one, other, 19)
     assert far.p == far.p_least == 1 / 20
-    assert far.p_bootstrap >= 1 / 20
+    assert far.p_bootstrap == 1 / 20
     assert "(p ≤ " in far.sentence
     (same, *_) = compare_pair(one, one, 19)
+    assert same.p == same.p_bootstrap == 1
     assert "(p = 1.000, corrected for 10 tests)" in same.sentence
 
 
