@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.scenes import BICYCLE, PERSON, RIDE, image, problems, scenes
+from support.scenes import BICYCLE, HOLD, PERSON, RIDE, image, problems, scenes
 
 import diaghoi
 import diaghoi.data.scenes
@@ -173,6 +173,16 @@ def part(name: str, protocol: str = "hico-det", label: str = "") -> diaghoi.Diag
     found = simulate.detect(truth, simulate.ONE_STAGE, np.random.default_rng(0))
     named = [replace(scenes, names=np.array([name])) for scenes in (truth, found)]
     return diagnose(*named, protocol, label=label)
+
+
+@pytest.mark.parametrize(("top", "found"), [(None, 1.0), (200, 0.0)])
+def test_the_benchmark_keeps_100_triplets_of_files_with_all_scores(top, found: float) -> None:
+    """The right one is the 101st of its image; lists of triplets are evaluated as they are."""
+    boxes = [(PERSON, (0, 0, 9, 9)), (BICYCLE, (10, 0, 19, 9)), (PERSON, (50, 0, 59, 9))]
+    truth = scenes([image("a", boxes[:2], [(0, 1, RIDE)])], scored=False)
+    rows = [(2, 1, HOLD, 0.9, 0.9)] * 100 + [(0, 1, RIDE, 0.1, 0.1)]
+    predictions = replace(scenes([image("a", boxes, rows)], scored=True), top=top)
+    assert diagnose(truth, predictions).official["default"]["full"] == found
 
 
 def test_progress_counts_images() -> None:
