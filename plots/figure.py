@@ -237,8 +237,8 @@ def plot(
     Raises
     ------
     InputError
-        For an unknown figure, column or ending of the path, and for a figure that the diagnosis
-        does not allow.
+        If the figure, a column or the suffix of the path is unknown, or the diagnosis does not
+        allow the figure.
     """
     kinds: Mapping[str, Any] = FUNCTIONS if column is None else FIGURES
     for name, choice, known in (("column", column, COLUMNS), ("figure", figure, kinds)):
@@ -267,7 +267,7 @@ def source_of(model: Model) -> Source:
     Raises
     ------
     InputError
-        For anything that is neither a diagnosis nor a result.
+        If an argument is neither a diagnosis nor a result.
     """
     if isinstance(model, Diagnosis):
         return Source(result=model.to_dict(), diagnosis=model)

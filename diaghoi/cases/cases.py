@@ -177,8 +177,8 @@ def worst_rows(
     Raises
     ------
     InputError
-        For an unknown error or class, ``top`` below 1, similarities of other predictions, or kinds
-        of an error that has none.
+        If an error or class is unknown, ``top`` is below 1, the similarities belong to other
+        predictions, or kinds of an error that has none.
     """
     _check_question(diagnosis, error, hoi, top)
     _check_similarities(similarities, error, kinds)

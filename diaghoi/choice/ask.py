@@ -43,7 +43,7 @@ def setting_of(questions: Questions, setting: int | None, *, object_box: bool = 
     Raises
     ------
     InputError
-        For another setting, and a question without a box that is needed.
+        If the setting is unknown, or a question lacks a box that it needs.
     """
     if setting is None:
         setting = 2 if any(each.human for each in questions.questions) else 1

@@ -307,7 +307,7 @@ def read_judges(
     Raises
     ------
     InputError
-        For an unknown name, a judge that is named twice, and a file that cannot be used.
+        If a name is unknown, a judge is named twice, or a file cannot be used.
     """
     twice = next((text for text in texts if list(texts).count(text) > 1), None)
     if twice is not None:

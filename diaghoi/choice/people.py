@@ -66,7 +66,7 @@ def read_people(
     Raises
     ------
     InputError
-        For a file that is none of these, or lists none of the images.
+        If the file is none of these, or lists none of the images.
     """
     listed = _listed(Path(path))
     notes: list[str] = []
@@ -184,7 +184,7 @@ def read_detections(path: str | PathLike[str], questions: Questions) -> Detectio
     Raises
     ------
     InputError
-        For a file that is neither, or mentions none of the images.
+        If the file is neither, or mentions none of the images.
     """
     notes: tuple[str, ...] = ()
     content = load_if_json(path, (b"{",))

@@ -252,7 +252,7 @@ def read_questions(
     Raises
     ------
     InputError
-        For a file that is not such JSON; the message names file, image, question and field.
+        If the file is not such JSON; the message names file, image, question and field.
     """
     content = load(path)
     if content.container != "json" or not isinstance(content.value, dict) or not content.value:

@@ -167,7 +167,7 @@ class ModelAnalyses:
         Raises
         ------
         InputError
-            With the option.
+            If an option does not fit; the message names the option.
         """
         if predictions.ranked or not predictions.scored:
             return
@@ -388,7 +388,7 @@ class Analyses(ModelAnalyses):
         Raises
         ------
         InputError
-            For a data set that the code bases with evaluators of their own do not evaluate.
+            If no code base with an evaluator of its own evaluates the data set.
         """
         if "rosetta" not in self:
             return ()

@@ -177,7 +177,7 @@ def keyed(option: str, given: Iterable[str], keys: Mapping[str, Key]) -> dict[st
     Raises
     ------
     InputError
-        For an unknown key, a value that a key cannot have, and a second one where it takes one.
+        If a key is unknown, a value is invalid for its key, or a key that takes one value has two.
     """
     following = re.compile(rf",\s*(?=(?:{'|'.join(map(re.escape, keys))})\s*(?:=|,|$))")
     values: dict[str, Any] = {}
@@ -539,7 +539,7 @@ def split_list(option: str, value: str | None, number: int) -> list[str]:
     Raises
     ------
     InputError
-        For another number of values.
+        If the number of values is another.
     """
     if value is None:
         return [""] * number
@@ -559,7 +559,7 @@ def named(option: str, given: str, known: Collection[str]) -> list[str]:
     Raises
     ------
     InputError
-        For an unknown name, and for none.
+        If a name is unknown, or none is given.
     """
     names = list(dict.fromkeys(name.strip() for name in given.split(",")))
     for name in names:

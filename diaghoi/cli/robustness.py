@@ -327,7 +327,7 @@ def corruptions_named(given: list[str] | None) -> tuple[Corruption, ...]:
     Raises
     ------
     InputError
-        For an unknown name.
+        If a name is unknown.
     """
     return find(name for each in given or CORRUPTIONS for name in each.split(","))
 

@@ -112,7 +112,7 @@ class SemanticOptions(outputs.ScreenOptions):
         Raises
         ------
         InputError
-            With the first of the options.
+            If options do not fit; the message names the first.
         """
         asked = ["--also diagnose"] * ("diagnose" in self.analyses)
         asked += [f"--out {path}" for path in self.out or () if path.suffix.lower() in OF_ERRORS]

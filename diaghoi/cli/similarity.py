@@ -59,7 +59,7 @@ class CombinationOptions:
         Raises
         ------
         InputError
-            For one out of range or unknown.
+            If a value is out of range or unknown.
         """
         from diaghoi.semantic.measure import Measure
 

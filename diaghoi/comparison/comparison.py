@@ -191,7 +191,7 @@ class Comparison(OneScreen):
         Raises
         ------
         InputError
-            For an unknown table, or where pandas is not installed.
+            If the table is unknown, or pandas is not installed.
         """
         known = [each.key for each in self.tables]
         if table is None:
@@ -236,7 +236,7 @@ class Comparison(OneScreen):
         Raises
         ------
         InputError
-            For fewer than two models.
+            If there are fewer than two models.
         """
         if not differences:
             raise InputError("a difference is between models, but only one is given")

@@ -164,7 +164,7 @@ def check_table_names(names: Iterable[str]) -> None:
     Raises
     ------
     InputError
-        With the names that there are.
+        If a name is unknown; the message lists the known names.
     """
     for name in names_of(names):
         # The name of a split or of a protocol may follow the heading.

@@ -220,8 +220,8 @@ def read_study(path: str | PathLike[str]) -> Study:
     Raises
     ------
     InputError
-        For a file that cannot be read, an unknown or missing key, a value that cannot be used, and
-        labels that appear twice.
+        If a file cannot be read, a key is unknown or missing, a value cannot be used, or labels
+        that appear twice.
     """
     content, fields = read_study_file(
         path,
@@ -305,8 +305,8 @@ def read_study_file(
     Raises
     ------
     InputError
-        For a file that cannot be read, an unknown or missing key, a value that cannot be used, and
-        labels that appear twice.
+        If a file cannot be read, a key is unknown or missing, a value cannot be used, or labels
+        that appear twice.
     """
     path = Path(path)
     content = read_toml(path)
@@ -367,7 +367,7 @@ def sources_named(where: str, value: str, folder: Path | None = None) -> Sources
     Raises
     ------
     InputError
-        With the place, for anything else.
+        If the value is anything else; the message names the place.
     """
     if value in MADE:
         return value, value

@@ -316,7 +316,7 @@ def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
     Raises
     ------
     InputError
-        For a file that cannot be read, has no tags, or names an image or an attribute twice.
+        If the file cannot be read, has no tags, or names an image or an attribute twice.
     """
     path = Path(path)
     rows = read_rows(path, "a header and a line per image: its name, then its tags")

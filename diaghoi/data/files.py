@@ -19,7 +19,7 @@ def ordinary(path: str | os.PathLike[str]) -> Path:
     Raises
     ------
     OSError
-        For anything else, like opening a file that does not exist.
+        If the path is anything else, as when a file that does not exist is opened.
     """
     path = Path(path)
     mode = path.stat().st_mode
@@ -39,8 +39,8 @@ def read_rows(path: Path, give: str, *, least: int = 0) -> Rows:
     Raises
     ------
     InputError
-        For a file that cannot be read, is not CSV, or has fewer rows than ``least``; ``give``
-        describes the expected content.
+        If the file cannot be read, is not CSV, or has fewer rows than ``least``; ``give`` describes
+        the expected content.
     """
     rows: Rows = []
     line = 1

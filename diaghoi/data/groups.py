@@ -172,7 +172,7 @@ def read_groups(
     UnclearBaseError
         If the numbers do not show whether they count from 0 or 1.
     InputError
-        For a file that cannot be read, an empty group, or an unknown class.
+        If the file cannot be read, a group is empty, or a class is unknown.
     """
     try:
         content = json.loads(ordinary(path).read_text(encoding="utf-8"))

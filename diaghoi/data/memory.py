@@ -88,7 +88,7 @@ def budget() -> int:
     Raises
     ------
     InputError
-        For a variable that is not a number of megabytes.
+        If the variable is not a number of megabytes.
     """
     given = os.environ.get(MEMORY_VARIABLE, "")
     if not given:

@@ -175,7 +175,7 @@ class Accumulator:
         Raises
         ------
         InputError
-            For another writer, and as :meth:`compute`.
+            If the writer is of another kind, or :meth:`compute` raises it.
         """
         if not (hasattr(writer, "add_scalar") or hasattr(writer, "log")):
             raise InputError(

@@ -133,7 +133,7 @@ def check_choices(annotations: SceneSource, protocol: Protocol) -> None:
     Raises
     ------
     InputError
-        For both.
+        If the protocol is not for the data set, or nothing is annotated.
     """
     check_protocol(protocol, annotations.vocabulary)
     if not annotations.bounds["triplet"][-1]:

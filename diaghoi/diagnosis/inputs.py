@@ -175,7 +175,7 @@ def check_readable(files: Iterable[Any]) -> None:
     Raises
     ------
     InputError
-        For a file that does not exist, may not be read, or is a pipe or a device.
+        If a file does not exist, may not be read, or is a pipe or a device.
     """
     for path in (given for given in files if given is not None):
         try:
@@ -201,7 +201,7 @@ def naming_own_data(predictions: Given, annotations: Given | None, known: object
     Raises
     ------
     OwnDataError
-        With both files.
+        If both files are given.
     """
     try:
         yield

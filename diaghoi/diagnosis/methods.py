@@ -201,8 +201,8 @@ class DiagnosisMethods(OneScreen):
         Raises
         ------
         InputError
-            For an unknown figure, column or ending of the path, and for a figure that the
-            diagnosis does not allow.
+            If the figure, a column or the suffix of the path is unknown, or the diagnosis does not
+            allow the figure.
         """
         from diaghoi.plots.figure import plot
 

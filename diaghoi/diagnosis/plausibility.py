@@ -75,7 +75,7 @@ def check_plausible(
     Raises
     ------
     InputError
-        With what to do.
+        If a check fails; the message says what to do.
     """
     found = doubts(annotations, predictions)
     grave = [doubt.text for doubt in found if doubt.grave]

@@ -78,7 +78,7 @@ def load(path: str | os.PathLike[str], dataset: str | Vocabulary | None = None) 
     Raises
     ------
     InputError
-        For a file that :func:`save` did not write, one that is damaged, or an unknown data set.
+        If :func:`save` did not write the file, the file is damaged, or its data set is unknown.
     """
     content = load_content(path)
     if content.container != "npz" or KEY not in content.value:

@@ -151,7 +151,7 @@ def sorted_table(table: Columns, column: str, *, descending: bool = False) -> Co
     Raises
     ------
     InputError
-        For a column that the table does not have.
+        If the table does not have a column.
     """
     if column not in table:
         raise InputError(

@@ -61,7 +61,7 @@ def pair_nms(predictions: Scenes, iou: float) -> Scenes:
     Raises
     ------
     InputError
-        For an ``iou`` outside (0, 1), and triplets without scores.
+        If ``iou`` is outside (0, 1), or the triplets have no scores.
     """
     check_overlap("pair NMS", iou)
     kept = ClosePairs.of(predictions, iou).kept(iou)
@@ -134,8 +134,7 @@ def detection_threshold(predictions: Scenes, score: float) -> Scenes:
     Raises
     ------
     InputError
-        For a ``score`` that is not a number, and predictions with neither scores of boxes nor of
-        pairs.
+        If ``score`` is not a number, or the predictions have neither box scores nor pair scores.
     """
     check_threshold("detection threshold", score)
     of_pair, kind = detection_scores(predictions)
@@ -253,7 +252,7 @@ def detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
     Raises
     ------
     InputError
-        For predictions with neither scores of boxes nor of pairs.
+        If the predictions have neither box scores nor pair scores.
     """
     boxes = predictions.box_score
     if boxes is not None and not thresholds_pairs(predictions):

@@ -254,7 +254,7 @@ class Format:
         Raises
         ------
         InputError
-            For invalid content; the message names file, image, field and value.
+            If the content is invalid; the message names file, image, field and value.
         """
         raise NotImplementedError
 

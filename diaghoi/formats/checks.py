@@ -54,9 +54,9 @@ def whole_number(value: Any) -> int:
     Raises
     ------
     ValueError
-        For fractions, NaN, infinity, and numbers that float64 does not hold exactly.
+        If a number is a fraction, NaN or infinite, or float64 does not hold it exactly.
     TypeError
-        For anything that is not a number.
+        If a value is not a number.
     """
     if isinstance(value, complex | np.complexfloating | np.ndarray):
         raise TypeError
@@ -206,7 +206,7 @@ def check_names(file: str, names: Sequence[Any], field: str) -> StrArray:
     Raises
     ------
     InputError
-        For anything else, and for a name that appears twice.
+        If the value is anything else, or a name appears twice.
     """
     names = [str(name) if type(name) is int and 0 <= name <= EXACT else name for name in names]
     bad = next((row for row, name in enumerate(names) if not (isinstance(name, str) and name)), -1)
@@ -240,7 +240,7 @@ def check_lengths(where: str, columns: Mapping[str, Any], unit: str) -> None:
     Raises
     ------
     InputError
-        With all lengths, or with a value that is no list.
+        If a value is not a list, or the lengths differ; the message gives all lengths.
     """
     bad = next((key for key, column in columns.items() if not is_list(column)), None)
     if bad is not None:
@@ -298,7 +298,7 @@ def check_scores(rows: Rows, scores: Array, column: str) -> Array:
     Raises
     ------
     InputError
-        For NaN and infinity.
+        If a number is NaN or infinite.
     """
     bad = first_not_finite(scores)
     if bad >= 0:
@@ -314,7 +314,7 @@ def check_whole(rows: Rows, values: FloatArray, column: str, least: int | None =
     Raises
     ------
     InputError
-        For fractions, NaN and infinity, numbers that float64 does not hold, and smaller ones.
+        If a number is a fraction, NaN, infinite or too small, or float64 does not hold it.
     """
     # 16-bit numbers would overflow at the bound in the comparison.
     with np.errstate(invalid="ignore", over="ignore"):
@@ -355,7 +355,7 @@ def check_boxes(
     Raises
     ------
     InputError
-        For NaN and infinity, for boxes that end before they begin, and for coordinates beyond
+        If a coordinate is NaN or infinite, a box ends before it begins, or a coordinate is beyond
         float32.
     """
 
@@ -396,7 +396,7 @@ def check_range(
     Raises
     ------
     InputError
-        For an id out of range.
+        If an id is out of range.
     """
     outside: Array = np.asarray((ids < 0) | (ids >= stop))
     if outside.any():
@@ -418,7 +418,7 @@ def rows_of_boxes(
     Raises
     ------
     InputError
-        For a place where the image has no box.
+        If the image has no box at an index.
     """
     missing = (places == -1) & optional
     # For the check only, an existing box replaces a missing one.

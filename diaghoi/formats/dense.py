@@ -283,7 +283,7 @@ def check_dense_scores(part: Array, image: int, rows: Rows, *, optional: bool = 
     Raises
     ------
     InputError
-        For the first.
+        If a score is refused; the message names the first.
     """
     wrong = np.isinf(part) if optional else ~np.isfinite(part)
     if wrong.any():

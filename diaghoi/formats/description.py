@@ -66,7 +66,7 @@ def read_description(path: str | PathLike[str]) -> Vocabulary:
     Raises
     ------
     InputError
-        For a file that cannot be read, and a key that is unknown or missing or has another value.
+        If the file cannot be read, or a key is unknown, missing, or has an invalid value.
     """
     path = Path(path)
     return _Description(path, read_toml(path)).vocabulary()

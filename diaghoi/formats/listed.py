@@ -98,7 +98,7 @@ def read_listed(
     Raises
     ------
     InputError
-        For anything in the file that cannot be used, naming image, field and value.
+        If anything in the file cannot be used; the message names image, field and value.
     """
     images, vocabulary = Images.of(content, content.value, layout.name), options.vocabulary
     boxes = images.table(layout.boxes, layout.box_arrays)

@@ -80,7 +80,7 @@ def positions(table: RecordTable, key: str, known: Sequence[str]) -> IntArray:
     Raises
     ------
     InputError
-        For a name that the vocabulary does not have.
+        If the vocabulary does not have a name.
     """
     position = places(known)
     names = [row.get(key) if isinstance(row, dict) else row for row in table]

@@ -144,8 +144,8 @@ def read_triplets(
     Raises
     ------
     InputError
-        For a verb or class that the data set does not have, or if the triplets contradict the
-        format without showing another reading clearly.
+        If the data set does not have a verb or class, or the triplets contradict the format without
+        showing another reading clearly.
     """
     vocabulary, usual, predictions = options.vocabulary, of_format, numbering.predictions
     triplets = _Triplets(rows, numbers, labels, score, options, column)

@@ -273,7 +273,7 @@ class StoredScenes(SceneSource):
         Raises
         ------
         InputError
-            For invalid values.
+            If values are invalid.
         """
         runs, where, starts = {}, {}, {}
         for table, (start, end) in self._places.items():

@@ -332,7 +332,7 @@ def size_of(shape: object) -> int:
     Raises
     ------
     pickle.UnpicklingError
-        For an invalid shape, and for a long array without content.
+        If the shape is invalid, or a long array has no content.
     """
     if not is_shape(shape):
         raise UnpicklingError("the shape of an array is not given as whole numbers")
@@ -498,7 +498,7 @@ def _checked(data: bytes, *, cut: bool = False, quick: bool = True) -> tuple[int
     Raises
     ------
     EOFError, UnpicklingError, ValueError
-        For a pickle that is cut off, is hostile, or has unknown opcodes.
+        If the pickle is truncated or hostile, or has unknown opcodes.
     """
     frames: list[int] = []
     stack: list[Any] = []
@@ -708,7 +708,7 @@ def load_pickle(stream: BinaryIO, file: str, beside: Beside | None = None) -> An
     Raises
     ------
     InputError
-        For a pickle that is cut off or invalid, uses a name that is not allowed, or would take far
+        If the pickle is truncated or invalid, uses a name that is not allowed, or would take far
         more memory than it holds data.
     """
     # Extension codes resolved earlier in this process would bypass ``find_class``.

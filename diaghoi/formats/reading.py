@@ -164,7 +164,7 @@ def recognise(path: _Path) -> Recognised:
     Raises
     ------
     InputError
-        For a damaged file or an unknown format.
+        If the file is damaged or its format unknown.
     """
     with collector_off():
         content, format, kind = matching(load(path).predictions)
@@ -365,7 +365,7 @@ def read(path: _Path, **reading: Unpack[Reading]) -> tuple[Recognised, Scenes]:
     Raises
     ------
     InputError
-        For invalid content or options; the message names file, image, field and value.
+        If the content or an option is invalid; the message names file, image, field and value.
     """
     check_reading(reading)
     with collector_off():
@@ -475,7 +475,7 @@ def read_annotations(path: _Path, **reading: Unpack[Reading]) -> Scenes:
     Raises
     ------
     InputError
-        For an invalid file, or one without annotations or images.
+        If the file is invalid, or has no annotations or no images.
     """
     return open_annotations(path, **reading).load()
 
@@ -517,7 +517,7 @@ def read_predictions(
     Raises
     ------
     InputError
-        For an invalid file, or one without predictions.
+        If the file is invalid, or has no predictions.
     """
     return open_predictions(path, pairs=pairs, **reading).load()
 
@@ -641,7 +641,7 @@ def check_reading(reading: Reading) -> None:
     Raises
     ------
     InputError
-        With the option.
+        If a parameter is unknown or its value invalid; the message names the parameter.
     """
     for name in reading.keys() - Reading.__annotations__.keys():
         known = close_matches(name, Reading.__annotations__)

@@ -83,7 +83,7 @@ def load_json(path: Path) -> tuple[Any, tuple[int, ...], tuple[str, ...]]:
     Raises
     ------
     InputError
-        For a file that is cut off, damaged or a memory bomb.
+        If the file is truncated, damaged or a memory bomb.
     """
     try:
         with collector_off():
@@ -160,7 +160,7 @@ def first_of_json(path: Path, most: int) -> list[Any]:
     Raises
     ------
     InputError
-        For a memory bomb; damage ends the list.
+        If the file is a memory bomb; damage ends the list.
     """
     with path.open(encoding="utf-8-sig", errors="replace") as stream:
         text = stream.read(most)

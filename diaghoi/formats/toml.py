@@ -64,7 +64,7 @@ def check_keys(where: str, content: Mapping[str, Any], known: Sequence[str]) -> 
     Raises
     ------
     InputError
-        For the first unknown key, with the known ones.
+        If a key is unknown; the message names the first one and lists the known keys.
     """
     for key in content:
         if key not in known:

@@ -39,7 +39,7 @@ def entries(path: Path) -> list[zipfile.ZipInfo]:
     Raises
     ------
     InputError
-        For a damaged archive.
+        If the archive is damaged.
     """
     try:
         with zipfile.ZipFile(ordinary(path)) as archive:
@@ -102,7 +102,7 @@ class Member:
         Raises
         ------
         InputError
-            For an entry that is damaged or not an array.
+            If the entry is damaged or not an array.
         """
         with self._entry() as stream:
             shape, _, dtype = self._header(stream)
@@ -192,7 +192,7 @@ def members(path: Path) -> Mapping[str, Member]:
     Raises
     ------
     InputError
-        For a damaged archive, one that holds no arrays, or compressed ones beyond the budget.
+        If the archive is damaged, holds no arrays, or holds compressed arrays beyond the budget.
     """
     arrays = {
         entry.filename[:-4]: Member(path, entry)
@@ -239,7 +239,7 @@ def load_torch(path: Path, listed: Iterable[zipfile.ZipInfo]) -> tuple[Any, int]
     Raises
     ------
     InputError
-        For an archive or a pickle that is damaged, hostile, or holds other objects.
+        If the archive or the pickle is damaged or hostile, or holds other objects.
     """
     by_name = {entry.filename: entry for entry in listed}
     pickles = _pickles(by_name)

@@ -55,8 +55,8 @@ class Endpoint:
     Raises
     ------
     InputError
-        For text that is not an address, an address with a password, and a variable that is not set
-        or does not hold a key.
+        If the text is not an address, the address has a password, or a variable is not set or does
+        not hold a key.
     """
 
     url: str
@@ -369,7 +369,7 @@ def read_endpoint(text: str, option: str) -> Endpoint:
     Raises
     ------
     InputError
-        For any other text, and a variable that is not set; the message names the option.
+        If the text is anything else, or a variable is not set; the message names the option.
     """
     url, *rest = (part.strip() for part in text.split(","))
     if not 1 <= len(rest) <= 2 or not all(rest):
@@ -410,7 +410,7 @@ def read_prices(texts: Sequence[str], models: int) -> list[tuple[float, float]]:
     Raises
     ------
     InputError
-        For something else.
+        If a text is anything else.
     """
     prices = []
     for text in texts:

@@ -33,7 +33,7 @@ def connect(
     Raises
     ------
     InputError
-        For an address or a proxy of the environment that cannot be used.
+        If the address, or a proxy named in the environment, cannot be used.
     """
     try:
         client = openai.OpenAI(

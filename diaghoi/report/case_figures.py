@@ -162,7 +162,7 @@ def write_corrupted(
     Raises
     ------
     InputError
-        For a picture that cannot be read, an unknown corruption, or where OpenCV is missing.
+        If a picture cannot be read, a corruption is unknown, or OpenCV is missing.
     """
     try:
         clean = read_picture(picture).image

@@ -38,7 +38,7 @@ def write_table(
     Raises
     ------
     InputError
-        For another suffix, an unknown column, and a file that cannot be written.
+        If the suffix or a column is unknown, or the file cannot be written.
     """
     check_table_file(path)
     text = table_text(table, Path(path).suffix[1:].lower(), sort=sort, descending=descending)
@@ -62,7 +62,7 @@ def table_text(
     Raises
     ------
     InputError
-        For an unknown column.
+        If a column is unknown.
     """
     if sort is not None:
         table = sorted_table(table, sort, descending=descending)
@@ -76,7 +76,7 @@ def check_table_file(path: str | PathLike[str]) -> None:
     Raises
     ------
     InputError
-        For another suffix than ``.csv`` and ``.json``.
+        If the suffix is neither ``.csv`` nor ``.json``.
     """
     if Path(path).suffix.lower() not in SUFFIXES:
         raise InputError(

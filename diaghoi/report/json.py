@@ -21,7 +21,7 @@ def to_json(result: Mapping[str, Any]) -> str:
     Raises
     ------
     ValueError
-        For NaN and infinity, which JSON does not have.
+        If a number is NaN or infinite, which JSON cannot express.
     """
     return json.dumps(result, indent=2, ensure_ascii=False, allow_nan=False)
 

@@ -91,9 +91,9 @@ def corrupt_folder(
     Raises
     ------
     InputError
-        For a folder without pictures, an unknown corruption or severity, an output folder that
-        lies with the pictures or was made in another way, where nothing can be written, or where
-        a library is missing.
+        If the folder has no pictures, a corruption or severity is unknown, or the output folder
+        lies with the pictures or was made in another way, nothing can be written, or a library is
+        missing.
     """
     levels = sorted(set(severities))
     conditions = [(each.name, level) for each in find(corruptions) for level in levels]

@@ -107,7 +107,7 @@ def find(names: Iterable[str]) -> tuple[Corruption, ...]:
     Raises
     ------
     InputError
-        For an unknown name.
+        If a name is unknown.
     """
     meant: dict[str, set[str]] = {}
     for name, corruption in CORRUPTIONS.items():

@@ -281,7 +281,7 @@ def semantic_mask(
     Raises
     ------
     InputError
-        For an unknown level, ratios outside [0, 1], masks of different sizes or none at all, or
+        If a level is unknown, a ratio is outside [0, 1], masks are missing or differ in size, or
         where OpenCV is missing.
     """
     if level not in cover:

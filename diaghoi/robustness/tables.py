@@ -59,7 +59,7 @@ def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = 
     Raises
     ------
     InputError
-        For an unknown name.
+        If a name is unknown.
     """
     titles = {key: HEADINGS[key] for key in _keys(study.severities, errors=errors)}
     for name in names:

@@ -42,7 +42,7 @@ def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
     Raises
     ------
     InputError
-        For an evaluation without scores, which has no diagnosis.
+        If the evaluation has no scores and so no diagnosis.
     """
     if evaluation.diagnosis is None:
         raise InputError("the semantic diagnosis needs scores; evaluate with scores")

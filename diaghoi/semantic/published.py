@@ -47,7 +47,7 @@ def agreement_with_published(
     Raises
     ------
     InputError
-        For pairs of words in place of interactions, and a table that cannot be read.
+        If the file has pairs of words instead of interactions, or a table cannot be read.
     """
     if not published.of_interactions:
         raise InputError(f"{published.source}: has pairs of words; give pairs of interactions")

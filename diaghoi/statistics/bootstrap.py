@@ -163,7 +163,8 @@ def bootstrap_of(
     Raises
     ------
     InputError
-        For fewer than two images or resamples, a confidence outside (0, 1), or an unknown method.
+        If there are fewer than two images or resamples, the confidence is outside (0, 1), or the
+        method is unknown.
     """
     check_settings(images, resamples, confidence)
     if method not in get_args(Method):
@@ -200,7 +201,7 @@ def check_settings(images: int, resamples: int, confidence: float) -> None:
     Raises
     ------
     InputError
-        For fewer than two images or resamples, or a confidence outside (0, 1).
+        If there are fewer than two images or resamples, or the confidence is outside (0, 1).
     """
     if images < 2:
         raise InputError(f"intervals need at least two images to draw from, found {images}")

@@ -214,7 +214,7 @@ def measure_calibration(
     Raises
     ------
     InputError
-        For a number of bins outside 1 to 1000.
+        If the number of bins is outside 1 to 1000.
     """
     if not 1 <= bins <= MOST_BINS:
         raise InputError(f"bins {bins}: give a number from 1 to {MOST_BINS}, usually 15")

@@ -135,7 +135,7 @@ def operating_points(diagnosis: Diagnosis) -> OperatingPoints:
     Raises
     ------
     InputError
-        For a detector without scores.
+        If the detector has no scores.
     """
     if diagnosis.answers is not None:
         raise InputError("operating points: the detector gives no scores, so there is no threshold")

@@ -46,7 +46,7 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
     Raises
     ------
     InputError
-        For an unknown method, and a term without a synset.
+        If the method is unknown, or a term has no synset.
     """
     if method not in TITLES:
         raise InputError(

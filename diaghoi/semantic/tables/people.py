@@ -260,7 +260,7 @@ def read_human_scores(path: str | os.PathLike[str], *, scale: float | None = Non
     Raises
     ------
     InputError
-        For a file that cannot be used.
+        If a file cannot be used.
     """
     path = Path(path)
     rows = read_rows(path, "a header and one pair per row", least=2)

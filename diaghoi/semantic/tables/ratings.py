@@ -378,7 +378,7 @@ def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings
     Raises
     ------
     InputError
-        For no table, or two raters of the same name.
+        If there is no table, or two raters have the same name.
     """
     if not tables:
         raise InputError("there is no table to merge; give at least one")
@@ -440,7 +440,7 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
     Raises
     ------
     InputError
-        For suffixes other than ``.csv`` and ``.npz``.
+        If the suffix is neither ``.csv`` nor ``.npz``.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in (".csv", ".npz"):
@@ -454,7 +454,7 @@ def write_ratings(path: str | os.PathLike[str], ratings: Ratings) -> None:
     Raises
     ------
     InputError
-        For another suffix, and a file that cannot be written.
+        If the suffix is another, or the file cannot be written.
     """
     write_pairs(path, ratings.names, ratings.first, ratings.second, ratings.scores, ratings.raters)
 

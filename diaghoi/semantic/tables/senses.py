@@ -130,7 +130,7 @@ def sense_table(
     Raises
     ------
     InputError
-        For another kind, and an unknown synset.
+        If the kind or a synset is unknown.
     """
     if kind not in (OWN, WORDNET):
         raise InputError(
@@ -212,7 +212,7 @@ def read_tables(
     Raises
     ------
     InputError
-        For a file that cannot be used.
+        If the file cannot be used.
     """
     read: dict[str, Any] = {}
     for kind, source in zip(("verb", "object"), sources, strict=True):

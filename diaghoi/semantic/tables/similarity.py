@@ -46,7 +46,7 @@ class Similarity:
     Raises
     ------
     InputError
-        For values that are not square, symmetric, in [0, 1] and 1 on the diagonal.
+        If the values are not square, symmetric, in [0, 1] and 1 on the diagonal.
     """
 
     names: tuple[str, ...]
@@ -126,7 +126,7 @@ class Similarity:
         Raises
         ------
         InputError
-            For a word that the table does not have.
+            If the table does not have a word.
         """
         for word in (a, b):
             if plain(word) not in self.index_of:
@@ -227,7 +227,7 @@ def read_similarity(
     Raises
     ------
     InputError
-        For a file that cannot be used, or an unknown rater.
+        If the file cannot be used, or a rater is unknown.
     """
     return mean_similarity(read_ratings(path, scale=scale), raters=raters, name=name)
 
@@ -240,7 +240,7 @@ def mean_similarity(
     Raises
     ------
     InputError
-        For an unknown rater.
+        If a rater is unknown.
     """
     for rater in raters or ():
         if rater not in ratings.raters:
@@ -296,7 +296,7 @@ def write_similarity(path: str | os.PathLike[str], similarity: Similarity) -> No
     Raises
     ------
     InputError
-        For another suffix, and a file that cannot be written.
+        If the suffix is another, or the file cannot be written.
     """
     one, other = (part.astype(np.int64) for part in similarity.values.nonzero())
     kept = one <= other

@@ -69,7 +69,7 @@ def rater_subsets(
     Raises
     ------
     InputError
-        For too many raters, tables by different raters, or a missing table.
+        If there are too many raters, the tables are by different raters, or a table is missing.
     """
     if human.of_interactions and objects is None:
         raise InputError(

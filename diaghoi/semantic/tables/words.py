@@ -93,7 +93,7 @@ def read_senses(path: str | os.PathLike[str]) -> dict[str, str]:
     Raises
     ------
     InputError
-        For a file that cannot be used, and a word with two senses.
+        If a file cannot be used, or a word has two senses.
     """
     path = Path(path)
     rows = read_rows(path, "rows of word,synset", least=1)
@@ -131,8 +131,8 @@ def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
     Raises
     ------
     InputError
-        For a file that cannot be used, an unknown synset, a name with two meanings, and words
-        without a definition.
+        If a file cannot be used, a synset is unknown, a name has two meanings, or words without a
+        definition.
     """
     rows = read_rows(path, "one word or synset per line", least=1)
     give = "'name' or 'synset', and possibly 'definition'"
