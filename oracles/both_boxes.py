@@ -8,6 +8,6 @@ from diaghoi.oracles.oracle import oracle, remove
 def both_boxes(ledger: Ledger) -> Ledger:
     """Remove predictions in which neither box is right.
 
-    No annotated triplet can be named that such a prediction attempts to find.
+    Such a prediction cannot be linked to an annotated triplet that it attempts to find.
     """
     return remove(ledger, "both_boxes")

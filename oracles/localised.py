@@ -1,4 +1,4 @@
-"""Errors on found pairs: the stricter rule for which annotated triplet a prediction attempts.
+"""Errors on found pairs: a stricter rule for the annotated triplet that a prediction attempts.
 
 The published rule assigns a wrong prediction to any unfound triplet of the same person or object.
 So when a detector misses a pair, a prediction of the same person with another object is assigned
@@ -7,10 +7,10 @@ to that pair and counts as a wrong action or a wrong association.
 Here a wrong prediction *attempts* an annotated triplet only if the two share a right box, as in the
 published rule, and one of these holds:
 
-- The error is a wrong action, and the predicted pair localises the annotated pair. A pair that
-  already gave a true positive of the class does not localise another triplet of the class.
-- The error is another one, and the prediction names the object category of the triplet, or names a
-  wrong category at the place of that object. On V-COCO, where predictions name no object, the
+- The error is a wrong action, and the predicted pair localises the annotated pair. A pair with a
+  true positive of the class does not localise another triplet of that class.
+- The error is of another kind, and the prediction names the object category of the triplet, or a
+  wrong category at the location of that object. On V-COCO, where predictions name no object, the
   prediction must have the same action and role.
 
 Duplicates and predictions with two wrong boxes attempt nothing. A triplet that is neither found nor
@@ -48,7 +48,7 @@ def by_pair(ledger: Ledger) -> Ledger:
 
 
 def _attempted(ledger: Ledger) -> BoolArray:
-    """Mark the annotated triplets that are found or attempted, as (A,) bool array."""
+    """Return a mask, (A,), of the annotated triplets that are found or attempted."""
     attempted = np.zeros(len(ledger.annotation_class), dtype=bool)
     for _, part in ledger.parts():
         attempted[part.row_attempt[part.row_attempt >= 0]] = True
@@ -68,7 +68,7 @@ def lost_triplets(ledger: Ledger) -> dict[str, int]:
     -------
     dict
         ``triplets``: their number; ``both_boxes``: the number of them whose image has a prediction
-        of their class with both boxes wrong, which may be meant for them.
+        of their class with both boxes wrong, which may be intended for them.
     """
     missed = replace(ledger, annotation_attempted=_attempted(ledger)).missed
     lost = np.flatnonzero(ledger.annotation_counts & missed)
@@ -114,4 +114,4 @@ LOCALISED: dict[str, Oracle] = {
     published.name: _reading(published)
     for published in (human_box, object_box, association, action, missed_gt)
 }
-"""Oracles of this rule by the name of the error."""
+"""Oracles under this rule, by name of the error."""

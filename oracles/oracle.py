@@ -31,7 +31,7 @@ class Oracle:
         may depend only on the predictions of its class, those of its annotated triplet, and all
         annotated triplets.
     sorts_again : bool
-        Whether the published code sorts each image again after this repair, which decides between
+        Whether the published code re-sorts each image after this repair, which decides the order of
         equal scores (:attr:`diaghoi.Protocol.repaired_ties`).
     """
 
@@ -67,7 +67,7 @@ def oracle(
 
 
 def remove(ledger: Ledger, label: str) -> Ledger:
-    """Remove the predictions that carry a label."""
+    """Remove the predictions with a label."""
     return ledger.rows(ledger.row_label != LABELS.index(label))
 
 
@@ -79,7 +79,7 @@ def convert(ledger: Ledger, label: str) -> Ledger:
     """
     wrong = ledger.row_label == LABELS.index(label)
     repaired = wrong & (ledger.row_annotation >= 0)
-    # The extra place gives False for rows without an annotation (-1).
+    # The extra entry gives False for rows without an annotation (-1).
     settled = np.zeros(len(ledger.annotation_class) + 1, dtype=bool)
     settled[ledger.row_annotation[repaired]] = True
     superseded = ledger.true & settled[ledger.row_annotation]

@@ -44,5 +44,5 @@ ERROR_WORDS = {
 
 
 def error_title(name: str) -> str:
-    """Name an error, a true positive or an oracle for people: ``Object box``."""
+    """Return the display name of an error, a true positive or an oracle: ``Object box``."""
     return ORACLES[name].title if name in ORACLES else name.replace("_", " ").capitalize()

@@ -1,1 +1,1 @@
-"""Single errors: the worst cases, their descriptions, and possible causes in the annotations."""
+"""Individual errors: the worst cases, their descriptions, and causes in the annotations."""

@@ -32,23 +32,24 @@ from diaghoi.evaluation.overlap import CROWDED, LEAST
 NEAR_DUPLICATE_IOU = 0.7
 """IoU above which two annotated boxes of one category count as one object."""
 BACKGROUND_IOU = LEAST
-"""IoU below which a person box is background and not a badly placed box of an annotated person: the
-background threshold of TIDE (Bolya et al., 2020)."""
+"""IoU below which a person box is background rather than a misplaced box of an annotated person:
+the background threshold of TIDE (Bolya et al., 2020).
+"""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class LabelledImages:
-    """Some images with the labels of their triplets.
+    """A block of images with the labels of their triplets.
 
     Parameters
     ----------
     annotations, predictions : Scenes
         Predictions on the same images.
     matched : Match
-        The match of the two.
+        The match of predictions and annotations.
     label : (T,) int8 array
-        Label of each predicted triplet, as a position in :data:`diaghoi.evaluation.errors.LABELS`;
-        -1 if it does not count.
+        Label of each predicted triplet, as an index into :data:`diaghoi.evaluation.errors.LABELS`;
+        -1 if the triplet does not count.
     counted, found : (A,) bool array
         Which annotated triplets count, and which have a true positive.
     """
@@ -67,25 +68,25 @@ class LabelledImages:
 
     @property
     def false(self) -> BoolArray:
-        """(T,) whether each triplet is a false positive."""
+        """(T,) mask of the triplets that are false positives."""
         return self.label > TRUE_POSITIVE
 
     def boxes(self, scenes: Scenes, triplets: IntArray) -> tuple[IntArray, IntArray]:
-        """Boxes of the humans and of the objects of triplets; -1 for no object."""
+        """Human and object boxes of triplets; -1 for no object."""
         pair = scenes.triplet_pair[triplets]
         return scenes.pair_human[pair], scenes.pair_object[pair]
 
 
 def are_one(annotations: Scenes, one: IntArray, other: IntArray, protocol: Protocol) -> BoolArray:
-    """Whether annotated boxes are one object, pair by pair.
+    """Check for each pair of annotated boxes whether both show one object.
 
-    They are the same box, or near duplicates of one category where annotators draw the boxes of
-    each pair anew. V-COCO takes the boxes of COCO, which draws each object once.
+    Both are the same box, or, where annotators redraw the boxes for each pair, near duplicates of
+    one category. V-COCO uses the boxes of COCO, where each object is drawn once.
 
     Parameters
     ----------
     annotations : Scenes
-        Scenes that hold the boxes.
+        Scenes with the boxes.
     one, other : (N,) int array
         Rows of the box table; -1 for no box, which matches nothing.
     protocol : Protocol
@@ -100,7 +101,7 @@ def are_one(annotations: Scenes, one: IntArray, other: IntArray, protocol: Proto
 
 
 def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
-    """Mark false positives that would match a triplet if no box were annotated twice.
+    """Find the false positives that would match a triplet if no box were annotated twice.
 
     Two annotated boxes of one category are *near duplicates* if their IoU exceeds
     :data:`NEAR_DUPLICATE_IOU`. A prediction fits an annotated triplet of its class if each of its
@@ -112,7 +113,8 @@ def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
     Returns
     -------
     fits, fits_missed : (T,) bool array
-        Whether such a triplet exists, and whether one exists that no prediction finds.
+        Masks of the predictions for which such a triplet exists, and of those for which an unfound
+        one exists.
     """
     duplicates = _near_duplicates(images.annotations, images.protocol)
     predicted, annotated = _same_class(images)
@@ -132,8 +134,7 @@ def fits_near_duplicate(images: LabelledImages) -> tuple[BoolArray, BoolArray]:
 
 def _near_duplicates(annotations: Scenes, protocol: Protocol) -> tuple[IntArray, IntArray]:
     """List all pairs (box, near duplicate), ordered by the first box."""
-    # One key per image and category, so that only boxes of one category are paired; label -1
-    # (unknown) becomes 0.
+    # One key per image and category pairs only boxes of one category; label -1 (unknown) becomes 0.
     labels = np.int64(len(annotations.vocabulary.objects) + 1)
     cell = annotations.box_image * labels + annotations.box_label + 1
     by_cell = np.argsort(cell, kind="stable")
@@ -151,7 +152,7 @@ def _near_duplicates(annotations: Scenes, protocol: Protocol) -> tuple[IntArray,
 
 
 def _same_class(images: LabelledImages) -> tuple[IntArray, IntArray]:
-    """List false positives with the annotated triplets of their image and class that count."""
+    """List false positives with the counted annotated triplets of their image and class."""
     classes = np.int64(len(images.annotations.vocabulary))
     false, counted = np.flatnonzero(images.false), np.flatnonzero(images.counted)
     false_keys, counted_keys = (
@@ -169,7 +170,7 @@ def _fits_by_near_duplicates(
     predicted: IntArray,
     annotated: IntArray,
 ) -> BoolArray:
-    """Mark rows whose prediction reaches the triplet through at least one near duplicate."""
+    """Find the rows whose prediction reaches the triplet through at least one near duplicate."""
     overlap, (first, second) = images.matched.overlap, duplicates
     boxes = np.int64(len(images.annotations.box_label))
     reaching, reached = overlap.reaching
@@ -195,7 +196,7 @@ def _repeats_candidate(
     predicted: IntArray,
     annotated: IntArray,
 ) -> BoolArray:
-    """Mark rows whose triplet has the boxes of the prediction's candidate, or near duplicates."""
+    """Find the rows whose triplet has the boxes of the candidate, or near duplicates."""
     boxes = np.int64(len(images.annotations.box_label))
     keys = np.sort(duplicates[0] * boxes + duplicates[1])
     candidate = images.matched.candidates.claimed[predicted]
@@ -212,18 +213,18 @@ def _repeats_candidate(
 
 
 def _contained(values: IntArray, sorted_keys: IntArray) -> BoolArray:
-    """Mark the values that occur among sorted keys."""
+    """Find the values that occur among sorted keys."""
     place = np.searchsorted(sorted_keys, values)
-    # The extra key makes a value beyond the last key look up the one below.
+    # With the extra key, a value beyond the last key looks up a key that is smaller.
     return np.asarray(np.append(sorted_keys, -1)[place] == values)
 
 
 def other_verbs(
     images: LabelledImages, counterpart: BoolArray | None
 ) -> tuple[BoolArray, BoolArray]:
-    """Mark false positives whose pair is annotated with other verbs only.
+    """Find the false positives whose pair is annotated only with other verbs.
 
-    The predicted pair localises an annotated pair whose triplets count. A pair without an object
+    The predicted pair localises an annotated pair with counted triplets. A pair without an object
     localises only pairs without an object. The verb ``no_interaction`` does not count as a verb
     here.
 
@@ -232,12 +233,13 @@ def other_verbs(
     images : LabelledImages
         One block of images.
     counterpart : (C, C) bool array or None
-        True where the class of the column is a counterpart of the class of the row.
+        True if the column's class is a counterpart of the row's class.
 
     Returns
     -------
     counterparts, others : (T,) bool array
-        Whether the other verbs include a counterpart, and whether any other verb is annotated.
+        Masks of the predictions whose other verbs include a counterpart, and of those with any
+        other verb.
     """
     annotations, predictions = images.annotations, images.predictions
     real = np.append(annotations.vocabulary.interacting, False)
@@ -266,10 +268,10 @@ def other_verbs(
 
 
 def unlabelled_people(images: LabelledImages) -> BoolArray:
-    """Mark false positives whose person is annotated, but in no triplet.
+    """Find the false positives whose person is annotated, but in no triplet.
 
     The human box reaches only annotated people without a triplet. V-COCO matches predictions by
-    person and annotates people without actions as such, so nothing is marked there.
+    person and annotates people without actions as such, so nothing is found there.
     """
     annotations = images.annotations
     people = annotations.box_label == annotations.vocabulary.person
@@ -282,7 +284,7 @@ def unlabelled_people(images: LabelledImages) -> BoolArray:
 
 
 def confident_people(images: LabelledImages) -> BoolArray:
-    """Mark confident false positives whose person is not annotated.
+    """Find the confident false positives whose person is not annotated.
 
     The confidence of a found annotated person is the highest score of the predictions whose human
     box reaches it. An unmatched human box has an IoU below :data:`BACKGROUND_IOU` with every
@@ -318,7 +320,7 @@ def confident_people(images: LabelledImages) -> BoolArray:
 
 
 def _usual_score(images: LabelledImages, best: FloatArray) -> FloatArray:
-    """(N,) lower median confidence of the people found in each image; infinite if there are none.
+    """Return the lower median confidence of the people found in each of N images; infinite if none.
 
     ``best`` is the highest score of each predicted box as a human.
     """
@@ -340,7 +342,7 @@ def _usual_score(images: LabelledImages, best: FloatArray) -> FloatArray:
 
 
 def _with_interactions(images: LabelledImages) -> BoolArray:
-    """(Ba,) whether each annotated box takes part in an annotated triplet."""
+    """Return a mask of the annotated boxes that belong to an annotated triplet."""
     annotations = images.annotations
     boxes = len(annotations.box_label)
     if images.protocol.pairing == "person":
@@ -350,6 +352,6 @@ def _with_interactions(images: LabelledImages) -> BoolArray:
 
 
 def _of_triplets(images: LabelledImages, boxes: BoolArray) -> BoolArray:
-    """(T,) mark the false positives whose human box is marked."""
+    """Return a mask of the false positives whose human box is marked."""
     human, _ = images.boxes(images.predictions, np.arange(len(images.label)))
     return images.false & boxes[human]

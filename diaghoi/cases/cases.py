@@ -1,4 +1,4 @@
-"""The worst cases of each error: single predictions and annotations, with boxes and a sentence."""
+"""The worst cases of each error: predictions and annotations, with boxes and a sentence."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Box = tuple[float, float, float, float]
 
 MISSED = "missed_gt"
 ERRORS = (*LABELS[1:], MISSED)
-"""The errors that have cases, in the order of reports."""
+"""The errors that have cases, in report order."""
 PER_IMAGE = 2
 """Most cases per image: more would show the same people again."""
 # The oracles of these labels turn assigned predictions into true positives, and remove the others.
@@ -58,7 +58,7 @@ class Case:
     human, object : tuple of four floats, or None
         Predicted boxes; None for a missed triplet, and for a role without a box (V-COCO).
     annotated : str or None
-        HOI class of the annotated triplet that the prediction found, repeats or is assigned to;
+        HOI class of the annotated triplet that the prediction finds, repeats or is assigned to;
         None if there is none.
     annotated_human, annotated_object : tuple of four floats, or None
         Boxes of that triplet. If there is none, the annotated boxes that the predicted boxes
@@ -66,15 +66,16 @@ class Case:
     sentence : str
         Description of the error.
     repair : str
-        What the oracle does with the prediction, as a predicate: ``is removed``.
+        The oracle's treatment of the prediction, as a predicate: ``is removed``.
     repaired : str or None
-        HOI class of the true positive that the oracle makes of it; None if it makes none.
+        HOI class of the true positive into which the oracle turns it; None if it does not become
+        one.
     similarity : float or None
         Sigma between the predicted and the annotated interaction; None if it was not requested or
         nothing is annotated there.
     kind : str or None
-        Kind of the error by its similarity, one of :data:`diaghoi.cases.similarities.KINDS`; None
-        if the prediction is not compared.
+        Kind of the error according to its similarity, one of
+        :data:`diaghoi.cases.similarities.KINDS`; None if the prediction is not compared.
     meant : str or None
         The annotated interaction that it was compared with.
     """
@@ -109,7 +110,7 @@ def worst_cases(
     kinds: Sequence[str] = (),
     images: Sequence[str] = (),
 ) -> list[Case]:
-    """Choose the cases of an error that are worth looking at first.
+    """Choose the cases of an error to look at first.
 
     The worst predictions are those with the highest scores: they rank above true positives and so
     cost most. Missed triplets have no score. They are ordered by the AP of their class, highest
@@ -137,8 +138,7 @@ def worst_cases(
 
     Returns
     -------
-    list of Case
-        Worst first; ties in the order of the input.
+    list of Case Worst first; ties in input order.
 
     Raises
     ------
@@ -178,7 +178,7 @@ def worst_rows(
     ------
     InputError
         If an error or class is unknown, ``top`` is below 1, the similarities belong to other
-        predictions, or kinds of an error that has none.
+        predictions, or kinds are requested of an error that has none.
     """
     _check_question(diagnosis, error, hoi, top)
     _check_similarities(similarities, error, kinds)
@@ -244,7 +244,7 @@ def rows_with(
     kinds: Sequence[str] = (),
     images: BoolArray | None = None,
 ) -> BoolArray:
-    """Mark the rows of a ledger with an error: predictions, or annotated triplets for misses.
+    """Find the rows of a ledger with an error: predictions, or annotated triplets for misses.
 
     Parameters
     ----------
@@ -295,7 +295,7 @@ def _check_similar_triplets(similarities: Similarities | None, predictions: Scen
 
 
 def _with_similarity(case: Case, similarities: Similarities, triplet: int) -> Case:
-    """Add the similarity of its prediction to a case."""
+    """Add the similarity of the prediction to its case."""
     found = similarities.of(triplet)
     if found is None:
         return case
@@ -323,7 +323,7 @@ def _check_question(diagnosis: Diagnosis, error: str, hoi: int | None, top: int)
 
 
 def check_single(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes) -> None:
-    """Check that the rows of a diagnosis are rows of joined annotations and predictions.
+    """Check that a diagnosis belongs to the joined annotations and predictions.
 
     Raises
     ------
@@ -352,7 +352,7 @@ def check_single(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes)
 
 def _most_confident(ledger: Ledger, selected: BoolArray, top: int) -> IntArray:
     rows = np.flatnonzero(selected)
-    # Ledger rows are grouped by class, so that ties are broken by the position in the input.
+    # Ledger rows are grouped by class, so ties are broken by input position.
     rows = rows[np.lexsort((ledger.row_input[rows], -ledger.row_score[rows]))]
     return _spread(rows, ledger.row_image)[:top]
 
@@ -419,7 +419,7 @@ def _missed_case(view: MatchedImages, ledger: Ledger, row: int) -> Case:
 def _meant(
     view: MatchedImages, ledger: Ledger, row: int, triplet: int
 ) -> tuple[str | None, tuple[int, int]]:
-    """Return class and boxes of a prediction's annotated triplet, or only the nearest boxes."""
+    """Return the class and boxes of a prediction's annotated triplet, or only the nearest boxes."""
     annotations = view.annotations
     if ledger.row_label[row] == DUPLICATE:
         meant = int(view.matched.candidates.claimed[triplet])
@@ -447,7 +447,7 @@ def _overlapping(near: NearestBox) -> int:
 
 
 def _repaired(view: MatchedImages, ledger: Ledger, row: int) -> str | None:
-    """Return the class of the true positive that the oracle makes of a prediction."""
+    """Return the class of the true positive into which the oracle turns a prediction."""
     annotation = int(ledger.row_annotation[row])
     if LABELS[ledger.row_label[row]] not in CONVERTED or annotation < 0:
         return None
@@ -455,7 +455,7 @@ def _repaired(view: MatchedImages, ledger: Ledger, row: int) -> str | None:
 
 
 def _repair(view: MatchedImages, ledger: Ledger, row: int, triplet: int) -> str:
-    """Describe what the oracle of an error does with its prediction."""
+    """Describe how the oracle of an error treats a prediction."""
     label, annotation = int(ledger.row_label[row]), int(ledger.row_annotation[row])
     if label == TRUE_POSITIVE:
         return "stays as it is"
@@ -485,7 +485,7 @@ def box_of(scenes: Scenes, box: int) -> Box | None:
 
 
 def size_of(annotations: Scenes, predictions: Scenes, image: int) -> tuple[int, int] | None:
-    """Return width and height of an image of joined scenes; None if neither knows them."""
+    """Return the width and height of an image of joined scenes; None if neither knows them."""
     for scenes in (annotations, predictions):
         if scenes.sizes is not None and (scenes.sizes[image] > 0).all():
             width, height = scenes.sizes[image].tolist()

@@ -1,24 +1,23 @@
-"""Causes of false positives that may lie in the annotations, as opposed to the model.
+"""Possible causes of false positives that lie in the annotations rather than in the model.
 
-The pictures are not looked at, so no cause is proven. Each cause is a pattern that is common where
-annotations are incomplete. The search runs image by image. The counts are no bounds: pairs and
-objects that are left out of the annotations fall under no pattern, and a wrong prediction can fall
-under one.
+The pictures are not inspected, so no cause is proven. Each cause is a pattern that is common where
+annotations are incomplete. The search runs image by image. The counts are not bounds: pairs and
+objects missing from the annotations fit no pattern, and a wrong prediction may fit one.
 
-- Annotators draw the boxes of each interaction anew, so the same person or object is boxed several
+- Annotators redraw the boxes for each interaction, so the same person or object is boxed several
   times. In the test set of HICO-DET, 58 % of the boxes overlap another box of their category by
   more than 0.7, so a near duplicate alone explains nothing. It is a cause if the prediction would
-  find its triplet with the two boxes taken as one.
+  find its triplet once the two boxes are treated as one.
 - A still picture does not show the direction of a movement. Table 5 of *Rethinking Human-Object
   Interaction Evaluation for both Vision-Language Models and HOI-Specific Methods* lists the 68
-  time-sensitive classes of HICO-DET. It does not list what they are confused with; the text names
-  catching and throwing a frisbee, boarding and leaving an airplane. The counterparts in
-  ``vocabularies/hico_det_time_sensitive.csv`` are a choice of this package: the HOI classes of the
-  same object that alternate with the class and can look the same in a picture: its reverse, another
-  motion through the same pose, or how it begins or ends. Actions that may happen at the same time
-  (hold a racket, swing it) are not counterparts. 26 of the 68 have none, because HICO-DET lacks the
-  class, such as closing what is opened.
-- Annotators leave out verbs and people. Other verbs on the same pair are weak evidence: nearly all
+  time-sensitive classes of HICO-DET. It does not list the classes that they are confused with; the
+  text names catching and throwing a frisbee, and boarding and leaving an airplane. The counterparts
+  in ``vocabularies/hico_det_time_sensitive.csv`` are chosen by this package: HOI classes of the
+  same object that alternate with the class and can look the same in a picture, such as its reverse,
+  another motion through the same pose, or its beginning or end. Actions that may happen at the same
+  time (hold a racket, swing it) are not counterparts. 26 of the 68 have none, because HICO-DET
+  lacks the class, such as closing what is opened.
+- Annotators omit verbs and people. Other verbs on the same pair are weak evidence: nearly all
   action errors of HICO-DET have them by definition.
 """
 
@@ -64,7 +63,7 @@ class Cause(NamedTuple):
     title : str
         Name in tables and figures.
     definition : str
-        Description of the false positives with this cause, as users see it.
+        Description of the false positives with this cause, shown to users.
     """
 
     name: str
@@ -112,13 +111,13 @@ CAUSES: dict[str, Cause] = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Causes:
-    """The pattern that each false positive of a diagnosis falls under.
+    """The pattern that each false positive of a diagnosis fits.
 
     Parameters
     ----------
     names : tuple of str
         The causes that the data set allows, in the order of :data:`CAUSES`. ``time_sensitive``
-        needs a list of classes, which exists for HICO-DET only. Where predictions are matched by
+        needs a list of classes, which exists for HICO-DET only. If predictions are matched by
         person (V-COCO), people without actions are annotated as such, and
         ``person_without_triplet`` does not apply.
     row_cause : (R,) int8 array
@@ -127,7 +126,8 @@ class Causes:
         Their labels.
     delta_map : dict of dict
         Change in mAP when the false positives of a cause are removed, by cause and split: signed
-        fractions; None if either mAP is undefined. Had they been right, mAP could rise by more.
+        fractions; None if either mAP is undefined. If they had been right, mAP could have risen by
+        more.
     """
 
     names: tuple[str, ...]
@@ -137,7 +137,7 @@ class Causes:
 
     @cached_property
     def table(self) -> npt.NDArray[np.int64]:
-        """(causes, labels) number of predictions with each cause and each label."""
+        """Number of predictions with each cause and each label, (causes, labels)."""
         false = self.row_cause >= 0
         cell = self.row_cause[false].astype(np.int64) * len(LABELS) + self.row_label[false]
         counts = np.bincount(cell, minlength=len(self.names) * len(LABELS))
@@ -163,10 +163,10 @@ class Causes:
 
 
 def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Scenes) -> Causes:
-    """Find the pattern of every false positive.
+    """Find the pattern that each false positive fits.
 
-    The cause is ``model`` for a false positive that repeats, on nearly the same boxes, a triplet
-    that was found, for one of the verb `no_interaction`, and for one on a pair without other verbs.
+    The cause is ``model`` for a false positive that repeats a found triplet on nearly the same
+    boxes, that has the verb `no_interaction`, or whose pair has no other verbs.
 
     Parameters
     ----------
@@ -213,7 +213,7 @@ def annotation_causes(diagnosis: Diagnosis, annotations: Scenes, predictions: Sc
 
 
 def _causes(diagnosis: Diagnosis, row_cause: npt.NDArray[np.int8]) -> Causes:
-    """Drop the causes that do not apply to the data set, and compute the differences of mAP."""
+    """Drop the causes that do not apply to the data set, and compute the differences in mAP."""
     impossible = {
         "time_sensitive": counterparts(diagnosis.vocabulary) is None,
         "person_without_triplet": diagnosis.protocol.pairing == "person",
@@ -240,7 +240,7 @@ def _causes(diagnosis: Diagnosis, row_cause: npt.NDArray[np.int8]) -> Causes:
 
 
 def delta_map(diagnosis: Diagnosis, ledger: Ledger) -> Split:
-    """Difference that another ledger of a diagnosis makes to mAP, by split."""
+    """Return the difference that another ledger of a diagnosis makes to mAP, by split."""
     scores = ledger.scores(diagnosis.protocol)
     after, _ = split_means(scores, diagnosis.protocol, diagnosis.splits)
     delta: Split = {}
@@ -251,12 +251,12 @@ def delta_map(diagnosis: Diagnosis, ledger: Ledger) -> Split:
 
 
 def _block_causes(images: LabelledImages, counterpart: BoolArray | None) -> npt.NDArray[np.int8]:
-    """(T,) position in ``CAUSES`` of each false positive of a block; -1 for other triplets."""
+    """Return the index into ``CAUSES`` of each false positive of a block; -1 for other triplets."""
     names = list(CAUSES)
     fits, fits_missed = fits_near_duplicate(images)
     time_sensitive, other = other_verbs(images, counterpart)
     # A prediction that fits only near duplicates of found triplets repeats one of these triplets.
-    # Neither the boxes nor the other verbs of the pair excuse it.
+    # Neither the boxes nor the other verbs of the pair explain it.
     evidence = {
         "near_duplicate_annotation": fits_missed,
         "time_sensitive": time_sensitive & ~fits,

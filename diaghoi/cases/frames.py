@@ -1,4 +1,4 @@
-"""The tables of a diagnosis as data frames of pandas."""
+"""The tables of a diagnosis as pandas data frames."""
 
 from __future__ import annotations
 
@@ -21,9 +21,8 @@ def to_frame(diagnosis: Diagnosis, of: str = "classes") -> Any:
 
     Raises
     ------
-    InputError
-        If pandas is not installed, for another table, or for cases of a diagnosis that does not
-        hold its annotations and predictions.
+    InputError If pandas is not installed, the table is unknown, or cases are requested of a
+    diagnosis without its annotations and predictions.
     """
     if of not in FRAMES:
         raise InputError(
@@ -37,7 +36,7 @@ def to_frame(diagnosis: Diagnosis, of: str = "classes") -> Any:
 
 
 def _errors(diagnosis: Diagnosis) -> list[dict[str, Any]]:
-    """Make a row for each oracle; ``number`` is undefined for a user's own without a label."""
+    """Create a row for each oracle; ``number`` is undefined for oracles without a label."""
     errors, right = diagnosis.errors, diagnosis.errors["true_positive"]
     numbers = errors | {
         "false_positive": len(diagnosis.ledger.row_class) - right,

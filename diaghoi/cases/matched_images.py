@@ -1,4 +1,4 @@
-"""Match a few images again, to find the annotated boxes nearest to those of a prediction."""
+"""Rematch a few images to find the annotated boxes nearest to those of a prediction."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diaghoi.evaluation.matching import Match, match
 
 @dataclass(frozen=True, kw_only=True)
 class NearestBox:
-    """The annotated box that a predicted box overlaps most, or the reverse.
+    """The annotated box that a predicted box overlaps most, or vice versa.
 
     Parameters
     ----------
@@ -31,16 +31,16 @@ class NearestBox:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MatchedImages:
-    """A few images of joined scenes, matched again by themselves.
+    """A few images of joined scenes, rematched on their own.
 
     Parameters
     ----------
     annotations, predictions : Scenes
         The evidence of these images alone.
     matched : Match
-        The match of the two.
+        The match of predictions and annotations.
     annotation_rows, prediction_rows : (A,) and (T,) int array
-        The rows of their triplets in the whole scenes, ascending.
+        Rows of their triplets in the full scenes, ascending.
     """
 
     annotations: Scenes
@@ -53,7 +53,7 @@ class MatchedImages:
     def of(
         annotations: Scenes, predictions: Scenes, images: IntArray, protocol: Protocol
     ) -> MatchedImages:
-        """Take and match some images of joined scenes."""
+        """Select and match some images of joined scenes."""
         images = np.unique(images)
         taken = marked(images, len(annotations))
         mine, theirs = annotations.take(images), predictions.take(images)

@@ -1,4 +1,4 @@
-"""Show what a detector finds, invents and misses on single images, pair by pair."""
+"""Show what a detector finds, invents and misses in individual images, pair by pair."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ from diaghoi.exceptions import InputError
 RIGHT, FALSE, MISSED = "right", "false", "missed"
 OUTCOMES = (RIGHT, FALSE, MISSED)
 LEGIBLE = 8
-"""Most triplets of a model on an image whose boxes can be told apart in a column."""
+"""Largest number of a model's triplets in one image whose boxes remain distinguishable in a column.
+"""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -30,16 +31,16 @@ class PairOutcome:
     Parameters
     ----------
     outcome : {"right", "false", "missed"}
-        True positives, other predictions, or annotated triplets that no true positive finds.
+        Whether the verbs are true positives, other predictions, or annotated triplets that no true
+        positive finds.
     human, object : box or None
-        Predicted boxes, those annotated where it is missed; None for a role without a box.
+        Predicted boxes, or annotated boxes if the pair is missed; None for a role without a box.
     name : str
-        Its interactions: ``ride, straddle bicycle``.
+        The interactions: ``ride, straddle bicycle``.
     caption : str
-        The same text with scores, where the detector gives any: ``ride 0.90, straddle 0.80
-        bicycle``.
+        The same text with the detector's scores, if any: ``ride 0.90, straddle 0.80 bicycle``.
     score : float or None
-        The highest of the predictions; None if the pair is missed or the detector gives no
+        Highest score of the predictions; None if the pair is missed or the detector gives no
         scores.
     """
 
@@ -60,7 +61,7 @@ class ImageOutcomes:
     image : str
         Its name.
     size : (width, height) or None
-        Size of the image in pixels, where known.
+        Size of the image in pixels, if known.
     pairs : tuple of PairOutcome
         True positives come first, then false positives, then misses; within each, the highest
         scores come first.
@@ -79,7 +80,7 @@ def outcome_counts(diagnosis: Diagnosis, threshold: float) -> IntArray:
     diagnosis : Diagnosis
         Any.
     threshold : float
-        Least score of the predictions that count.
+        Lowest score of the predictions that count.
 
     Returns
     -------
@@ -102,14 +103,14 @@ def outcome_counts(diagnosis: Diagnosis, threshold: float) -> IntArray:
 def telling(
     counts: Sequence[Sequence[Sequence[int]]], images: Sequence[str], top: int
 ) -> list[str]:
-    """Choose images that show what detectors find, invent and miss.
+    """Choose images that illustrate what detectors find, invent and miss.
 
     Parameters
     ----------
     counts : (models, images, 3) sequences of int
         Triplets as from :func:`outcome_counts`.
     images : sequence of str
-        The names of these images.
+        Names of these images.
     top : int
         Number of images to choose.
 
@@ -139,7 +140,7 @@ def shared_outcomes(
     threshold: float | None = None,
     top: int | None = None,
 ) -> tuple[list[float], list[list[ImageOutcomes]]]:
-    """Collect what several detectors find, invent and miss on the same images.
+    """Collect what several detectors find, invent and miss in the same images.
 
     Parameters
     ----------
@@ -162,8 +163,7 @@ def shared_outcomes(
 
     Raises
     ------
-    InputError
-        As :func:`image_outcomes`, and for diagnoses of other images.
+    InputError As in :func:`image_outcomes`, or if the diagnoses have different images.
     """
     first = models[0][0]
     for other, *_ in models[1:]:
@@ -210,7 +210,7 @@ def image_outcomes(
     images : sequence of str
         Names of images that the annotations or predictions have.
     threshold : float
-        Least score of the predictions that count.
+        Lowest score of the predictions that count.
 
     Raises
     ------
@@ -245,14 +245,14 @@ def image_outcomes(
 
 
 def _unfound(ledger: Ledger, shown: BoolArray) -> BoolArray:
-    """Mark the annotated triplets that no prediction that counts finds."""
+    """Find the annotated triplets that no counted prediction finds."""
     unfound = np.ones(len(ledger.annotation_class), bool)
     unfound[ledger.row_annotation[shown & ledger.true]] = False
     return unfound
 
 
 def _pairs(scenes: Scenes, triplets: IntArray, outcome: str) -> Iterator[PairOutcome]:
-    """Join the triplets of each pair, in their order."""
+    """Join the triplets of each pair, in order."""
     by_pair: dict[int, list[int]] = {}
     for triplet in triplets.tolist():
         by_pair.setdefault(int(scenes.triplet_pair[triplet]), []).append(triplet)
@@ -271,7 +271,7 @@ def _pairs(scenes: Scenes, triplets: IntArray, outcome: str) -> Iterator[PairOut
 
 
 def _name(vocabulary: Vocabulary, classes: Sequence[int], scores: Sequence[str] = ()) -> str:
-    """Join classes with their common object: ``ride, straddle bicycle``.
+    """Join classes with a common object: ``ride, straddle bicycle``.
 
     Each score follows its verb (``ride 0.90, straddle 0.80 bicycle``); a single score follows the
     class (``ride bicycle 0.90``).

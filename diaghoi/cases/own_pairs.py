@@ -1,6 +1,6 @@
-"""Association errors that pair a person with himself or herself.
+"""Association errors that pair a person with themselves.
 
-Where people are objects too, a detector that scores all pairs of boxes also pairs a person with a
+If people are objects too, a detector that scores all pairs of boxes also pairs a person with a
 second box of the same person. Both boxes are right, and no annotated triplet joins them.
 """
 
@@ -29,8 +29,8 @@ def paired_with_itself(
 ) -> dict[str, Any]:
     """Count the association errors that pair one annotated object with itself.
 
-    The annotated boxes that the two predicted boxes overlap most are one object: see
-    :func:`~diaghoi.cases.annotation_faults.are_one`.
+    In such an error, the annotated boxes that the two predicted boxes overlap most are one object:
+    see :func:`~diaghoi.cases.annotation_faults.are_one`.
 
     Parameters
     ----------
@@ -71,7 +71,7 @@ def paired_with_itself(
 
 
 def _same_box(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> BoolArray:
-    """(T,) whether the annotated boxes that both boxes of a triplet reach best are one object."""
+    """Find the triplets, (T,), whose two boxes best overlap annotated boxes of one object."""
     overlap = box_overlap(annotations, predictions, protocol)
     entries = np.flatnonzero(overlap.reached)
     acting = entries
@@ -86,7 +86,7 @@ def _same_box(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> B
 
 
 def _closest(overlap: Overlap, entries: IntArray) -> IntArray:
-    """(Bp,) annotated box that each predicted box overlaps most, among some entries; -1 if none."""
+    """Return the annotated box that each predicted box overlaps most, of some; -1 if none."""
     closest = np.full(len(overlap.cell_of_predicted), -1, dtype=np.int64)
     # The first annotated box on ties.
     order = np.lexsort(

@@ -1,4 +1,4 @@
-"""Describe one prediction or one missed annotation in a sentence: right and wrong parts."""
+"""Describe in a sentence what is right and wrong about a prediction or a missed annotation."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ LACKING = "no object box is predicted where one is annotated for this role"
 
 
 def sentence(view: MatchedImages, triplet: int, label: int) -> str:
-    """Describe the error of a predicted triplet, with the IoU or score that decides it.
+    """Describe the error of a predicted triplet, with the decisive IoU or score.
 
     Parameters
     ----------
     view : MatchedImages
-        The image of the triplet, possibly among others.
+        Scenes that include the image of the triplet.
     triplet : int
         The predicted triplet there.
     label : int
@@ -62,7 +62,7 @@ def sentence_of_missed(view: MatchedImages, triplet: int) -> str:
 
 
 def _best_predicted(view: MatchedImages, name: str, near: NearestBox) -> str:
-    # Files that list boxes have many that are in no pair; these could not have found the triplet.
+    # Files that list boxes have many outside any pair; these could not have found the triplet.
     if near.box < 0:
         return f"no {name} box is in a predicted pair"
     if near.iou == 0:
@@ -114,9 +114,9 @@ def _action(view: MatchedImages, triplet: int) -> str:
 
 
 def joined_pairs(view: MatchedImages, triplet: int) -> IntArray:
-    """Find the annotated pairs that count and that a predicted triplet localises.
+    """Find the counted annotated pairs that a predicted triplet localises.
 
-    HICO-DET draws the boxes of a pair anew for every verb, so there may be many.
+    HICO-DET redraws the boxes of a pair for every verb, so there may be many.
 
     Returns
     -------
@@ -176,7 +176,7 @@ BY_TRIPLET: dict[str, Callable[[MatchedImages, int], str]] = {
 }
 
 
-# V-COCO: a prediction belongs to the person that it overlaps most, and categories are ignored.
+# V-COCO: a prediction belongs to the person it overlaps most, and categories are ignored.
 
 
 def closest_person(view: MatchedImages, box: int) -> NearestBox:
@@ -355,13 +355,13 @@ def _verb(view: MatchedImages, triplet: int) -> str:
 
 
 def _counted(view: MatchedImages) -> BoolArray:
-    """Mark the annotated triplets whose classes count."""
+    """Return a mask of the annotated triplets whose classes count."""
     counted = np.append(counted_classes(view.protocol, view.annotations.vocabulary), False)
     return np.asarray(counted[view.annotations.triplet_class])
 
 
 def _verbs(view: MatchedImages, of: BoolArray) -> str:
-    """List the verbs of the annotated triplets that count among some."""
+    """List the verbs of those annotated triplets that count."""
     annotations = view.annotations
     verbs = dict.fromkeys(annotations.triplet_verb[of & _counted(view)].tolist())
     names = [repr(annotations.vocabulary.verbs[verb].replace("_", " ")) for verb in verbs]
@@ -369,7 +369,7 @@ def _verbs(view: MatchedImages, of: BoolArray) -> str:
 
 
 def ious(view: MatchedImages, mine: tuple[int, int], theirs: tuple[int, int]) -> str:
-    """Say how far human and object box of a prediction overlap annotated ones, where both exist."""
+    """Format how much the human and object box of a prediction overlap annotated ones."""
     values = [
         shown_iou(view, view.iou(*boxes))
         for boxes in zip(mine, theirs, strict=True)
@@ -384,7 +384,7 @@ def shown_score(score: float) -> str:
 
 
 def shown_iou(view: MatchedImages, value: float) -> str:
-    """Format an IoU with two decimals, or three where two would cross the threshold."""
+    """Format an IoU with two decimals, or with three if two would cross the threshold."""
     enough = reaches(view.protocol, value)
     if reaches(view.protocol, round(value, 2)) == enough:
         return f"{value:.2f}"

@@ -14,8 +14,8 @@ import numpy as np
 from diaghoi.data.arrays import BoolArray, FloatArray, IntArray
 
 NEAR, PLAUSIBLE = 0.75, 0.5
-"""An error is near from the first similarity on, and plausible above the second. At equal weights a
-wrong action on the right object has similarity 0.5 from its object alone, hence *above*.
+"""An error is near at or above the first similarity, and plausible above the second. With equal
+weights, the right object alone gives a wrong action a similarity of 0.5, hence *above*.
 """
 KINDS = {
     "near": f"Near (σ >= {NEAR:g})",
@@ -25,7 +25,7 @@ KINDS = {
 }
 """Title of each kind of error by σ, the similarity of the whole interaction."""
 COMPARED = {"action": "action", "object_box": "object"}
-"""The errors that are compared with the annotations, and the part that each gets wrong."""
+"""The errors that are compared with the annotations, and the part that is wrong in each."""
 
 
 class TripletSimilarity(NamedTuple):
@@ -55,14 +55,14 @@ class Similarities:
     value : (T,) float64 array
         Sigma of each predicted triplet of the joined scenes; NaN if undefined.
     kind : (T,) int array
-        Position in :data:`KINDS`; -1 for predictions that are not compared.
+        Index into :data:`KINDS`; -1 for predictions that are not compared.
     meant : (T,) int array
-        The annotated interaction that each prediction is compared with, as a row of ``names``; -1
-        for none.
+        The annotated interaction that each prediction is compared with, as an index into ``names``;
+        -1 for none.
     names : tuple of str
         Names of interactions.
     sigma : str
-        Formula of sigma from the similarities of verbs and of objects.
+        Formula for sigma, given the similarities of verbs and objects.
     tables : mapping
         ``name`` and ``source`` of the tables of ``verbs`` and, where objects are compared,
         ``objects``.
@@ -87,5 +87,5 @@ class Similarities:
         )
 
     def of_kinds(self, kinds: Sequence[str]) -> BoolArray:
-        """Mark the triplets of some kinds: (T,) bool array."""
+        """Return a mask, (T,), of the triplets of some kinds."""
         return np.isin(self.kind, [list(KINDS).index(kind) for kind in kinds])

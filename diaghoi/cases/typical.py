@@ -20,22 +20,22 @@ def typical_cases(
     hoi: int | None = None,
     images: Sequence[str] = (),
 ) -> list[Case]:
-    """Choose one case of each error: the first of the class that has the error most often.
+    """Choose one case of each error: the first one of the class with the most such errors.
 
     If a class is named, the case is the first of that class.
 
     Parameters
     ----------
     diagnosis, annotations, predictions, hoi, images
-        As for :func:`diaghoi.cases.cases.worst_cases`, which also says which case of a class comes
-        first.
+        As for :func:`diaghoi.cases.cases.worst_cases`, which also defines the order of the cases of
+        a class.
     errors : sequence of str
         Labels of :data:`diaghoi.evaluation.errors.LABELS`, or ``missed_gt``.
 
     Returns
     -------
     list of Case
-        One case per error, in the order of the errors; errors without a case are left out.
+        One case per error, in the order of the errors; errors without a case are omitted.
 
     Raises
     ------

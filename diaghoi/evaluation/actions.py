@@ -21,19 +21,20 @@ def action_rankings(
     verbs: range | None = None,
     ties: Literal["input", "triplet score"] = "input",
 ) -> dict[str, Evaluated]:
-    """Rank the predictions with a localised pair by verb and action score, for each split.
+    """Rank the predictions with a localised pair by action score within each verb, for each split.
 
-    A localised pair has the label true_positive, action or duplicate. Only the action score ranks;
-    detection scores play no part. The positives of a verb are its annotated triplets, except those
-    in images with predictions whose pair no predicted triplet localises. A split counts the
-    predictions and annotated triplets of its HOI classes (table 4: rare and non-rare).
+    A localised pair has the label true_positive, action or duplicate. Only the action score
+    determines the rank; detection scores play no part. The positives of a verb are its annotated
+    triplets, except those in images with predictions whose pair no predicted triplet localises. A
+    split counts the predictions and annotated triplets of its HOI classes (table 4: rare and
+    non-rare).
 
     Parameters
     ----------
     ledger : Ledger
         Ledger of the protocol.
     vocabulary : Vocabulary
-        Source of the verb of each HOI class.
+        Provides the verb of each HOI class.
     splits : mapping
         (C,) mask of the HOI classes of each split.
     verbs : range, optional

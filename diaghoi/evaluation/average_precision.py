@@ -13,7 +13,7 @@ from diaghoi.data.protocol import Protocol
 
 
 class Evaluated(NamedTuple):
-    """Columns from which average precision is computed.
+    """Columns for the computation of average precision.
 
     Parameters
     ----------
@@ -33,11 +33,11 @@ class Evaluated(NamedTuple):
 
     @property
     def rows(self) -> tuple[IntArray, BoolArray, IntArray]:
-        """Class, truth and image of each prediction."""
+        """Class, correctness and image of each prediction."""
         return self[:3]
 
     def ranked_by(self, protocol: Protocol) -> Evaluated:
-        """Rank the predictions of each class as a protocol does.
+        """Rank the predictions of each class as a protocol prescribes.
 
         If all predictions share one rank, false positives come first: the precision at the last
         true positive is then the precision of the whole class, and so is its envelope.
@@ -47,7 +47,7 @@ class Evaluated(NamedTuple):
         return self.reordered(np.lexsort((self.row_true, self.row_class)))
 
     def reordered(self, order: IntArray) -> Evaluated:
-        """Return a copy with the rows in another order."""
+        """Return a copy with reordered rows."""
         return self._replace(
             row_class=self.row_class[order],
             row_true=self.row_true[order],
@@ -74,7 +74,7 @@ class ClassScores:
 
     @classmethod
     def concatenate(cls, parts: Sequence[tuple[range, ClassScores]]) -> ClassScores:
-        """Join the scores of runs of consecutive classes, each cut from an array of all classes."""
+        """Join the scores of consecutive classes, each part taken from an array of all classes."""
         return cls(
             **{
                 name: np.concatenate(
@@ -120,7 +120,7 @@ def average_precision(
         a higher one; 0 for levels beyond the highest recall. None: area under the envelope of the
         precision-recall curve.
     top : int or None
-        Number of best rows of each class that count; None for all.
+        Number of best-ranked rows of each class that count; None for all.
 
     Notes
     -----
@@ -154,9 +154,9 @@ class Envelopes:
     true, of_class : (T,) int array
         Row and class of each true positive, class by class in ranking order.
     precision : (T,) float64 array
-        Envelope at each true positive.
+        Value of the envelope at each true positive.
     bounds : (C + 1,) int array
-        First row of each class, and the number of rows.
+        First row of each class, followed by the number of rows.
     found, ranked, positives : (C,) int array
         Numbers of true positives, rows and annotated instances of each class.
     """
@@ -181,7 +181,7 @@ class Envelopes:
         return np.append(starts, True)[1:]
 
     def at(self, level: float) -> FloatArray:
-        """Return the (C,) highest precision at a recall >= the level; 0 beyond the last recall."""
+        """Return the (C,) highest precision at a recall >= the level; 0 if none reaches it."""
         needed = needed_for(level, self.positives)
         reached = (self.positives > 0) & (needed <= self.found)
         precision = np.zeros(len(self.positives))
@@ -194,7 +194,7 @@ def envelopes(
 ) -> Envelopes:
     """Compute the envelopes of all classes, with the parameters of :func:`average_precision`."""
     classes = len(positives)
-    # searchsorted would convert the whole column for class numbers of another type.
+    # searchsorted would convert the whole column if the class numbers had another type.
     bounds = np.searchsorted(row_class, np.arange(classes + 1, dtype=row_class.dtype))
     ranked = np.diff(bounds)
     true = np.flatnonzero(row_true)
@@ -219,9 +219,9 @@ def envelopes(
 
 
 def envelope_of(precision: FloatArray, start: IntArray, stop: IntArray) -> FloatArray:
-    """Replace each precision by the highest from its row to the end of its class."""
+    """Replace each precision by the highest one from its row to the end of its class."""
     envelope: FloatArray = precision.copy()
-    # NumPy has no running maximum by group; most classes have few true positives.
+    # NumPy has no grouped running maximum; most classes have few true positives.
     for first, end in zip(start.tolist(), stop.tolist(), strict=True):
         if end - first > 1:
             backwards = envelope[first:end][::-1]

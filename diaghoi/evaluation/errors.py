@@ -1,9 +1,10 @@
-"""Give every predicted triplet one label, and the annotation that it should have found.
+"""Assign to each predicted triplet one label and the annotation that it should have found.
 
 Diag-HOI paper, section 3.1, in the exact form of the project's specification. Two rules decide
-which wrong prediction stands for which annotated triplet that nothing found. By the published rule
-a prediction is *assigned* to the triplet: it has the right human box, or else the right object box,
-with any object and verb. On found pairs a prediction *attempts* a triplet of its own object only.
+which wrong prediction stands for which unfound annotated triplet. By the published rule, a
+prediction with the right human box, or else the right object box, is *assigned* to the triplet,
+whatever its object and verb. On found pairs, a prediction *attempts* only a triplet of its own
+object.
 """
 
 from __future__ import annotations
@@ -37,12 +38,12 @@ class Fits(NamedTuple):
     Parameters
     ----------
     proposers : (S,) int array
-        The annotated triplets, in their stored order.
+        The annotated triplets, in stored order.
     wrong : (W,) int array
         The wrong predictions, in ranking order.
     proposer, position : (F,) int array
-        Places among both, ordered by proposer and then by rank. Each of these predictions ranks
-        above the true positive of the triplet, if there is one.
+        Indices into both, ordered by proposer and then by rank. Each of these predictions ranks
+        above the triplet's true positive, if any.
     """
 
     proposers: IntArray
@@ -51,7 +52,7 @@ class Fits(NamedTuple):
     position: IntArray
 
     def chosen(self, fit: BoolArray) -> IntArray:
-        """(S,) the place among ``wrong`` that each triplet takes, of some of the fits; -1: none.
+        """Return the index into ``wrong`` that each triplet takes, of some fits; -1 if none.
 
         The triplets choose in turn, each the best-ranked prediction that is not yet chosen.
         """
@@ -59,7 +60,7 @@ class Fits(NamedTuple):
         return choose_in_turn(count, self.position[fit], choices=len(self.wrong))
 
     def taken(self, chosen: IntArray) -> tuple[IntArray, IntArray]:
-        """Return the wrong predictions that are chosen, and the annotated triplets by which."""
+        """Return the chosen wrong predictions, and the annotated triplets that choose them."""
         taking = np.flatnonzero(chosen >= 0)
         return self.wrong[chosen[taking]], self.proposers[taking]
 
@@ -83,8 +84,8 @@ def fits_of(
     proposers, wrong : (S,) and (W,) int array
         See :class:`Fits`.
     pair : (T,) int array
-        The pair whose boxes decide where each predicted triplet fits: its own, or, by a choice of
-        the protocol, :func:`pair_stored_at_rank`.
+        The pair whose boxes decide where each predicted triplet fits: its own, or, if the protocol
+        says so, the pair of :func:`pair_stored_at_rank`.
     """
     rank = np.empty(len(match.order), dtype=np.int64)
     rank[match.order] = np.arange(len(match.order))
@@ -97,7 +98,7 @@ def fits_of(
     of_proposers = annotations.triplet_pair[proposers]
 
     def fitting() -> Iterator[tuple[IntArray, IntArray]]:
-        """Yield places among the proposers, and among the wrong predictions that fit these."""
+        """Yield indices into the proposers, and into the wrong predictions that fit them."""
         for attempts_by, mine, theirs in (
             (match.candidates.attempts_by_human, predictions.pair_human, annotations.pair_human),
             (match.candidates.attempts_by_object, predictions.pair_object, annotations.pair_object),
@@ -121,7 +122,7 @@ def fits_of(
 def attempt(
     fits: Fits, fit: BoolArray, same_class: BoolArray, found: BoolArray
 ) -> tuple[IntArray, IntArray]:
-    """Find the annotated triplet that each wrong prediction attempts; return both, row by row.
+    """Match wrong predictions with the annotated triplets that they attempt; return both.
 
     Annotated triplets that nothing found choose first, in stored order: first among the predictions
     of their class, then the remaining ones among the other predictions. A found triplet can take a
@@ -130,9 +131,9 @@ def attempt(
     Parameters
     ----------
     fits : Fits
-        What shares a box.
+        Predictions and triplets that share a box.
     fit, same_class, found : (F,) bool array
-        Which of them are attempts, which are of the class of the triplet, and of which the triplet
+        Which fits are attempts, which have the class of the triplet, and which have a triplet that
         was found.
     """
     chosen = np.full(len(fits.proposers), -1, dtype=np.int64)
@@ -144,7 +145,7 @@ def attempt(
 
 
 def pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
-    """Give each predicted triplet the pair that the published code looks up for it on V-COCO.
+    """Return the pair that the published code looks up for each predicted triplet on V-COCO.
 
     Parameters
     ----------
@@ -166,11 +167,11 @@ def pair_stored_at_rank(predictions: Scenes, order: IntArray) -> IntArray:
 
 
 def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntArray:
-    """Let each proposer in turn take the first of its preferences that is still free.
+    """Assign to each proposer in turn the first of its preferences that is still free.
 
     All propose at once, and the earliest proposer of a choice keeps it; refused proposers go on to
     their next preference (deferred acceptance: Gale and Shapley, 1962). Since every choice prefers
-    earlier proposers, a few rounds of array code have the same outcome as choosing one by one.
+    earlier proposers, a few rounds of array code give the same result as choosing one by one.
 
     Parameters
     ----------
@@ -183,8 +184,7 @@ def choose_in_turn(count: IntArray, preference: IntArray, choices: int) -> IntAr
 
     Returns
     -------
-    (S,) int array
-        Choice that each proposer gets, -1 for none.
+    (S,) int array Choice of each proposer, -1 for none.
     """
     stop = np.cumsum(count)
     turn = stop - count
@@ -258,19 +258,19 @@ def explain(
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions on the same images.
+        Predictions for the same images.
     match : Match
-        Their match.
+        Match of annotations and predictions.
     annotated, predicted : (A,) and (T,) bool array
-        The annotated and the predicted triplets that belong to the classes of the protocol. Others
-        take no part in the assignment, and their labels mean nothing.
+        Masks of the annotated and predicted triplets that belong to the protocol's classes. Other
+        triplets take no part in the assignment, and their labels are meaningless.
     protocol : Protocol
-        How many of the best predictions of an image may be assigned, whether duplicates may, and by
-        whose boxes they fit.
+        Number of best predictions per image that may be assigned, whether duplicates may, and whose
+        boxes decide the fit.
     """
     candidates = match.candidates
     human_ok, object_ok = candidates.human_ok, candidates.object_ok
-    # The first condition that holds gives the label, so their order is the definition.
+    # The first true condition gives the label, so the order is the definition.
     label = np.select(
         [
             match.found,
@@ -299,7 +299,7 @@ def explain(
         pair = pair_stored_at_rank(predictions, match.order)
         published = fits_of(annotations, predictions, match, proposers, wrong, pair)
     annotation, attempted = (np.where(match.found, candidates.claimed, -1) for _ in range(2))
-    # By the published rule the annotated triplets choose in stored order.
+    # By the published rule, annotated triplets choose in stored order.
     assigned, to = published.taken(published.chosen(np.ones(len(published.proposer), dtype=bool)))
     annotation[assigned] = to
     attempting, to = _attempts(annotations, predictions, match, predicted, label, fits)
@@ -315,7 +315,7 @@ def _attempts(
     label: IntArray,
     fits: Fits,
 ) -> tuple[IntArray, IntArray]:
-    """Find the wrong predictions that attempt an annotated triplet, and these triplets.
+    """Find the wrong predictions that attempt an annotated triplet, and those triplets.
 
     The definition is that of :mod:`diaghoi.oracles.localised`.
     """
@@ -359,7 +359,7 @@ def _attempts(
 
 
 def _equal_pairs(predictions: Scenes, pair: IntArray) -> IntArray:
-    """(N,) one number for pairs of equal boxes: files may repeat the boxes in every triplet."""
+    """Give pairs of equal boxes one number, (N,): files may repeat the boxes in each triplet."""
     human, thing = predictions.pair_human[pair], predictions.pair_object[pair]
     box = np.concatenate([human, thing[thing >= 0]])
     number = np.full(2 * len(pair), -1, dtype=np.int64)
@@ -370,5 +370,5 @@ def _equal_pairs(predictions: Scenes, pair: IntArray) -> IntArray:
 
 
 def _key(one: IntArray, other: IntArray, others: int) -> IntArray:
-    """(N,) one number for each two; 64 bits, as pairs times classes is beyond 32 bits."""
+    """Encode two columns as one; 64 bits, as pairs times classes exceeds 32 bits."""
     return np.asarray(one * np.int64(others) + other)

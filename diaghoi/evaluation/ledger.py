@@ -1,9 +1,9 @@
-"""Ranked predictions against annotated triplets.
+"""Ledgers: ranked predictions with the annotated triplets that they should find.
 
 A :class:`Ledger` holds the result of matching: one row per prediction, sorted by class and score,
-and the annotated triplets that are the positives. An oracle turns one ledger into another; the
-average precision does not know which oracle ran. A :class:`Benchmark` keeps the columns of all
-predictions that the official numbers need.
+and the annotated triplets that are the positives. An oracle turns one ledger into another; average
+precision is computed without knowing which oracle ran. A :class:`Benchmark` keeps the columns of
+all predictions that the official numbers need.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from typing_extensions import Self
 from diaghoi.data.arrays import expand, first_of_run
 
-# Rows that are examined or repaired at once, to save memory.
+# Number of rows examined or repaired at once, to limit memory.
 PART = 500_000
 
 
@@ -59,38 +59,37 @@ class Ranked:
 
     @cached_property
     def bounds(self) -> IntArray:
-        """(C + 1,) first row of each class, and the number of rows."""
-        # searchsorted would convert the whole column in memory for any other type than that of the
-        # column.
+        """(C + 1,) first row of each class, followed by the number of rows."""
+        # searchsorted would convert the whole column for keys of another type.
         classes = np.arange(self.classes + 1, dtype=np.int16)
         return np.searchsorted(self.row_class, classes)
 
     def parts(self) -> Iterator[tuple[range, Self]]:
-        """Cut the classes into runs of about ``PART`` rows.
+        """Split the classes into runs of about ``PART`` rows.
 
         Yields
         ------
         classes, part
-            Consecutive classes, and the same with their rows alone.
+            Consecutive classes, and a ledger with only their rows.
         """
-        # A ledger that fits one part is not copied, and its cached properties stay with it.
+        # A ledger that fits in one part is not copied and keeps its cached properties.
         runs = batches(self.bounds, PART)
         if len(runs) < 2:
             yield range(self.classes), self
             return
         cuts = [slice(*self.bounds[[run.start, run.stop]].tolist()) for run in runs]
-        # The parts come first: at their end the last one is released.
+        # The parts come first in zip, so that the last one is released at the end.
         for rows, run in zip(in_parts(self._columns("row"), cuts), runs, strict=True):
             yield run, replace(self, **rows)
 
     def scored(self, of: Callable[[Self], Evaluated], protocol: Protocol) -> ClassScores:
-        """Compute the average precision of each class from the columns of ``of``, part by part."""
+        """Compute the average precision of each class, part by part, given the columns ``of``."""
         return ClassScores.concatenate(
             [(run, class_scores(of(part), self.classes, protocol)) for run, part in self.parts()]
         )
 
     def rows(self, keep: BoolArray) -> Self:
-        """Return the same with only some of the rows."""
+        """Return a copy with only some of the rows."""
         # Selecting by position is faster than by mask when many columns are selected.
         return replace(self, **self._rows_at(np.flatnonzero(keep)))
 
@@ -108,7 +107,7 @@ class Ranked:
 
     @classmethod
     def concatenate(cls, parts: Sequence[Self], images: Sequence[int]) -> Self:
-        """Join parts of the same classes and of disjoint images, so many ``images`` each."""
+        """Join parts with the same classes and disjoint images, ``images`` in each."""
         first_image = np.cumsum([0, *images])
         first_row = np.cumsum([0, *(len(part.row_class) for part in parts)])
         first_annotation = np.cumsum([0, *(len(part.annotation_class) for part in parts)])
@@ -120,7 +119,7 @@ class Ranked:
                 if name.endswith("_image"):
                     column = column + first_image[number]
                 elif name == "row_input":
-                    # Each part numbers its input with gaps. Dense numbers do not collide when
+                    # The input numbers of each part have gaps. Dense numbers do not collide when
                     # shifted, and keep the order that breaks ties.
                     column = _dense(column) + first_row[number]
                 elif name == "annotation_input":
@@ -165,12 +164,12 @@ class Ranked:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Benchmark(Ranked):
-    """All predictions of all HOI classes, with the verdicts of the data set's benchmark.
+    """All predictions of all HOI classes, as judged by the data set's benchmark.
 
     Parameters
     ----------
     protocols : tuple of Protocol
-        The protocols of the benchmark, then further ones whose mAP is wanted.
+        The protocols of the benchmark, followed by others whose mAP is requested.
     row_verdict : (R, protocols) int8 array
         1 for a true positive, 0 for a false one, -1 if the protocol does not rank the row.
     annotation_claims : (A, protocols) int array
@@ -187,7 +186,7 @@ class Benchmark(Ranked):
         rows: BoolArray | None = None,
         annotations: BoolArray | None = None,
     ) -> Evaluated:
-        """Return the columns that decide average precision under one of the protocols.
+        """Return the columns that determine average precision under one of the protocols.
 
         Masks choose the (R,) rows and the (A,) annotations that count; by default all.
         """
@@ -209,39 +208,38 @@ class Benchmark(Ranked):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ledger(Ranked):
-    """Labelled predictions that a protocol counts, and the triplets that they should have found.
+    """Labelled predictions that a protocol counts, with the triplets that they should have found.
 
     Parameters
     ----------
     row_input : (R,) int array
-        Place of the prediction in the input, which breaks ties. Unless the diagnosis is a sum, it
-        is the row among the triplets of the joined predictions.
+        Position of the prediction in the input, which breaks ties. Unless the diagnosis is a sum,
+        it is the row among the triplets of the joined predictions.
     row_label : (R,) int8 array
         Position in :data:`diaghoi.evaluation.errors.LABELS`.
     row_annotation : (R,) int array
-        Annotated triplet that was found or is assigned, -1 for none.
+        Annotated triplet that the prediction found or is assigned to, -1 for none.
     row_attempt : (R,) int array
-        Annotated triplet that was found or is attempted on found pairs
+        Annotated triplet that the prediction found or attempts on found pairs
         (:mod:`diaghoi.oracles.localised`), -1 for none.
     row_on_pair : (R,) bool array
-        Whether its two boxes are those of an annotated pair, possibly with another action.
+        Whether the two boxes localise an annotated pair, possibly with another action.
     row_action_score : (R,) float64 array
         Score of the verb alone.
     annotation_input : (A,) int array
-        Place of the annotated triplet in the input, as for predictions.
+        Position of the annotated triplet in the input, as for predictions.
     annotation_counts : (A,) bool array
         Whether the annotated triplet counts among the positives of its class.
     annotation_examined : (A,) bool array
-        Whether the protocol asks if it was missed.
+        Whether the protocol checks if it was missed.
     annotation_attempted : (A,) bool array
-        Whether a wrong prediction is assigned to it, be it one that counts or not.
+        Whether a wrong prediction is assigned to it, counted or not.
     annotation_reachable : (A,) bool array
-        Whether the pair of some predicted triplet localises its pair, or the image has no
-        predictions.
+        Whether any predicted triplet's pair localises its pair, or the image has no predictions.
     annotation_pair_found : (A,) bool array
-        Whether a pair that the detector lists localises its pair.
+        Whether any listed pair localises its pair.
     annotation_claims : (A,) int array
-        Number of predictions that claim it.
+        Number of predictions that claim the triplet.
     """
 
     row_input: IntArray
@@ -260,12 +258,12 @@ class Ledger(Ranked):
 
     @cached_property
     def true(self) -> BoolArray:
-        """(R,) whether the row is a true positive."""
+        """(R,) mask of the true positives."""
         return np.asarray(self.row_label == TRUE_POSITIVE)
 
     @property
     def evaluated(self) -> Evaluated:
-        """The columns that decide average precision."""
+        """The columns that determine average precision."""
         counted = self.annotation_counts
         return Evaluated(
             self.row_class,
@@ -277,7 +275,7 @@ class Ledger(Ranked):
 
     @cached_property
     def scores_actions(self) -> bool:
-        """Whether every row has a score of the verb alone."""
+        """Whether every row has an action score."""
         return not any(np.isnan(part.row_action_score).any() for _, part in self.parts())
 
     @cached_property
@@ -288,7 +286,7 @@ class Ledger(Ranked):
 
     @cached_property
     def found(self) -> BoolArray:
-        """(A,) whether the annotated triplet has a true positive."""
+        """(A,) mask of the annotated triplets that have a true positive."""
         found = np.zeros(len(self.annotation_class), dtype=bool)
         for _, part in self.parts():
             found[part.row_annotation[part.true]] = True
@@ -296,11 +294,11 @@ class Ledger(Ranked):
 
     @cached_property
     def missed(self) -> BoolArray:
-        """Whether a triplet has neither a true positive nor an assigned prediction: (A,) bool."""
+        """(A,) mask of the triplets with neither a true positive nor an assigned prediction."""
         return self.annotation_examined & ~self.found & ~self.annotation_attempted
 
     def labelled(self, classes: IntArray, labels: Sequence[int]) -> Self:
-        """Keep only the rows of some classes that have some labels."""
+        """Keep only the rows with certain classes and labels."""
         found = [self._rows_at(slice(0))]
         predicted = classes[self.bounds[classes + 1] > self.bounds[classes]].tolist()
         cuts = [slice(*self.bounds[hoi : hoi + 2].tolist()) for hoi in predicted]
@@ -314,13 +312,13 @@ class Ledger(Ranked):
         return self.scored(lambda part: part.evaluated, protocol)
 
     def repairable_parts(self) -> Iterator[tuple[range, Self]]:
-        """Cut the classes into runs of about ``PART`` rows, each of which can be repaired alone.
+        """Split the classes into runs of about ``PART`` rows that can be repaired separately.
 
         Yields
         ------
         classes, part
-            Consecutive classes, and their rows with those that are assigned to a triplet of them.
-            An oracle changes these classes of the part exactly as those of the whole ledger.
+            Consecutive classes, and a ledger with their rows and those assigned to one of their
+            triplets. An oracle changes these classes of the part exactly as in the whole ledger.
         """
         bounds = self.bounds
         runs = batches(bounds, PART)
@@ -347,9 +345,9 @@ class Ledger(Ranked):
             yield classes, self._joined(found)
 
     def places(self, group: IntArray, score: FloatArray, input_: IntArray) -> IntArray:
-        """Find the rows, (N,), before which other rows would come.
+        """Find the insertion points, (N,), of other rows.
 
-        The new rows are ranked by (N,) classes, scores and places in the input.
+        The new rows are ranked by (N,) classes, scores and input positions.
         """
         places = np.empty(len(group), dtype=np.int64)
         for hoi in np.unique(group).tolist():
@@ -359,7 +357,7 @@ class Ledger(Ranked):
             rising = -self.row_score[first:stop]
             before = first + np.searchsorted(rising, -score[mine], side="left")
             tied = first + np.searchsorted(rising, -score[mine], side="right") - before
-            # Rows with the same score keep the order of the input. Few rows are tied, so a loop
+            # Rows with equal scores keep input order. Few rows are tied, so a loop
             # will do.
             for n in np.flatnonzero(tied).tolist():
                 equal = self.row_input[before[n] : before[n] + tied[n]]
@@ -368,7 +366,7 @@ class Ledger(Ranked):
         return places
 
     def edited(self, removed: BoolArray, moved: BoolArray, **columns: Any) -> Self:
-        """Remove some rows of the ledger, and change and re-rank others.
+        """Remove some rows, and change and re-rank others.
 
         Parameters
         ----------
@@ -382,12 +380,11 @@ class Ledger(Ranked):
         group = columns["row_class"]
         by_place = np.lexsort((self.row_input[movers], -self.row_score[movers], group))
         movers, group = movers[by_place], group[by_place]
-        # Convert places among all rows to places among the remaining rows.
+        # Convert indices into all rows to indices into the remaining rows.
         before = np.append(0, np.cumsum(kept, dtype=np.int32))
         at = before[self.places(group, self.row_score[movers], self.row_input[movers])]
         source = np.insert(np.flatnonzero(kept), at, movers)
-        # np.insert takes places before any insertion; each earlier one moves the later ones on by
-        # one.
+        # np.insert takes indices before any insertion; each insertion shifts the later ones by one.
         at += np.arange(len(movers), dtype=np.int32)
         edited = self._rows_at(source)
         for name, values in columns.items():
@@ -395,11 +392,11 @@ class Ledger(Ranked):
         return replace(self, **edited)
 
     def ties_turned_round(self, before: Self) -> Self:
-        """Order equal scores of an image as the published Diag-HOI code does after a repair.
+        """Order an image's equal scores as the published Diag-HOI code does after a repair.
 
-        That code appends the repaired triplets to their image in the order of the annotations,
-        sorts the image in rising order and reverses it, so the last appended triplet comes first.
-        ``before`` is the ledger before the repair.
+        That code appends the repaired triplets to their image in annotation order, sorts the image
+        in ascending order and reverses it, so the last appended triplet comes first. ``before`` is
+        the ledger before the repair.
         """
         first = first_of_run(self.row_class) | first_of_run(self.row_score)
         new = np.append(first | first_of_run(self.row_image), True)
@@ -414,7 +411,7 @@ class Ledger(Ranked):
 
 
 def _dense(places: IntArray, image: IntArray | None = None) -> IntArray:
-    """Give distinct places new numbers from zero, in the same order, or image by image."""
+    """Renumber distinct positions from zero, in the same order, or image by image."""
     rank = np.empty(len(places), dtype=np.int64)
     order = np.argsort(places) if image is None else np.lexsort((places, image))
     rank[order] = np.arange(len(places))
@@ -424,7 +421,7 @@ def _dense(places: IntArray, image: IntArray | None = None) -> IntArray:
 def up_to_last_true(row_class: IntArray, row_true: BoolArray) -> IntArray:
     """Find the rows up to the last true positive of each class.
 
-    Rows, (R,) classes and whether each is true, are sorted by class and descending score.
+    Both (R,) columns are sorted by class and descending score.
     """
     true = np.flatnonzero(row_true)
     if not len(true):
@@ -435,19 +432,19 @@ def up_to_last_true(row_class: IntArray, row_true: BoolArray) -> IntArray:
 
 
 def deciding(ledger: Ledger, protocol: Protocol) -> Ledger:
-    """Return a ledger without the rows that decide nothing; see :func:`deciding_rows`."""
+    """Return a ledger without the rows that affect nothing; see :func:`deciding_rows`."""
     rows = deciding_rows(ledger, protocol)
     return ledger if rows.all() else ledger.rows(rows)
 
 
 def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
-    """(R,) mark the rows that may decide average precision, whatever is repaired.
+    """Return a mask, (R,), of the rows that may affect average precision, whatever is repaired.
 
-    A false positive behind all true positives of its class changes nothing, and detectors list many
-    more predictions than they find triplets. A repair makes true positives of rows that are
-    assigned to an annotated triplet, or attempt one, in the class of the triplet. Each class omits
-    the rows that score below all rows that are or may become true positives. All rows stay if the
-    protocol asks whether classes have any rows, or gives all rows one rank.
+    A false positive ranked after all true positives of its class changes nothing, and most
+    predictions of detectors are such. A repair turns rows that are assigned to an annotated
+    triplet, or attempt one, into true positives of that triplet's class. In each class, rows are
+    omitted that score below all rows that are or may become true positives. All rows stay if the
+    protocol checks whether classes have any rows, or gives all rows one rank.
     """
     if not counts_only_found(protocol) or protocol.ranking != "by score":
         return np.ones(len(ledger.row_class), dtype=bool)
@@ -461,6 +458,6 @@ def deciding_rows(ledger: Ledger, protocol: Protocol) -> BoolArray:
 
 
 def counts_only_found(protocol: Protocol) -> bool:
-    """Whether means are the same however many predictions a class has without a true positive."""
+    """Check that a class without true positives affects the means regardless of its predictions."""
     found_alone = protocol.class_without_true_positive != "left out"
     return found_alone and protocol.class_without_prediction == "counted"

@@ -1,9 +1,9 @@
 """Match predictions to annotations.
 
-The protocol chooses how a prediction meets an annotation (``pairing``, ``claim``). The rest is
-common to all: the *candidate* of a prediction is the one annotated triplet that it may find, and a
-true positive is the best-ranked prediction of its candidate. In the official evaluators a taken
-candidate is never replaced by another, so no loop over predictions is needed.
+The protocol defines how a prediction is matched to an annotation (``pairing``, ``claim``). The rest
+is the same for all protocols: the *candidate* of a prediction is the one annotated triplet that it
+may find, and the best-ranked prediction of each candidate is a true positive. In the official
+evaluators a taken candidate is never replaced by another, so no loop over predictions is needed.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ from diaghoi.evaluation.overlap import Overlap, PairHits, box_overlap, pair_hits
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Candidates:
-    """Right parts of each predicted triplet.
+    """The parts of each predicted triplet that are right.
 
     Parameters
     ----------
@@ -43,15 +43,16 @@ class Candidates:
     joined : (T,) bool array
         Whether an annotated triplet joins the two boxes.
     of_pair : (T,) bool array
-        The same; for V-COCO, where the published code makes no such test, whether the boxes are
-        those of an annotated person and an object of that person.
+        As ``joined``; for V-COCO, where the published code makes no such test, whether the boxes
+        are those of an annotated person and an object of that person.
     on_pair : (T,) bool array
         For V-COCO, whether an annotated triplet joins the two boxes, or the person does another
         action with this object instead of this one; otherwise as `of_pair`.
     ignored : (T,) bool array
-        Whether it counts neither as right nor as wrong.
+        Whether the prediction counts as neither right nor wrong.
     attempts_by_human, attempts_by_object : (T,) bool array
-        Whether it may attempt an annotated triplet by reaching its human, or its object.
+        Whether the prediction may attempt an annotated triplet by reaching its human box, or its
+        object box.
     """
 
     claimed: IntArray
@@ -78,15 +79,15 @@ def by_triplet(
     This is the annotated triplet of the same HOI class with the largest min(IoU_human, IoU_object),
     if that reaches the threshold. Other protocols choose the first remaining triplet that both
     boxes reach, or all remaining ones. A box is right if it reaches any annotated box of its
-    category; a human box must reach a person. Two boxes are joined by the annotated triplets of the
-    classes that the protocol counts.
+    category; a human box must reach a person. Two boxes are joined by an annotated triplet if the
+    protocol counts its class.
 
     Parameters
     ----------
     annotations, predictions : Scenes
-        Of the same images.
+        Scenes of the same images.
     boxes, hits
-        Boxes and pairs that reach each other.
+        Matching boxes and pairs.
     protocol : Protocol
         The choices.
     order : (T,) int array
@@ -123,13 +124,13 @@ def by_triplet(
 def _joined(
     annotations: Scenes, predictions: Scenes, hits: PairHits, protocol: Protocol
 ) -> BoolArray:
-    """(P,) mark the predicted pairs that localise the pair of a triplet that counts."""
-    # One place more, so that triplets of no HOI class (-1) look up False.
+    """Return a mask, (P,), of the predicted pairs that localise the pair of a counted triplet."""
+    # One more entry, so that triplets of no HOI class (-1) look up False.
     counted = np.append(counted_classes(protocol, annotations.vocabulary), False)
     joins = np.zeros(len(annotations.pair_human), dtype=bool)
     joins[annotations.triplet_pair[counted[annotations.triplet_class]]] = True
     if protocol.pairing == "person":
-        # A person alone is not a pair, although anything fits a missing role in scenario 2.
+        # A person alone is not a pair, although any box fits a missing role in scenario 2.
         joins &= annotations.pair_object >= 0
     joined = np.zeros(len(predictions.pair_human), dtype=bool)
     joined[hits.predicted[joins[hits.annotated]]] = True
@@ -139,7 +140,7 @@ def _joined(
 def _localised(
     annotations: Scenes, predictions: Scenes, hits: PairHits
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """List predictions with the annotated triplets of the same verb that both boxes reach.
+    """List predictions with the same-verb annotated triplets that both of their boxes reach.
 
     Returns
     -------
@@ -149,7 +150,7 @@ def _localised(
         min(IoU_human, IoU_object).
     """
     verbs = np.int64(len(annotations.vocabulary.verbs))
-    # 64 bits: pairs times verbs is beyond 32 in a large file.
+    # 64 bits: in a large file, pairs times verbs exceeds 32 bits.
     key = annotations.triplet_pair * verbs + annotations.triplet_verb
     by_key = np.argsort(key, kind="stable")
     key = key[by_key]
@@ -160,13 +161,13 @@ def _localised(
     owner, hit = expand((np.cumsum(in_hits) - in_hits)[pair], in_hits[pair])
     wanted = hits.annotated[hit] * verbs + predictions.triplet_verb[triplets[owner]]
     start, count = runs(key, wanted)
-    # A triplet that is annotated twice comes twice.
+    # A triplet that is annotated twice is listed twice.
     found, position = expand(start, count)
     return triplets[owner[found]], by_key[position], hits.value[hit[found]]
 
 
 def _best(claimant: IntArray, claimed: IntArray, value: FloatArray, triplets: int) -> IntArray:
-    """(triplets,) find the annotated triplet with the largest value for each prediction."""
+    """Find the annotated triplet with the largest value for each prediction."""
     candidate = np.full(triplets, -1, dtype=np.int64)
     # Among equal values the first annotated triplet wins, as in the official evaluator; the second
     # of a triplet that is annotated twice is never found.
@@ -177,10 +178,10 @@ def _best(claimant: IntArray, claimed: IntArray, value: FloatArray, triplets: in
 
 
 def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray, *, every: bool) -> IntArray:
-    """(T,) find the first annotated triplet that no better prediction takes.
+    """Find for each prediction, (T,), the first annotated triplet that no better prediction takes.
 
-    A prediction takes that triplet, or ``every`` remaining one. A prediction that comes too late
-    claims the triplet that the earlier one found.
+    A prediction takes that triplet, or with ``every`` all remaining ones. A prediction that comes
+    too late claims the triplet that the earlier one found.
     """
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
@@ -213,10 +214,10 @@ def by_person(
     """Find the annotation that the official evaluator of V-COCO compares a prediction with.
 
     A prediction belongs to the annotated person that its person box overlaps most (the first, on
-    ties), and is ignored where the actions of that person are not annotated. The candidate is that
-    person's annotation for the (action, role) of the prediction, if the person boxes overlap enough
-    and the role fits: the role boxes overlap, or, if the annotation has none, the prediction has
-    none either (scenario 1) or anything (scenario 2).
+    ties), and is ignored if that person's actions are not annotated. The candidate is that person's
+    annotation for the (action, role) of the prediction, if the person boxes overlap enough and the
+    role fits: the role boxes overlap, or, if the annotation has none, the prediction has none
+    either (scenario 1) or anything (scenario 2).
     """
     human = predictions.pair_human[predictions.triplet_pair]
     object_box = predictions.pair_object[predictions.triplet_pair]
@@ -231,7 +232,7 @@ def by_person(
     done = doing[person, predictions.triplet_verb]
     role = np.append(annotations.pair_object[annotations.triplet_pair], -1)[done]
     role_ok = boxes.reaches(object_box, role)
-    # If the person does something else, nothing can fit: only a missing box is right.
+    # If the person does something else, no box can fit: only a missing box is right.
     anything = (done >= 0) & (protocol.missing_role == "anything")
     role_ok |= (role < 0) & ((object_box < 0) | anything)
 
@@ -244,7 +245,7 @@ def by_person(
     reaches = boxes.reaches_any
     joined = person_ok & role_ok
     of_pair = _joined(annotations, predictions, hits, protocol)[predictions.triplet_pair]
-    # A prediction may have meant any annotation of its image that one of its boxes reaches.
+    # A prediction may have attempted any annotation of its image that one of its boxes reaches.
     everything = np.ones(len(human), dtype=bool)
     return Candidates(
         claimed=np.where(found, done, -1),
@@ -265,7 +266,7 @@ def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolA
     Parameters
     ----------
     annotations : Scenes
-        Of the same images.
+        Scenes of the same images.
     boxes : Overlap
         Overlap across all categories.
 
@@ -311,7 +312,7 @@ class Match:
         Image of each predicted triplet.
     order : (T,) int array
         Predicted triplets image by image, in each image from the highest to the lowest score; equal
-        scores keep the order of the input.
+        scores keep input order.
     found : (T,) bool array
         Whether the prediction is a true positive.
     """
@@ -325,12 +326,12 @@ class Match:
     found: BoolArray
 
     def among_best(self, top: int | None) -> BoolArray:
-        """Mark the ``top`` best-scored predictions of each image, (T,); all if it is None."""
+        """Return a mask, (T,), of the ``top`` best predictions of each image; all if None."""
         return among_best(self.image, self.order, top)
 
 
 def among_best(image: IntArray, order: IntArray, top: int | None) -> BoolArray:
-    """Mark the ``top`` best triplets of each image, (T,); all if it is None.
+    """Return a mask, (T,), of the ``top`` best triplets of each image; all if None.
 
     ``order`` comes from :func:`score_order`, for all triplets or the remaining ones.
     """
@@ -349,9 +350,9 @@ def match(
     annotations, predictions : Scenes
         Predictions on the same images.
     protocol : Protocol
-        Rules by which predictions meet annotations.
+        Rules for matching predictions to annotations.
     others : sequence of Match
-        Matches of the same scenes under other protocols; equal parts are reused.
+        Matches of the same scenes under other protocols, whose equal parts are reused.
     """
     # Benchmarks mostly differ from the protocol only in the classes that count, which changes no
     # true positive.
@@ -378,7 +379,7 @@ def match(
 def _overlap(
     annotations: Scenes, predictions: Scenes, protocol: Protocol, others: Sequence[Match]
 ) -> Overlap:
-    """Take the overlap of boxes from another match if it is the same; otherwise compute it."""
+    """Reuse the box overlap of another match if it is the same; otherwise compute it."""
     for other in others:
         if protocol.agrees(other.protocol, OVERLAPPING):
             return other.overlap
@@ -399,7 +400,7 @@ def score_order(predictions: Scenes) -> IntArray:
 
 
 def _best_of_each(candidate: IntArray, order: IntArray) -> BoolArray:
-    """Mark the best-ranked prediction of every candidate."""
+    """Return a mask of the best-ranked prediction of each candidate."""
     found = np.zeros(len(candidate), dtype=bool)
     claimants = order[candidate[order] >= 0]
     # np.unique gives the first place of each value: claimants are in rank order, so the best-

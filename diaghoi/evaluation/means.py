@@ -1,4 +1,4 @@
-"""Average the scores of classes as a protocol does."""
+"""Average the class scores as a protocol prescribes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from diaghoi.evaluation.average_precision import ClassScores
 from diaghoi.evaluation.weighted_ap import WeightedScores
 
 Split = dict[str, float | None]
-# Titles of the splits; a group that a user names keeps its name.
+# Titles of the splits; groups defined by users keep their names.
 TITLES = {
     "full": "Full",
     "rare": "Rare",
@@ -26,7 +26,7 @@ TITLES = {
 def split_means(
     scores: ClassScores, protocol: Protocol, splits: dict[str, BoolArray]
 ) -> tuple[Split, Split]:
-    """Mean AP and mean max recall of each split.
+    """Compute the mean AP and mean max recall of each split.
 
     Parameters
     ----------
@@ -35,8 +35,8 @@ def split_means(
     protocol : Protocol
         Rules for classes without true positives and without annotations.
     splits : dict
-        (C,) mask of each split. In "full", classes without any row still count 0 even if classes
-        without true positives are left out.
+        (C,) mask of each split. In "full", classes without any row count 0 even if classes without
+        true positives are omitted.
 
     Returns
     -------
@@ -59,7 +59,7 @@ def split_means(
 def counted_classes(
     scores: ClassScores, protocol: Protocol, splits: dict[str, BoolArray]
 ) -> dict[str, int]:
-    """Count the classes that the means of :func:`split_means` run over, for each split."""
+    """Count, for each split, the classes that :func:`split_means` averages."""
     return {
         name: int(counts_in_mean(scores, protocol, name, members).sum())
         for name, members in splits.items()
@@ -69,14 +69,14 @@ def counted_classes(
 def weighted_split_means(
     scores: WeightedScores, protocol: Protocol, splits: dict[str, BoolArray]
 ) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-    """Mean AP and mean max recall of each split under each of B weightings.
+    """Compute the mean AP and mean max recall of each split under each of B weightings.
 
     The parameters are those of :func:`split_means`.
 
     Returns
     -------
     mean_ap, max_recall : dict of (B,) float64 array
-        NaN if :func:`split_means` has None.
+        NaN replaces None of :func:`split_means`.
     """
     mean_ap: dict[str, FloatArray] = {}
     max_recall: dict[str, FloatArray] = {}
@@ -96,7 +96,7 @@ def weighted_split_means(
 def counts_in_mean(
     scores: ClassScores | WeightedScores, protocol: Protocol, split: str, members: BoolArray
 ) -> BoolArray:
-    """Mark the classes that count in a split: (C,) members or, for weighted scores, (C, 1)."""
+    """Return a mask of the classes that count in a split: (C,) or, for weighted scores, (C, 1)."""
     annotated = ~np.isnan(scores.average_precision)
     counted = members & annotated
     if protocol.class_without_true_positive == "left out":
@@ -113,13 +113,13 @@ def counts_in_mean(
 
 
 def ap_in_mean(scores: ClassScores, protocol: Protocol, members: BoolArray) -> FloatArray:
-    """Give the AP of each class as tables show it: NaN if the full mean leaves the class out."""
+    """Return the AP of each class as shown in tables: NaN if the full mean omits the class."""
     counted = counts_in_mean(scores, protocol, "full", members)
     return np.where(counted, scores.average_precision, np.nan)
 
 
 def column_means(values: FloatArray, counted: BoolArray) -> FloatArray:
-    """Mean of each of B columns over the (R, B) values that count in it, NaN counting 0."""
+    """Average each of B columns over the (R, B) values that count in it; NaN counts as 0."""
     total = np.where(counted & ~np.isnan(values), values, 0.0).sum(axis=0)
     return ratios(total, counted.sum(axis=0))
 
@@ -131,5 +131,5 @@ def _harmonic(one: float | None, other: float | None) -> float | None:
 
 
 def _mean(values: FloatArray) -> float | None:
-    # A class without annotation that counts nevertheless counts 0.
+    # A class without annotations that still counts has a value of 0.
     return float(np.where(np.isnan(values), 0.0, values).mean()) if len(values) else None

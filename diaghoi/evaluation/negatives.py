@@ -22,7 +22,7 @@ PUBLISHED_LEVELS = np.arange(0, 1.1, 0.01)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Negatives(OfImages):
-    """The predicted pairs and whether each is negative.
+    """The predicted pairs with a flag for negative ones.
 
     Parameters
     ----------
@@ -30,7 +30,7 @@ class Negatives(OfImages):
         1 - the highest score of a real verb: the confidence that the pair does *not* interact; NaN
         if the file has no such scores.
     negative : (P,) bool array
-        The pair localises no annotated pair.
+        Whether the pair localises no annotated pair.
     image : (P,) int array
         Image of the pair.
     """
@@ -44,8 +44,8 @@ class Negatives(OfImages):
         return not any(np.isnan(part.score).any() for part in self.parts())
 
     def ranked(self) -> BoolArray:
-        """Return ``negative`` in the order of falling scores."""
-        # Sorting everything would need all scores in memory. Bounds from a sample cut the scores
+        """Return ``negative`` in descending order of scores."""
+        # Sorting all pairs would need all scores in memory. Bounds from a sample cut the scores
         # into ranges, and each range is sorted alone.
         ranges = len(self.score) // _SORTED + 1
         sample = np.sort(np.concatenate([part.score[::ranges].copy() for part in self.parts()]))
@@ -61,23 +61,23 @@ class Negatives(OfImages):
         return np.concatenate(ranked)
 
     def parts(self) -> Iterator[Negatives]:
-        """Cut the pairs into parts, at least one, possibly empty."""
+        """Split the pairs into parts, at least one, possibly empty."""
         columns = {"score": self.score, "negative": self.negative, "image": self.image}
         for part in in_parts(columns, slices(len(self.score), _SORTED)):
             yield Negatives(**part)
 
 
-# Pairs that are examined or sorted at once, and ranks whose precision is computed at once.
+# Number of pairs examined or sorted at once, and of ranks whose precision is computed at once.
 _SORTED, _RANKS = 500_000, 1 << 18
 
 
 def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
-    """Average precision of finding the negative pairs.
+    """Compute the average precision of finding the negative pairs.
 
     Returns
     -------
     dict
-        ``ap``: area under the envelope of the precision-recall curve. ``ap_published``: the figure
+        ``ap``: area under the envelope of the precision-recall curve. ``ap_published``: the number
         of the published code, at most 0.918 (see ``PUBLISHED_LEVELS``). Both are None if no pair is
         negative or a score is missing. ``pairs`` and ``negatives``: counts.
     """

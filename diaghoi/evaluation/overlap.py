@@ -26,14 +26,15 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.exceptions import InputError
 
 LEAST = 0.1
-"""IoU below which boxes count as not overlapping, but where people are assigned the closest."""
+"""IoU below which boxes count as not overlapping, except where the closest person is assigned."""
 
 MOST = 10**9
-"""Most comparisons of boxes within an image: 10 seconds, and thousands of times those of real data.
+"""Largest number of box comparisons per image: 10 seconds, and thousands of times that of real
+data.
 """
 
 CROWDED = "boxes that overlap in the same images"
-"""Subject of the message about too much memory."""
+"""Subject of the out-of-memory message."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -53,9 +54,9 @@ class Overlap:
     value : (K,) float64 array
         Their IoU.
     reached : (K,) bool array
-        Whether it reaches the threshold of the protocol.
+        Whether the IoU reaches the protocol's threshold.
     least : float
-        Boxes that overlap less are left out: there are very many in an image with many boxes.
+        Boxes that overlap less are omitted: an image with many boxes has a great many of them.
     protocol : Protocol
         Box convention and threshold.
     """
@@ -78,11 +79,11 @@ class Overlap:
 
     @cached_property
     def reaches_any(self) -> BoolArray:
-        """(Bp,) true where a predicted box reaches any annotated box of its cell."""
+        """(Bp,) mask of the predicted boxes that reach any annotated box of their cell."""
         return marked(self.reaching[0], len(self.cell_of_predicted))
 
     def reaches(self, predicted: IntArray, annotated: IntArray) -> BoolArray:
-        """Whether predicted boxes reach annotated ones, pair by pair.
+        """Check, pair by pair, whether predicted boxes reach annotated ones.
 
         Parameters
         ----------
@@ -97,12 +98,12 @@ class Overlap:
         return reached
 
     def iou(self, predicted: IntArray, annotated: IntArray) -> FloatArray:
-        """(N,) IoU of predicted and annotated boxes, pair by pair, whatever their cells."""
+        """Return the IoU, (N,), of predicted and annotated boxes, pair by pair, in any cells."""
         mine, theirs = self.predicted_boxes, self.annotated_boxes
         return _iou(mine, predicted, theirs, annotated, self.protocol)
 
     def under(self, protocol: Protocol) -> Overlap:
-        """Return the same overlap under another threshold, which is not below ``least``."""
+        """Return this overlap with another threshold, no lower than ``least``."""
         return replace(self, reached=reaches(protocol, self.value), protocol=protocol)
 
 
@@ -139,7 +140,7 @@ def box_overlap(annotations: Scenes, predictions: Scenes, protocol: Protocol) ->
             "those with the highest scores, and check that these are the boxes of one image"
         )
 
-    # The closest person may overlap by hardly anything.
+    # The closest person may hardly overlap at all.
     least = min(LEAST, protocol.iou) if protocol.pairing == "triplet" else np.nextafter(0, 1)
 
     def overlapping() -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
@@ -174,7 +175,7 @@ def _cells(scenes: Scenes, protocol: Protocol) -> tuple[int, IntArray]:
     """Return the number of cells, and the cell of each box."""
     if not protocol.categories_count:
         return len(scenes), scenes.box_image
-    # One more label comes first: -1, an unknown category.
+    # One extra label comes first: -1, an unknown category.
     labels = len(scenes.vocabulary.objects) + 1
     return len(scenes) * labels, scenes.box_image * labels + scenes.box_label + 1
 
@@ -184,9 +185,9 @@ _Hits: TypeAlias = tuple[IntArray, IntArray, FloatArray]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairHits:
-    """Predicted pairs that localise annotated pairs: both boxes reach, categories are equal.
+    """Predicted pairs that localise annotated pairs: both boxes match, and categories are equal.
 
-    Categories are only compared where the protocol does so.
+    Categories are compared only if the protocol does so.
 
     Parameters
     ----------
@@ -206,7 +207,7 @@ def pair_hits(
 ) -> PairHits:
     """Find the annotated pairs that each predicted pair localises.
 
-    An annotated pair without an object (V-COCO) is localised by its person and anything that fits a
+    An annotated pair without an object (V-COCO) is localised by its person and any box that fits a
     missing role.
     """
     hits = _hits_by_both(annotations, predictions, boxes)
@@ -224,7 +225,7 @@ def pair_hits(
 def _hits_by_both(annotations: Scenes, predictions: Scenes, boxes: Overlap) -> Iterator[_Hits]:
     human, object_box = predictions.pair_human, predictions.pair_object
     near = boxes.reaches_any
-    # Almost all predicted boxes reach nothing; without them few pairs remain.
+    # Almost all predicted boxes reach nothing; without those, few pairs remain.
     possible = np.flatnonzero((object_box >= 0) & near[human] & near[object_box])
     wanted = np.flatnonzero(annotations.pair_object >= 0)
     for predicted, annotated, by_object in _meeting(
@@ -241,7 +242,7 @@ def _hits_by_both(annotations: Scenes, predictions: Scenes, boxes: Overlap) -> I
 def _meeting(
     boxes: Overlap, mine: IntArray, theirs: IntArray, possible: IntArray, wanted: IntArray
 ) -> Iterator[_Hits]:
-    """Yield the possible and wanted pairs whose boxes reach each other, with IoU, in parts.
+    """Yield, in parts, the possible and wanted pairs whose boxes reach each other, with IoU.
 
     ``mine`` and ``theirs`` are one box of each predicted and of each annotated pair.
     """

@@ -17,13 +17,13 @@ from diaghoi.evaluation.overlap import Overlap, PairHits
 if TYPE_CHECKING:
     from typing_extensions import Self
 
-# Number of images whose counts are added up at once.
+# Number of images whose counts are added at once.
 _IMAGES = 500_000
 
 
 @dataclass(frozen=True, kw_only=True)
 class PairCounts:
-    """Counts behind pair recall and precision.
+    """Counts from which pair recall and precision are computed.
 
     Parameters
     ----------
@@ -32,14 +32,14 @@ class PairCounts:
     predicted : int
         Predicted pairs.
     annotated, localised : int
-        Distinct annotated pairs of the classes that count, and those that some predicted pair
-        localises (both boxes reach the IoU threshold, categories equal). Pairs are distinct unless
-        they have the same two boxes: in the test set of HICO-DET each triplet is a pair of its own.
+        Distinct annotated pairs of the counted classes, and those that any predicted pair localises
+        (both boxes reach the IoU threshold, categories are equal). Pairs are distinct unless they
+        have the same two boxes: in the HICO-DET test set, each triplet is a separate pair.
     credited : int
         Predicted pairs that are credited with an annotated pair: each annotated pair credits the
         first predicted pair, in stored order, that localises it; a predicted pair counts once.
     humans, humans_found, objects, objects_found : int
-        Distinct boxes in the annotated pairs, and those that a box of some predicted pair reaches.
+        Distinct boxes in the annotated pairs, and those that a box of any predicted pair reaches.
     """
 
     images: int
@@ -58,7 +58,7 @@ COUNTED = tuple(field.name for field in fields(PairCounts))
 
 @dataclass(frozen=True, eq=False)
 class ImagePairs:
-    """The counts of :class:`PairCounts` for each image.
+    """The counts of :class:`PairCounts`, image by image.
 
     Parameters
     ----------
@@ -86,7 +86,7 @@ class ImagePairs:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OfImages:
-    """A table whose column ``image`` holds the image of each row."""
+    """Table whose column ``image`` holds the image of each row."""
 
     image: IntArray
 
@@ -104,14 +104,14 @@ class OfImages:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ObjectBoxes(OfImages):
-    """Distinct object boxes of the annotated pairs of all counted classes.
+    """Distinct object boxes of the annotated pairs of counted classes.
 
     Parameters
     ----------
     image, category : (K,) int array
         Image and category of each.
     found : (K,) bool array
-        Whether a box of some predicted pair reaches the box.
+        Whether a box of any predicted pair reaches the box.
     """
 
     category: IntArray
@@ -119,7 +119,7 @@ class ObjectBoxes(OfImages):
 
     @property
     def mean_recall(self) -> float | None:
-        """Mean over the annotated categories of the share that is found; None without any."""
+        """Mean, over the annotated categories, of the share of boxes found; None without any."""
         annotated = np.bincount(self.category)
         recall = ratios(np.bincount(self.category, weights=self.found), annotated)[annotated > 0]
         return float(recall.mean()) if len(recall) else None
@@ -127,18 +127,18 @@ class ObjectBoxes(OfImages):
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PairMatch:
-    """The listed pairs of a detector against the annotated ones, ready to be counted.
+    """The listed pairs of a detector and the annotated pairs, ready to be counted.
 
     Parameters
     ----------
     annotations, predictions : Scenes
-        Predictions on the same N images.
+        Predictions for the same N images.
     overlap : Overlap
         IoU of their boxes.
     hits : PairHits
         Predicted pairs that localise annotated pairs.
     listed : (P,) bool array
-        The predicted pairs that count as the detector's list of pairs.
+        Mask of the predicted pairs that count as listed by the detector.
     images : (N,) bool array
         Images whose pairs count.
     """
@@ -151,7 +151,7 @@ class PairMatch:
     images: BoolArray
 
     def count(self, wanted: BoolArray) -> ImagePairs:
-        """Count the wanted annotated pairs, (Pa,), that the listed pairs find in each image."""
+        """Count, in each image, the wanted annotated pairs, (Pa,), that listed pairs find."""
         annotations, predictions = self.annotations, self.predictions
         credited = credited_pairs(self.hits, self.listed, wanted)
         humans = np.unique(annotations.pair_human[wanted])
@@ -194,15 +194,15 @@ class PairMatch:
         return self._reached(self.predictions.pair_object)
 
     def _reached(self, box: IntArray) -> BoolArray:
-        """(Ba,) mark the annotated boxes that a ``box`` of a listed pair reaches."""
-        # One more row than boxes, which pairs without an object (-1) mark.
+        """Return a mask, (Ba,), of the annotated boxes that a ``box`` of a listed pair reaches."""
+        # One extra row, for pairs without an object (-1).
         of_pairs = marked(box[self.listed], len(self.predictions.box_label) + 1)
         predicted, annotated = self.overlap.reaching
         return marked(annotated[of_pairs[predicted]], len(self.annotations.box_label))
 
 
 def credited_pairs(hits: PairHits, listed: BoolArray, wanted: BoolArray) -> IntArray:
-    """Find the predicted pair that each localised annotated pair credits.
+    """Find the predicted pairs that are credited with an annotated pair.
 
     Only hits between ``listed``, (P,), predicted and ``wanted``, (Pa,), annotated pairs count.
     """
@@ -216,7 +216,7 @@ def credited_pairs(hits: PairHits, listed: BoolArray, wanted: BoolArray) -> IntA
 
 
 def pair_recall(localised: int, annotated: int, *, single_precision: bool) -> float | None:
-    """Share of annotated pairs that are localised; see :func:`pair_scores`."""
+    """Return the share of annotated pairs that are localised; see :func:`pair_scores`."""
     recall = ratio(localised, annotated)
     # The published code averages in 32 bits, so that 2/3 is 0.6666666865348816 there.
     if single_precision and recall is not None:
@@ -225,7 +225,7 @@ def pair_recall(localised: int, annotated: int, *, single_precision: bool) -> fl
 
 
 def pair_scores(counts: PairCounts, *, single_precision: bool = False) -> dict[str, Any]:
-    """Pair recall, precision and number, from their counts.
+    """Compute pair recall, precision and number from the counts.
 
     Returns
     -------

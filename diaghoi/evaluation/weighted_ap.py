@@ -20,7 +20,7 @@ from diaghoi.evaluation.average_precision import Evaluated, needed_for
 
 @dataclass(frozen=True, eq=False)
 class ImageCounts:
-    """Counts of R kinds of things in N images.
+    """Counts of R kinds of items in N images.
 
     Parameters
     ----------
@@ -41,15 +41,15 @@ class ImageCounts:
         return int(self.table.data.sum(dtype=np.int64))
 
     def under(self, weights: IntArray) -> IntArray:
-        """(R, B) add up the counts of images under (N, B) int32 weights, as 64-bit integers."""
+        """Sum the image counts under (N, B) int32 weights: (R, B) 64-bit integers."""
         return np.asarray(self.product(weights).astype(np.int64))
 
     def product(self, weights: IntArray) -> Any:
-        """Work out :meth:`under` in the smallest type of integers that holds every sum exactly."""
+        """Compute :meth:`under` in the smallest integer type that holds every sum exactly."""
         if not all(self.table.shape):
             return np.zeros((self.table.shape[0], weights.shape[1]), dtype=np.int64)
         most = self._most * int(weights.max(initial=0))
-        # 16 bits take a third of the time of 32.
+        # 16-bit products take a third of the time of 32-bit ones.
         if most < 2**15:
             return self._small @ weights.astype(np.int16)
         if most < 2**24:
@@ -59,7 +59,7 @@ class ImageCounts:
     # Both are the same for all weightings, and cost as much as the product.
     @cached_property
     def _most(self) -> int:
-        """The largest sum of a row."""
+        """Largest sum of a row."""
         return int(self.table.sum(axis=1, dtype=np.int64).max())
 
     @cached_property
@@ -68,10 +68,10 @@ class ImageCounts:
 
 
 def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
-    """Count the entries, (K,), of each row and image: a sparse int32 array of a shape, (R, N)."""
+    """Count the K entries of each row and image: sparse int32 array of a shape, (R, N)."""
     from scipy.sparse import csr_array
 
-    # Entries are sorted and counted here, so that SciPy gets no duplicates to add up.
+    # Entries are sorted and counted here, so that SciPy has no duplicates to sum.
     key = row.astype(np.int64) * shape[1] + image
     key.sort()
     first = np.flatnonzero(first_of_run(key))
@@ -81,7 +81,7 @@ def image_counts(row: IntArray, image: IntArray, shape: tuple[int, int]) -> Any:
     return csr_array((count, image, pointer), shape=shape)
 
 
-# Number of weightings whose recall levels are looked up together: few enough for the caches.
+# Number of weightings whose recall levels are looked up together: few enough for the CPU caches.
 ROWS = 8
 
 
@@ -112,7 +112,7 @@ class WeightedScores:
 
     @cached_property
     def ranked(self) -> IntArray:
-        """(C, B) number of rows; most protocols never ask for it."""
+        """(C, B) number of rows, computed on demand because few protocols need it."""
         ranked = self.rows.under(self.weights)
         return ranked if self.top is None else np.minimum(ranked, self.top)
 
@@ -124,8 +124,8 @@ class WeightedRanking:
     Parameters
     ----------
     rows, true : ImageCounts
-        For each of R runs of true positives of a class, and each of N images: the rows that it
-        brings, false ones before it included, and the true positives among them.
+        For each of R runs of true positives of a class, and each of N images: the rows up to its
+        end since the previous run, including false positives, and the true positives among them.
     start, stop : (C,) int array
         The runs of each class.
     ranked, positives : ImageCounts
@@ -150,7 +150,7 @@ class WeightedRanking:
         row_class, row_true, row_image, annotation_class, annotation_image = evaluated
         # Ledgers keep classes in 16 bits, in which the products below would overflow.
         row_class = row_class.astype(np.int64)
-        # A run ends at a true positive that no true positive of its class follows.
+        # A run ends at a true positive whose next row in its class is not a true positive.
         last = row_true.copy()
         last[:-1] &= ~(row_true[1:] & (row_class[1:] == row_class[:-1]))
         ends = np.flatnonzero(last)
@@ -169,27 +169,27 @@ class WeightedRanking:
         )
 
     def asked_for(self, evaluated: Evaluated) -> WeightedRanking:
-        """Prepare the same rows with the annotated triplets of another list."""
+        """Combine the same rows with the annotated triplets of another list."""
         triplets = evaluated.annotation_class, evaluated.annotation_image
         return replace(self, positives=ImageCounts.of(*triplets, self.positives.table.shape))
 
     def scores(
         self, weights: IntArray, levels: FloatArray | None, top: int | None = None
     ) -> WeightedScores:
-        """Average precision and max recall of each class under each weighting.
+        """Compute average precision and max recall of each class under each weighting.
 
         Parameters
         ----------
         weights : (N, B) int32 array
             How often each image counts.
         levels, top
-            As for :func:`diaghoi.evaluation.average_precision.average_precision`, to whose figures
-            those of equal weights are equal to the last digit.
+            As for :func:`diaghoi.evaluation.average_precision.average_precision`, whose results
+            equal weights reproduce to the last digit.
         """
         return self.scored(self.curve(weights, top), levels)
 
     def curve(self, weights: IntArray, top: int | None = None) -> WeightedCurve:
-        """Prepare the part that the scores at all recall levels share; see :meth:`scores`."""
+        """Compute the part that the scores at all recall levels share; see :meth:`scores`."""
         filled = np.flatnonzero(self.stop > self.start)
         start, length = self.start[filled], (self.stop - self.start)[filled]
         most = self.rows.total * int(weights.max(initial=0))
@@ -203,7 +203,7 @@ class WeightedRanking:
         place = np.cumsum(rows, axis=1, dtype=kind)
         place -= np.repeat(_before(place, start), length, axis=1)
         if top is not None:
-            # Within a run false rows come first, so the limit cuts off true rows.
+            # Within a run, false positives come first, so the limit cuts off true positives.
             true = np.clip(top - (place - true), 0, true)
             place = np.minimum(place, top)
         total = np.cumsum(true, axis=1, dtype=kind)
@@ -245,7 +245,7 @@ class WeightedRanking:
 
 
 def _before(total: IntArray, start: IntArray) -> IntArray:
-    """Return the sum of all runs before each class, (B, F), from (B, R) running sums."""
+    """Return the sum of all runs before each class, (B, F), given (B, R) running sums."""
     before = np.zeros((len(total), len(start)), dtype=total.dtype)
     before[:, 1:] = total[:, start[1:] - 1]
     return before
@@ -266,11 +266,11 @@ class WeightedCurve:
     start, stop : (F,) int array
         The runs of each.
     true, total : (B, R) int array
-        True positives of each run, and of all runs up to its end, including other classes.
+        True positives of each run, and of all runs up to its end, including those of other classes.
     before : (B, F) int array
         True positives of all earlier classes.
     precision : (B, R + 1) float64 array
-        Within the class, and an empty column.
+        Same, within the class, plus an empty column.
     """
 
     weights: IntArray
@@ -284,7 +284,7 @@ class WeightedCurve:
     precision: FloatArray
 
     def area(self) -> FloatArray:
-        """(B, F) sum over the true positives of the highest precision at each or a later one."""
+        """Sum, (B, F), the highest precision at or after each true positive."""
         area = np.empty(self.before.shape)
         for place, (start, stop) in enumerate(zip(self.start, self.stop, strict=True)):
             backwards = self.precision[:, start:stop][:, ::-1]
@@ -294,7 +294,7 @@ class WeightedCurve:
         return area
 
     def sampled(self, positives: IntArray, levels: FloatArray) -> FloatArray:
-        """(B, F) sum of the highest precisions of each class at or beyond each recall level.
+        """Sum, (B, F), the highest precision of each class at or beyond each recall level.
 
         Parameters
         ----------
@@ -312,7 +312,7 @@ class WeightedCurve:
             rows = slice(first, first + ROWS)
             total, precision = self.total[rows], self.precision[rows]
             row = np.arange(len(total))[:, None, None]
-            # Number of runs that end with at most so many true positives. A search for each level
+            # Number of runs that end with at most that many true positives. A search for each level
             # would take three times as long.
             cell = total + row[:, 0] * size
             table = np.bincount(cell.ravel(), minlength=len(total) * size).reshape(-1, size)

@@ -21,42 +21,42 @@ class Measure:
     Parameters
     ----------
     path : str
-        Place in a result: ``pairs.recall``. ``{}`` stands for the group of classes if each group
-        has the number. Inside the path all classes have no group: ``pairs.{}.recall`` is
-        ``pairs.recall`` and ``pairs.rare.recall``.
+        Path in a result: ``pairs.recall``. ``{}`` stands for the group of classes if the number
+        exists for each group. For all classes the group is omitted inside the path:
+        ``pairs.{}.recall`` is ``pairs.recall`` and ``pairs.rare.recall``.
     title : str
         Name in a report. ``{protocol}`` and ``{roles}`` are filled from the result.
     doc : str
         Meaning of the number, in one sentence.
     table : str
-        Key of the table of a comparison that shows it; empty for none.
+        Key of the comparison table that shows the number; empty for none.
     short : str
-        Its name in that table, by default the title; what ``{}`` of all classes is called there,
-        where those of the groups stand under one title.
+        Name in that table, by default the title; for numbers of groups under one shared title, the
+        name of the number of all classes.
     group : str
-        Title that it shares with neighbours there; ``{}`` where neighbours stand side by side for
-        each group of classes.
+        Title shared with neighbours there; ``{}`` if neighbours stand side by side for each group
+        of classes.
     unit : {"percent", "points", "count", "number", "index", "change"}
         Format in tables; see :class:`diaghoi.data.table.Column`.
     better : {"higher", "lower"} or None
         Direction of better values; None if neither direction is better.
     report : {"map", "parts", ""}
-        Table of a report that shows the number; empty for none.
+        Report table that shows the number; empty for none.
     indented : bool
-        Whether it belongs to the number above it in a report.
+        Whether the number belongs to the one above it in a report.
     dataset : str
-        The only data set with the number; empty for all.
+        The only data set that has the number; empty for all.
     quoted : bool
-        Whether papers quote it, so that a report shows its interval.
+        Whether papers quote the number, so that a report shows its interval.
     tested : bool
-        Whether comparisons test it beside mAP and ΔmAP; only a ratio can be.
+        Whether comparisons test the number along with mAP and ΔmAP; only ratios can be tested.
     counts : callable or None
         Counts of a ratio with intervals and tests: a function of a diagnosis and a group of classes
-        that returns what each of the N images adds to numerator and denominator, two nonnegative
-        (N,) int arrays.
+        that returns the contribution of each of the N images to the numerator and the denominator,
+        two nonnegative (N,) int arrays.
     pairs : tuple of str
         Names of the two counts of :class:`diaghoi.evaluation.pairs.PairCounts`, if the number is a
-        ratio of counts that a diagnosis has for each image.
+        ratio of per-image counts of a diagnosis.
     """
 
     path: str
@@ -77,35 +77,35 @@ class Measure:
 
     @property
     def is_ratio(self) -> bool:
-        """Whether the number is a ratio of counts of images."""
+        """Whether the number is a ratio of per-image counts."""
         return self.counts is not None or bool(self.pairs)
 
     @property
     def by_split(self) -> bool:
-        """Whether each group of classes has one."""
+        """Whether the number exists for each group of classes."""
         return SPLIT in self.path
 
     def keys(self, split: str = FULL) -> tuple[str, ...]:
-        """Return the place in a result, for all classes or for a group."""
+        """Return the path in a result, for all classes or for a group."""
         keys = self.path.split(".")
         if split == FULL and keys[-1] != SPLIT:
             keys = [key for key in keys if key != SPLIT]
         return tuple(split if key == SPLIT else key for key in keys)
 
     def at(self, split: str = FULL) -> str:
-        """Return the same as one text, by which intervals and tests name the number."""
+        """Return the path as one string, which identifies the number in intervals and tests."""
         return ".".join(self.keys(split))
 
     def has(self, split: str) -> bool:
-        """Tell whether a group of classes has the number: all groups do, or only the full one."""
+        """Check whether a group of classes has the number: all groups do, or only "full"."""
         return self.by_split or split == FULL
 
     def splits(self, splits: Iterable[str]) -> list[str]:
-        """Choose the groups of classes that have one."""
+        """Select the groups of classes that have the number."""
         return list(splits) if self.by_split else [FULL]
 
     def is_in(self, result: Mapping[str, Any]) -> bool:
-        """Tell whether a result has the number, even if undefined."""
+        """Check whether a result has the number, even if undefined."""
         found: Any = result
         for key in self.keys():
             if not isinstance(found, Mapping) or key not in found:
@@ -121,7 +121,7 @@ class Measure:
         return found
 
     def named(self, text: str, result: Mapping[str, Any]) -> str:
-        """Fill a name with values of the result: the protocol and the number of evaluated roles."""
+        """Fill a name's placeholders from the result: the protocol and the number of roles."""
         found: Any = result
         for key in self.keys()[:-1]:
             found = found.get(key, {})
@@ -130,7 +130,7 @@ class Measure:
         return text.format(protocol=protocol, roles=roles, fewer=roles - 1)
 
     def add(self, result: dict[str, Any], diagnosis: Any, splits: Iterable[str]) -> None:
-        """Compute a ratio of a diagnosis, and add it to the result unless it is there."""
+        """Compute a ratio of a diagnosis, and add it to the result if it is absent."""
         for split in self.splits(splits) if self.is_ratio else ():
             *parts, key = self.keys(split)
             place = result

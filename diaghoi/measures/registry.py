@@ -201,7 +201,7 @@ _REGISTERED = (
 )
 
 MEASURES: dict[str, Measure] = {measure.path: measure for measure in _REGISTERED}
-"""All numbers but ΔmAP by their paths; others may be registered."""
+"""All numbers except ΔmAP, by path; others may be registered."""
 
 
 def cost(name: str) -> Measure:
@@ -222,5 +222,5 @@ def cost(name: str) -> Measure:
 
 
 def of_table(table: str) -> Iterator[Measure]:
-    """List the numbers of a table of a comparison."""
+    """List the numbers of a comparison table."""
     return (measure for measure in MEASURES.values() if measure.table == table)
