@@ -246,7 +246,8 @@ def other_verbs(
     given = np.flatnonzero(images.counted & real[annotations.triplet_class])
     given = given[np.argsort(annotations.triplet_pair[given], kind="stable")]
     hits = images.matched.hits
-    # The protocol may let a missing object match any object; here both must have one or neither.
+    # The protocol may let a missing object match any object; here both pairs need an object, or
+    # neither.
     alike = (predictions.pair_object[hits.predicted] < 0) == (
         annotations.pair_object[hits.annotated] < 0
     )
@@ -259,7 +260,8 @@ def other_verbs(
     owner, position = expand(*runs(pair, predictions.triplet_pair[false]))
     row, hoi = false[owner], hoi[position]
     own = predictions.triplet_class[row]
-    # With matching by the person, what another person does may be annotated for the pair as well.
+    # If predictions are matched by person, another person's action may be annotated for the pair
+    # too.
     annotated = marked(row[hoi == own], len(images.label))
     others = ~annotated[row]
     row, own, hoi = row[others], own[others], hoi[others]

@@ -72,7 +72,7 @@ def _best_predicted(view: MatchedImages, name: str, near: NearestBox) -> str:
     return f"the best {name} box of a predicted pair reaches IoU {shown_iou(view, near.iou)}"
 
 
-# HICO-DET and all data sets of pairs: a box is right if it reaches an annotated box of its
+# HICO-DET and all data sets with pairs: a box is right if it reaches an annotated box of its
 # category.
 
 

@@ -455,7 +455,7 @@ def check_outputs(files: Iterable[Path | None], inputs: Iterable[Path | None]) -
             raise InputError(f"{path}: cannot be written: it is a folder; give the name of a file")
         if path.exists() and not path.is_file():
             raise InputError(
-                f"{path}: cannot be written: it is not an ordinary file; for stdout give "
+                f"{path}: cannot be written: it is not a regular file; for stdout give "
                 "-.csv, -.json and so on"
             )
         folder = Path(target).parent if path.is_symlink() else path.parent

@@ -1,1 +1,1 @@
-"""Define the data structure: vocabulary, protocol, splits, scenes and their boxes."""
+"""The data structure: vocabulary, protocol, splits, scenes and their boxes."""

@@ -19,18 +19,18 @@ StrArray: TypeAlias = npt.NDArray[np.str_]
 
 
 def expand(start: IntArray, count: IntArray) -> tuple[IntArray, IntArray]:
-    """List the owner and the position of every element in (N,) runs of positions, in order."""
+    """List the owner and the position of each element in (N,) runs of positions, in order."""
     owner = np.repeat(np.arange(len(count)), count)
     shift = np.asarray(start) - (np.cumsum(count) - count)
     return owner, np.arange(len(owner)) + shift[owner]
 
 
-# Number of positions expanded at once: few enough for the arrays to stay in the cache.
+# Number of positions expanded at once: small enough for the arrays to stay in the cache.
 EXPANDED = 200_000
 
 
 def expand_in_parts(start: IntArray, count: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """Yield what :func:`expand` returns in parts that end with an owner; a part may be empty.
+    """Yield the result of :func:`expand` in parts that end with an owner; a part may be empty.
 
     Comparisons of all with all, such as the boxes of an image, may exceed memory. A part has about
     :data:`EXPANDED` positions; an owner with more has a part of its own, or ends one.
@@ -49,17 +49,18 @@ def runs(sorted_keys: IntArray, wanted: IntArray) -> tuple[IntArray, IntArray]:
 
 
 def first_of_run(keys: Array) -> BoolArray:
-    """Mark the first row of every run of equal neighbours."""
+    """Return a mask of the first row of each run of equal neighbours."""
     first = np.ones(len(keys), dtype=bool)
     np.not_equal(keys[1:], keys[:-1], out=first[1:])
     return first
 
 
 def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[range]:
-    """Cut groups of rows into runs of groups with about ``size`` rows each.
+    """Split groups of rows into runs of groups with about ``size`` rows each.
 
-    ``bounds``, (N + 1,), are the first row of each group, and the number of rows. A group with more
-    rows is a run of its own, or ends one. Restricted to consecutive ``groups`` if they are given.
+    ``bounds``, (N + 1,), holds the first row of each group, followed by the number of rows. A group
+    with more rows is a run by itself, or ends one. Consecutive ``groups``, if given, restrict the
+    split.
     """
     groups = range(len(bounds) - 1) if groups is None else groups
     # Groups whose first rows lie in the same stretch of `size` rows stay together.
@@ -69,12 +70,12 @@ def batches(bounds: IntArray, size: int, groups: range | None = None) -> list[ra
 
 
 def slices(rows: int, size: int) -> list[slice]:
-    """Cut rows into runs of ``size``, the last possibly shorter; no rows give one empty run."""
+    """Split rows into runs of ``size``, the last possibly shorter; no rows give one empty run."""
     return [slice(first, first + size) for first in range(0, max(rows, 1), size)]
 
 
 def place_in_group(groups: IntArray) -> IntArray:
-    """Count the rows of each group from zero; the rows of a group must be neighbours."""
+    """Return the number of each row in its group, from zero; groups must be adjacent rows."""
     start = np.flatnonzero(first_of_run(groups))
     return np.arange(len(groups)) - np.repeat(start, np.diff(np.append(start, len(groups))))
 
@@ -138,13 +139,13 @@ def ratio(part: float | None, whole: float | None) -> float | None:
     return None if part is None or not whole else part / whole
 
 
-# Boxes that are sorted at a time.
+# Number of boxes sorted at once.
 _ROWS = 1 << 17
 _MIX = (0x9E3779B97F4A7C15, 0xC2B2AE3D27D4EB4F, 0x165667B19E3779F9, 0xD6E8FEB86659FD93)
 
 
 def distinct(keys: Array) -> tuple[IntArray, IntArray]:
-    """Find equal keys, (N,), and number them in the order in which they first occur.
+    """Group equal keys, (N,), numbered in order of first occurrence.
 
     Returns
     -------
@@ -155,7 +156,7 @@ def distinct(keys: Array) -> tuple[IntArray, IntArray]:
     """
     if len(keys) == 0:
         return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
-    # An unstable sort does: the first row of each run is taken by its number.
+    # An unstable sort is enough: the first row of each run is taken by its index.
     order = np.argsort(keys)
     starts = first_of_run(keys[order])
     first = np.minimum.reduceat(order, np.flatnonzero(starts))
@@ -185,7 +186,7 @@ def distinct_boxes(image: IntArray, label: IntArray, xyxy: FloatArray) -> tuple[
 def runs_of_images(image: IntArray) -> Iterator[tuple[int, int]]:
     """Yield the first row and the end row of some images at a time, if the images ascend.
 
-    Equal boxes belong to one image, so a long table can be cut between images.
+    Equal boxes belong to one image, so a long table can be split between images.
     """
     total = len(image)
     if (image[1:] < image[:-1]).any():
@@ -204,7 +205,7 @@ def _distinct_boxes(
     image: IntArray, label: IntArray, xyxy: FloatArray
 ) -> tuple[IntArray, IntArray]:
     # Bits are compared, not values: -0.0 differs from 0.0 and NaN equals itself, so rows that a
-    # file wrote differently are not merged.
+    # file stores differently are not merged.
     bits = np.ascontiguousarray(xyxy, dtype=np.float64).view(np.uint64)
     mix: tuple[int, ...] = _MIX
     while True:
@@ -218,14 +219,15 @@ def _distinct_boxes(
         same = first[number]
         if all(np.array_equal(values, values[same]) for values in (image, label, bits)):
             return first, number
-        # Two different boxes rarely share a hash, and hardly ever under other factors, too.
+        # Two different boxes rarely share a hash, and almost never also under other factors.
         mix = tuple(secrets.randbits(64) | 1 for _ in mix)
 
 
 def seeded(seed: int, *names: object) -> np.random.Generator:
     """Return a random generator whose state is the hash of a seed and of some names.
 
-    The names identify the draw and its image, so neither order nor number of workers matters.
+    The names identify the draw and its image, so neither the order nor the number of workers
+    matters.
     """
     return hashed("\0".join(map(str, (seed, *names))))
 

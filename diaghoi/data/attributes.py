@@ -1,8 +1,8 @@
-"""Describe images and annotated pairs by attributes, each cut into a few named ranges.
+"""Describe images and annotated pairs by attributes, each split into a few named ranges.
 
-Attributes follow from annotations alone, so every detector is examined in the same slices. People
-and objects are counted as instances (:func:`diaghoi.data.boxes.instances`), because some data sets
-draw the same person once per triplet. Users add slices of their own, by tags of images.
+Attributes depend only on annotations, so every detector is examined in the same slices. People and
+objects are counted as instances (:func:`diaghoi.data.boxes.instances`), because some data sets draw
+the same person once per triplet. Users add their own slices by tagging images.
 """
 
 from __future__ import annotations
@@ -33,31 +33,32 @@ from diaghoi.exceptions import InputError, number_of, some_of
 
 By = Literal["image", "pair", "class"]
 FEW = 10
-"""Annotated triplets below which a class is rare where the data set does not say."""
+"""Number of annotated triplets below which a class is rare, unless the data set defines it."""
 Tags = str | Iterable[str] | None
 Own = Mapping[str, bool | Tags] | Callable[[str], bool | Tags]
-"""Tags by the name of the image, or whether it has the one tag that the attribute is named by: a
-mapping, or a function."""
+"""Tags by image name, or whether an image has the one tag that names the attribute: a mapping, or a
+function.
+"""
 SEPARATOR = ";"
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Slice:
-    """Some of the images, or of the annotated triplets.
+    """A subset of the images, the annotated triplets or the classes.
 
     Parameters
     ----------
     attribute : str
         Key of the attribute: ``people``.
     title : str
-        The same for people: ``People in the image``.
+        Display name of the attribute: ``People in the image``.
     name : str
         Name of the range: ``3 to 5``.
     by : {"image", "pair", "class"}
-        Whether predictions belong to it by their image, by the annotated pair that they meet, or by
-        their class.
+        Whether predictions belong to the slice by image, by the annotated pair that they match, or
+        by class.
     members : (N,), (T,) or (C,) bool array
-        The images, the annotated triplets or the classes.
+        Mask of the images, the annotated triplets or the classes.
     """
 
     attribute: str
@@ -72,7 +73,7 @@ class Slice:
         return f"{self.attribute}: {self.name}"
 
     def triplets(self, annotations: Scenes) -> BoolArray:
-        """(T,) annotated triplets in it."""
+        """(T,) mask of the annotated triplets in the slice."""
         if self.by == "image":
             return np.asarray(self.members[annotations.triplet_image])
         if self.by == "class":
@@ -81,10 +82,10 @@ class Slice:
 
 
 class Attribute(NamedTuple):
-    """An attribute that cuts annotations; ``key``, ``title`` and ``by`` as in :class:`Slice`.
+    """An attribute that splits annotations; ``key``, ``title`` and ``by`` as in :class:`Slice`.
 
-    ``values`` gives (N,), (T,) or (C,) values, or None if the annotations do not say. A range
-    begins with its start and has the name beside it; values below the first, and NaN, are in none.
+    ``values`` gives (N,), (T,) or (C,) values, or None if the annotations do not say. Each range
+    has a start and a name; values below the first start, and NaN, are in no range.
     """
 
     key: str
@@ -96,12 +97,13 @@ class Attribute(NamedTuple):
 
 
 ATTRIBUTES: list[Attribute] = []
-"""What annotations are cut by. All ranges are fixed, so that results of different data sets can be
-compared, and so are their reasons: counts are single where most annotations are, and wider beyond;
-box areas are cut at COCO's 32² and 96² pixels, and at 288², where sides are three times as long
-again; image sizes around the 640 x 480 pixels (0.31 MP) of most pictures; shapes where one side is
-a quarter longer or shorter than the other, and boxes where one is twice the other; distances and
-overlaps so that each range holds many of HICO-DET's annotated pairs."""
+"""Attributes that split annotations. All ranges are fixed, so that results on different data sets
+can be compared. Counts have a range of one value where most annotations lie, and wider ranges
+beyond. Box areas are split at COCO's 32² and 96² pixels, and at 288², where sides are another three
+times as long; image sizes around the 640 x 480 pixels (0.31 MP) of most pictures. Shapes are split
+where one side is a quarter longer or shorter than the other, and boxes where one side is twice the
+other; distances and overlaps so that each range holds many of HICO-DET's annotated pairs.
+"""
 
 _Values = TypeVar("_Values", bound=Callable[[Any], FloatArray | None])
 
@@ -109,7 +111,7 @@ _Values = TypeVar("_Values", bound=Callable[[Any], FloatArray | None])
 def _attribute(
     title: str, by: By, *starts: float, names: tuple[str, ...] = (), unit: str = ""
 ) -> Callable[[_Values], _Values]:
-    """List a method of :class:`_Annotated` as an attribute; by default, numbers name its ranges."""
+    """Register a method of :class:`_Annotated` as an attribute; by default, numbers name ranges."""
 
     def listed(values: _Values) -> _Values:
         called = names or range_names(starts, unit)
@@ -132,7 +134,7 @@ def range_names(starts: Sequence[float], unit: str = "") -> tuple[str, ...]:
 
 _AREAS = (0, 32**2, 96**2, 288**2)
 _SIZES = ("small", "medium", "large", "very large")
-# Anything above 0 is above 1e-9, the share that one pixel of the largest picture covers.
+# Any share above 0 exceeds 1e-9, the share of one pixel in the largest picture.
 _ABOVE = 1e-9
 
 
@@ -154,7 +156,7 @@ class _Annotated:
         self.triplet, _ = distinct(self.pair * len(scenes.vocabulary.verbs) + scenes.triplet_verb)
         boxes = np.concatenate([np.asarray(scenes.box_xyxy, np.float64), np.full((1, 4), np.nan)])
         self.human_xyxy, self.object_xyxy = boxes[self.human], boxes[self.object]
-        # (N, 2) width and height of each image, NaN where unknown
+        # (N, 2) width and height of each image, NaN if unknown
         self.sizes = np.full((len(scenes), 2), np.nan)
         if scenes.sizes is not None:
             np.copyto(self.sizes, scenes.sizes, where=scenes.sizes > 0)
@@ -209,7 +211,7 @@ class _Annotated:
         names=("not at all", "up to 0.25", "0.25 or more"),
     )
     def crowding(self) -> FloatArray:
-        """(T,) largest share of the person's box that another person covers."""
+        """Return the largest share, (T,), of the person's box that another person covers."""
         scenes = self.scenes
         person = np.flatnonzero(scenes.box_label == scenes.vocabulary.person)
         image = scenes.box_image[person]
@@ -280,16 +282,16 @@ def _counts(rows: IntArray, length: int = 0) -> FloatArray:
 
 
 def _aspect(boxes: FloatArray) -> FloatArray:
-    """Height of boxes in widths."""
+    """Return the height-to-width ratio of boxes."""
     size = boxes[:, 2:] - boxes[:, :2] + 1
     return np.asarray(size[:, 1] / size[:, 0])
 
 
 def attribute_slices(annotations: Scenes) -> list[Slice]:
-    """Cut annotations by each of :data:`ATTRIBUTES`.
+    """Split annotations by each of :data:`ATTRIBUTES`.
 
-    Ranges without triplets are left out, and so are attributes with only one range: sizes that no
-    file states, for instance, or the role of objects if every pair has one.
+    Ranges without triplets are omitted, as are attributes with only one range: sizes that no file
+    states, for instance, or the presence of objects if every pair has one.
     """
     annotated, slices = _Annotated(annotations), []
     for key, title, by, starts, names, values_of in ATTRIBUTES:
@@ -308,10 +310,10 @@ def attribute_slices(annotations: Scenes) -> list[Slice]:
 
 
 def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
-    """Read tags of images from a CSV file: the cell of each image, by attribute.
+    """Read image tags from a CSV file: the cell of each image, by attribute.
 
-    The first line names the columns. The first column holds the names of the images; every other
-    one is an attribute with the tag of each image, several with ``;`` between them, or nothing.
+    The first line names the columns. The first column holds the image names; each other column is
+    an attribute with the tags of each image, separated by ``;``, or nothing.
 
     Raises
     ------
@@ -344,11 +346,10 @@ def read_tags(path: str | PathLike[str]) -> dict[str, dict[str, str]]:
 def tag_slices(
     names: StrArray, own: Mapping[str, Own], source: str = "slices"
 ) -> tuple[list[Slice], list[str]]:
-    """Cut annotated images, (N,) names, by tags; note which have no tag or are not annotated.
+    """Split annotated images, (N,) names, by tags; note images without tags or annotations.
 
-    ``own`` maps the name of an attribute to the source of the tags of each image. Images are found
-    by their full names or, where that finds none, by their stems. Messages call the tags
-    ``source``.
+    ``own`` maps the name of an attribute to the source of the tags of each image. Images are looked
+    up by full name or, if that finds none, by stem. Messages call the tags ``source``.
 
     Raises
     ------
@@ -389,7 +390,7 @@ def _looked_up(
     where: str,
     notes: dict[str, None],
 ) -> list[bool | Tags]:
-    """Look the tags of images up by name, or by stem where no name is known."""
+    """Look up the tags of images by name, or by stem if no name is known."""
     wanted, first = list(names), next(iter(tags), "")
     if tags.keys().isdisjoint(wanted):
         wanted = [PurePath(name).stem for name in names]

@@ -1,4 +1,4 @@
-"""Handle boxes: overlap and thresholds, layouts and units of files, and instances."""
+"""Boxes: overlap and thresholds, layouts and units in files, and instances."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ from diaghoi.data.scenes import Scenes, SceneSource, Source
 
 
 def area(xyxy: FloatArray, margin: float) -> FloatArray:
-    """Areas of (N, 4) boxes; ``margin`` is 1 where boxes cover whole pixels, else 0."""
+    """Return the areas of (N, 4) boxes; ``margin`` is 1 if boxes cover whole pixels, else 0."""
     return np.asarray(
         (xyxy[:, 2] - xyxy[:, 0] + margin) * (xyxy[:, 3] - xyxy[:, 1] + margin), dtype=np.float64
     )
 
 
 def box_iou(first: FloatArray, second: FloatArray, margin: float, added: float = 0.0) -> FloatArray:
-    """Compute the (N,) intersection over union of (N, 4) boxes xyxy row by row.
+    """Compute the (N,) intersection over union of (N, 4) xyxy boxes, row by row.
 
     The IoU of two boxes without area is 0. ``margin`` is 1 for inclusive boxes, whose width is x2 -
     x1 + 1, and 0 for continuous ones; a protocol may add square pixels to every union.
@@ -59,12 +59,12 @@ def iou_of(
     added: float = 0.0,
 ) -> FloatArray:
     """Compute :func:`box_iou` of the rows ``one`` and ``other`` of two tables of boxes."""
-    # `take` copies rows several times faster than indexing does.
+    # `take` copies rows several times faster than indexing.
     return box_iou(mine.take(one, axis=0), theirs.take(other, axis=0), margin, added)
 
 
 def reaches(protocol: Protocol, iou: npt.ArrayLike) -> BoolArray:
-    """Tell whether an IoU reaches the threshold, or is above a strict one; NaN never is."""
+    """Check whether an IoU reaches the threshold, or exceeds a strict one; NaN never is."""
     return np.greater(iou, protocol.iou) if protocol.strict else np.greater_equal(iou, protocol.iou)
 
 
@@ -77,7 +77,7 @@ LAYOUTS = {
     "cycxhw": "centre y, centre x, height, width",
     "xxyy": "x1, x2, y1, y2",
 }
-"""Meaning of the four numbers of a box, by the name of the layout."""
+"""Meaning of the four numbers of a box, by name of the layout."""
 
 # Images that show whether boxes are fractions; how far most fractions, and all, may reach outside
 # their image, and how many are most.
@@ -87,8 +87,8 @@ _FIRST, _OUTSIDE, _FAR, _MOST = 50, 0.05, 1.0, 0.98
 def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArray:
     """Convert (N, 4) boxes of a file from one of :data:`LAYOUTS` to left, top, right, bottom.
 
-    ``margin`` is how much the last pixel of a box lies before its left edge plus its width: 1 for
-    pixels that are counted inclusively.
+    ``margin`` is the distance from the last pixel of a box to its left edge plus its width: 1 if
+    pixels are counted inclusively.
     """
     if layout == "xyxy":
         return boxes
@@ -105,11 +105,11 @@ def corners_of(boxes: FloatArray, layout: str, margin: float = 0.0) -> FloatArra
 
 
 def in_pixels(annotations: SceneSource, predictions: Source) -> Source:
-    """Multiply predicted boxes that are fractions of their image by its annotated size.
+    """Scale predicted boxes that are fractions of their image by its annotated size.
 
-    Annotations and predictions have the same names for the same images. Converted predictions get a
-    note. Predictions in pixels are unchanged, as are all predictions if the annotations hold no
-    image sizes.
+    Annotations and predictions must use the same image names. A note records the conversion.
+    Predictions in pixels are unchanged, as are all predictions if the annotations hold no image
+    sizes.
     """
     some = predictions.between(0, _FIRST).box_xyxy
     if len(some) and not (_fractions(some) and some.any()):  # all 0 if there are no boxes
@@ -148,8 +148,8 @@ SAME_INSTANCE = 0.6
 def instances(scenes: Scenes) -> IntArray:
     """Find the instance that each annotated box shows: (B,) row of the first box that shows it.
 
-    Data sets that annotate every triplet apart draw the same person once per triplet, a few pixels
-    off each time. A detector sees one person there.
+    Data sets that annotate every triplet separately draw the same person once per triplet, each
+    time shifted by a few pixels. A detector sees a single person there.
     """
     label, image = scenes.box_label, scenes.box_image
     order = np.lexsort((np.arange(len(label)), label, image))

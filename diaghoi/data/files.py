@@ -1,4 +1,4 @@
-"""Ordinary files, and the rows of hand-written CSV files, with their line numbers."""
+"""Regular files, and the rows of hand-written CSV files with their line numbers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from diaghoi.exceptions import InputError, short
 
 
 def ordinary(path: str | os.PathLike[str]) -> Path:
-    """Return the path of a file or a folder; opening a pipe or a device may never end.
+    """Return the path of a regular file or a folder; opening a pipe or a device may block.
 
     Raises
     ------
@@ -24,17 +24,17 @@ def ordinary(path: str | os.PathLike[str]) -> Path:
     path = Path(path)
     mode = path.stat().st_mode
     if not (stat.S_ISREG(mode) or stat.S_ISDIR(mode)):
-        raise OSError(errno.EINVAL, "Not an ordinary file but a pipe or a device", str(path))
+        raise OSError(errno.EINVAL, "Not a regular file but a pipe or a device", str(path))
     return path
 
 
 Rows = list[tuple[int, list[str]]]
-# Characters of a cell shown in messages.
+# Number of characters of a cell shown in messages.
 _SHOWN = 40
 
 
 def read_rows(path: Path, give: str, *, least: int = 0) -> Rows:
-    """Read the rows that are not empty: the line number of each, and its stripped cells.
+    """Read the non-empty rows: the line number of each, and its stripped cells.
 
     Raises
     ------

@@ -1,4 +1,4 @@
-"""Group HOI classes: classes that count, splits of data sets, and a user's own groups."""
+"""Groups of HOI classes: classes that count, splits of data sets, and user-defined groups."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from diaghoi.exceptions import InputError, close_matches
 
 
 def counted_classes(protocol: Protocol, vocabulary: Vocabulary) -> BoolArray:
-    """(C,) true for the HOI classes that count."""
+    """Return a mask, (C,), of the HOI classes that count."""
     if protocol.classes == "interactions":
         return vocabulary.interacting
     if protocol.classes == "roles" and vocabulary.agents is not None:
@@ -29,7 +29,7 @@ def counted_classes(protocol: Protocol, vocabulary: Vocabulary) -> BoolArray:
 
 
 def split_classes(protocol: Protocol, vocabulary: Vocabulary) -> dict[str, BoolArray]:
-    """Return (C,) masks of the groups of classes that are reported.
+    """Return (C,) masks of the reported groups of classes.
 
     The splits are ``full``, those of the data set (such as ``rare`` and ``non_rare``) and the
     groups of the protocol.
@@ -48,7 +48,7 @@ def split_classes(protocol: Protocol, vocabulary: Vocabulary) -> dict[str, BoolA
 def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
     """Refuse a protocol that cannot be used on a data set, with an ``InputError``.
 
-    Roles of people, and verbs as classes, need a protocol for them.
+    Roles of people, and verbs as classes, need a suitable protocol.
     """
 
     def fits(protocol: Protocol) -> bool:
@@ -67,7 +67,7 @@ def check_protocol(protocol: Protocol, vocabulary: Vocabulary) -> None:
 
 
 def time_sensitive(vocabulary: Vocabulary) -> BoolArray | None:
-    """(C,) mark the time-sensitive classes; None for data sets without a list: all but HICO-DET."""
+    """Return a mask, (C,), of the time-sensitive classes; None except for HICO-DET."""
     classes = _time_sensitive(vocabulary)
     if classes is None:
         return None
@@ -77,7 +77,7 @@ def time_sensitive(vocabulary: Vocabulary) -> BoolArray | None:
 def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
     """Return the (C, C) table of time-sensitive classes, its rows, and their counterparts.
 
-    None for data sets without a list, which are all but HICO-DET.
+    None for data sets without a list, all except HICO-DET.
     """
     classes = _time_sensitive(vocabulary)
     if classes is None:
@@ -89,7 +89,7 @@ def counterparts(vocabulary: Vocabulary) -> BoolArray | None:
 
 
 def _time_sensitive(vocabulary: Vocabulary) -> list[list[int]] | None:
-    """List each time-sensitive class with its counterparts behind it."""
+    """List each time-sensitive class, followed by its counterparts."""
     if vocabulary.name != "hico-det":
         return None
     objects, verbs = vocabulary.objects, vocabulary.verbs
@@ -103,10 +103,10 @@ def _time_sensitive(vocabulary: Vocabulary) -> list[list[int]] | None:
 
 
 def annotated_objects(annotations: Scenes) -> BoolArray:
-    """Return (N, objects) true where a box of the category is annotated (Known Object).
+    """Return a mask, (N, objects), of the categories with an annotated box (Known Object).
 
-    All listed boxes count, including boxes in no triplet. Every image has people, so the category
-    of people needs a person as the object of a triplet.
+    All listed boxes count, even those in no triplet. Every image has people, so the person category
+    requires a person as the object of a triplet.
     """
     vocabulary = annotations.vocabulary
     objects = np.zeros((len(annotations), len(vocabulary.objects)), dtype=bool)
@@ -117,7 +117,7 @@ def annotated_objects(annotations: Scenes) -> BoolArray:
     return objects
 
 
-# Number of classes from which a complete set of some objects or verbs is unlikely to be chance.
+# Number of classes from which the complete set of some objects or verbs is unlikely by chance.
 ENOUGH = 10
 
 
@@ -125,8 +125,8 @@ def zero_shot_splits(vocabulary: Vocabulary) -> dict[str, tuple[int, ...]]:
     """Unseen classes of the zero-shot splits of a data set, by name.
 
     HICO-DET: RF-UC and NF-UC (unseen combinations, rare or non-rare first), UO (unseen objects), UV
-    (unseen verbs), and uc0 to uc4 (unseen combinations, drawn five times), as the code of ConsNet,
-    EoID and HOICLIP has them. None are known for other data sets.
+    (unseen verbs), and uc0 to uc4 (unseen combinations, drawn five times), as in the code of
+    ConsNet, EoID and HOICLIP. None are known for other data sets.
     """
     if vocabulary.name != "hico-det":
         return {}
@@ -137,7 +137,7 @@ def zero_shot_splits(vocabulary: Vocabulary) -> dict[str, tuple[int, ...]]:
 
 
 def zero_shot(name: str, vocabulary: Vocabulary) -> tuple[Group, ...]:
-    """Return the unseen and the seen classes of a zero-shot split; its case does not matter."""
+    """Return the unseen and the seen classes of a zero-shot split; case is ignored."""
     splits = zero_shot_splits(vocabulary)
     unseen = {split.lower(): classes for split, classes in splits.items()}.get(name.lower())
     if unseen is None:
@@ -149,13 +149,13 @@ def zero_shot(name: str, vocabulary: Vocabulary) -> tuple[Group, ...]:
 
 
 def seen_and_unseen(unseen: Sequence[int], vocabulary: Vocabulary) -> tuple[Group, ...]:
-    """Make groups of the unseen classes and all others."""
+    """Create groups of the unseen classes and all others."""
     seen = tuple(hoi for hoi in range(len(vocabulary)) if hoi not in set(unseen))
     return (Group("unseen", tuple(unseen)), Group("seen", seen))
 
 
 class UnclearBaseError(InputError):
-    """The numbers of a file of groups may count classes from 0 or from 1."""
+    """The numbers in a group file may count classes from 0 or from 1."""
 
 
 def read_groups(
@@ -165,7 +165,7 @@ def read_groups(
 
     A class is its official number or its name (``ride bicycle``). ``base`` is the number of the
     first class, 0 or 1. Without it the numbers must show the base, and ``notes`` gets a remark. A
-    group ``unseen`` on its own implies its complement ``seen``.
+    group ``unseen`` alone implies its complement ``seen``.
 
     Raises
     ------
@@ -207,11 +207,11 @@ def read_groups(
 def _base_of(
     file: str, lists: Mapping[str, list[Any]], vocabulary: Vocabulary
 ) -> tuple[int, list[str]]:
-    """Find whether the numbers of groups count from 0 or from 1, and the evidence for 0."""
+    """Determine whether the numbers of groups count from 0 or 1, and the evidence for 0."""
     numbers = {name: {hoi for hoi in of if type(hoi) is int} for name, of in lists.items()}
     every, last = set().union(*numbers.values()), len(vocabulary)
     if every <= {0}:
-        # Without numbers there is nothing to find, and a single 0 is more likely a slip.
+        # Without numbers there is nothing to determine, and a single 0 is more likely a slip.
         return 1, []
     if any(not 0 <= number <= last for number in every) or {0, last} <= every:
         return int(0 not in every), []  # finding the classes says what is wrong
@@ -260,9 +260,9 @@ def _kind(classes: set[int], vocabulary: Vocabulary) -> str:
 
 
 def find_class(where: str, given: Any, vocabulary: Vocabulary, base: int = 1) -> int:
-    """Find the HOI class that a number, counted from ``base``, or a name means.
+    """Find the HOI class denoted by a name, or by a number counted from ``base``.
 
-    Hyphens and underscores are as good as spaces; ``where`` begins the message about an unknown
+    Hyphens and underscores are equivalent to spaces; ``where`` begins the message about an unknown
     class.
     """
     numbers = vocabulary.class_named

@@ -1,4 +1,4 @@
-"""Bring annotations and predictions to one list of images; compare two annotation files."""
+"""Align annotations and predictions on one list of images; compare two annotation files."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from diaghoi.data.protocol import Protocol
 from diaghoi.data.scenes import Scenes, SceneSource, Source, filled_in
 from diaghoi.exceptions import InputError
 
-# The number of an image at the end of its name, before the ending of the file.
+# The number of an image at the end of its name, before the file suffix.
 _TRAILING = re.compile(r"(\d+)(?:\.\w+)?$")
 _Truth = TypeVar("_Truth", bound=SceneSource)
 
@@ -23,14 +23,13 @@ _Truth = TypeVar("_Truth", bound=SceneSource)
 def join(
     annotations: _Truth, predictions: Source, protocol: Protocol | None = None
 ) -> tuple[_Truth, Source, Joined]:
-    """Bring annotations and predictions to one common list of images.
+    """Align annotations and predictions on one common list of images.
 
-    The annotated images come first, in their order, as official evaluators go through them; equal
-    scores are ranked in that order. Images that are not annotated follow by name. So nothing
-    depends on the order of the images in the prediction file. Images are joined by name, as
-    :func:`named_alike` does; where a file has no names, by position. Boxes that are fractions of
-    their image become pixels (:func:`in_pixels`). The predictions are those that the ``protocol``
-    sees (:func:`under`).
+    The annotated images come first, in stored order, as in official evaluators; equal scores are
+    ranked in that order. Images that are not annotated follow, sorted by name. So nothing depends
+    on the image order of the prediction file. Images are joined by name, as in :func:`named_alike`,
+    or by position if a file has no names. Boxes that are fractions of their image become pixels
+    (:func:`in_pixels`). The predictions are those seen by the ``protocol`` (:func:`under`).
 
     Raises
     ------
@@ -55,9 +54,9 @@ def join(
 
     position = {name: row for row, name in enumerate(predictions.names.tolist())}
     names = annotations.names.tolist()
-    # Images that remain are not annotated; -1 gives an empty image.
+    # The remaining images are not annotated; -1 gives an empty image.
     rows = [position.pop(name, -1) for name in names]
-    # A wrong split would otherwise give figures that are all zero.
+    # Otherwise a wrong split would make all numbers zero.
     if position and names and max(rows) < 0:
         raise InputError(
             f"{predictions.source or 'predictions'}: none of the {len(predictions)} images is "
@@ -75,10 +74,10 @@ def join(
 
 
 def under(protocol: Protocol | None, predictions: Source) -> Source:
-    """Return the predictions that a protocol sees.
+    """Return the predictions as a protocol sees them.
 
-    On V-COCO the published code treats values that the class of a file fills in as predictions
-    (:func:`~diaghoi.data.scenes.filled_in`), and so do the protocols that repeat it.
+    On V-COCO, the published code treats filled-in values of a file's classes as predictions
+    (:func:`~diaghoi.data.scenes.filled_in`), and so do the protocols that reproduce it.
     """
     if protocol is None or protocol.fitting_boxes == "own":
         return predictions
@@ -94,11 +93,11 @@ def alike(annotations: SceneSource, predictions: Source) -> Source:
 
 
 def named_alike(annotations: SceneSource, predictions: Source) -> Source:
-    """Rename predicted images that are named by the stem or the number of the annotated names.
+    """Rename predicted images whose names are stems or numbers of annotated names.
 
-    Code bases call ``HICO_test2015_00000683.jpg`` also ``HICO_test2015_00000683`` or 683. Nothing
-    is renamed if the files share a name, or if two images would get the same name. Numbers count
-    only if one file has nothing but numbers as names, because other splits have the same numbers.
+    Code bases also call ``HICO_test2015_00000683.jpg`` ``HICO_test2015_00000683`` or 683. Nothing
+    is renamed if the files share a name, or if two images would get the same name. Numbers are used
+    only if all names of one file are numbers, because other splits have the same numbers.
     """
     theirs, mine = annotations.names.tolist(), predictions.names.tolist()
     if not (mine and theirs) or not (annotations.named and predictions.named):
@@ -125,9 +124,9 @@ def _number(name: str) -> str | None:
 
 
 def shared_images(*names: StrArray) -> StrArray:
-    """Return the names of the images that all files hold, sorted.
+    """Return the sorted names of the images that all files have.
 
-    Names of predictions are as :func:`alike` gives them.
+    Predictions have the names that :func:`alike` gives them.
 
     Raises
     ------
@@ -146,20 +145,20 @@ def shared_images(*names: StrArray) -> StrArray:
 
 
 def only_images(scenes: Source, names: StrArray) -> Source | Scenes:
-    """Leave the images with some names, in their order."""
+    """Keep the images with certain names, in order."""
     kept = np.isin(scenes.names, names)
     return scenes if kept.all() else scenes.take(np.flatnonzero(kept))
 
 
 class Joined(NamedTuple):
-    """Whether each image of joined scenes is in the annotation and in the prediction file."""
+    """Mark whether each image of joined scenes is in the annotation and in the prediction file."""
 
     annotated: BoolArray
     predicted: BoolArray
 
 
 class Differences(NamedTuple):
-    """Numbers of images and annotated triplets that only one of two annotation files has."""
+    """Number of images and annotated triplets that only one of two annotation files has."""
 
     images: int
     other_images: int
@@ -170,7 +169,7 @@ class Differences(NamedTuple):
 def differences(annotations: Scenes, others: Scenes) -> Differences:
     """Count the images and annotated triplets that only one of two files of a data set has.
 
-    Triplets are the same if they have the same image, HOI class and boxes to the pixel.
+    Triplets are the same if image, HOI class and boxes (to the pixel) are equal.
     """
     others = named_alike(annotations, others)
     mine, theirs = (set(scenes.names.tolist()) for scenes in (annotations, others))

@@ -1,4 +1,4 @@
-"""Manage memory, threads and temporary files: limits of a process, and storage of large tables."""
+"""Memory, threads and temporary files: limits of a process, and storage of large tables."""
 
 from __future__ import annotations
 
@@ -20,27 +20,27 @@ import numpy as np
 from diaghoi.data.arrays import Array, FloatArray, IntArray, descending
 from diaghoi.exceptions import InputError, running_a_command
 
-# New objects after which Python looks for unused ones; its own default is 700 to 2000.
+# Number of new objects after which Python collects garbage; its default is 700 to 2000.
 OBJECTS = 50_000
 # Parameters of mallopt in glibc.
 TRIM_THRESHOLD, MMAP_THRESHOLD, ARENA_MAX = -1, -3, -8
 
 
 def give_back_freed_memory() -> None:
-    """Return free memory to the system, if the C library can; useful after millions of objects."""
+    """Return free memory to the system if the C library supports it, after millions of objects."""
     if trim := _of_c_library("malloc_trim"):
         trim(0)
 
 
 def keep_freed_memory() -> None:
-    """Let this process keep the memory of freed arrays for its next ones.
+    """Let this process reuse the memory of freed arrays.
 
     The C library of most Linux systems returns large arrays as soon as they are freed, so the
-    system clears fresh pages for each new array: a sixth of the time of resamples. A process of
-    somebody else's that only imports the package is not changed.
+    system has to clear pages for each new array: a sixth of the time of resampling. A foreign
+    process that only imports the package is not affected.
     """
     if mallopt := _of_c_library("mallopt"):
-        # All threads share one arena: further arenas hold 64 MB at most and keep nothing larger.
+        # All threads share one arena: other arenas hold at most 64 MB and keep nothing larger.
         mallopt(ARENA_MAX, 1)
         mallopt(MMAP_THRESHOLD, 2**30)
         mallopt(TRIM_THRESHOLD, 2**31 - 1)
@@ -56,10 +56,10 @@ def _of_c_library(name: str) -> Callable[..., Any] | None:
 
 @contextmanager
 def rarely_collected() -> Iterator[None]:
-    """Let Python look less often for unused objects that refer to one another.
+    """Make Python collect garbage cycles less often.
 
-    The search takes a sixth of the time of drawing figures and of subsetting fonts, which make very
-    many small objects.
+    The collection takes a sixth of the time of drawing figures and subsetting fonts, which create a
+    great many small objects.
     """
     before = gc.get_threshold()
     gc.set_threshold(OBJECTS, *before[1:])
@@ -81,7 +81,7 @@ class BudgetError(InputError):
 
 
 def budget() -> int:
-    """Return the number of bytes that unbounded data, such as one image, may take.
+    """Return the number of bytes that unbounded data, such as one image, may occupy.
 
     Everything else is processed in parts of a few megabytes.
 
@@ -103,7 +103,7 @@ def budget() -> int:
 
 @contextmanager
 def allowing(megabytes: int) -> Iterator[None]:
-    """Set the budget of this process and of its children for a while."""
+    """Set the budget of this process and its children temporarily."""
     before = os.environ.get(MEMORY_VARIABLE)
     os.environ[MEMORY_VARIABLE] = str(megabytes)
     try:
@@ -115,7 +115,7 @@ def allowing(megabytes: int) -> Iterator[None]:
 
 
 def check_budget(size: int, what: str) -> None:
-    """Refuse a number of bytes beyond the budget with a ``BudgetError``: ``what`` takes them."""
+    """Raise a ``BudgetError`` if ``what`` takes more bytes than the budget."""
     if size > budget():
         needed = -(-size // MEGABYTE)
         option = "--memory " if running_a_command() else f"{MEMORY_VARIABLE}="
@@ -126,9 +126,9 @@ def check_budget(size: int, what: str) -> None:
 
 
 def gathered(parts: Iterable[tuple[Array, ...]], what: str) -> tuple[Array, ...]:
-    """Join the columns of the parts, one at least; see :func:`check_budget`.
+    """Join the columns of at least one part; see :func:`check_budget`.
 
-    If the parts exceed the budget, no further part is made.
+    If the parts exceed the budget, no further part is created.
     """
     kept, size = [], 0
     for part in parts:
@@ -139,9 +139,9 @@ def gathered(parts: Iterable[tuple[Array, ...]], what: str) -> tuple[Array, ...]
 
 
 THREADS_VARIABLE = "DIAGHOI_THREADS"
-"""Environment variable: number of threads a process may use if it shares the cores."""
+"""Environment variable: number of threads that a process may use if it shares the cores."""
 
-# More threads wait for the interpreter, and each holds a block.
+# More threads would wait for the interpreter, and each holds a block.
 MOST_THREADS = 8
 
 
@@ -156,7 +156,7 @@ def cores() -> int:
 
 
 def share(processes: int) -> dict[str, str]:
-    """Return the environment of processes that share the cores of this process."""
+    """Return the environment for processes that share the cores of this one."""
     return {THREADS_VARIABLE: str(max(1, cores() // processes))}
 
 
@@ -167,10 +167,10 @@ def threads() -> ThreadPoolExecutor:
 
 @dataclass(frozen=True, eq=False)
 class StoredArray:
-    """An array whose rows are read when they are needed.
+    """An array whose rows are read on demand.
 
-    ``runs`` takes runs of rows, each as its first row and the row after its last, and returns their
-    rows one run after the other.
+    ``runs`` takes runs of rows, each given by its first row and the row past its last, and returns
+    the concatenated rows.
     """
 
     shape: tuple[int, ...]
@@ -228,16 +228,16 @@ class Scratch:
         self._file: BinaryIO | None = None
 
     def keep(self, table: Mapping[str, Array]) -> dict[str, StoredArray]:
-        """Put the columns of a table away; until :meth:`close`, their rows are read when needed."""
+        """Store the columns of a table; until :meth:`close`, their rows are read on demand."""
         return {name: self._kept(values) for name, values in table.items()}
 
     def empty(self, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Array:
-        """Return a new array, which outlives this; :func:`release` frees its memory."""
+        """Return a new array, which outlives this object; :func:`release` frees its memory."""
         size = int(np.prod(shape)) * dtype.itemsize
         if self._on_disk and size and hasattr(os, "posix_fallocate"):
             try:
                 with tempfile.TemporaryFile(prefix="diaghoi-") as file:
-                    # Writing to an array without a place on disk would end the process.
+                    # Writing to a mapped array without disk space would kill the process.
                     os.posix_fallocate(file.fileno(), 0, size)
                     return np.frombuffer(mmap.mmap(file.fileno(), size), dtype).reshape(shape)
             except OSError:
@@ -245,7 +245,7 @@ class Scratch:
         return np.empty(shape, dtype)
 
     def joined(self, parts: Sequence[StoredArray]) -> Array:
-        """Return a new array of the rows of all parts, of which there is at least one."""
+        """Return a new array with the rows of all parts, at least one."""
         rows, first = sum(part.shape[0] for part in parts), 0
         joined = self.empty((rows, *parts[0].shape[1:]), parts[0].dtype)
         for part in parts:
@@ -256,7 +256,7 @@ class Scratch:
         return joined
 
     def close(self) -> None:
-        """Give up the columns that are kept."""
+        """Discard the stored columns."""
         if self._file is not None:
             self._file.close()
 
@@ -280,9 +280,10 @@ class Scratch:
 
 
 def in_parts(columns: Mapping[str, Array], cuts: Iterable[slice]) -> Iterator[dict[str, Any]]:
-    """Yield the columns of a table some rows at a time: views.
+    """Yield the columns of a table as views of some rows at a time.
 
-    The memory of the whole table is released after each part, so that rows on disk take little.
+    The memory of the whole table is released after each part, so that rows on disk need little
+    memory.
     """
     for rows in cuts:
         yield {name: values[rows] for name, values in columns.items()}
@@ -290,7 +291,7 @@ def in_parts(columns: Mapping[str, Array], cuts: Iterable[slice]) -> Iterator[di
 
 
 def release(*arrays: Array) -> None:
-    """Free the memory of arrays that lie on disk; their values are read again when needed."""
+    """Free the memory of arrays that lie on disk; their values are reread on demand."""
     for array in arrays:
         # A view knows only its base array; the mapped file is at the end of the chain.
         owner: Any = array
@@ -306,9 +307,9 @@ def merge(table: Mapping[str, Array], bounds: Sequence[int], size: int, scratch:
     """Rank the rows of a table in place, given runs that are already ranked.
 
     The result equals a stable sort of all rows if the runs follow each other in input order. One of
-    the (R, ...) columns is ``score``, without NaN; ``bounds`` are the first row of each run, and
-    the number of rows. Meanwhile the runs lie in ``scratch``; memory holds ``size`` rows and the
-    scores of one run.
+    the (R, ...) columns is ``score``, without NaN; ``bounds`` holds the first row of each run,
+    followed by the number of rows. Meanwhile the runs lie in ``scratch``; memory holds ``size``
+    rows and the scores of one run.
     """
     runs = list(starmap(slice, pairwise(bounds)))
     ranked = {name: scratch.empty(values.shape, values.dtype) for name, values in table.items()}
@@ -328,9 +329,9 @@ def merge(table: Mapping[str, Array], bounds: Sequence[int], size: int, scratch:
 
 
 def _cuts(runs: Sequence[FloatArray], size: int) -> IntArray:
-    """Cut all runs at rows of the whole ranking: (cuts, runs, 2) first row and one after the last.
+    """Split all runs at ranks of the whole: (cuts, runs, 2) first row and one past the last.
 
-    Equal scores are cut too, since rows of an earlier run precede rows of a later run.
+    Equal scores are split too, since rows of an earlier run precede rows of a later run.
     """
     step = max(size // (2 * len(runs)), 1)
     row = [np.arange(0, len(run), step) for run in runs]

@@ -1,7 +1,7 @@
-"""Named, frozen evaluation protocols: every choice that moves a score, as data.
+"""Named, frozen evaluation protocols: every choice that affects a score, as data.
 
 Each table, figure and JSON file prints the name of its protocol and the one-line signature of its
-choices, so that numbers are compared only if they mean the same.
+choices, so that readers compare only numbers with the same meaning.
 """
 
 from __future__ import annotations
@@ -19,18 +19,18 @@ from diaghoi.exceptions import InputError, close_matches
 
 
 class Group(NamedTuple):
-    """A group of HOI classes, counted from zero, that is reported by name beside the full mean."""
+    """A named group of HOI classes, counted from zero, reported in addition to the full mean."""
 
     name: str
     classes: tuple[int, ...]
 
 
 MOST = 1_000_000_000
-"""Triplets of an image or a class that a choice may name."""
+"""Largest number of triplets per image or class in a choice."""
 ELEVEN_LEVELS: FloatArray = np.arange(11) * np.float64(0.1)
-"""The recall levels of 11-point AP, as the official evaluators build them: the fourth is
-0.30000000000000004, which a recall of exactly 3/10 does not reach. Numbers that compare need equal
-values of these.
+"""The recall levels of 11-point AP as built by the official evaluators: the fourth is
+0.30000000000000004, which a recall of exactly 3/10 does not reach. Choices that must be equal for
+numbers to be comparable.
 """
 AveragePrecision = Literal["11-point", "area", "101-point"]
 SEPARATOR, BAR = " | ", "|"
@@ -38,11 +38,12 @@ SEPARATOR, BAR = " | ", "|"
 KEYS = {"ap": "average_precision"}
 """Short names of choices."""
 CUT, AS_GIVEN = "triplets", "as given"
-"""The choice that the format of a file decides, and its value for files that are not cut."""
+"""The choice that depends on the file format, and its value for files that are not truncated."""
 RANKING, BY_SCORE, AS_ONE = "predictions of a class", "ranked by score", "all of one rank"
-"""The choice that detectors without scores decide, and its values."""
+"""The choice that depends on whether detectors have scores, and its values."""
 GROUPS = "groups"
-# The groups in a signature or a line: users name them, but a number of classes ends the list.
+# The groups in a signature or a line: users choose the names, but a number of classes ends the
+# list.
 _LISTED = re.compile(rf" ?\| ?{GROUPS}: (.*\(\d+\))(?= ?\||$)", re.DOTALL)
 
 _CLASSES = {
@@ -54,7 +55,7 @@ _CLASSES = {
 }
 _CLAIMS = {"first left": "the first annotation left", "all left": "all annotations left"}
 
-# Keys of results, beside which the names of groups are keys too.
+# Keys of results, next to which group names are also keys.
 RESERVED = (
     *("full", "zero_shot", "rare", "non_rare", "thesis", "harmonic"),
     *("recall", "precision", "per_image", "source", "human_recall", "object_recall"),
@@ -73,57 +74,58 @@ class Protocol:
     Parameters
     ----------
     name : str
-        The name that tables, figures and files print.
+        Name shown in tables, figures and files.
     classes : {"all", "interactions", "roles", "evaluated", "verbs"}
         HOI classes that count: all classes, classes of real interactions (not of the verb
         `no_interaction`), classes with a role for an object, classes that the data set marks for
         evaluation, or all classes of a data set whose classes are verbs, whatever the object.
     pairing : {"triplet", "person"}
-        How a prediction meets its annotation: by both boxes and their categories (HICO-DET), or by
-        the person it overlaps most and then the role (V-COCO, where categories do not count).
+        How a prediction is matched to its annotation: by both boxes and their categories
+        (HICO-DET), or by the person it overlaps most and then by role (V-COCO, where categories do
+        not count).
     missing_role : {"empty", "anything"}
         With pairing by person, the predictions that fit an annotation without a box for the role:
-        an empty prediction (V-COCO's scenario 1) or anything (scenario 2).
+        only an empty box (V-COCO's scenario 1) or any (scenario 2).
     considered : int or None
-        Number of the best predictions per image that may be assigned to annotated triplets that
-        nothing found; None for all.
+        Number of top predictions per image that may be assigned to unfound annotated triplets; None
+        for all.
     duplicates : {"not assigned", "assigned"}
-        Whether a duplicate may be assigned to another annotated triplet that nothing found, as in
-        the published Diag-HOI code. According to the paper (appendix B) a duplicate is removed.
+        Whether a duplicate may be assigned to another unfound annotated triplet, as in the
+        published Diag-HOI code. According to the paper (appendix B) a duplicate is removed.
     fitting_boxes : {"own", "stored at the rank"}
         Boxes that decide whether a wrong prediction fits an annotated triplet. "stored at the rank"
-        is a defect of the published Diag-HOI code on V-COCO: it takes the k-th best prediction of
-        an image and a role for the k-th stored one, so the order of the file changes the cost of
-        errors. Labels, and mAP before repairs, do not change.
+        is a defect of the published Diag-HOI code on V-COCO: it confuses the k-th best prediction
+        of an image and a role with the k-th stored one, so the file order changes the cost of
+        errors. Labels, and mAP before repairs, are not affected.
     average_precision : {"11-point", "area", "101-point"}
         Mean of the highest precision at recall 0, 0.1 ... 1, area under the envelope of the
         precision-recall curve (equation 1 of the Diag-HOI paper), or the mean at 0, 0.01 ... 1, as
-        COCO's evaluator takes it.
+        in COCO's evaluator.
     class_without_true_positive : {"zero", "left out"}
-        Value of a class that has annotations but no true positive. "left out" is the rule of the
+        Value of a class with annotations but no true positive. "left out" is the rule of the
         published Diag-HOI code: a class with rows in the ranked list does not count; a class
-        without rows counts 0 in the full mean and is left out of rare and non-rare.
+        without rows counts 0 in the full mean and is omitted from rare and non-rare.
     class_without_prediction : {"counted", "left out of groups"}
         Whether an annotated class that no prediction names counts, 0, in the means of groups of
         classes. In HOICLIP's code ("left out of groups") the class counts in the full mean only.
     class_without_annotation : {"left out", "zero", "zero in groups"}
-        Value of a class that has no annotations in these images, or loses them when missed triplets
-        are repaired. "zero" is the rule of CMD-SE's code, which divides by the number of all its
-        classes, and of the published Diag-HOI code on V-COCO. "zero in groups" is the rule of
-        QPIC's code on V-COCO: 0 in the means of groups, left out of the full mean.
+        Value of a class without annotations in these images, or without remaining ones after missed
+        triplets are repaired. "zero" is the rule of CMD-SE's code, which divides by the number of
+        all its classes, and of the published Diag-HOI code on V-COCO. "zero in groups" is the rule
+        of QPIC's code on V-COCO: 0 in the means of groups, omitted from the full mean.
     claim : {"best", "first left", "all left"}
         With pairing by triplet, the annotation that a prediction claims among those that both boxes
         reach: the one with the largest overlap, even if another prediction has found it (the
         official evaluator), the first one that no better prediction has claimed (QAHOI, GGNet), or
         all that no better prediction has claimed, as one true positive (PPDM's evaluator of HOI-A).
     iou : float
-        A box is found at an intersection over union of at least this.
+        Minimum intersection over union at which a box is found.
     strict : bool
-        More than ``iou`` is needed.
+        Whether the overlap must exceed ``iou``.
     boxes : {"inclusive", "continuous"}
         Whether a box covers whole pixels (width = x2 - x1 + 1) or not.
     added_to_union : float
-        Square pixels that are added to the union of two boxes. QAHOI adds a millionth, so that no
+        Number of square pixels added to the union of two boxes. QAHOI adds a millionth, so that no
         union is 0.
     rare : {"train", "test", "described"}
         Rare classes have fewer than ten instances in the training set (the benchmark) or in the
@@ -132,20 +134,20 @@ class Protocol:
     groups : tuple of Group
         Further groups of classes to report, for instance unseen and seen ones.
     top : int or None
-        Number of best-scored triplets of each image that count; None takes all that the file holds.
+        Number of top-scoring triplets per image that count; None for all triplets in the file.
     top_of_class : int or None
-        Number of best-scored triplets of each class in all images that AP uses; None for all.
-        Errors are counted among all.
+        Number of top-scoring triplets of each class, over all images, that AP uses; None for all.
+        Errors are counted over all triplets.
     ranking : {"by score", "as one"}
         "as one" is for detectors without scores: all predictions of a class share one rank, since
         no threshold can separate them. The precision-recall curve of a class is a single point.
     repaired_ties : {"input", "turned round"}
-        The order of equal scores of an image when errors are repaired. "turned round" is the order
-        of the published Diag-HOI code with a stable sort: repaired triplets come first, last
-        annotated triplet first, and the rest follows in reverse order of the input.
+        Order of equal scores in an image when errors are repaired. "turned round" is the order of
+        the published Diag-HOI code with a stable sort: repaired triplets come first, starting with
+        the last annotated triplet, and the rest follows in reverse input order.
     action_ties : {"input", "triplet score"}
-        The order of equal action scores of an image: the order of the input, or of the triplet
-        scores as in the published Diag-HOI code with a stable sort.
+        Order of equal action scores in an image: input order, or that of the triplet scores as in
+        the published Diag-HOI code with a stable sort.
     images_without_predictions : {"counted", "passed over"}
         "passed over" is the rule of the published Diag-HOI code: annotated triplets of images
         without any predicted triplet stay among the positives under every oracle and are not
@@ -153,9 +155,9 @@ class Protocol:
     images_without_annotations : {"counted", "left out"}
         Whether predictions on images without annotated triplets are false positives.
     levels_from : {"zero", "both ends", "tenths"}
-        How the recall levels are built in floating point: as multiples of their distance, 0.1 or
-        0.01, like NumPy, and Octave in the loop of the official evaluator; from both ends, like
-        ``torch.linspace``, and MATLAB in a vector (not in a loop, as far as is known); or as
+        How recall levels are computed in floating point: as multiples of their distance, 0.1 or
+        0.01, as in NumPy, and in Octave for the loop of the official evaluator; from both ends, as
+        in ``torch.linspace``, and in MATLAB for a vector (not in a loop, as far as is known); or as
         quotients, 0/10, 1/10 ... 10/10 or 0/100 ... 100/100.
     single_precision_recall : bool
         The published Diag-HOI code averages the pair recall in 32-bit numbers.
@@ -191,7 +193,7 @@ class Protocol:
 
     @property
     def choices(self) -> dict[str, str]:
-        """All choices in words, by the name of the choice; empty if the name says it all."""
+        """Describe all choices, by name of the choice; empty if the name is sufficient."""
         person, levels = self.pairing == "person", self.levels_from.replace("both", "from both")
         boxes = f"IoU {'>' if self.strict else '>='} {_exact(self.iou)}, {self.boxes} boxes"
         if self.added_to_union:
@@ -200,7 +202,7 @@ class Protocol:
         if self.average_precision == "101-point":
             levels = levels.replace("tenths", "hundredths")
         rare = None if self.classes == "roles" or self.rare == "described" else self.rare
-        # A choice without a value, None, is not mentioned.
+        # A choice without a value (None) is not mentioned.
         choices = {
             "classes": _CLASSES[self.classes],
             "matched by the person, then the role": "" if person else None,
@@ -229,7 +231,7 @@ class Protocol:
         return {choice: value for choice, value in choices.items() if value is not None}
 
     def _unless(self, field: str, words: str | None = None) -> str | None:
-        """Give the value of a choice, in other words if there are any; None for its default."""
+        """Return the value of a choice, in words if available; None for its default."""
         value = getattr(self, field)
         if value == getattr(Protocol, field):
             return None
@@ -244,7 +246,7 @@ class Protocol:
 
     @property
     def levels(self) -> FloatArray | None:
-        """Recall levels at which precision is read, None for the area."""
+        """Return the recall levels at which precision is read, None for the area."""
         if self.average_precision == "area":
             return None
         steps = 100 if self.average_precision == "101-point" else 10
@@ -255,12 +257,12 @@ class Protocol:
         multiples: FloatArray = step * np.float64(1 / steps)
         if self.levels_from == "zero":
             return multiples
-        # torch.linspace counts its upper half down from the end, which rounds differently.
+        # torch.linspace counts the upper half down from the end, which rounds differently.
         return np.where(step < steps // 2, multiples, 1 - multiples[::-1])
 
     @property
     def of_verbs(self) -> Protocol:
-        """The same protocol without the choices about HOI classes, to score verbs instead."""
+        """Return the protocol without the choices about HOI classes, to score verbs instead."""
         return replace(
             self,
             top_of_class=None,
@@ -270,22 +272,22 @@ class Protocol:
 
     @property
     def categories_count(self) -> bool:
-        """Whether boxes are compared only with boxes of their own category."""
+        """Whether boxes are compared only with boxes of the same category."""
         return self.pairing == "triplet"
 
     @property
     def margin(self) -> float:
-        """Pixels by which a box is wider than the distance of its edges: 1 for inclusive boxes."""
+        """Pixels by which a box is wider than the distance of its edges: 1 if inclusive."""
         return 1.0 if self.boxes == "inclusive" else 0.0
 
     def agrees(self, other: Protocol, choices: Sequence[str]) -> bool:
-        """Compare some choices, such as :data:`MATCHING`, with those of another protocol."""
+        """Check whether some choices, such as :data:`MATCHING`, equal those of another protocol."""
         return all(getattr(self, field) == getattr(other, field) for field in choices)
 
 
-# These do not depend on the classes that count: all classes are matched.
+# These do not depend on the counted classes: all classes are matched.
 MEASURING = ("pairing", "boxes", "added_to_union")
-"""The choices by which boxes are compared and have the same IoU."""
+"""Choices that decide which boxes are compared, and their IoU."""
 OVERLAPPING = (*MEASURING, "iou", "strict")
 """Choices that decide which boxes overlap which."""
 MATCHING = (*OVERLAPPING, "missing_role", "claim")
@@ -299,8 +301,8 @@ _V_COCO: dict[str, Any] = {
     "duplicates": "assigned",
     "average_precision": "area",
 }
-# The choices of the evaluator that PPDM, AS-Net and HoiTransformer share, but by HOI class: theirs
-# ranks all triplets of a verb together.
+# The choices of the evaluator of PPDM, AS-Net and HoiTransformer, but by HOI class: theirs ranks
+# all triplets of a verb together.
 _HOI_A: dict[str, Any] = {
     "average_precision": "area",
     "class_without_annotation": "zero",
@@ -309,7 +311,7 @@ _HOI_A: dict[str, Any] = {
     "rare": "described",
     "images_without_annotations": "left out",
 }
-# Choices of each protocol that differ from all HOI classes and from the defaults.
+# Choices of each protocol that differ from the defaults and from counting all HOI classes.
 _CHOSEN: dict[str, dict[str, Any]] = {
     "hico-det": {},
     "hico-det-520": {"classes": "interactions"},
@@ -322,27 +324,27 @@ _CHOSEN: dict[str, dict[str, Any]] = {
         "images_without_predictions": "passed over",
         "single_precision_recall": True,
     },
-    # Its code holds continuous boxes in memory, which are these in its files: it lowers only the
-    # left and top edges of annotated boxes by one, and saves predictions with the right and bottom
-    # edges lowered.
+    # In memory its code has continuous boxes, which equal these in its files: it lowers only the
+    # left and top edges of annotated boxes by one, and saves predictions with lowered right and
+    # bottom edges.
     "upt": {"strict": True, "images_without_annotations": "left out", "levels_from": "both ends"},
     "cdn": {"images_without_annotations": "left out"},
     # These two equal the official evaluator.
     "gen-vlkt": {},
     "ppdm": {},
     "hoiclip": {"class_without_prediction": "left out of groups"},
-    # CMD-SE evaluates HICO-DET as SWIG-HOI is evaluated.
+    # CMD-SE evaluates HICO-DET like SWIG-HOI.
     "cmd-se": _SWIG_HOI,
     "cmd-se-600": _SWIG_HOI | {"class_without_annotation": "zero"},
     "cmd-se-520": _SWIG_HOI | {"class_without_annotation": "zero", "classes": "interactions"},
     "qahoi": {"claim": "first left", "strict": True, "added_to_union": 1e-6},
     "v-coco-s1": _V_COCO,
     "v-coco-s2": _V_COCO | {"missing_role": "anything"},
-    # The published code as intended, and as it prints.
+    # The published code as intended, and as it runs.
     "v-coco-diag-hoi": _V_COCO | {"class_without_annotation": "zero"},
     "v-coco-diag-hoi-published": _V_COCO
     | {"class_without_annotation": "zero", "fitting_boxes": "stored at the rank"},
-    # QPIC's evaluator of V-COCO during training: the one of HICO-DET, with actions in place of HOI
+    # QPIC's evaluator of V-COCO during training: that of HICO-DET, with actions instead of HOI
     # classes.
     "v-coco-thesis": {
         "classes": "verbs",
@@ -353,7 +355,7 @@ _CHOSEN: dict[str, dict[str, Any]] = {
     },
     "swig-hoi": _SWIG_HOI | {"classes": "evaluated"},
     "hoi-a": _HOI_A,
-    # The same evaluator as it is.
+    # The same evaluator, unchanged.
     "hoi-a-verbs": _HOI_A | {"classes": "verbs", "claim": "all left"},
 }
 PROTOCOLS = {
@@ -366,7 +368,7 @@ _KINDS = {
     for field, kind in get_type_hints(Protocol).items()
     if field not in ("name", "groups")
 }
-"""The types of the choices that a text can set."""
+"""Types of the choices that a text can set."""
 _NUMBERS: dict[str, tuple[Any, float, float, str]] = {
     "iou": (Real, np.nextafter(0, 1), 1, "a number above 0, up to 1"),
     "added_to_union": (Real, 0, np.finfo(np.float64).max, "a number from 0"),
@@ -382,7 +384,7 @@ def _exact(number: float) -> str:
 
 
 def choices_of(signature: str) -> dict[str, str]:
-    """Read :attr:`Protocol.choices` back out of a signature, all that saved results hold."""
+    """Read :attr:`Protocol.choices` back from a signature, which is all that results store."""
     listed = _LISTED.search(signature)
     phrases = phrases_of(_LISTED.sub(f"{SEPARATOR}{GROUPS}: ", signature))
     parts = (phrase.partition(": ") for phrase in phrases)
@@ -391,20 +393,20 @@ def choices_of(signature: str) -> dict[str, str]:
 
 
 VERSION = "diaghoi."
-"""Beginning of the part of a line that names the version of the package."""
+"""Start of the part of a line with the package version."""
 
 
 def short_signature(name: str, signature: str) -> str:
     """Shorten a signature to one line for a paper: ``hico-det-520|11pt|zero|iou.5|rare.train``.
 
-    The name stands for the choices of that protocol. Only choices that differ from it appear, in
-    full words. :func:`protocol` reads the line back.
+    The name stands for that protocol's choices. Only choices that differ from it appear, in full
+    words. :func:`protocol` reads the line back.
     """
     return BAR.join((name, *_short_parts(name, choices_of(signature))))
 
 
 def _short_parts(name: str, choices: Mapping[str, str]) -> list[str]:
-    """Shorten each choice that a line spells out."""
+    """Shorten each choice that is spelled out in a line."""
     usual = PROTOCOLS.get(name, Protocol(name=name, classes="all")).choices
     parts = []
     for choice, value in choices.items():
@@ -425,10 +427,9 @@ def _short_parts(name: str, choices: Mapping[str, str]) -> list[str]:
 
 
 def title_of(name: str, signature: str) -> str:
-    """Name a protocol with the choices that the user changed: ``hico-det-520 (iou.75)``.
+    """Name a protocol with the user's changes: ``hico-det-520 (iou.75)``.
 
-    Name and signature are as for :func:`short_signature`. Choices that the files decide are left
-    out.
+    Name and signature as in :func:`short_signature`. Choices that depend on the files are omitted.
     """
     if name not in PROTOCOLS:
         return name
@@ -451,7 +452,7 @@ def _of_line(line: str, usual: Protocol | None) -> Protocol:
     while any(amiss := _amiss(chosen, parts)):
         changes = [change for part in (*amiss[0], *amiss[1]) for change in _changes(part)]
         nearer = [replace(chosen, **change) for change in changes]
-        # The parts of the line come first, each followed by the choices that it implies.
+        # The parts of the line come first, each followed by its implied choices.
         chosen = min(nearer, key=lambda protocol: tuple(map(len, _amiss(protocol, parts))))
         lacking, more = _amiss(chosen, parts)
         if (len(lacking), len(more)) >= (len(amiss[0]), len(amiss[1])):
@@ -461,13 +462,13 @@ def _of_line(line: str, usual: Protocol | None) -> Protocol:
 
 
 def _amiss(protocol: Protocol, parts: list[str]) -> tuple[list[str], list[str]]:
-    """List the parts of a line that a protocol lacks, and the parts that only the protocol has."""
+    """List the parts of a line that a protocol lacks, and the protocol's parts missing from it."""
     own = _short_parts(protocol.name, protocol.choices)
     return [part for part in parts if part not in own], [part for part in own if part not in parts]
 
 
 def _changes(part: str) -> Iterator[dict[str, Any]]:
-    """List the changes of a protocol that may set a part of a line right."""
+    """List the changes to a protocol that may produce a part of a line."""
     numbers = [float(text) for text in re.findall(r"\d*\.?\d+(?:e[+-]?\d+)?", part)]
     counts = [None, *map(int, re.findall(r"\d+", part))]
     for field, kind in _KINDS.items():
@@ -485,7 +486,7 @@ def _allowed(field: str) -> tuple[Any, ...]:
 
 
 def _of_keys(text: str, usual: Protocol | None) -> Protocol:
-    """Read ``NAME,key=value,...``; the name may be left out if there is a default."""
+    """Read ``NAME,key=value,...``; the name may be omitted if there is a default."""
     first, *parts = (part.strip() for part in text.split(","))
     if "=" in first or _field(first) in _KINDS:
         parts, first = [first, *parts], HICO_DET.name if usual is None else usual.name
@@ -533,12 +534,12 @@ def _named(name: str, usual: Protocol | None) -> Protocol:
 
 
 def spelt(text: str, usual: Protocol | None = None) -> Protocol:
-    """Read a protocol from a text, as :func:`protocol`, but for the groups that a line lists."""
+    """Read a protocol from a text like :func:`protocol`, except for the groups in a line."""
     return (_of_line if BAR in text else _of_keys)(text, usual)
 
 
 def phrases_of(signature: str) -> list[str]:
-    """List the parts of a signature, to set them line by line."""
+    """List the parts of a signature, for display line by line."""
     return signature.split(SEPARATOR)
 
 
@@ -549,17 +550,18 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
     ----------
     name : str or Protocol
         One of ``PROTOCOLS``, optionally followed by choices, ``hico-det-520,iou=0.75,ap=area``; the
-        line that a report ends with, ``hico-det-520|11pt|zero|iou.75|rare.train``; or a protocol of
-        your own.
+        line that a report ends with, ``hico-det-520|11pt|zero|iou.75|rare.train``; or your own
+        protocol.
     usual : Protocol, optional
-        That of the data set, which a text may name, or change without a name: ``iou=0.75``.
+        Default protocol of the data set, which a text may name, or change without naming it:
+        ``iou=0.75``.
     **changes
         Fields of :class:`Protocol` to set; None leaves a field as it is.
 
     Raises
     ------
     InputError
-        If the name is unknown, a choice cannot have the value, or the groups of a line differ from
+        If the name is unknown, a choice has an invalid value, or the groups of a line differ from
         those given.
     """
     if isinstance(name, str):
@@ -581,7 +583,7 @@ def protocol(name: str | Protocol, *, usual: Protocol | None = None, **changes: 
 
 
 def choice_problem(key: str, value: Any, allowed: Sequence[Any] = ()) -> str:
-    """Explain what is wrong with the value of a choice and what to give; empty if it fits.
+    """Describe why the value of a choice is invalid and what to give instead; empty if valid.
 
     Parameters
     ----------
@@ -590,7 +592,7 @@ def choice_problem(key: str, value: Any, allowed: Sequence[Any] = ()) -> str:
     value : object
         Anything.
     allowed : sequence, optional
-        The values allowed, where fewer than the field has.
+        The allowed values, if fewer than those of the field.
     """
     if allowed := allowed or _allowed(key):
         fits = type(value) is type(allowed[0]) and value in allowed
@@ -604,7 +606,7 @@ def choice_problem(key: str, value: Any, allowed: Sequence[Any] = ()) -> str:
 
 
 def _check_groups(groups: tuple[Group, ...]) -> None:
-    """Refuse names that would hide other numbers, in results or as titles."""
+    """Refuse group names that would hide other numbers, in results or as titles."""
     taken = {name.replace("_", "-") for name in RESERVED}
     for group in groups:
         key = group.name.lower().replace("_", "-")

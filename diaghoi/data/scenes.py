@@ -1,8 +1,8 @@
-"""Define the data structure of the package: images with boxes, pairs and triplets as columns.
+"""The data structure of the package: images with boxes, pairs and triplets as columns.
 
-Annotations and predictions of every data set, format and detector are :class:`Scenes`. Boxes are
-kept once; a pair is two rows of the box table, a triplet is a row of the pair table and a verb.
-Overlap is computed once per box and looked up by pair and triplet.
+Annotations and predictions of every data set, format and detector are :class:`Scenes`. Each box is
+stored once; a pair is two rows of the box table, and a triplet is a row of the pair table plus a
+verb. Overlap is computed once per box and looked up by pair and triplet.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ Source = TypeVar("Source", bound="SceneSource")
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SceneSource(ABC):
-    """Source of scenes, some images at a time: :class:`Scenes` itself, or a file.
+    """A source of scenes, some images at a time: :class:`Scenes` itself, or a file.
 
     Parameters
     ----------
@@ -36,7 +36,7 @@ class SceneSource(ABC):
         Names by which images are joined; empty strings if the file has none, so that images are
         joined by position.
     top : int or None
-        Number of triplets per image if the reader kept only the best.
+        Number of triplets per image if the reader kept only the best ones.
     source, notes : str and tuple of str
         The file, for messages, and remarks on how it was read.
     """
@@ -52,12 +52,12 @@ class SceneSource(ABC):
 
     @property
     def named(self) -> bool:
-        """Whether the images have names to be joined by."""
+        """Whether the images have names, by which they can be joined."""
         return len(self.names) == 0 or bool(self.names[0] != "")
 
     @property
     def lists_pairs(self) -> bool:
-        """Whether the detector lists its pairs apart from the triplets."""
+        """Whether the detector lists its pairs separately from the triplets."""
         return self.has("pair_score")
 
     @property
@@ -72,7 +72,7 @@ class SceneSource(ABC):
 
     @abstractmethod
     def has(self, column: str) -> bool:
-        """Whether there is a column."""
+        """Check whether a column exists."""
 
     @property
     @abstractmethod
@@ -93,7 +93,7 @@ class SceneSource(ABC):
 
     @abstractmethod
     def arranged(self: Source, images: IntArray, names: StrArray) -> Source:
-        """Bring all images to another order under new names; -1 gives an empty image."""
+        """Reorder and rename all images; -1 gives an empty image."""
 
     @abstractmethod
     def load(self) -> Scenes:
@@ -104,26 +104,26 @@ UNREAD = ("answers", "triplets", "names")
 """The columns of ``unread``: unreadable answers (0 or 1 per image), unreadable triplets, and
 triplets whose names the data set does not have.
 """
-# Pixels that a box may reach outside its image.
+# Number of pixels by which a box may extend outside its image.
 _EDGE = 1.0
 _FILLED_BOX = (0.0, 0.0, 0.1, 0.1)
 OF_IMAGES = ("sizes", "unread")
-"""Columns with a row for every image, filled with zeros where images are added."""
+"""Columns with a row per image, filled with zeros for added images."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Scenes(SceneSource):
     """Images with their boxes, pairs and triplets.
 
-    All arrays are read-only. The rows of each table are in the order of the images, and within an
-    image in the order in which the file stored them.
+    All arrays are read-only. The rows of each table follow the order of the images and, within an
+    image, the order of the file.
 
     Parameters
     ----------
     vocabulary, names, top, source, notes
         As in :class:`SceneSource`.
     sizes : (N, 2) int array or None
-        Width and height in pixels where known; 0 for an image of unknown size.
+        Width and height in pixels; 0 for an image of unknown size.
     box_image : (B,) int array
         Image of each box.
     box_xyxy : (B, 4) float64 array
@@ -131,7 +131,7 @@ class Scenes(SceneSource):
     box_label : (B,) int array
         Object category of each box; -1 if the file does not say.
     box_ignored : (B,) bool array or None
-        People whose actions are not annotated; predictions on them count neither as right nor as
+        People whose actions are not annotated; predictions on them count as neither right nor
         wrong.
     box_score : (B,) float64 array or None
         Detection score.
@@ -139,8 +139,8 @@ class Scenes(SceneSource):
         Rows of the box table; object -1 if the pair has none.
     pair_score : (P,) float64 array or None
         Confidence that the pair interacts: the highest score of a real verb. None if the file does
-        not list pairs; the pairs are then those of the triplets. NaN marks a pair that the triplets
-        mention but the list of pairs does not contain.
+        not list pairs; the pairs are then those of the triplets. NaN marks a pair of triplets that
+        is missing from the list of pairs.
     triplet_pair, triplet_verb : (T,) int array
         Row of the pair table, and verb.
     triplet_score : (T,) float64 array or None
@@ -148,8 +148,8 @@ class Scenes(SceneSource):
     triplet_action_score : (T,) float64 array or None
         Score of the verb alone.
     triplet_filled : (T,) int64 array or None
-        Classes that the class of a file fills in (V-COCO), at the first triplet of each person of
-        the file: bit c stands for class c. See :func:`filled_in`.
+        Classes with filled-in values (V-COCO), at the first triplet of each person in the file: bit
+        c stands for class c. See :func:`filled_in`.
     unread : (N, 3) int array or None
         Unreadable parts of the answer to each image, for a detector without scores such as a
         language model: see :data:`UNREAD`. None for annotations and detectors with scores.
@@ -158,7 +158,7 @@ class Scenes(SceneSource):
         :func:`~diaghoi.data.vocabulary.object_numberings`; ``box_label`` uses the numbering of the
         package.
     numbering_found : bool
-        Whether the labels showed this numbering, rather than the format or the user.
+        Whether this numbering follows from the labels, rather than from the format or the user.
     """
 
     sizes: IntArray | None = None
@@ -182,7 +182,7 @@ class Scenes(SceneSource):
     def __post_init__(self) -> None:
         for column in COLUMNS:
             array = getattr(self, column)
-            # A view, so that the caller's own array stays writable.
+            # A view, so that the caller's array stays writable.
             if array is not None and array.flags.writeable:
                 array = array.view()
                 array.flags.writeable = False
@@ -195,14 +195,15 @@ class Scenes(SceneSource):
         )
 
     def has(self, column: str) -> bool:
-        """Whether there is a column."""
+        """Check whether a column exists."""
         return getattr(self, column) is not None
 
     @cached_property
     def bounds(self) -> dict[str, IntArray]:
-        """First row of each image in the table of boxes, pairs and triplets; (N + 1,) each."""
+        """First row of each image in the tables of boxes, pairs and triplets; (N + 1,) each."""
         images = np.arange(len(self) + 1, dtype=self.box_image.dtype)
-        # Rows of all tables follow the order of the images, not that of the rows they refer to.
+        # The rows of all tables follow the order of the images, not that of the rows to which they
+        # refer.
         of_pair = self.box_image[self.pair_human]
         of = {"box": self.box_image, "pair": of_pair, "triplet": of_pair[self.triplet_pair]}
         return {table: np.searchsorted(rows, images) for table, rows in of.items()}
@@ -214,7 +215,7 @@ class Scenes(SceneSource):
 
     @cached_property
     def pair_label(self) -> IntArray:
-        """Object category of each pair, (P,); -1 if it has no object."""
+        """(P,) object category of each pair; -1 if it has no object."""
         if len(self.box_label) == 0:
             return np.full(len(self.pair_object), -1, dtype=np.int32)
         return np.where(self.pair_object < 0, -1, self.box_label[self.pair_object])
@@ -236,20 +237,20 @@ class Scenes(SceneSource):
 
     @property
     def scores(self) -> FloatArray:
-        """(T,) ranking scores of predictions; an ``InputError`` where the triplets have none."""
+        """(T,) ranking scores of predictions; an ``InputError`` if the triplets have none."""
         if self.triplet_score is None:
             raise InputError(f"{self.source or 'predictions'}: the triplets have no scores")
         return self.triplet_score
 
     @cached_property
     def listed(self) -> BoolArray:
-        """Mark listed pairs, or all pairs with an object if the detector lists none: (P,)."""
+        """Return a mask, (P,), of the listed pairs, or of all with an object if none is listed."""
         if self.pair_score is None:
             return np.asarray(self.pair_object >= 0)
         return ~np.isnan(self.pair_score)
 
     def outside(self, sizes: IntArray) -> BoolArray:
-        """Mark boxes more than a pixel outside their image; ``sizes`` is (N, 2).
+        """Return a mask of the boxes more than a pixel outside their image; ``sizes`` is (N, 2).
 
         Images of size 0 are of unknown size.
         """
@@ -308,27 +309,27 @@ class Scenes(SceneSource):
         return replace(self, names=names, **self._of_images(images))
 
     def arranged(self, images: IntArray, names: StrArray) -> Scenes:
-        """Bring all images to another order under new names; -1 gives an empty image."""
+        """Reorder and rename all images; -1 gives an empty image."""
         place = np.flatnonzero(images >= 0)
         if not np.array_equal(images[place], np.arange(len(self))):
             return replace(self.take(images), names=names)
-        # Images in the same order, with empty images between them: the rows stay in place.
+        # Images in the same order with empty images in between: the rows stay in place.
         box_image = place.astype(self.box_image.dtype)[self.box_image]
         return replace(self, names=names, box_image=box_image, **self._of_images(images))
 
     def load(self) -> Scenes:
-        """Return these scenes: they are in memory."""
+        """Return these scenes, which are in memory."""
         return self
 
     def keep(self, pairs: BoolArray) -> Scenes:
-        """Return the pairs that are marked, (P,), with their triplets, and all images and boxes."""
+        """Keep the masked pairs, (P,), and their triplets, with all images and boxes."""
         every, triplets = slice(None), pairs[self.triplet_pair]
         dropped = np.cumsum(~pairs, dtype=self.triplet_pair.dtype)[self.triplet_pair[triplets]]
         rows = {"box": every, "pair": pairs, "triplet": triplets}
         return self._select(every, rows, self.box_image, {"box": 0, "pair": dropped})
 
     def _of_images(self, images: Any) -> dict[str, Any]:
-        """Select rows of the columns with a row for every image."""
+        """Select rows of the columns with a row per image."""
         columns = {name: getattr(self, name) for name in OF_IMAGES}
         return {
             name: None if column is None else _rows_or_empty(column, images, 0)
@@ -336,7 +337,7 @@ class Scenes(SceneSource):
         }
 
     def _select(self, images: Any, rows: Any, box_image: IntArray, shift: Any) -> Scenes:
-        """Cut all columns to ``rows``; references to boxes and pairs are lowered by ``shift``."""
+        """Restrict columns to ``rows``; references to boxes and pairs are lowered by ``shift``."""
         objects = self.pair_object[rows["pair"]]
         changed: dict[str, Any] = {
             "names": _rows_or_empty(self.names, images, ""),
@@ -360,7 +361,7 @@ COLUMNS = tuple(
 
 
 def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
-    """Add the values that the class of a file fills in, as the V-COCO evaluator sees them.
+    """Add filled-in values of a file's classes, as the V-COCO evaluator sees them.
 
     A class that a person lacks gets score 0: an agent without a box, a role with the box (0, 0,
     0.1, 0.1).
@@ -368,9 +369,9 @@ def filled_in(scenes: Scenes) -> tuple[Scenes, IntArray]:
     Returns
     -------
     scenes : Scenes
-        The same object where nothing is filled in. Else the classes of each person are in order.
+        The same object if nothing is filled in. Otherwise the classes of each person are in order.
     row : (T,) int array
-        Place of each triplet in the result; equal classes of an image keep their order.
+        Index of each triplet in the result; equal classes of an image keep their order.
     """
     filled, agents = scenes.triplet_filled, scenes.vocabulary.agents
     if filled is None or agents is None or not filled.any():

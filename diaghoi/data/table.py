@@ -1,4 +1,4 @@
-"""Define one table for every medium: text, Markdown, LaTeX, CSV, pages, notebooks and pandas."""
+"""One table for every medium: text, Markdown, LaTeX, CSV, pages, notebooks and pandas."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from diaghoi.exceptions import InputError
 Better = Literal["higher", "lower"]
 Unit = Literal["percent", "points", "count", "number", "index", "change"]
 UNDEFINED = "–"
-# Factor and decimals with which the values of each unit are shown.
+# Factor and number of decimals for the values of each unit.
 SHOWN: dict[Unit, tuple[int, int]] = {
     "percent": (100, 2),
     "points": (100, 2),
@@ -29,14 +29,14 @@ class Column:
     Parameters
     ----------
     key, title : str
-        Key of the column, unique in the table or empty, and its title, possibly in several lines.
+        Key of the column, unique in the table or empty, and its title, possibly on several lines.
     unit : {"percent", "points", "count", "number", "index", "change"}
         ``percent`` and ``points`` (signed differences) are fractions in the values, an ``index`` is
         shown as it is, and ``change`` is the signed difference of a ``number``.
     better : {"higher", "lower"} or None
         Direction of better values; None if neither direction is better.
     group : str
-        Title that neighbouring columns share; empty for none.
+        Title shared by neighbouring columns; empty for none.
     width : int
         Minimum width in text, so that tables line up.
     """
@@ -56,11 +56,11 @@ class Cell:
     Parameters
     ----------
     value : float or None
-        As in the result; None if it is undefined, and in tables of texts.
+        As in the result; None if undefined, and in tables of texts.
     text, mark : str
-        The text that is shown, and the mark behind it, which the caption of the table explains.
+        The displayed text, and the mark after it, which the caption explains.
     best : bool
-        Whether no other number of the column is better, in the shown precision.
+        Whether no other number of the column is better at the displayed precision.
     """
 
     value: float | None = None
@@ -83,12 +83,12 @@ class Row:
     titles, cells : tuple of str and of Cell
         One text for each head of the table, and one cell for each column.
     key : str
-        The oracle or error label that the row is about; empty for none.
+        The oracle or error label of the row; empty for none.
     kind : {"entry", "mean", "difference"}
-        Whether the row belongs to an entry such as a model, to the mean of the entries above, or to
-        the difference of two means.
+        Whether the row shows an entry such as a model, the mean of the entries above, or the
+        difference of two means.
     indented : bool
-        Whether the row is part of the row above.
+        Whether the row is a part of the row above.
     """
 
     titles: tuple[str, ...]
@@ -105,7 +105,7 @@ class Row:
 
 @dataclass(frozen=True, kw_only=True)
 class RowGroup:
-    """Rows that belong together, under a title such as "One-stage"; a rule separates groups."""
+    """Rows under a common title such as "One-stage"; a rule separates groups."""
 
     title: str = ""
     rows: tuple[Row, ...]
@@ -113,31 +113,31 @@ class RowGroup:
 
 @dataclass(frozen=True, kw_only=True)
 class Table:
-    """A table, without anything that belongs to one way to present it.
+    """A table, independent of its presentation.
 
     Parameters
     ----------
     key, title : str
         Key and title of the table; empty if not needed.
     unit : str
-        Unit of all numbers, shown behind the title; empty for none.
+        Unit of all numbers, shown after the title; empty for none.
     heads : tuple of str
         Titles of the columns of text on the left, such as "Model" and "Backbone".
     columns, row_groups
-        The columns of numbers, and the rows.
+        Columns of numbers, and rows.
     grouping : str
         Heading of the row groups, such as "Stage".
     caption : str
         Remarks on this table, one line each.
     footnotes : tuple of str
-        Remarks that other tables share, shown once for several tables.
+        Remarks shared by several tables, shown once for all of them.
     best : str
         Meaning of the mark of the best number in a column.
     narrow : bool
-        Whether LaTeX sets the table for one column of a paper, however long the names of its rows.
+        Whether LaTeX sets the table in one column of a paper, however long the row names.
     beside : bool
-        Whether data sets stand side by side as groups of columns, with the titles of the row groups
-        as a column of text.
+        Whether data sets stand side by side as column groups, with the titles of row groups as a
+        text column.
     """
 
     key: str = ""
@@ -170,11 +170,11 @@ class Table:
 
     @property
     def marked(self) -> bool:
-        """Whether some figure is the best of its column."""
+        """Whether any number is marked as the best of its column."""
         return any(cell.best for row in self.rows for cell in row.cells)
 
     def with_columns(self, places: Sequence[int]) -> Table:
-        """Keep some columns, in the order of their places."""
+        """Keep the columns at some positions, in that order."""
 
         def kept(row: Row) -> Row:
             return replace(row, cells=tuple(row.cells[place] for place in places))
@@ -184,9 +184,9 @@ class Table:
         return replace(self, columns=columns, row_groups=tuple(groups))
 
     def with_group_column(self, place: int, *, repeated: bool = True) -> Table:
-        """Write the titles of the row groups, if any, in the column of text at ``place``.
+        """Write the titles of the row groups, if any, into the text column at ``place``.
 
-        They appear in all rows of the group if ``repeated``, and otherwise only in the first.
+        They appear in all rows of a group if ``repeated``, otherwise only in the first.
         """
         if not any(group.title for group in self.row_groups):
             return self
@@ -202,7 +202,7 @@ class Table:
 
 
 def footnotes_of(tables: Sequence[Table], mark: str) -> list[str]:
-    """List the remarks below several tables: their footnotes, and the meaning of ``mark``."""
+    """List the remarks below several tables: footnotes, and the meaning of ``mark``."""
     said = [text for table in tables for text in table.footnotes]
     return list(dict.fromkeys((*said, *(f"{mark}: {t.best}." for t in tables if t.marked))))
 
@@ -216,7 +216,7 @@ class Line:
     title : str
         Title of the row.
     values : sequence of (float, str or None)
-        One cell for each column: a number, a dash for None, or a text that is shown as it is.
+        One cell per column: a number, a dash for None, or a text that is shown unchanged.
     unit : str or None
         Unit of the numbers; by default that of each column.
     key, indented
@@ -232,14 +232,14 @@ class Line:
 
 @dataclass(frozen=True)
 class TextTable:
-    """A table that only people read, by the values of its rows.
+    """A table for display only, defined by the values of its rows.
 
     Parameters
     ----------
     head : str
         The title of the first column, which names the table.
     columns : sequence of (str or Column)
-        The other columns; a plain title stands for a column of percent.
+        The other columns; a plain title stands for a percent column.
     groups : sequence of sequence of Line
         The rows; a rule separates groups.
     caption : str
@@ -253,7 +253,7 @@ class TextTable:
 
     @property
     def table(self) -> Table:
-        """The table with its numbers as shown."""
+        """The table with formatted numbers."""
         columns = tuple(Column(title=c) if isinstance(c, str) else c for c in self.columns)
 
         def row(line: Line) -> Row:
@@ -269,7 +269,7 @@ class TextTable:
 
 
 def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
-    """Show a number, a fraction where the unit is percent or points; a dash for None.
+    """Format a number, a fraction if the unit is percent or points; a dash for None.
 
     Two decimals for percent, indices and points; none for counts; one for others. Points and
     changes always have a sign; other units have one if they are ``signed`` differences.
@@ -279,28 +279,28 @@ def shown(value: float | None, unit: Unit, *, signed: bool = False) -> str:
     factor, decimals = SHOWN[unit]
     sign = "+" if signed or unit in ("points", "change") else ""
     text = f"{factor * value:{sign},.{decimals}f}"
-    # A difference that rounds to nothing has no sign.
+    # A difference that rounds to zero has no sign.
     return text.replace("-", "−") if any(map(text.__contains__, "123456789")) else text.lstrip("+-")
 
 
 def percent(value: float | None, *, signed: bool = False) -> str:
-    """Show a fraction in percent with two decimals; a dash for None."""
+    """Format a fraction in percent with two decimals; a dash for None."""
     return shown(value, "percent", signed=signed)
 
 
 def has_width(interval: Sequence[float]) -> bool:
-    """Tell whether the two ends of an interval, fractions, differ when shown in percent."""
+    """Check whether the ends of an interval, fractions, differ when shown in percent."""
     low, high = interval
     return percent(low) != percent(high)
 
 
 def data_frame(content: Mapping[str, Any] | Sequence[Mapping[str, Any]]) -> Any:
-    """Make a pandas.DataFrame of columns by name, or of rows.
+    """Create a pandas.DataFrame from columns by name, or from rows.
 
     Raises
     ------
     InputError
-        If pandas is not installed, which the package does not need.
+        If pandas is not installed; the package does not require it.
     """
     try:
         import pandas

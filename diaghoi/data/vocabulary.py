@@ -1,9 +1,9 @@
 """Describe data sets: objects, verbs, HOI classes, splits and evaluation protocols.
 
-The facts of known data sets lie in CSV files in ``diaghoi/data/vocabularies``; the facts of any
-other data set come from a description (:mod:`diaghoi.formats.description`). Inside the package
-objects, verbs and HOI classes are always the zero-based positions in a :class:`Vocabulary`; the
-numberings of files are translated when a file is read.
+The facts about known data sets are in CSV files in ``diaghoi/data/vocabularies``; those about any
+other data set come from a description (:mod:`diaghoi.formats.description`). Inside the package,
+objects, verbs and HOI classes are always zero-based indices into a :class:`Vocabulary`; numberings
+of files are translated on reading.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ import numpy as np
 from diaghoi.data.arrays import Array, BoolArray, IntArray
 from diaghoi.data.protocol import PROTOCOLS, Protocol
 
-# Ledgers keep the classes of predictions in 16 bits.
+# Ledgers store the classes of predictions in 16 bits.
 MOST_CLASSES = 2**15 - 2
 
 
@@ -40,11 +40,11 @@ class Conventions:
     Parameters
     ----------
     objects, verbs : tuple of int
-        Number of each in the files, unless a file shows another first number.
+        Numbers in the files, unless a file shows another first number.
     predictions : Numbers or None
-        The numbers in all files of predictions; None if they are the ones above.
+        Numbers in all prediction files; None if they are the same.
     origin, boxes
-        Origin of pixels, zero or one, and the layout: ``xyxy`` or ``xywh``.
+        Pixel origin, zero or one, and the layout: ``xyxy`` or ``xywh``.
     """
 
     objects: tuple[int, ...]
@@ -54,7 +54,7 @@ class Conventions:
     boxes: Literal["xyxy", "xywh"] = "xyxy"
 
     def numbers(self, *, predictions: bool) -> Numbers:
-        """Return the numbers in files of predictions or of annotations."""
+        """Return the numbers in prediction or annotation files."""
         stated = self.predictions if predictions else None
         return Numbers(self.objects, self.verbs) if stated is None else stated
 
@@ -68,34 +68,33 @@ class Vocabulary:
     name : str
         Name of the data set, as in ``--dataset``.
     of : str or None
-        The data set whose files it uses, if its classes differ; None for its own files.
+        The data set whose files this one uses with other classes; None for its own files.
     objects, verbs : tuple of str
-        Names; their positions are the numbers used in the package.
+        Names; their indices are the numbers used in the package.
     class_object, class_verb : (C,) int array
         Object and verb of each HOI class, in the official order of the classes; object -1 if the
-        class holds for every object and for none (V-COCO, and where classes are verbs).
+        class holds for every object and for none (V-COCO, and if classes are verbs).
     person : int
         The object category of human boxes.
     no_interaction : int
-        The verb that says "these two do not interact", -1 if the data set has none.
+        The verb for "these two do not interact", -1 if the data set has none.
     protocol : Protocol
-        The default of a diagnosis.
+        Default protocol of a diagnosis.
     benchmarks : tuple of Protocol
-        The protocols of the data set's benchmark, whose numbers are in every report.
+        Protocols of the data set's benchmark, whose numbers are in every report.
     splits : dict of (C,) bool array
-        Groups of classes that are reported beside the full mean, by their key in results. In
-        HICO-DET the `rare` classes have fewer than ten visible training instances.
+        Groups of classes reported in addition to the full mean, by key in results. In HICO-DET,
+        `rare` classes have fewer than ten visible training instances.
     evaluated : (C,) bool array or None
         The classes that the benchmark evaluates; None for all.
     test_instances : (C,) int array or None
-        Visible annotated triplets in the complete test set, where known.
+        Number of visible annotated triplets in the complete test set, if known.
     agents : (C,) bool array or None
-        Classes without a role for an object, which name an action of a person; None if there are
-        none.
+        Classes without an object role, which name an action of a person; None if there are none.
     conventions : Conventions or None
-        Conventions of the files; None if each format of the data set has its own way.
+        Conventions of the files; None if each format of the data set has its own conventions.
     annotations : pathlib.Path or None
-        The annotation file, where the data set names one.
+        The annotation file, if the data set names one.
     """
 
     name: str
@@ -125,7 +124,7 @@ class Vocabulary:
         )
 
     def __reduce__(self) -> Any:
-        # A known vocabulary is identified by its name, so unpickling gives the vocabulary of this
+        # A known vocabulary is identified by name, so unpickling returns the vocabulary of this
         # process.
         if self.known:
             return VOCABULARIES[self.name], ()
@@ -133,7 +132,7 @@ class Vocabulary:
 
     @property
     def known(self) -> bool:
-        """Whether the package itself knows the data set."""
+        """Whether the package knows the data set."""
         return self.name in VOCABULARIES
 
     @cached_property
@@ -150,7 +149,7 @@ class Vocabulary:
 
     @property
     def rare(self) -> BoolArray | None:
-        """(C,) true for rare classes; None if the data set has no such split."""
+        """(C,) mask of the rare classes; None if the data set has no such split."""
         return self.splits.get("rare")
 
     @cached_property
@@ -161,23 +160,23 @@ class Vocabulary:
         """
         table = np.full((len(self.objects) + 1, len(self.verbs)), -1, dtype=np.int32)
         for hoi, (label, verb) in enumerate(zip(self.class_object, self.class_verb, strict=True)):
-            # A class for every object and for none fills its verb's column, the last row included.
+            # A class for every object and for none fills its verb's column, including the last row.
             table[slice(None) if label < 0 else label, verb] = hoi
         table.flags.writeable = False
         return table
 
     @cached_property
     def interacting(self) -> BoolArray:
-        """Mark the classes whose verb is a real interaction: (C,) bool."""
+        """(C,) mask of the classes whose verb is a real interaction."""
         return np.asarray(self.class_verb != self.no_interaction)
 
     @cached_property
     def class_named(self) -> dict[str, int]:
-        """HOI class of each name; where classes share a name, the last one."""
+        """HOI class of each name; if classes share a name, the last one."""
         return {self.class_name(hoi): hoi for hoi in range(len(self))}
 
     def class_name(self, hoi: int) -> str:
-        """Name of an HOI class for people: ``ride bicycle``; in V-COCO ``cut instr``."""
+        """Return the display name of an HOI class: ``ride bicycle``; in V-COCO ``cut instr``."""
         verb, label = self.verbs[self.class_verb[hoi]], self.class_object[hoi]
         name = verb if label < 0 else f"{verb} {self.objects[label]}"
         return name.replace("_", " ")
@@ -231,10 +230,10 @@ def hico_det() -> Vocabulary:
 
 @cache
 def v_coco() -> Vocabulary:
-    """V-COCO: 80 objects in COCO-80 order, and 51 classes, each an action and a role of it.
+    """V-COCO: 80 objects in COCO-80 order, and 51 classes, each an action with a role.
 
-    26 classes say that a person does something (role ``agent``), 25 also with what (``obj``,
-    ``instr``). As verbs they are called ``cut agent``, ``cut instr``, ``cut obj``.
+    26 classes state that a person does something (role ``agent``), 25 also with which object
+    (``obj``, ``instr``). As verbs they are called ``cut agent``, ``cut instr``, ``cut obj``.
     """
     rows = facts("v_coco.csv")
     benchmarks = PROTOCOLS["v-coco-s1"], PROTOCOLS["v-coco-s2"]
@@ -286,7 +285,7 @@ def hoi_a() -> Vocabulary:
     """HOI-A, also HOI-W of the PIC challenge: 11 objects, 10 verbs, 17 HOI classes.
 
     The classes are the combinations that its matrix of verbs and objects allows, verb by verb. The
-    official figure is a mean over verbs, not over these classes, so no benchmark is declared.
+    official number is a mean over verbs, not over these classes, so no benchmark is declared.
     """
     rows, objects = facts("hoi_a.csv"), _names("hoi_a_objects.csv")
     # The classes of each verb follow one another, in the order of the verbs' numbers.
@@ -306,8 +305,8 @@ def hoi_a() -> Vocabulary:
 def v_coco_thesis() -> Vocabulary:
     """V-COCO as QPIC and its descendants evaluate it during training.
 
-    29 classes: the 25 roles of actions, and the 4 actions that have none. All but these and
-    ``point instr`` make up the mean that QPIC's code calls `thesis`.
+    29 classes: the 25 roles of actions, and the 4 actions that have none. All except these and
+    ``point instr`` form the mean that QPIC's code calls `thesis`.
     """
     actions = [verb.rsplit(" ", 1) for verb in v_coco().verbs]
     with_role = {action for action, role in actions if role != "agent"}
@@ -333,13 +332,13 @@ def v_coco_thesis() -> Vocabulary:
 
 @cache
 def hoi_a_verbs() -> Vocabulary:
-    """HOI-A with its 10 verbs as classes, over which its official figure is the mean."""
+    """HOI-A with its 10 verbs as classes, over which its official number is the mean."""
     changed = replace(hoi_a(), name="hoi-a-verbs", of="hoi-a", protocol=PROTOCOLS["hoi-a-verbs"])
     return by_verb(changed)
 
 
 def by_verb(vocabulary: Vocabulary) -> Vocabulary:
-    """Return a data set with its verbs as classes, whatever the object."""
+    """Return a data set with its verbs as classes, regardless of the object."""
     verbs = np.arange(len(vocabulary.verbs), dtype=np.int32)
     return replace(
         vocabulary, class_verb=_frozen(verbs), class_object=_frozen(np.full_like(verbs, -1))
@@ -357,17 +356,17 @@ VOCABULARIES = {
 
 
 def printed_name(dataset: str) -> str:
-    """Name a data set as papers print it, ``HICO-DET``; a user's data set keeps its name."""
+    """Return the name of a data set as in papers, ``HICO-DET``; a user's own keeps its name."""
     return dataset.upper() if dataset in VOCABULARIES else dataset
 
 
 @cache
 def object_numberings() -> dict[str, dict[int, int]]:
-    """Object numbers of the field, each as ``{number in the file: position in COCO-80}``.
+    """Object numberings of the field, each as ``{number in the file: COCO-80 index}``.
 
     ``coco80`` counts 0-79 in COCO order, ``coco91`` is COCO's own category id (1-90 with gaps) and
     ``hico80`` the zero-based position in HICO-DET's alphabetical list. ``coco80-1`` is ``coco80``
-    counted from one, ``coco91-0`` is ``coco91`` less one.
+    counted from one, ``coco91-0`` is ``coco91`` minus one.
     """
     rows = facts("coco_objects.csv")
     names = sorted(row["name"] for row in rows)

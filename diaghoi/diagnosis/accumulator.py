@@ -18,9 +18,8 @@ from diaghoi.formats.writer import Batches
 class Accumulator:
     """Collect predictions and annotations batch by batch, and diagnose them all.
 
-    Each batch is matched as it arrives. The outcome is exactly that of :func:`diaghoi.diagnose` on
-    all images at once. The batches are kept, so the diagnosis can be saved and all figures can be
-    drawn.
+    Each batch is matched as it arrives. The result is exactly that of :func:`diaghoi.diagnose` on
+    all images at once. The batches are kept, so the diagnosis can be saved and every figure drawn.
 
     Parameters
     ----------
@@ -32,10 +31,10 @@ class Accumulator:
         Name of the detector.
     objects : str, optional
         Object numbering of labels: ``coco80``, ``coco91``, ``hico80``, ``coco80-1`` or
-        ``coco91-0``; found from the first batch with pairs when not given.
+        ``coco91-0``; by default recognised from the first batch with pairs.
     top : int, optional
-        Triplets per image that count, best first. By default all count, and the 100 best of dense
-        scores.
+        Number of top-scoring triplets per image that count. By default all count, or the 100 best
+        of dense scores.
     image_labels : ImageLabels, optional
         Image-level labels of HICO for Known Object. Without them the box annotations decide.
 
@@ -85,12 +84,12 @@ class Accumulator:
         Parameters
         ----------
         images : sequence of str
-            Names of the images; no image may come twice.
+            Names of the images; no image may occur twice.
         predictions : sequence of mapping
             One dict of arrays or tensors per image: ``boxes`` (B, 4) xyxy in pixels from zero,
             ``labels`` (B,), ``sub_ids`` and ``obj_ids`` (rows of ``boxes``), and either
             ``verb_scores`` (P, verbs), triplet scores of every pair (optionally with
-            ``action_scores``), or for single triplets ``verbs`` (T,), ``scores`` (T,) and
+            ``action_scores``), or for individual triplets ``verbs`` (T,), ``scores`` (T,) and
             optionally ``action_scores`` (T,).
         annotations : sequence of mapping
             One per image: ``boxes``, ``labels``, ``sub_ids``, ``obj_ids`` and ``verbs`` (T,).
@@ -99,15 +98,15 @@ class Accumulator:
         Notes
         -----
         In V-COCO the ``verbs`` are the 51 combinations of an action and a role in the order of the
-        vocabulary, ``verb_scores`` have 25, 26, 29 or 51 columns
-        (:mod:`diaghoi.formats.dense`), ``obj_ids`` are -1 if there is no object, and
-        ``labels`` -1 if the category is not known. Images are named by their numbers in COCO.
+        vocabulary, ``verb_scores`` have 25, 26, 29 or 51 columns (:mod:`diaghoi.formats.dense`),
+        ``obj_ids`` are -1 if there is no object, and ``labels`` -1 if the category is unknown.
+        Images are named by their COCO ids.
 
         Raises
         ------
         InputError
-            If lengths differ, an image came before, or arrays cannot be used. The batch is then
-            not added.
+            If lengths differ, an image was added before, or an array cannot be used. The batch is
+            then not added.
         """
         if not len(images) == len(predictions) == len(annotations):
             raise InputError(
@@ -169,8 +168,8 @@ class Accumulator:
         Diagnosis
             The diagnosis, as returned by :meth:`compute`. The logged values are fractions:
             ``official/SETTING/SPLIT`` and ``map/SPLIT`` (mAP of the benchmark and of the protocol),
-            ``delta_map/ORACLE``, ``pairs/recall`` and ``actions/map``. Undefined values are left
-            out.
+            ``delta_map/ORACLE``, ``pairs/recall`` and ``actions/map``. Undefined values are
+            omitted.
 
         Raises
         ------
@@ -209,6 +208,6 @@ def _scalars(diagnosis: Diagnosis) -> Iterator[tuple[str, float]]:
     }
     for group, values in groups.items():
         for name, value in values.items():
-            # The benchmark also says where its setting comes from, and gives the AP of each class.
+            # The benchmark also holds the source of its setting, and the AP of each class.
             if isinstance(value, float):
                 yield f"{group}/{name}", value

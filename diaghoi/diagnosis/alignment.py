@@ -15,7 +15,7 @@ from diaghoi.exceptions import InputError, some_of
 
 
 def check_same_annotations(first: Diagnosis, second: Diagnosis) -> None:
-    """Check that two diagnoses are of the same annotated triplets under one protocol.
+    """Check that two diagnoses have the same annotated triplets and protocol.
 
     Raises
     ------
@@ -33,7 +33,7 @@ def check_same_annotations(first: Diagnosis, second: Diagnosis) -> None:
             f"({first.protocol.signature}) and {second.protocol.name} "
             f"({second.protocol.signature}); diagnose both under one"
         )
-    # Images without names are the same by position.
+    # Images without names are identified by position.
     if not np.array_equal(first.names, second.names):
         only = set(first.names.tolist()) ^ set(second.names.tolist())
         if only or len(first.names) != len(second.names):
@@ -56,7 +56,7 @@ def check_same_annotations(first: Diagnosis, second: Diagnosis) -> None:
 
 
 def image_numbers(diagnosis: Diagnosis, like: Diagnosis) -> IntArray:
-    """Return the numbers that the images of a diagnosis have in another one.
+    """Return the index that each image of one diagnosis has in another.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ def aligned_ledger(diagnosis: Diagnosis, like: Diagnosis) -> Ledger:
 
 
 def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
-    """Return a diagnosis with its images in another order, which equal scores follow.
+    """Return a diagnosis with its images, and so equal scores, in another order.
 
     Parameters
     ----------
     diagnosis : Diagnosis
         A diagnosis of N images. The result does not hold its scenes.
     names : (N,) str array
-        The names of the images in the new order.
+        Names of the images in the new order.
     """
     place = _numbers(diagnosis.names, names)
     order = np.argsort(place)
@@ -119,7 +119,7 @@ def arranged(diagnosis: Diagnosis, names: StrArray) -> Diagnosis:
 
 
 def _numbers(names: StrArray, like: StrArray) -> IntArray:
-    """(N,) the number of each name in another order of the names."""
+    """Return the index, (N,), of each name in another ordering of the names."""
     if np.array_equal(names, like):
         return np.arange(len(names))
     number = {name: row for row, name in enumerate(like.tolist())}

@@ -30,13 +30,13 @@ def benchmarks(predictions: SceneSource) -> list[Protocol]:
 
 
 def as_customary(protocols: Sequence[Protocol], predictions: SceneSource) -> list[Protocol]:
-    """Set the customary number of triplets per image for the predictions in protocols."""
+    """Set the customary number of triplets per image in protocols."""
     top = None if predictions.top is None else CUSTOMARY_TOP
     return [replace(each, top=top) if each.pairing == "triplet" else each for each in protocols]
 
 
 class KnownObjects(NamedTuple):
-    """The images that count for the classes of an object in the setting Known Object.
+    """The images that count for the classes of each object in the setting Known Object.
 
     Parameters
     ----------
@@ -62,7 +62,7 @@ def official_figures(
     benchmark : Benchmark
         All predictions and annotated triplets.
     groups : tuple of Group
-        Groups of classes to report beside those of the benchmark.
+        Groups of classes to report in addition to those of the benchmark.
     known : KnownObjects
         Needed by the setting Known Object.
 
@@ -70,7 +70,7 @@ def official_figures(
     -------
     dict
         HICO-DET: ``default`` and ``known_object``, each with ``full``, ``rare``, ``non_rare``, the
-        latter also with its ``source``. SWIG-HOI: ``default`` alone, also with ``zero_shot``. Empty
+        latter also with its ``source``. SWIG-HOI: only ``default``, also with ``zero_shot``. Empty
         for data sets without a benchmark of their own. V-COCO: ``agent``, ``scenario_1`` and
         ``scenario_2``, each with ``ap`` and ``classes``, the scenarios also with
         ``ap_without_point``.
@@ -90,7 +90,7 @@ def official_figures(
 def official_classes(
     vocabulary: Vocabulary, benchmark: Benchmark, groups: tuple[Group, ...]
 ) -> dict[str, int]:
-    """Count the classes that the official mAP, Default, is a mean over: the annotated ones.
+    """Count the annotated classes, over which the official mAP, Default, is averaged.
 
     Parameters
     ----------
@@ -110,7 +110,7 @@ def official_classes(
 
 
 def headlines(official: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Name the official numbers that papers print first.
+    """List the official numbers that papers print first.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def settings(
 def default_setting(
     vocabulary: Vocabulary, protocol: Protocol, groups: tuple[Group, ...]
 ) -> BenchmarkSetting:
-    """Make the setting in which all predictions and annotations count."""
+    """Create the setting in which all predictions and annotations count."""
     splits = split_classes(replace(protocol, groups=groups), vocabulary)
     return BenchmarkSetting("default", partial(_all, protocol), protocol, splits)
 
@@ -198,7 +198,7 @@ def _all(protocol: Protocol, benchmark: Benchmark) -> Evaluated:
 def _known(
     protocol: Protocol, known: BoolArray, object_of_class: IntArray, benchmark: Benchmark
 ) -> Evaluated:
-    """Take only the images that show the object of each class (Known Object)."""
+    """Keep only the images that show the object of each class (Known Object)."""
     return benchmark.evaluated(
         protocol,
         rows=known[benchmark.row_image, object_of_class[benchmark.row_class]],
@@ -207,7 +207,7 @@ def _known(
 
 
 def _by_class(scores: ClassScores, members: BoolArray, vocabulary: Vocabulary) -> dict[str, Any]:
-    """Return the average precision of each class by name; agents bear the names of actions."""
+    """Return the average precision of each class by name; agents have the names of actions."""
     ap = scores.average_precision
     return {
         vocabulary.verbs[vocabulary.class_verb[hoi]].removesuffix(" agent"): None

@@ -21,11 +21,11 @@ from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.matching import Match, match
 from diaghoi.evaluation.pairs import COUNTED, PairMatch
 
-# Triplets, pairs and boxes of a block: few enough for the arrays to stay in the cache.
+# Number of triplets, pairs and boxes per block: small enough for the arrays to stay in the cache.
 BLOCK = 50_000
 # Number of triplets beyond which the results of blocks are kept on disk.
 LARGE = 2_000_000
-# Bytes that a triplet, a pair or a box takes while its image is worked through.
+# Bytes that a triplet, a pair or a box takes while its image is processed.
 ROW = 100
 
 
@@ -45,7 +45,7 @@ def examine(
     protocol : Protocol
         The choices.
     benchmarks : sequence of Protocol
-        Protocols of the data set's benchmark, and further ones whose mAP is wanted.
+        Protocols of the data set's benchmark, and others whose mAP is requested.
     progress : callable, optional
         Called with the number of images done since the last call.
     """
@@ -82,7 +82,7 @@ def examine(
 
 
 def block_bounds(predictions: SceneSource) -> list[tuple[int, int]]:
-    """Cut the images into runs of about ``BLOCK`` rows: first image, and one after the last."""
+    """Split the images into runs of about ``BLOCK`` rows: first image, and one past the last."""
     runs = batches(_rows(predictions), BLOCK)
     return [(run.start, run.stop) for run in runs] or [(0, 0)]
 
@@ -98,7 +98,7 @@ def _named(scenes: SceneSource, image: int) -> str:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Block:
-    """Consecutive images with their match, and the parts of them that count under the protocol.
+    """Consecutive images with their match, and the parts that count under the protocol.
 
     Parameters
     ----------
@@ -108,9 +108,9 @@ class Block:
     protocol : Protocol
         The choices.
     benchmarks : sequence of Protocol
-        Protocols of the data set's benchmark, and further ones whose mAP is wanted.
+        Protocols of the data set's benchmark, and others whose mAP is requested.
     first_image, first_annotation, first_input : int
-        Numbers of the first image, annotated triplet and predicted triplet among all.
+        Global indices of the first image, annotated triplet and predicted triplet.
     """
 
     annotations: Scenes
@@ -128,29 +128,29 @@ class Block:
 
     @cached_property
     def images_count(self) -> BoolArray:
-        """(N,) whether the predictions of the image count."""
+        """(N,) mask of the images whose predictions count."""
         return counted_images(self.annotations, self.protocol)
 
     @cached_property
     def annotations_count(self) -> BoolArray:
-        """(A,) whether the annotated triplet is of a class that counts."""
+        """(A,) mask of the annotated triplets whose class counts."""
         return self._classes_count[self.annotations.triplet_class]
 
     @cached_property
     def predictions_count(self) -> BoolArray:
-        """Whether each predicted triplet counts by class, image and rank: (T,) bool array."""
+        """(T,) mask of the predicted triplets that count by class, image and rank."""
         counts = self._classes_count[self.predictions.triplet_class] & self._best
         counts &= self.images_count[self.predictions.triplet_image]
         return counts
 
     @cached_property
     def pairs_listed(self) -> BoolArray:
-        """(P,) whether the detector lists the pair: see :func:`listed_pairs`."""
+        """(P,) mask of the pairs that the detector lists: see :func:`listed_pairs`."""
         return listed_pairs(self.predictions, self._best, self.images_count)
 
     @cached_property
     def errors(self) -> Errors:
-        """The label of each prediction, and the triplet that it should have found."""
+        """Labels of the predictions, and the triplets that they should have found."""
         return explain(
             self.annotations,
             self.predictions,
@@ -194,7 +194,7 @@ class Block:
         return counts
 
     def _answers(self) -> Answers | None:
-        """Count the answers of a detector without scores that cannot be evaluated as they are."""
+        """Count the answers of a detector without scores that cannot be evaluated as given."""
         unread, sizes = self.predictions.unread, self.annotations.sizes
         if unread is None:
             return None
@@ -211,7 +211,7 @@ class Block:
 
     @cached_property
     def _classes_count(self) -> BoolArray:
-        # One place more, so that triplets of no HOI class (-1) look up False.
+        # One extra entry, so that triplets of no HOI class (-1) look up False.
         return np.append(counted_classes(self.protocol, self.annotations.vocabulary), False)
 
     @cached_property
@@ -221,17 +221,19 @@ class Block:
     def _by_class(self) -> tuple[Sorted, Sorted]:
         """Sort all predictions by class, and those of the protocol with their labels."""
         predictions, given = self._filled_in
-        # Ignored predictions are in no ledger, though an annotation may have been assigned to one.
+        # Ignored predictions are in no ledger, although an annotation may have been assigned to
+        # one.
         ignored = self._matched_filled_in.candidates.ignored
         of_class = np.flatnonzero((predictions.triplet_class >= 0) & ~ignored)
         hoi = predictions.triplet_class[of_class].astype(np.int16)
-        # Stable, so that the rows of a class keep the order of the input, which breaks ties.
+        # Stable, so that the rows of a class keep input order, which breaks ties.
         by_class = np.argsort(hoi, kind="stable")
         row, hoi = of_class[by_class], hoi[by_class]
         classes = np.arange(len(predictions.vocabulary) + 1, dtype=np.int16)
         counted = marked(given[self.predictions_count], len(predictions.triplet_pair))
         counts = counted[row]
-        # Images, rows and annotations are numbered in 32 bits: a large file has very many of them.
+        # Images, rows and annotations are numbered in 32 bits, because a large file has a great
+        # many.
         rows = Sorted(
             bounds=np.searchsorted(hoi, classes),
             columns={
@@ -241,7 +243,7 @@ class Block:
                 "counts": counts,
             },
         )
-        # Filled-in predictions are dropped here: none of them counts.
+        # Filled-in predictions are dropped here: none counts.
         place = np.empty(len(counted), dtype=np.int64)
         place[given] = np.arange(len(given))
         row, hoi = place[row[counts]], hoi[counts]
@@ -268,7 +270,7 @@ class Block:
 
     @cached_property
     def _filled_in(self) -> tuple[Scenes, IntArray]:
-        """Predictions as benchmarks see them, and the place of each of ``predictions`` there."""
+        """Predictions as benchmarks see them, and the index of each of ``predictions`` there."""
         return filled_in(self.predictions)
 
     @cached_property
@@ -292,7 +294,7 @@ class Block:
         return list(zip(matches[1:], ranked, strict=True))
 
     def _verdicts(self) -> IntArray:
-        """(T, benchmarks) verdicts, see :class:`~diaghoi.evaluation.ledger.Benchmark`."""
+        """Return (T, benchmarks) verdicts, see :class:`~diaghoi.evaluation.ledger.Benchmark`."""
         shape = (len(self._filled_in[0].triplet_pair), len(self.benchmarks))
         verdicts = np.full(shape, -1, dtype=np.int8)
         for column, (official, ranked) in enumerate(self._official):
@@ -313,7 +315,7 @@ class Block:
         return claims
 
     def _annotated(self) -> dict[str, Array]:
-        """Record the outcome of the annotated triplets."""
+        """Record the outcome of each annotated triplet."""
         hoi, image = self.annotations.triplet_class, self.annotations.triplet_image
         with_rows = self.predictions.triplet_image[self.predictions_count]
         has_rows = marked(with_rows, len(self.predictions))
@@ -335,12 +337,12 @@ class Block:
 
     @property
     def _pairs_of_triplets(self) -> BoolArray:
-        """Mark the pairs of counted predictions: (P,) bool array."""
+        """Return a mask, (P,), of the pairs of counted predictions."""
         of_triplets = self.predictions.triplet_pair[self.predictions_count]
         return marked(of_triplets, len(self.predictions.pair_human))
 
     def _localised_by(self, pairs: BoolArray) -> BoolArray:
-        """Mark annotated triplets whose pair some of the predicted pairs localise."""
+        """Return a mask of the annotated triplets whose pair some predicted pair localises."""
         hits = self.matched.hits
         localised = marked(hits.annotated[pairs[hits.predicted]], len(self.annotations.pair_human))
         return np.asarray(localised[self.annotations.triplet_pair])
@@ -357,7 +359,7 @@ class Block:
         )
 
     def _object_boxes(self) -> dict[str, Array]:
-        """Give the object boxes of the annotated pairs that count."""
+        """Return the object boxes of the annotated pairs that count."""
         wanted = annotated_pairs(self.annotations, self.annotations_count)
         boxes = self._pair_match.object_boxes(wanted)
         return {
@@ -367,7 +369,7 @@ class Block:
         }
 
     def _pair_counts(self) -> Array:
-        """(N,) records of the counts of :class:`~diaghoi.evaluation.pairs.ImagePairs`, by split."""
+        """Return the counts of :class:`~diaghoi.evaluation.pairs.ImagePairs`, by split."""
         splits = split_classes(self.protocol, self.annotations.vocabulary)
         record = [(name, np.int32) for name in COUNTED]
         counts = np.empty(len(self.annotations), dtype=[(split, record) for split in splits])
@@ -379,7 +381,7 @@ class Block:
         return counts
 
     def _negatives(self) -> dict[str, Array]:
-        """Return the listed pairs; negative ones localise no annotated pair that counts."""
+        """Return the listed pairs; a negative pair localises no counted annotated pair."""
         listed, hits = self.pairs_listed, self.matched.hits
         wanted = annotated_pairs(self.annotations, self.annotations_count)
         positive = marked(hits.predicted[wanted[hits.annotated]], len(listed))
@@ -394,7 +396,7 @@ class Block:
 
 
 def counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
-    """Mark the images whose predictions count: all, or those that are annotated."""
+    """Return a mask of the images whose predictions count: all, or only annotated ones."""
     if protocol.images_without_annotations == "left out":
         return marked(annotations.triplet_image, len(annotations))
     if protocol.pairing == "person":
@@ -404,16 +406,16 @@ def counted_images(annotations: Scenes, protocol: Protocol) -> BoolArray:
 
 
 def listed_pairs(predictions: Scenes, best: BoolArray, images: BoolArray) -> BoolArray:
-    """Mark the pairs that a detector lists in the images that count.
+    """Return a mask of the pairs that a detector lists in the counted images.
 
-    A detector without a list has the pairs of its triplets, of which possibly only the best count.
+    Without a list, the pairs are those of the detector's triplets, possibly only of the best ones.
 
     Parameters
     ----------
     predictions : Scenes
         With P pairs.
     best : (T,) bool array
-        The triplets that the protocol takes of each image.
+        Mask of the triplets that the protocol uses from each image.
     images : (N,) bool array
         The images that count.
     """
@@ -424,13 +426,13 @@ def listed_pairs(predictions: Scenes, best: BoolArray, images: BoolArray) -> Boo
 
 
 def annotated_pairs(annotations: Scenes, triplets: BoolArray) -> BoolArray:
-    """Mark the pairs of a person and an object among the pairs of some annotated triplets."""
+    """Return a mask of the person-object pairs among the pairs of some annotated triplets."""
     pairs = marked(annotations.triplet_pair[triplets], len(annotations.pair_human))
     return pairs & (annotations.pair_object >= 0)
 
 
 def _pair_score_of_triplets(predictions: Scenes) -> FloatArray:
-    """Highest action score of a real verb among the triplets of each pair; NaN if there are none.
+    """Return the highest action score of a real verb in each pair; NaN without triplets.
 
     A pair whose triplets are all `no_interaction` gets 0.
     """

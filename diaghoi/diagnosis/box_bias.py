@@ -1,4 +1,4 @@
-"""Find boxes that are all too large, too small or shifted: a fault in how they were made."""
+"""Detect boxes that are systematically too large, too small or shifted, from faulty code."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ from diaghoi.data.protocol import HICO_DET
 from diaghoi.data.scenes import Scenes
 from diaghoi.evaluation.overlap import box_overlap
 
-# IoU of two boxes of the same thing, and number of boxes needed for a statement.
+# IoU from which two boxes show the same object, and minimum number of boxes for a statement.
 SAME, ENOUGH = 0.15, 50
-# A median is reported if it is this far from zero, and also this many standard errors.
+# A median is reported if it is this far from zero, and this many standard errors.
 SHARE, ERRORS = 0.05, 6
-# A shift counts as one pixel if it differs from one pixel by at most this much. Boxes that are off
+# A shift counts as one pixel if it differs from one pixel by at most this much. Boxes that deviate
 # by more are ignored.
 PIXEL, SAME_BOX = 0.35, 0.15
-# Images with more pairs of an annotated and a predicted box are left out.
+# Images with more pairs of an annotated and a predicted box are skipped.
 COMPARED = 500_000
-# Width, height and centre, in these two directions.
+# Width, height and centre, in both directions.
 WORDS = (
     ("wider", "narrower"),
     ("taller", "shorter"),
@@ -30,7 +30,7 @@ WORDS = (
 
 
 def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
-    """Find systematic differences between predicted boxes and the annotated ones under them.
+    """Find systematic differences between predicted boxes and the annotated boxes that they cover.
 
     Each annotated box is compared with the predicted box that overlaps it most, regardless of its
     category. Medians are taken over the boxes of people and over all other boxes.
@@ -43,8 +43,8 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
     Returns
     -------
     list of str
-        A sentence for people and one for objects, where width, height or centre is off by 5 % of
-        the box or more.
+        A sentence for people and one for objects, if width, height or centre is off by at least 5 %
+        of the box.
     """
     annotations, predictions = without_crowds(annotations, predictions)
     mine, theirs = _partners(annotations, predictions)
@@ -70,24 +70,24 @@ def box_bias(annotations: Scenes, predictions: Scenes) -> list[str]:
 
 
 def pixel_shift(true: FloatArray, found: FloatArray) -> list[str]:
-    """Find out whether boxes are shifted by one pixel, apart from random errors.
+    """Detect boxes that are shifted by one pixel, apart from random errors.
 
     Parameters
     ----------
     true, found : (N, 4) float64 array
-        Annotated boxes and the predicted ones that overlap them well.
+        Annotated boxes and predicted boxes that overlap them well.
 
     Returns
     -------
     list of str
-        At most one sentence, where all four coordinates are shifted by one.
+        At most one sentence, if all four coordinates are shifted by one.
     """
     off = found - true
     size = np.maximum(true[:, 2:] - true[:, :2], 1)
     known = np.flatnonzero((np.abs(off) < SAME_BOX * np.tile(size, 2)).all(axis=1))
     if len(known) < ENOUGH:
         return []
-    # Boxes are off by a share of their size, so that the small ones say most.
+    # Random errors grow with the size of a box, so small boxes are the most informative.
     weight = np.tile(1.0 / size[known] ** 2, 2)
     weight /= weight.sum(axis=0)
     shift = (weight * off[known]).sum(axis=0)
@@ -104,7 +104,7 @@ def pixel_shift(true: FloatArray, found: FloatArray) -> list[str]:
 
 
 def without_crowds(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Scenes]:
-    """Leave out images with so many boxes that comparing all with all would take long.
+    """Skip images with so many boxes that comparing all of them would take long.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ def without_crowds(annotations: Scenes, predictions: Scenes) -> tuple[Scenes, Sc
 
 
 def _partners(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, IntArray]:
-    """Find annotated boxes, and the predicted box that overlaps each of them most."""
+    """Find annotated boxes, and the predicted box that overlaps each one most."""
     person = annotations.vocabulary.person
     # People are compared with people, and objects with objects of any category.
     annotations, predictions = (
@@ -135,11 +135,11 @@ def _partners(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, IntAr
 
 
 def _in_words(off: FloatArray) -> list[str]:
-    """Say how boxes are off, from (N, 4) logarithms of their scale and shares of their size."""
+    """Describe how boxes deviate, given (N, 4) logarithms of scale and shares of size."""
     if len(off) < ENOUGH:
         return []
     median = np.median(off, axis=0)
-    # Standard error of a median, from the median deviation of a normal distribution.
+    # Standard error of a median, based on the median deviation of a normal distribution.
     error = 1.858 * np.median(np.abs(off - median), axis=0) / np.sqrt(len(off))
     share = np.append(np.exp(median[:2]) - 1, median[2:])
     certain = (np.abs(share) >= SHARE) & (np.abs(median) >= ERRORS * error)

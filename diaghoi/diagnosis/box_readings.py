@@ -1,4 +1,4 @@
-"""Recognise boxes that miss the annotated ones because of another layout, scale or image order."""
+"""Recognise boxes that miss annotated boxes because of another layout, scale or image order."""
 
 from __future__ import annotations
 
@@ -13,21 +13,21 @@ from diaghoi.data.scenes import Scenes
 
 CLOSE = 0.75
 # Another reading is suggested if it brings this share of the annotated boxes close to a predicted
-# box, and this many times as many as the current reading. Fewer than a tenth are close by chance.
+# box, and this many times more than the current reading. By chance, fewer than a tenth are close.
 MOST, BETTER = 0.15, 2
-# How far logarithms of scales may differ between the place and the size of a box, and within an
+# Tolerance of the logarithm of a scale between the location and the size of a box, and within an
 # image.
 OF_BOX, OF_IMAGE = 0.1, 0.05
-# Scales that differ by less count as equal, between images and between width and height.
+# Scales that differ by less count as equal, across images and between width and height.
 UNIFORM = 0.08
-# One scale for all images is reported if it fits nearly as many boxes as a scale per image. Inexact
-# boxes spread the scales by this much.
+# A single scale for all images is reported if it fits nearly as many boxes as a scale per image.
+# Inexact boxes spread the scales by this much.
 ONE_SCALE, SPREAD = 0.9, 0.3
 # Factors by which boxes may be too small or too large around their centres.
 SIZES = (0.4, 0.5, 0.6, 0.75, 1.3, 1.6, 2.0, 2.5, 3.2)
-# Pixels by which the image widths may differ that two mirrored boxes of an image imply.
+# Tolerance in pixels between the image widths implied by two mirrored boxes of one image.
 MIRRORED = 15
-# Scales are not sought in images with more pairs of an annotated and a predicted box.
+# Images with more pairs of an annotated and a predicted box are not searched for scales.
 COMPARED = 50_000
 
 
@@ -37,11 +37,11 @@ class BoxReading(NamedTuple):
     Parameters
     ----------
     text : str
-        The other reading, the share of boxes that would fit, and what to do.
+        The other reading, the share of boxes that would fit, and the advice.
     share : float
         Share of the annotated boxes that would fit.
     misread : bool
-        Whether the boxes were read in a wrong way, and not made too small or too large.
+        Whether the boxes were read wrongly, rather than made too small or too large.
     """
 
     text: str
@@ -55,11 +55,11 @@ class _Boxes(NamedTuple):
 
 
 def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | None:
-    """Find a way to read predicted boxes under which they match the annotated ones.
+    """Find a reading of the predicted boxes under which they match the annotated boxes.
 
-    The search tries other orders and meanings of the four numbers, mirrored images, the image
-    before and after, scales of their own for each image, and other sizes around the centres of the
-    boxes. Categories are passed over.
+    The search tries other orders and meanings of the four numbers, mirrored images, the previous
+    and the next image, a separate scale for each image, and other sizes around the box centres.
+    Categories are passed over.
 
     Parameters
     ----------
@@ -81,7 +81,7 @@ def best_box_reading(annotations: Scenes, predictions: Scenes) -> BoxReading | N
 
 
 def _share_close(annotations: Scenes, found: _Boxes) -> float:
-    """Return the share of the annotated boxes that have another box close to them."""
+    """Return the share of annotated boxes with another box close to them."""
     bounds = annotations.bounds["box"]
     owner, annotated = expand(bounds[found.image], np.diff(bounds)[found.image])
     value = box_iou(found.corners[owner], annotations.box_xyxy[annotated], margin=1.0)
@@ -121,7 +121,7 @@ def _other_readings(annotations: Scenes, predictions: Scenes) -> Iterator[tuple[
 
 
 def _resized(annotations: Scenes, found: _Boxes) -> BoxReading:
-    """Find the size around their own centres at which boxes fit best."""
+    """Find the scaling about their centres at which boxes fit best."""
     centre = (found.corners[:, :2] + found.corners[:, 2:]) / 2
     half = (found.corners[:, 2:] - found.corners[:, :2]) / 2
 
@@ -143,7 +143,7 @@ def _resized(annotations: Scenes, found: _Boxes) -> BoxReading:
 def _images(
     annotations: Scenes, predictions: Scenes
 ) -> Iterator[tuple[int, FloatArray, FloatArray]]:
-    """Yield images with few enough boxes: the annotated ones, and the predicted ones."""
+    """Yield the annotated and the predicted boxes of images with few enough boxes."""
     mine, theirs = annotations.bounds["box"], predictions.bounds["box"]
     for image in range(len(annotations)):
         true, found = (
@@ -157,11 +157,11 @@ def _images(
 def _agreeing(
     votes: FloatArray, annotated: IntArray, found: IntArray, tolerance: float
 ) -> tuple[FloatArray, int]:
-    """Find the value that most boxes, at least two, agree on, and their number, 0 for none."""
+    """Find the value on which most boxes (at least two) agree, and their number, 0 if none."""
     best, count = votes[:0], 1
     for vote in votes:
         agree = np.abs(votes - vote).max(axis=1) < tolerance
-        # Annotated boxes can be twins, which one predicted box fits.
+        # Annotated boxes can be twins, and one predicted box fits both.
         members = min(len(np.unique(annotated[agree])), len(np.unique(found[agree])))
         if members > count:
             best, count = np.median(votes[agree], axis=0), members
@@ -169,7 +169,7 @@ def _agreeing(
 
 
 def _widths(annotations: Scenes, predictions: Scenes) -> FloatArray:
-    """Return the widths of the images, (N,); unknown widths are those that mirrored boxes imply."""
+    """Return the image widths, (N,); unknown widths are inferred from mirrored boxes."""
     if annotations.sizes is not None and annotations.sizes[:, 0].any():
         return annotations.sizes[:, 0].astype(np.float64)
     widths = np.zeros(len(annotations))
@@ -184,7 +184,7 @@ def _widths(annotations: Scenes, predictions: Scenes) -> FloatArray:
 
 
 def _scaled(annotations: Scenes, predictions: Scenes) -> list[BoxReading]:
-    """Find scales at which two or more boxes of an image fit in both place and size."""
+    """Find scales at which two or more boxes of an image fit in both location and size."""
     scales, fitting, boxes = [], 0, 0
     for _, true, found in _images(annotations, predictions):
         boxes += len(true)
@@ -202,7 +202,7 @@ def _scaled(annotations: Scenes, predictions: Scenes) -> list[BoxReading]:
 def _in_words(
     annotations: Scenes, predictions: Scenes, scales: FloatArray, share: float
 ) -> BoxReading:
-    """Describe the factors that boxes would have to be multiplied by, from (N, 2) logarithms."""
+    """Describe the factors by which boxes must be multiplied, given (N, 2) logarithms."""
     across, down = np.exp(np.median(scales, axis=0)).tolist()
     by = f"{across:.3g}" if abs(across / down - 1) < UNIFORM else f"{across:.3g} x {down:.3g}"
     corners = predictions.box_xyxy * [across, down, across, down]
@@ -216,6 +216,6 @@ def _in_words(
 
 
 def _logarithms(corners: FloatArray) -> FloatArray:
-    """(N, 4) logarithms of centre and size."""
+    """Return the (N, 4) logarithms of centre and size."""
     centre, size = (corners[:, :2] + corners[:, 2:]) / 2, corners[:, 2:] - corners[:, :2]
     return np.asarray(np.log(np.maximum(np.concatenate([centre, size], axis=1), 1e-6)))

@@ -1,4 +1,4 @@
-"""Compute curves behind single numbers: precision and recall, pair recall and kept pairs."""
+"""Compute the curves behind summary numbers: precision-recall, and pair recall by kept pairs."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ BEST_PAIRS = (1, 2, 3, 5, 7, 10, 15, 20, 30, 50, 70, 100)
 DETECTION_THRESHOLDS = (0.05, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9)
 """Detection scores below which the sweep ``detection`` drops pairs."""
 NMS_OVERLAPS = (0.9, 0.7, 0.5, 0.3)
-"""Overlaps beyond which the sweep ``nms`` suppresses pairs."""
+"""Overlaps above which the sweep ``nms`` suppresses pairs."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,19 +49,19 @@ class Curve:
     Parameters
     ----------
     recall : (K,) float64 array
-        Rising recalls at which the envelope is known; between two of them the envelope is a step.
+        Ascending recalls at which the envelope is known; in between, the envelope is a step.
     precision : (K,) float64 array
-        Highest precision at that recall or a higher one. Beyond the last recall the precision is 0.
+        Highest precision at that recall or above. Beyond the last recall the precision is 0.
     """
 
     recall: FloatArray
     precision: FloatArray
 
     def thinned(self, points: int = 500) -> Curve:
-        """Thin out the envelope to evenly spaced recalls if it has more points.
+        """Resample the envelope at evenly spaced recalls if it has more points.
 
-        Each point keeps the exact height of the envelope at its recall, so that the line lies at
-        most ``1 / points`` beside the full one.
+        Each point keeps the exact height of the envelope at its recall, so the line deviates from
+        the full one by at most ``1 / points`` in recall.
         """
         if len(self.recall) <= points:
             return self
@@ -71,19 +71,18 @@ class Curve:
 
 
 def precision_recall(true: BoolArray, positives: int) -> Curve:
-    """Envelope of the precision-recall curve of a ranked list.
+    """Compute the envelope of the precision-recall curve of a ranked list.
 
     Parameters
     ----------
     true : (R,) bool array
-        Whether each row is right, from the best to the worst rank.
+        Whether each row is right, from best to worst rank.
     positives : int
         Number of annotated triplets.
 
     Returns
     -------
-    Curve
-        One point for each right row; empty if nothing is annotated.
+    Curve One point per right row; empty if nothing is annotated.
     """
     rank = np.flatnonzero(true) + 1 if positives else np.zeros(0, dtype=np.int64)
     number = np.arange(1, len(rank) + 1)
@@ -92,7 +91,7 @@ def precision_recall(true: BoolArray, positives: int) -> Curve:
 
 
 def class_curve(ledger: Ledger, hoi: int, protocol: Protocol) -> Curve:
-    """Precision-recall curve of one HOI class of a ledger, repaired or not.
+    """Compute the precision-recall curve of one HOI class of a ledger, repaired or not.
 
     Parameters
     ----------
@@ -101,8 +100,7 @@ def class_curve(ledger: Ledger, hoi: int, protocol: Protocol) -> Curve:
     hoi : int
         The class, counted from zero.
     protocol : Protocol
-        Decides how many of the best rows of a class count (``top_of_class``), and whether scores
-        rank them.
+        Defines how many top rows of a class count (``top_of_class``), and whether scores rank them.
     """
     bounds = np.array([hoi, hoi + 1], dtype=ledger.row_class.dtype)
     first, stop = np.searchsorted(ledger.row_class, bounds).tolist()
@@ -114,15 +112,15 @@ def class_curve(ledger: Ledger, hoi: int, protocol: Protocol) -> Curve:
 
 
 class Corners(NamedTuple):
-    """The corners of the precision-recall curves of all classes.
+    """Corners of the precision-recall curves of all classes.
 
     Parameters
     ----------
     of_class : (K,) int array
         Rising.
     recall, precision : (K,) float64 array
-        Points as in :class:`Curve`: the envelope has this precision from the recall of the corner
-        before up to this recall.
+        Points as in :class:`Curve`: the envelope has this precision from the recall of the previous
+        corner up to this recall.
     """
 
     of_class: IntArray
@@ -131,7 +129,7 @@ class Corners(NamedTuple):
 
     @staticmethod
     def of(ledger: Ledger, protocol: Protocol) -> Corners:
-        """Find the corners of a ledger or of a part of a ledger, repaired or not."""
+        """Find the corners of a ledger or part of a ledger, repaired or not."""
         evaluated = ledger.evaluated.ranked_by(protocol)
         curves = envelopes(
             evaluated.row_class, evaluated.row_true, ledger.positives, protocol.top_of_class
@@ -144,7 +142,7 @@ class Corners(NamedTuple):
 
     @staticmethod
     def joined(parts: Sequence[Corners]) -> Corners:
-        """Join the corners of consecutive runs of classes."""
+        """Concatenate the corners of consecutive runs of classes."""
         return Corners(*map(np.concatenate, zip(*parts, strict=True)))
 
 
@@ -172,7 +170,7 @@ def curve_corners(
     def repaired(task: tuple[Oracle | None, Ledger, range]) -> Corners:
         oracle, part, classes = task
         corners = Corners.of(part if oracle is None else oracle(part, protocol), protocol)
-        # Rows that belong to other parts may come along, see Ledger.repairable_parts.
+        # A part may include rows of other parts, see Ledger.repairable_parts.
         group, recall, precision = corners
         mine = (group >= classes.start) & (group < classes.stop)
         return Corners(group[mine], recall[mine], precision[mine])
@@ -186,7 +184,7 @@ def curve_corners(
 
 
 def negatives_curve(pairs: Negatives) -> Curve:
-    """Precision-recall curve of finding the pairs that localise no annotated one.
+    """Compute the precision-recall curve of finding the pairs that localise no annotated pair.
 
     See :func:`diaghoi.evaluation.negatives.negative_scores`, whose ``ap`` is the area below it.
     """
@@ -195,12 +193,12 @@ def negatives_curve(pairs: Negatives) -> Curve:
 
 
 class PairPoint(NamedTuple):
-    """One way to keep some of the predicted pairs, and the result.
+    """One setting that keeps some of the predicted pairs, and the result.
 
     Parameters
     ----------
     setting : float or None
-        Setting of the sweep; None for all pairs that the detector lists.
+        Setting of the sweep; None keeps all pairs that the detector lists.
     per_image : float
         Pairs per image.
     recall, precision : float or None
@@ -216,7 +214,7 @@ class PairPoint(NamedTuple):
 def pair_sweeps(
     annotations: Scenes, predictions: Scenes, protocol: Protocol
 ) -> dict[str, list[PairPoint]]:
-    """Pair recall and precision with fewer and fewer pairs (Diag-HOI paper, tables 5 and 6).
+    """Compute pair recall and precision with ever fewer pairs (Diag-HOI, tables 5 and 6).
 
     Parameters
     ----------
@@ -229,15 +227,15 @@ def pair_sweeps(
     -------
     dict
         For each sweep its points, from all pairs to few. ``best``: the best pairs of each image, by
-        the score of the pair, or of its best triplet where the file lists no pairs. ``detection``:
-        see :func:`diaghoi.diagnosis.variants.detection_threshold`; left out where the file has no
+        pair score, or by the score of the best triplet if the file lists no pairs. ``detection``:
+        see :func:`diaghoi.diagnosis.variants.detection_threshold`; omitted if the file has no
         detection scores. ``nms``: see :func:`diaghoi.diagnosis.variants.pair_nms`. Each point
         equals a diagnosis of the remaining pairs exactly.
 
     Notes
     -----
-    Dropping pairs changes neither which pairs localise which nor how much pairs overlap. Both are
-    computed once, and a point only counts the remaining pairs.
+    Dropping pairs changes neither their matches nor their overlaps. Both are computed once, and
+    each point only counts the remaining pairs.
     """
     annotations, predictions, _ = join(annotations, predictions, protocol)
     settings: dict[str, Sequence[float]] = {"best": BEST_PAIRS[::-1]}
@@ -277,17 +275,17 @@ def pair_sweeps(
 
 
 class _Counts(NamedTuple):
-    """Counts of some images: their annotated pairs, and the pairs that the detector lists.
+    """Counts of annotated and listed pairs in some images.
 
     Parameters
     ----------
     most : int
-        Pairs of the image that has most.
+        Largest number of pairs in an image.
     images, annotated : int
         Images and annotated pairs that count.
     kept : (1 + settings, 3) int array
-        Listed pairs, localised annotated pairs, and credited listed pairs: first for all pairs,
-        then at each setting of each sweep.
+        Number of listed pairs, localised annotated pairs, and credited listed pairs: first with all
+        pairs, then at each setting of each sweep.
     """
 
     most: int
@@ -315,7 +313,7 @@ def _counts(
     def count(kept: BoolArray) -> tuple[int, int, int]:
         listed = every & kept
         if predictions.pair_score is None:
-            # The best triplets of an image are the best of the remaining ones.
+            # The top triplets of an image are chosen among the remaining ones.
             left = order[kept[predictions.triplet_pair[order]]]
             best = among_best(predictions.triplet_image, left, protocol.top)
             listed &= marked(predictions.triplet_pair[best], len(listed))

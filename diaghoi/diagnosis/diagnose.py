@@ -44,27 +44,27 @@ def diagnose(
     Parameters
     ----------
     annotations, predictions : path or Scenes
-        Files, which are read and checked as by ``diaghoi report``, with the data set that they
-        show. Or the scenes from :func:`diaghoi.read_annotations` and
+        Files, which are read and checked as by ``diaghoi report``; the data set is recognised from
+        them. Or the scenes from :func:`diaghoi.read_annotations` and
         :func:`diaghoi.read_predictions`, or the sources from :func:`diaghoi.open_annotations` and
-        :func:`diaghoi.open_predictions`, which are taken as they are. Images are joined by name.
+        :func:`diaghoi.open_predictions`, which are used unchanged. Images are joined by name.
     protocol : str or Protocol, optional
         The choices; ``diaghoi.protocol(name, iou=...)`` changes some of its rules. The default
-        follows from the data set: `hico-det-520` for HICO-DET, `v-coco-s1` for V-COCO, `swig-hoi`
-        for SWIG-HOI, and the protocol of its description for any other.
+        depends on the data set: `hico-det-520` for HICO-DET, `v-coco-s1` for V-COCO, `swig-hoi` for
+        SWIG-HOI, and the protocol of its description for any other.
     label : str
         Name of the detector in tables and figures; by default the name of its file.
     image_labels : ImageLabels or path, optional
         Image-level labels of HICO for Known Object, or the path of HICO's ``anno.mat``. Without
         them the box annotations decide.
     also : sequence of Protocol
-        Further protocols whose mAP is wanted: see :func:`diaghoi.diagnosis.rosetta.figures`.
+        Further protocols whose mAP is requested: see :func:`diaghoi.diagnosis.rosetta.figures`.
     progress : callable, optional
         Called with the number of images done since the last call.
     pairs : path, optional
         The pair file of the detector.
     force : bool
-        Whether to go on if the files are implausible, so that their numbers may mean nothing.
+        Whether to continue with implausible files, whose numbers may be meaningless.
     **reading
         How to read the files, such as ``dataset="own.toml"``: :class:`diaghoi.formats.Reading`.
 
@@ -128,7 +128,7 @@ def diagnose(
 
 
 def check_choices(annotations: SceneSource, protocol: Protocol) -> None:
-    """Refuse a protocol that is not for a data set, and annotations without any triplet.
+    """Refuse a protocol for other data sets, and annotations without any triplet.
 
     Raises
     ------

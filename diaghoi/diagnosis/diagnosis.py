@@ -61,7 +61,7 @@ PUBLIC = (
     *("best_threshold", "operating_points", "bootstrap", "shortcuts", "summary", "plot"),
     *("to_dict", "to_frame", "save", "load", "sum"),
 )
-"""What users of a diagnosis need; what it is computed from remains there for developers."""
+"""Attributes that users of a diagnosis need; its inputs remain available to developers."""
 
 
 class Costs(dict[Any, "float | None"]):
@@ -108,9 +108,9 @@ class Diagnosis(DiagnosisMethods):
     ledger : Ledger
         The predictions that the protocol counts.
     ignored : int
-        Predictions that count neither way: of people whose actions are not annotated.
+        Number of ignored predictions: on people whose actions are not annotated.
     known_objects : (N, objects) bool array
-        The categories that an image is labelled with, for Known Object.
+        The categories with which each image is labelled, for Known Object.
     known_object_source : str
         "image labels" or "box annotations".
     image_pairs : dict of ImagePairs
@@ -118,23 +118,24 @@ class Diagnosis(DiagnosisMethods):
     object_boxes : ObjectBoxes
         Annotated pairs that count.
     pair_source : str
-        "pairs" if the detector lists its pairs, "triplets" if the pairs are those of its triplets.
+        "pairs" if the detector lists its pairs, "triplets" if they are taken from its triplets.
     negative_pairs : Negatives
         The predicted pairs with their scores.
     unknown_annotated, unknown_predicted : int
-        Triplets whose object and verb form no HOI class; they are left out.
+        Number of triplets whose object and verb form no HOI class; these are omitted.
     other_subjects : (2, objects) int array
-        Counted triplets, annotated and predicted, whose subject is not a person, by its category.
+        Number of counted triplets, annotated and predicted, with a non-person subject, by its
+        category.
     answers : Answers or None
-        Answers of a detector without scores that cannot be evaluated as they are.
+        Answers of a detector without scores that cannot be evaluated as given.
     reading_notes : tuple of str
         From the readers.
     scenes : tuple of (SceneSource, SceneSource)
-        The annotations and predictions that were diagnosed, one pair for each part of a sum. They
-        are saved, and some figures need them. Empty if they were not kept.
+        The diagnosed annotations and predictions, one pair for each part of a sum. They are saved,
+        and some figures need them. Empty if they were not kept.
     counted : dict of two (N,) int arrays
-        What each image adds to the numerator and the denominator of each registered ratio, by path.
-        It is filled for sums, and where the scenes were not kept.
+        Contribution of each image to the numerator and the denominator of each registered ratio, by
+        path. Filled for sums, and if the scenes were not kept.
     """
 
     vocabulary: Vocabulary
@@ -177,7 +178,7 @@ class Diagnosis(DiagnosisMethods):
 
     @staticmethod
     def sum(parts: Iterable[Diagnosis]) -> Diagnosis:
-        """Diagnosis of all images of the parts, in order.
+        """Join the diagnoses of disjoint images, in order.
 
         Raises
         ------
@@ -199,7 +200,7 @@ class Diagnosis(DiagnosisMethods):
                 if mine != other:
                     raise InputError(f"diagnoses with different {name} do not add: {mine}, {other}")
         names = np.concatenate([part.names for part in parts])
-        # Images without names are joined by position; whether parts share them cannot be seen.
+        # Images without names are joined by position, so shared ones cannot be detected.
         unique, number = np.unique(names[names != ""], return_counts=True)
         if (number > 1).any():
             raise InputError(
@@ -231,7 +232,7 @@ class Diagnosis(DiagnosisMethods):
         )
 
     def without_scenes(self) -> Diagnosis:
-        """Free the scenes, after counting what registered numbers need."""
+        """Free the scenes, after counting for the registered numbers."""
         return replace(self, scenes=(), counted=self.all_counts())
 
     def all_counts(self) -> dict[str, tuple[IntArray, IntArray]]:
@@ -244,7 +245,7 @@ class Diagnosis(DiagnosisMethods):
         }
 
     def counts_of(self, measure: Measure, split: str) -> tuple[IntArray, IntArray]:
-        """Return what each image adds to the two sides of a registered ratio."""
+        """Return the contribution of each image to both counts of a registered ratio."""
         if measure.pairs:
             counted, whole = (self.image_pairs[split].columns[name] for name in measure.pairs)
             return counted, whole
@@ -263,7 +264,7 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def class_ap(self) -> FloatArray:
-        """(C,) AP of each HOI class; NaN if the mean leaves the class out."""
+        """(C,) AP of each HOI class; NaN if the mean omits the class."""
         return ap_in_mean(self.class_scores, self.protocol, self.splits["full"])
 
     @cached_property
@@ -306,7 +307,7 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def delta_map(self) -> Costs:
-        """Gain in mAP from repairing each error, over all classes or in a group of classes.
+        """Gain in mAP from repairing each error, over all classes or a group of classes.
 
         ``delta_map["association"]`` is the gain in the full mean, ``delta_map["association",
         "rare"]`` in the mean of a group. The gain is a signed fraction, or None if it is
@@ -316,7 +317,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def localised(self) -> dict[str, dict[str, Split]]:
-        """The same of boxes, ``association``, ``action`` and ``missed_gt`` on found pairs.
+        """Costs of wrong boxes, ``association``, ``action`` and ``missed_gt`` on found pairs.
 
         See :mod:`diaghoi.oracles.localised`.
         """
@@ -329,10 +330,10 @@ class Diagnosis(DiagnosisMethods):
         """Coverage of the annotated images by the prediction file; empty if complete.
 
         ``annotated_images``, ``predicted_images`` and ``shared_images`` of the files;
-        ``triplets_elsewhere``: annotated triplets that count, in images that the prediction file
-        does not hold; ``oracles`` and ``localised``: what repairing ``missed_gt`` in the shared
-        images alone adds, as those of the same names. Also empty if nothing is annotated in the
-        other images.
+        ``triplets_elsewhere``: counted annotated triplets in images missing from the prediction
+        file; ``oracles`` and ``localised``: gains from repairing ``missed_gt`` in the shared images
+        alone, in the form of the attributes of the same names. Also empty if nothing is annotated
+        in the other images.
         """
         elsewhere = ~self.predicted[self.ledger.annotation_image] & self.ledger.annotation_counts
         if not elsewhere.any():
@@ -357,14 +358,14 @@ class Diagnosis(DiagnosisMethods):
     def lost(self) -> dict[str, int]:
         """Triplets that are missed on found pairs.
 
-        ``triplets``: how many; ``both_boxes``: the number of them with a prediction of their class
-        in their image that has both boxes wrong.
+        ``triplets``: how many; ``both_boxes``: the number of them whose image has a prediction of
+        their class with both boxes wrong.
         """
         return lost_triplets(self.ledger)
 
     @cached_property
     def ranking(self) -> dict[str, Any]:
-        """Ranking quality of the scores, see :mod:`diaghoi.evaluation.listing`.
+        """Quality of the ranking by scores, see :mod:`diaghoi.evaluation.listing`.
 
         ``map_best_order``: mAP of each split if the true positives of each class were ranked before
         all other predictions; ``outranked``: the share of wrong predictions below a right one.
@@ -409,7 +410,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def pairs(self) -> dict[str, Any]:
-        """Pair recall and precision, pairs per image, recall of humans and of objects."""
+        """Pair recall and precision, pairs per image, and recall of human and object boxes."""
         single = self.protocol.single_precision_recall
         scores = {
             split: pair_scores(counts, single_precision=single)
@@ -432,7 +433,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def negatives(self) -> dict[str, Any]:
-        """AP of rejecting pairs that localise no annotated one."""
+        """AP of rejecting pairs that localise no annotated pair."""
         return negative_scores(self.negative_pairs)
 
     @property
@@ -464,7 +465,7 @@ class Diagnosis(DiagnosisMethods):
 
     @cached_property
     def actions(self) -> dict[str, Any]:
-        """Action mAP and mean max recall, the same in each other split.
+        """Action mAP and mean max recall, also in each other split.
 
         None if the file has no action scores.
         """
@@ -498,11 +499,11 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def counts(self) -> dict[str, Any]:
-        """Images, and the annotated triplets, predicted triplets and predicted pairs that count.
+        """Number of images and of counted triplets and pairs, annotated and predicted.
 
         ``classes_in_mean``: the number of classes in the mean, for each split;
-        ``classes_in_official``: the same for the official mAP, Default, where the data set has one;
-        ``leave_mean``: the number of classes that an oracle takes out of the full mean, by oracle
+        ``classes_in_official``: the same for the official mAP, Default, if the data set has one;
+        ``leave_mean``: the number of classes that an oracle removes from the full mean, by oracle
         and split; ``leave_mean_by_pair``: the same on found pairs (``localised``).
         """
         before = counted_classes(self.class_scores, self.protocol, self.splits)
@@ -533,7 +534,7 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes that a reader of the numbers has to know."""
+        """Notes for readers of the numbers."""
         unknown = {"annotated": self.unknown_annotated}
         if self.answers is None:
             unknown["predicted"] = self.unknown_predicted
@@ -556,7 +557,7 @@ class Diagnosis(DiagnosisMethods):
 
     @property
     def _empty(self) -> BoolArray:
-        """(N,) whether interactions are annotated and nothing is predicted; in images of both."""
+        """(N,) mask of the images in both files with annotated interactions but no predictions."""
         real = self.vocabulary.interacting[self.benchmark.annotation_class]
         empty = self.predicted & np.isin(
             np.arange(len(self.names)), self.benchmark.annotation_image[real]
@@ -569,26 +570,26 @@ class Diagnosis(DiagnosisMethods):
     def best_threshold(self) -> float | None:
         """The score threshold with the highest F1; None if there is no true positive.
 
-        That of all classes together, as ``full`` of :meth:`detections`.
+        The F1 is that of all classes together, ``full`` of :meth:`detections`.
         """
         return best_threshold(self.ledger)
 
     def detections(self, threshold: float | None = None) -> dict[str, Any]:
-        """Precision, recall and F1 of the predictions with at least some score.
+        """Compute precision, recall and F1 of the predictions above a score threshold.
 
         Parameters
         ----------
         threshold : float, optional
-            Lowest score of the predictions that count; by default all count, as for detectors
-            without scores.
+            Lowest score of the predictions that count; by default all count, as they do without
+            scores.
 
         Returns
         -------
         dict
             ``threshold``; ``full`` and every other split with ``precision``, ``recall``, ``f1``,
             ``predicted``, ``true_positive`` and ``annotated``; ``classes``: the same by the name of
-            each class that is annotated or predicted. Triplets that a detector without scores lists
-            outside the classes of the data set are wrong as well, and count in ``full``.
+            each class that is annotated or predicted. If a detector without scores lists triplets
+            outside the classes of the data set, these are wrong too, and count in ``full``.
         """
         counted = detections(self.ledger, threshold)
         outside = 0 if self.answers is None else self.answers.outside_classes
@@ -608,10 +609,10 @@ class Diagnosis(DiagnosisMethods):
     def to_dict(self) -> dict[str, Any]:
         """Return all numbers as plain Python values: the JSON of ``diaghoi report --json``.
 
-        If the prediction file does not hold all annotated images, :attr:`coverage` is included, and
+        If the prediction file lacks annotated images, :attr:`coverage` is included, and
         ``other_split`` counts the images outside the test split of the benchmark. A detector
         without scores also has ``detections`` and ``unscored``: the answers that cannot be
-        evaluated as they are, and bounds of mAP.
+        evaluated as given, and bounds of mAP.
         """
         figures = self._figures()
         if self.answers is not None:

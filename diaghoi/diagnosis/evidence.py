@@ -17,17 +17,17 @@ from diaghoi.evaluation.listing import Answers
 from diaghoi.evaluation.negatives import Negatives
 from diaghoi.evaluation.pairs import COUNTED, ImagePairs, ObjectBoxes
 
-# The place of the rows of a class among all rows, and a function that reads one of their columns.
+# The slice of the rows of a class among all rows, and a function that reads one of their columns.
 OfClass = Callable[[int], tuple[slice, Callable[[str], Array]]]
 _CLASS = np.empty(0, dtype=np.int16)
 
-# Rows that one thread ranks at a time, and rows that are in memory at once.
+# Number of rows that one thread ranks at a time, and of rows in memory at once.
 _FEW, _MANY = 50_000, 500_000
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Evidence:
-    """Evidence from one pass over the images.
+    """Evidence gathered in one pass over the images.
 
     Parameters
     ----------
@@ -36,22 +36,22 @@ class Evidence:
     ledger : Ledger
         Predictions that the protocol counts, labelled and assigned.
     ignored : int
-        Predictions of the protocol's classes that count neither way.
+        Number of ignored predictions of the protocol's classes.
     pairs : dict of ImagePairs
         Pair counts of each split.
     object_boxes : ObjectBoxes
         Annotated pairs that count.
     objects : (N, objects) bool array
-        Categories that each image is annotated with: see
-        :func:`~diaghoi.data.groups.annotated_objects`.
+        Categories annotated in each image: see :func:`~diaghoi.data.groups.annotated_objects`.
     negatives : Negatives
         The predicted pairs.
     unknown_annotated, unknown_predicted : int
-        Triplets whose object and verb form no HOI class.
+        Number of triplets whose object and verb form no HOI class.
     other_subjects : (2, objects) int array
-        Counted triplets, annotated and predicted, whose subject is not a person, by its category.
+        Number of counted triplets, annotated and predicted, with a non-person subject, by its
+        category.
     answers : Answers or None
-        Answers of a detector without scores that cannot be evaluated as they are.
+        Answers of a detector without scores that cannot be evaluated as given.
     """
 
     benchmark: Benchmark
@@ -69,7 +69,7 @@ class Evidence:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Sorted:
-    """Rows of a block, ordered by class and, within a class, by input.
+    """Rows of a block, ordered by class and, within a class, by input position.
 
     Parameters
     ----------
@@ -90,7 +90,7 @@ class BlockEvidence:
     Parameters
     ----------
     objects : (N, objects) bool array
-        As those of the evidence. They stay in memory, like the names of images.
+        As in the evidence. They stay in memory, as do the image names.
     pairs : dict of (N,) array or StoredArray
         ``counts``: the columns of :class:`~diaghoi.evaluation.pairs.ImagePairs` of each split, as a
         record.
@@ -110,7 +110,7 @@ class BlockEvidence:
         The predicted pairs: ``score``, ``negative``, ``image`` (see
         :class:`~diaghoi.evaluation.negatives.Negatives`).
     ignored, unknown_annotated, unknown_predicted, other_subjects, answers
-        As those of the evidence.
+        As in the evidence.
     """
 
     objects: BoolArray
@@ -156,7 +156,7 @@ def collected(
     blocks : sequence of BlockEvidence
         At least one block, whose rows are kept in the scratch.
     protocols : tuple of Protocol
-        Protocols of the benchmark, and further ones whose mAP is wanted.
+        Protocols of the benchmark, and others whose mAP is requested.
     pool : concurrent.futures.Executor
         Threads that share the classes.
     scratch : Scratch
@@ -183,7 +183,7 @@ def collected(
 
 
 def _joined(tables: Sequence[Mapping[str, StoredArray]], scratch: Scratch) -> dict[str, Array]:
-    """Join the rows of tables of the same columns."""
+    """Join the rows of tables with the same columns."""
     return {name: scratch.joined([table[name] for table in tables]) for name in tables[0]}
 
 
@@ -193,7 +193,7 @@ def _ranked(
     pool: Executor,
     scratch: Scratch,
 ) -> tuple[Ledger, Benchmark]:
-    """Rank the rows of all blocks once, for the ledger and the benchmark."""
+    """Rank the rows of all blocks once, for both the ledger and the benchmark."""
     annotated = _joined([block.annotations for block in blocks], scratch)
     counts, of_class = annotated["counts"], annotated["class"] >= 0
     ledger, benchmark = _rank(blocks, counts, pool, scratch)
@@ -227,7 +227,7 @@ def _rank(
     blocks: Sequence[BlockEvidence], counts: BoolArray, pool: Executor, scratch: Scratch
 ) -> tuple[dict[str, Array], dict[str, Array]]:
     """Rank rows class by class; ``counts`` marks the annotated triplets of the ledger."""
-    # Convert triplets among all to triplets that count; -1, no triplet, stays.
+    # Convert indices into all triplets to indices into counted ones; -1, no triplet, stays.
     position = np.append(np.cumsum(counts, dtype=np.int32) - 1, np.int32(-1))
     rows = _Rows([block.rows for block in blocks])
     labelled = _Rows([block.labelled for block in blocks])
@@ -241,7 +241,7 @@ def _rank(
         for hoi in (np.flatnonzero(some) + part.start).tolist():
             (every, row), (those, label) = rows_of(hoi), labelled_of(hoi)
             order, counted = descending(row("score")), row("counts")
-            # The ranking of all rows also ranks the rows of the protocol, which are not sorted
+            # The ranking of all rows also ranks the rows of the protocol, so these are not sorted
             # again.
             chosen = order[counted[order]]
             place = (np.cumsum(counted, dtype=np.int32) - 1)[chosen]
@@ -271,14 +271,14 @@ def _rank(
 
 
 def _shares(rows: _Rows) -> Iterator[tuple[range, list[range]]]:
-    """Yield runs of classes with the blocks whose rows are in memory at once, usually all."""
+    """Yield runs of classes, with the blocks whose rows are in memory at once (usually all)."""
     everything = [range(rows.blocks)]
     for some in batches(rows.bounds, _MANY):
         first, stop = rows.bounds[[some.start, some.stop]].tolist()
         if stop - first <= _MANY:
             yield some, everything
             continue
-        # None but the last can have more alone.
+        # Only the last class can exceed the limit alone.
         yield some[:-1], everything
         place = rows.places(some[-1])
         yield some[-1:], batches(place - place[0], _MANY)
@@ -295,7 +295,7 @@ class _Rows:
     def empty(
         self, names: Sequence[str], scratch: Scratch, like: _Rows | None = None
     ) -> dict[str, Array]:
-        """Return arrays for all rows: the classes, or like columns of this table or another."""
+        """Return empty arrays for all rows, with the types of columns of this table or another."""
         columns = (like or self)._tables[0].columns
         kinds = {name: columns.get(name, _CLASS) for name in names}
         return {
@@ -304,7 +304,7 @@ class _Rows:
         }
 
     def places(self, hoi: int) -> IntArray:
-        """(blocks + 1,) place among all of the first row of a class in each block, and its end."""
+        """Return the index of a class's first row in each block, and its end: (blocks + 1,)."""
         rows = [table.bounds[hoi + 1] - table.bounds[hoi] for table in self._tables]
         return np.cumsum([self.bounds[hoi], *rows])
 
@@ -323,7 +323,7 @@ class _Rows:
         bounds = np.array([table.bounds[classes.start : classes.stop + 1] for table in tables])
         place = np.append(0, np.cumsum(bounds[:, -1] - bounds[:, 0])).tolist()
         held = {
-            # One piece of memory, which is freed as a whole.
+            # One block of memory, which is freed as a whole.
             name: np.empty((place[-1], *kind.shape[1:]), kind.dtype)
             for name, kind in self._tables[0].columns.items()
         }
@@ -333,7 +333,7 @@ class _Rows:
                 rows[place[block] : place[block + 1]] = mine
         before = bounds - bounds[:, :1]
         starts = (before + np.array(place[:-1])[:, None]).T
-        # The rows read here are consecutive among all rows too.
+        # The rows read here are also consecutive among all rows.
         among_all = self.places(classes.start)[blocks.start] + before.sum(axis=0)
 
         def of_class(hoi: int) -> tuple[slice, Callable[[str], Array]]:

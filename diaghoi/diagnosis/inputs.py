@@ -38,7 +38,7 @@ SEMANTIC = frozenset({"soft_map", "mf1", "measure", "similarity", "class_set"})
 Given = SceneSource | str | os.PathLike[str]
 """Scenes, or the path of their file."""
 Finder = Callable[[Vocabulary, bool], tuple[str | os.PathLike[str], list[str]]]
-"""Find the annotation file of a data set, with notes; also told whether predictions hold
+"""Finds the annotation file of a data set, with notes; also receives whether the predictions hold
 annotations.
 """
 
@@ -49,7 +49,7 @@ class Inputs(NamedTuple):
     Parameters
     ----------
     annotations, predictions : Scenes or another source of them
-        Scenes of one data set whose images have the same names.
+        Annotations and predictions of one data set whose images have the same names.
     notes : list of str
         Problems with the scenes, the gravest first.
     """
@@ -73,13 +73,13 @@ def read_inputs(
     Parameters
     ----------
     annotations, predictions : path or Scenes
-        A path is read; two scenes are taken as they are. The data set of predictions is that of the
-        annotations where nothing else shows it.
+        A path is read; two scenes are used unchanged. If nothing else shows the data set of the
+        predictions, it is that of the annotations.
     pairs : path, optional
         The pair file of the detector.
     force : bool
-        Whether to go on with predictions that would make all numbers meaningless, and with files
-        that do not fit the data set that they were taken for.
+        Whether to continue with predictions that would make all numbers meaningless, and with files
+        that do not fit their presumed data set.
     find : callable, optional
         Finds the annotation file where ``annotations`` is a folder or None:
         ``data set, whether the predictions hold annotations -> path, notes``.
@@ -90,7 +90,7 @@ def read_inputs(
     Raises
     ------
     InputError
-        If a file cannot be read, fits no data set that is known, or means nothing.
+        If a file cannot be read, fits no known data set, or is meaningless.
     """
     check_reading(reading)
     files = {"predictions": predictions, "annotations": annotations, "pairs": pairs, **reading}
@@ -126,7 +126,7 @@ def read_inputs(
 
 
 def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) -> SceneSource:
-    """Open annotations of a data set: a chosen one, or the one that the predictions show."""
+    """Open annotations of the chosen data set, or of the one that the predictions show."""
     beside: Reading = {"instances": reading.get("instances"), "ids": reading.get("ids")}
     with _refusing_results(path, "the annotations"):
         truth = open_annotations(path, **beside | {"dataset": words})
@@ -138,7 +138,7 @@ def _annotations(path: Any, words: Vocabulary, force: bool, reading: Reading) ->
 def _predictions(
     annotations: Given | None, path: Any, pairs: Any, force: bool, reading: Reading
 ) -> tuple[SceneSource, SceneSource | None]:
-    """Open predictions of a data set: a chosen one, or the one that the files show."""
+    """Open predictions of the chosen data set, or of the one that the files show."""
     given = reading.get("dataset")
     words = None if given is None else vocabulary(given)
     if isinstance(annotations, SceneSource):
@@ -146,7 +146,7 @@ def _predictions(
     elif words is not None and not words.known and annotations is not None:
         words = replace(words, annotations=Path(annotations))
     fitting = annotations is None and not force
-    shown = None  # the file that shows the data set where predictions do not
+    shown = None  # this file shows the data set if the predictions do not
     if isinstance(annotations, str | os.PathLike) and words is None:
         shown = None if Path(annotations).is_dir() else annotations
     reading = reading | {"dataset": words, "instances": None, "ids": None}
@@ -188,15 +188,15 @@ def check_readable(files: Iterable[Any]) -> None:
 
 @contextmanager
 def naming_own_data(predictions: Given, annotations: Given | None, known: object) -> Iterator[None]:
-    """Blame the annotations for an error of a block if they fit no known data set.
+    """Attribute an error of a block to the annotations if they fit no known data set.
 
     Parameters
     ----------
     predictions, annotations : path or Scenes
-        Description of the file that the block reads; None for annotations that the file of
-        predictions holds.
+        Description of the file that the block reads; None for annotations inside the prediction
+        file.
     known : object
-        True, or the data set, where it is given or need not fit: then errors stay what they are.
+        True, or the data set, if it is given or need not fit: errors then stay unchanged.
 
     Raises
     ------
@@ -215,7 +215,7 @@ def naming_own_data(predictions: Given, annotations: Given | None, known: object
                 open_annotations(path)
         except OwnDataError as problem:
             own = problem
-        except InputError:  # the error of the block comes first
+        except InputError:  # the error of the block takes precedence
             pass
         if own is None:
             raise
@@ -247,7 +247,7 @@ def _refusing_results(path: str | os.PathLike[str], what: str) -> Iterator[None]
 
 
 def is_saved(path: str | os.PathLike[str]) -> bool:
-    """Whether a file is a saved diagnosis, as far as its table of contents shows."""
+    """Check the table of contents of a file for a saved diagnosis."""
     try:
         return any(entry.filename == f"{KEY}.npy" for entry in entries(Path(path)))
     except InputError:  # not even an archive
@@ -255,12 +255,12 @@ def is_saved(path: str | os.PathLike[str]) -> bool:
 
 
 def is_semantic(result: Mapping[str, Any] | None) -> bool:
-    """Whether a result is a semantic evaluation."""
+    """Check whether a result is a semantic evaluation."""
     return result is not None and result.keys() >= SEMANTIC
 
 
 def refuse_result(path: str | os.PathLike[str], what: str) -> None:
-    """Raise an error if an unreadable file is a saved result.
+    """Raise an error if a file that cannot be read is a saved result.
 
     Parameters
     ----------
@@ -296,7 +296,7 @@ def refuse_result(path: str | os.PathLike[str], what: str) -> None:
 
 
 def read_object(path: str | os.PathLike[str]) -> dict[str, Any]:
-    """Read a JSON object; return an empty one for a folder, or a file that holds something else.
+    """Read a JSON object; return an empty one for a folder or any other content.
 
     Raises
     ------

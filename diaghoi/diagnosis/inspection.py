@@ -22,13 +22,14 @@ from diaghoi.diagnosis.plausibility import (
 )
 from diaghoi.exceptions import InputError, number_of, some_of
 
-# Name of the number of pairs if a file does not list them.
+# Name of the pair count of a file that does not list pairs.
 PAIRS_OF_TRIPLETS = "pairs of the triplets"
 # Names of the counts of answers without scores: see diaghoi.data.scenes.UNREAD.
 _UNREAD = ("unreadable answers", "unreadable triplets", "triplets with unknown names")
-# Images whose boxes are compared with annotated ones; more would take memory without telling more.
+# Number of images whose boxes are compared with annotated ones; more would cost memory without
+# adding information.
 IMAGES = 2000
-# Rows from which on a file that is read on demand is sampled, in runs of neighbours.
+# Number of rows above which a file that is read on demand is sampled, in runs of neighbours.
 ROWS, RUN = 2_000_000, 100
 
 
@@ -56,9 +57,9 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
     scenes : Scenes
         What to inspect.
     annotations : Scenes, optional
-        The annotations for the predictions, which allow more checks.
+        The annotations for the predictions, for further checks.
     whole : bool
-        Whether these are all images of the file, so that others are missing from it.
+        Whether these are all images of the file, so that any others are missing from it.
     """
     warnings = [
         *_box_warnings(scenes),
@@ -72,7 +73,7 @@ def inspect(scenes: Scenes, annotations: Scenes | None = None, *, whole: bool = 
 
 
 def sampled(source: SceneSource) -> tuple[Scenes, dict[str, int] | None]:
-    """Load the images to inspect; large files are sampled across the whole file.
+    """Load the images to inspect; a large file is sampled throughout.
 
     Returns
     -------
@@ -90,7 +91,7 @@ def sampled(source: SceneSource) -> tuple[Scenes, dict[str, int] | None]:
 
 
 def understood(vocabulary: Vocabulary) -> dict[str, Any]:
-    """Show how the description of a data set was understood, as plain Python values.
+    """Return the parsed description of a data set as plain Python values.
 
     ``object_numbers``, ``verb_numbers`` and ``boxes`` are None if each format has its own.
     """
@@ -252,7 +253,7 @@ def _joint_warnings(scenes: Scenes, annotations: Scenes, whole: bool) -> list[st
             warnings.append(f"{number_of(noun, int(images.sum()))} {what}: {named}")
     if scenes.sizes is None and annotations.sizes is not None:
         warnings += _outside(scenes, annotations.sizes)
-    # Spread evenly over the file, whose first images may be of one kind.
+    # Spread evenly over the file, because its first images may all be of one kind.
     some = np.unique(np.linspace(0, len(scenes) - 1, min(IMAGES, len(scenes))).astype(np.int64))
     both = annotations.take(some), scenes.take(some)
     doubts = [doubt.text for doubt in overlap_doubts(*both)]

@@ -1,7 +1,7 @@
-"""Give a diagnosis the methods of higher rooms: screen, files, intervals, tables and figures.
+"""Methods of a diagnosis that use higher layers: screen, files, intervals, tables and figures.
 
-Each method imports its work when it is called. This is the one module that may import rooms above
-its own.
+Each method imports its implementation when it is called. This is the only module that may import
+from layers above its own.
 """
 
 from __future__ import annotations
@@ -27,13 +27,13 @@ class OneScreen:
     def summary(self: Any, width: int | None = None) -> Screen:
         """Return the first screen of ``diaghoi report``, or of ``diaghoi compare``.
 
-        ``print`` and a notebook show it, too. It shows percent and percentage points, while the
+        ``print`` and a notebook show it, too. It shows percent and percentage points, whereas the
         numbers in Python are fractions.
 
         Parameters
         ----------
         width : int, optional
-            Width of a line in letters; by default the width of the terminal, or 80.
+            Line width in characters; by default that of the terminal, or 80.
 
         Returns
         -------
@@ -52,10 +52,10 @@ class OneScreen:
 
 
 class DiagnosisMethods(OneScreen):
-    """Methods of :class:`diaghoi.Diagnosis` whose work lies in other rooms."""
+    """Methods of :class:`diaghoi.Diagnosis` that are implemented in other layers."""
 
     def save(self: Any, path: str | os.PathLike[str]) -> None:
-        """Write the diagnosis to a file from which :meth:`load` makes it again.
+        """Write the diagnosis to a file from which :meth:`load` restores it.
 
         The file holds the annotations, the predictions and the protocol, without pickles. Unlike
         the JSON of :meth:`to_dict`, the file is enough to draw all figures. ``diaghoi compare`` and
@@ -104,7 +104,7 @@ class DiagnosisMethods(OneScreen):
         return load(path, dataset)
 
     def joined_scenes(self: Any) -> tuple[Scenes, Scenes]:
-        """Return the annotations and predictions, with the images of the diagnosis in their order.
+        """Return the annotations and predictions, with images in the order of the diagnosis.
 
         Raises
         ------
@@ -128,7 +128,7 @@ class DiagnosisMethods(OneScreen):
         Returns
         -------
         diaghoi.statistics.bootstrap.Bootstrap
-            With ``intervals`` by the path of each figure, such as ``map.full``.
+            With ``intervals`` by the path of each number, such as ``map.full``.
         """
         from diaghoi.statistics.bootstrap import bootstrap
 
@@ -142,8 +142,8 @@ class DiagnosisMethods(OneScreen):
         Parameters
         ----------
         annotations : Scenes, optional
-            Annotations that the priors are counted from, usually the training set. By default these
-            are the annotations of the diagnosis, without those of the image itself.
+            Annotations from which the priors are counted, usually the training set. The default is
+            the annotations of the diagnosis, without those of the image itself.
 
         Returns
         -------
@@ -162,7 +162,7 @@ class DiagnosisMethods(OneScreen):
         Returns
         -------
         diaghoi.statistics.operating_points.OperatingPoints
-            With the threshold of best F1.
+            With the threshold of the best F1.
         """
         from diaghoi.statistics.operating_points import operating_points
 
@@ -186,8 +186,8 @@ class DiagnosisMethods(OneScreen):
         ax : matplotlib.axes.Axes, optional
             Axes to draw in; by default those of a new figure.
         column : {"single", "double"}, optional
-            Draw the figure that ``diaghoi figures`` draws, as wide as a column of a two-column
-            paper, or as both; without further parameters.
+            Draw the figure as ``diaghoi figures`` does, as wide as one column of a two-column
+            paper, or both; accepts no further parameters.
         path : path, optional
             Save the figure to this .pdf, .svg or .png file.
         **settings
@@ -196,7 +196,7 @@ class DiagnosisMethods(OneScreen):
         Returns
         -------
         matplotlib.axes.Axes
-            The first of the figure, in percent and points of percent. Nothing is shown.
+            The first axes of the figure, in percent and percentage points. Nothing is shown.
 
         Raises
         ------
@@ -209,15 +209,15 @@ class DiagnosisMethods(OneScreen):
         return plot(self, figure, ax, column=column, path=path, **settings)
 
     def to_frame(self: Any, of: Literal["classes", "images", "errors", "cases"] = "classes") -> Any:
-        """Return a table as a data frame of pandas.
+        """Return a table as a pandas data frame.
 
         Parameters
         ----------
         of : {"classes", "images", "errors", "cases"}
-            A row per HOI class or per image, with the columns of :attr:`classes` or
-            :attr:`images`; per error, with its number and ΔmAP of each split, a fraction; or per
-            error of a single prediction and per missed triplet, the 100 that are worth looking at
-            first of each kind (:func:`diaghoi.cases.cases.worst_cases`).
+            A row per HOI class or per image, with the columns of :attr:`classes` or :attr:`images`;
+            per error, with its number and ΔmAP of each split, a fraction; or per wrong prediction
+            and missed triplet, the 100 of each kind to look at first
+            (:func:`diaghoi.cases.cases.worst_cases`).
 
         Returns
         -------
@@ -226,8 +226,8 @@ class DiagnosisMethods(OneScreen):
         Raises
         ------
         InputError
-            If pandas is not installed, for another table, or for cases of a diagnosis that does
-            not hold its annotations and predictions.
+            If pandas is not installed, the table is unknown, or cases are requested of a diagnosis
+            without its annotations and predictions.
         """
         from diaghoi.cases.frames import to_frame
 

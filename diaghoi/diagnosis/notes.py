@@ -1,4 +1,4 @@
-"""Write the notes of a diagnosis: everything missing is counted, named and shown."""
+"""Write the notes of a diagnosis: whatever is missing is counted and named."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ from diaghoi.evaluation.means import TITLES
 from diaghoi.exceptions import number_of, some_of
 
 ONLY_INTERACTIONS = "the annotations contain no triplets of `no_interaction`"
-"""Beginning of the note that says which classes the official means run over.
+"""Beginning of the note about the classes over which the official means run.
 
-Saved results hold this fact in no other place, so these words belong to the JSON contract, like
-keys. Only :func:`diaghoi.comparison.results.only_interactions` looks for them.
+Saved results hold this fact nowhere else, so these words belong to the JSON contract, like keys.
+Only :func:`diaghoi.comparison.results.only_interactions` looks for them.
 """
 
 NOT_A_PERSON = "is not a person"
 WITHOUT_SCORES = "the detector gives no scores"
 FEW_DECIDE = ": a few predictions decide these means"
-"""Parts of notes that a report recognises to order its first lines."""
+"""Parts of notes by which a report orders its first lines."""
 
 FEW = 100
-"""Annotated triplets below which the mean of a group of classes is said to rest on few."""
+"""Number of annotated triplets below which a note says that a group's mean rests on few."""
 
 
 def image_notes(
@@ -46,10 +46,10 @@ def image_notes(
     annotated, predicted : (N,) bool array
         Whether each image is in the annotation file and in the prediction file.
     empty : (N,) bool array
-        Marks the predicted images with annotated but without predicted triplets, including images
-        that only a pair file has.
+        Mask of the predicted images with annotated but no predicted triplets, including images that
+        only a pair file has.
     protocol : Protocol
-        What happens to predictions on images that are not annotated.
+        Decides what happens to predictions on images that are not annotated.
     """
     notes = []
     unpredicted = names[annotated & ~predicted].tolist()
@@ -91,7 +91,7 @@ def subject_notes(vocabulary: Vocabulary, other_subjects: IntArray) -> list[str]
     vocabulary : Vocabulary
         The data set.
     other_subjects : (2, objects) int array
-        Annotated and predicted triplets by the category of such a subject.
+        Annotated and predicted triplets, by subject category.
     """
     notes = []
     for noun, counts, what in zip(
@@ -156,7 +156,7 @@ def source_notes(pair_source: str, scored: Mapping[str, bool]) -> list[str]:
     pair_source : {"pairs", "triplets"}
         Whether the detector lists its pairs.
     scored : mapping of bool
-        Report, for each number that needs action scores, whether there are any.
+        Whether the action scores that each number needs exist.
     """
     notes = []
     if pair_source == "triplets":
@@ -168,7 +168,7 @@ def source_notes(pair_source: str, scored: Mapping[str, bool]) -> list[str]:
 
 
 def no_interaction_notes(vocabulary: Vocabulary, benchmark: Benchmark) -> list[str]:
-    """Say which classes the official means run over where one file lacks `no_interaction`."""
+    """Name the classes over which the official means run if a file lacks `no_interaction`."""
     if not vocabulary.benchmarks or vocabulary.interacting.all():
         return []
     if vocabulary.interacting[benchmark.annotation_class].all():
@@ -198,7 +198,7 @@ def few_notes(splits: Mapping[str, BoolArray], positives: IntArray) -> list[str]
     """
     notes = []
     if positives.sum() < FEW:
-        return []  # to make it visible
+        return []  # makes the number visible
     for split, members in splits.items():
         found = positives[members & (positives > 0)]
         if len(found) and found.sum() < FEW:

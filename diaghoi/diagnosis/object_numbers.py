@@ -1,4 +1,4 @@
-"""Detect objects of predictions that are numbered differently."""
+"""Detect predicted object categories that are numbered differently."""
 
 from __future__ import annotations
 
@@ -10,28 +10,28 @@ from diaghoi.data.arrays import BoolArray, IntArray
 from diaghoi.data.scenes import Scenes
 from diaghoi.formats.numbering import numberings
 
-# Number of boxes close to annotated ones that a statement needs.
+# Minimum number of boxes close to annotated ones for a statement.
 ENOUGH = 20
-# Categories count as numbered differently if fewer than the first share of close boxes agree.
-# Another numbering is suggested if at least the second share of the boxes that it changes would
+# Categories count as numbered differently if fewer than the first share of the close boxes agree.
+# Another numbering is suggested if, of the boxes that it changes, at least the second share would
 # agree.
 AGREEING, EXPLAINED = 0.2, 0.5
 
 
 def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scenes) -> list[str]:
-    """Find predicted boxes that have other categories than annotated boxes at the same place.
+    """Find boxes whose predicted category differs from the annotated one at their place.
 
     Parameters
     ----------
     annotated, predicted : (R,) int array
         Categories of boxes that are close to each other, -1 if unknown; people do not count.
     predictions : Scenes
-        How the prediction file was read.
+        Reading of the prediction file.
 
     Returns
     -------
     list of str
-        At most one sentence, about a problem that makes numbers meaningless.
+        At most one sentence, about a problem that makes the numbers meaningless.
     """
     vocabulary, numbering = predictions.vocabulary, predictions.numbering
     if not vocabulary.protocol.categories_count:
@@ -62,14 +62,14 @@ def category_doubts(annotated: IntArray, predicted: IntArray, predictions: Scene
 
 
 class _Explanation(NamedTuple):
-    """A numbering in which close boxes have the annotated categories.
+    """A numbering under which close boxes have the annotated categories.
 
     Parameters
     ----------
     name : str
         The numbering.
     changed : (B,) bool array
-        Boxes, other than people, whose category the numbering changes.
+        Number of boxes, other than people, whose category the numbering changes.
     share : float
         Share of these boxes that have the annotated category under the numbering.
     """
@@ -82,7 +82,7 @@ class _Explanation(NamedTuple):
 def _explained(
     annotated: IntArray, predicted: IntArray, predictions: Scenes
 ) -> _Explanation | None:
-    """Find the numbering that explains why close boxes have other categories as they were read."""
+    """Find the numbering that explains why close boxes have different categories."""
     vocabulary, numbering = predictions.vocabulary, predictions.numbering
     tables = numberings(vocabulary)
     if numbering is None or numbering not in tables:

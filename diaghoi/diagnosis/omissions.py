@@ -1,4 +1,4 @@
-"""Find what predictions omit altogether: images, verbs, the object boxes of roles."""
+"""Find what predictions omit entirely: images, verbs, or the object boxes of roles."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from diaghoi.data.vocabulary import Vocabulary, v_coco_images
 from diaghoi.evaluation.ledger import Ledger
 from diaghoi.exceptions import number_of, some_of
 
-# Number of annotated triplets, predictions or images from which an omission is reported.
+# Minimum number of annotated triplets, predictions or images for a reported omission.
 OFTEN, ENOUGH = 10, 20
-# Two files belong to different splits if they share less than this part of their images.
+# Two files belong to different splits if they share less than this fraction of their images.
 SHARED = 0.1
 
 
@@ -22,7 +22,7 @@ def image_warnings(annotations: SceneSource, predictions: SceneSource) -> list[s
     Parameters
     ----------
     annotations, predictions : Scenes or other source of scenes
-        Predictions, with their own images.
+        Predictions with all their images.
     """
     if not (annotations.named and predictions.named):
         return []
@@ -39,7 +39,7 @@ def image_warnings(annotations: SceneSource, predictions: SceneSource) -> list[s
 
 
 def split_warnings(vocabulary: Vocabulary, names: StrArray) -> list[str]:
-    """Warn of images outside the split of the benchmark.
+    """Warn of images outside the benchmark's split.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ def split_warnings(vocabulary: Vocabulary, names: StrArray) -> list[str]:
 
 
 def other_split(vocabulary: Vocabulary, names: StrArray) -> str:
-    """Count the images outside the test split in a few words; empty if there are none."""
+    """Describe the number of images outside the test split; empty if there are none."""
     elsewhere = len(_elsewhere(vocabulary, names))
     images = number_of("image", len(names))
     return f"{elsewhere:,} of {images} not of the test split" if elsewhere else ""
@@ -88,7 +88,7 @@ def role_box_warnings(predictions: Scenes) -> list[str]:
     Parameters
     ----------
     predictions : Scenes
-        Data sets without roles, all but V-COCO, give no warning.
+        Data sets without roles (all except V-COCO) give no warning.
     """
     agents = predictions.vocabulary.agents
     if agents is None:
@@ -124,7 +124,7 @@ def verb_notes(vocabulary: Vocabulary, ledger: Ledger) -> list[str]:
     vocabulary : Vocabulary
         The data set.
     ledger : Ledger
-        The predictions of the classes that count, and their annotations.
+        Mask of the predictions whose class counts, and that of the annotations.
     """
     predicted = np.diff(ledger.bounds)
     if not predicted.any():

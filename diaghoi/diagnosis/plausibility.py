@@ -18,37 +18,37 @@ from diaghoi.diagnosis.verb_numbers import verb_doubts
 from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError
 
-# IoU from which the categories and the corners of two boxes are compared, and the number of boxes
-# needed.
+# IoU from which the categories and corners of two boxes are compared, and the minimum number of
+# boxes.
 LOOSE, CLOSE = 0.5, 0.75
 ENOUGH = 20
-# Boxes are far off if less than this share on either side is close to a box of the other side. Even
-# a weak detector reaches half; swapped coordinates or images reach a tenth at most.
+# Boxes are far off if, on either side, less than this share is close to a box of the other side.
+# Even a weak detector reaches half; swapped coordinates or images reach at most a tenth.
 LEAST_CLOSE = 0.15
-# Other ways to read boxes are tried if fewer annotated boxes than this have a close prediction.
+# Other readings of boxes are tried if a smaller share of annotated boxes has a close prediction.
 SUSPECT = 0.45
-# No box reaches further if coordinates are fractions of the image size.
+# If coordinates are fractions of the image size, no box reaches further.
 RELATIVE = 2
-# Shares of the triplets with the highest score, and of the pairs whose verbs all have the same
+# Limits for the share of triplets with the highest score, and of pairs whose verbs all have one
 # score.
 SATURATED, FLAT = 0.1, 0.9
-# Share of the pairs whose subject is not a person, in data sets where only people act.
+# Limit for the share of pairs whose subject is not a person, in data sets where only people act.
 NO_PEOPLE = 0.5
-# Images that represent a whole file; fewer if they have very many boxes.
+# Number of images in the sample of a file; fewer if they have very many boxes.
 SAMPLE, FEWEST, BOXES = 100, 20, 50_000
-# Images are taken in runs of this length, which are quicker to read.
+# Length of the runs of images in the sample; runs are quicker to read.
 NEIGHBOURS = 5
 
 
 class Doubt(NamedTuple):
-    """Something that looks wrong with predictions.
+    """Something about predictions that looks wrong.
 
     Parameters
     ----------
     text : str
         One sentence.
     grave : bool
-        Whether this reading of the file makes all numbers meaningless.
+        Whether the problem makes all numbers meaningless.
     """
 
     text: str
@@ -58,7 +58,7 @@ class Doubt(NamedTuple):
 def check_plausible(
     annotations: SceneSource, predictions: SceneSource, *, force: bool
 ) -> list[str]:
-    """Refuse predictions that would make all figures of a diagnosis meaningless.
+    """Refuse predictions that would make all numbers of a diagnosis meaningless.
 
     Parameters
     ----------
@@ -88,7 +88,7 @@ def check_plausible(
 
 
 def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
-    """Find problems that make the numbers of a diagnosis meaningless, in a sample of images.
+    """Search a sample of images for problems that make the numbers of a diagnosis meaningless.
 
     Parameters
     ----------
@@ -98,14 +98,14 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     Returns
     -------
     list of Doubt
-        Empty if predictions look plausible.
+        Empty if the predictions look plausible.
     """
     if not predictions.bounds["triplet"][-1]:
-        # A detector without scores may list nothing; its unreadable answers are counted.
+        # A detector without scores may list nothing; its unreadable answers are counted elsewhere.
         text = "holds no predicted triplet, so that there is nothing to evaluate"
         return [Doubt(text, predictions.ranked)]
     if isinstance(predictions, Scenes) and predictions.unboxed:
-        return []  # evaluations that need boxes refuse it
+        return []  # evaluations that need boxes refuse such files
     named = annotations.named and predictions.named
     if not named and len(annotations) != len(predictions):
         return []
@@ -113,8 +113,8 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
         mine = theirs = np.arange(len(annotations))
     else:
         _, mine, theirs = np.intersect1d(predictions.names, annotations.names, return_indices=True)
-        # Follow the order of the annotations, so that the sample does not depend on that of the
-        # predictions.
+        # Follow the order of the annotations, so that the sample does not depend on the order of
+        # the predictions.
         order = np.argsort(theirs)
         mine, theirs = mine[order], theirs[order]
     if few := image_warnings(annotations, predictions):
@@ -124,7 +124,7 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
     first = np.arange(0, len(mine), max(1, len(mine) * NEIGHBOURS // max(size, 1)))
     chosen = np.unique(np.minimum(np.add.outer(first, np.arange(NEIGHBOURS)), len(mine) - 1))
     sample = predictions.take(mine[chosen])
-    # Scores that are all equal are also equal in a sample.
+    # If all scores are equal, so are those of a sample.
     constant = constant_score_warnings(sample) and constant_score_warnings(predictions.load())
     roles = role_box_warnings(sample) and role_box_warnings(predictions.load())
     truth = annotations.take(theirs[chosen])
@@ -137,7 +137,7 @@ def doubts(annotations: SceneSource, predictions: SceneSource) -> list[Doubt]:
 
 
 def one_based_warnings(scenes: Scenes) -> list[str]:
-    """Warn if boxes look counted from one: many begin at 1, and none before."""
+    """Warn if boxes look one-based: many begin at 1, and none below."""
     corner = scenes.box_xyxy[:, :2]
     if len(corner) < ENOUGH or corner.min() != 1 or (corner == 1).sum() < ENOUGH / 4:
         return []
@@ -186,7 +186,7 @@ def flat_score_warnings(scenes: Scenes) -> list[str]:
 
 
 def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
-    """Find predicted boxes that miss the annotated ones, or are off by a pixel or a category.
+    """Detect predicted boxes that miss annotated boxes, or are off by a pixel or a category.
 
     Parameters
     ----------
@@ -224,7 +224,7 @@ def overlap_doubts(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
     if other is not None:
         return [Doubt(f"{said}; {other.text}", grave or other.misread)]
     if max(close) < LEAST_CLOSE:
-        # A detector that localises badly still has valid numbers.
+        # A detector that localises poorly still has valid numbers.
         text = (
             "give x1, y1, x2, y2 in pixels of the original image, and annotations of these images"
         )
@@ -267,7 +267,7 @@ def _no_people(annotations: Scenes, predictions: Scenes) -> list[Doubt]:
 def _objects_as_people(
     annotations: Scenes, predictions: Scenes, annotated: IntArray, predicted: IntArray
 ) -> list[Doubt]:
-    """Check whether most predicted people lie on annotated objects, if files have no categories.
+    """Check whether most predicted people lie on annotated objects, if there are no categories.
 
     ``annotated`` and ``predicted`` are boxes that are close to one another.
     """
@@ -288,12 +288,12 @@ def _objects_as_people(
 
 
 def _close_boxes(annotations: Scenes, predictions: Scenes) -> tuple[IntArray, IntArray, FloatArray]:
-    """Find predicted and annotated boxes that overlap well, whatever their categories, and IoU."""
+    """Find predicted and annotated boxes that overlap well, whatever their categories; with IoU."""
     annotations, predictions = (
         replace(scenes, box_label=np.zeros_like(scenes.box_label))
         for scenes in (annotations, predictions)
     )
-    # All boxes have one category here, so all are compared with all.
+    # All boxes have one category here, so every box is compared with every other.
     boxes = box_overlap(annotations, predictions, HICO_DET)
     close = np.flatnonzero(boxes.value >= LOOSE)
     return boxes.predicted[close], boxes.annotated[close], boxes.value[close]

@@ -1,7 +1,7 @@
-"""Evaluate one run as the code bases of the field do, to show why their numbers do not compare.
+"""Evaluate one run as each code base of the field does, to show why their numbers differ.
 
-Each code base brings an evaluator of its own. As a protocol, an evaluator is a set of choices, few
-of which differ from the official ones.
+Each code base has its own evaluator. As a protocol, an evaluator is a set of choices, few of which
+differ from the official ones.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ def figures(diagnosis: Diagnosis) -> dict[str, Split]:
     Parameters
     ----------
     diagnosis : Diagnosis
-        A diagnosis on HICO-DET, made with the protocols of ``FAMILIES`` as ``also``.
+        A diagnosis on HICO-DET with the protocols of ``FAMILIES`` as ``also``.
 
     Returns
     -------
     dict
-        By family ``full``, ``rare``, ``non_rare`` and the groups of the diagnosis: fractions, None
-        without classes.
+        For each family ``full``, ``rare``, ``non_rare`` and the groups of the diagnosis: fractions,
+        None without classes.
     """
     vocabulary, benchmark = diagnosis.vocabulary, diagnosis.benchmark
     found = {}

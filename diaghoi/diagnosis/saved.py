@@ -1,10 +1,10 @@
-"""Store a diagnosis in a file: its scenes and settings, which loading diagnoses again.
+"""Store a diagnosis in a file as scenes and settings; loading diagnoses them again.
 
 The file is an ``.npz`` without pickles. ``diaghoi_diagnosis`` holds the version of the layout,
 ``annotations.*`` and ``predictions.*`` the columns of both sides as in :mod:`diaghoi.formats.own`,
-with the same images in the same order; ``annotated`` and ``predicted`` mark the images that each
-side really had. ``settings`` is a JSON text: label, protocols, notes, and where Known Object comes
-from; ``known_objects`` is stored if it comes from image labels.
+with the same images in the same order; ``annotated`` and ``predicted`` are masks of the images that
+each side originally had. ``settings`` is a JSON text: label, protocols, notes, and the source of
+Known Object; ``known_objects`` is stored if it comes from image labels.
 """
 
 from __future__ import annotations
@@ -137,14 +137,14 @@ def scenes_of(diagnosis: Diagnosis) -> tuple[Scenes, Scenes]:
     if len(parts) == 1:
         annotations, predictions = parts[0]
         return annotations.load(), predictions.load()
-    # Batches without ignored people lack that column, and so do files without filled-in values.
+    # Batches without ignored people and files without filled-in values lack these columns.
     annotated = _alike([part.load() for part, _ in parts], "box_ignored", bool)
     predicted = _alike([part.load() for _, part in parts], "triplet_filled", np.int64)
     return joined(annotated), joined(predicted)
 
 
 def _alike(parts: list[Scenes], column: str, kind: npt.DTypeLike) -> list[Scenes]:
-    """Give all scenes a column that some have, filled with zeros."""
+    """Add a column of zeros to the scenes that lack it, if any scenes have it."""
     if all(getattr(part, column) is None for part in parts):
         return parts
     table = column.split("_")[0]
@@ -158,7 +158,7 @@ def _alike(parts: list[Scenes], column: str, kind: npt.DTypeLike) -> list[Scenes
 
 
 def as_one(diagnosis: Diagnosis) -> Diagnosis:
-    """Turn a sum into one diagnosis of all its scenes, so that its rows are theirs."""
+    """Turn a sum into one diagnosis of all its scenes, so that rows correspond."""
     if len(diagnosis.scenes) == 1:
         return diagnosis
     return diagnose_images(*scenes_of(diagnosis), diagnosis.protocol, label=diagnosis.label)
@@ -225,7 +225,7 @@ def _mask(content: Content, key: str, shape: tuple[int, ...]) -> BoolArray:
 
 
 def _protocol(content: Content, given: Any, words: Vocabulary) -> Protocol:
-    """Make a protocol of its choices."""
+    """Create a protocol from its saved choices."""
     known = {field.name for field in fields(Protocol)}
     if not isinstance(given, Mapping) or given.keys() != known:
         raise _damaged(content.path, "settings.protocol", "has other choices than this release")

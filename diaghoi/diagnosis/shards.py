@@ -1,4 +1,4 @@
-"""Diagnose predictions in several files of different images: shards that workers share.
+"""Diagnose predictions in several files with different images: shards that workers share.
 
 The total is the sum of the diagnoses of the files, and equals the diagnosis of a single file with
 the same images to the last digit.
@@ -41,11 +41,11 @@ class Truth:
     annotations : str
         The file.
     instances, ids : str or None
-        Those that belong to V-COCO's.
+        The files that belong to V-COCO's annotations.
     dataset, protocol : str or None
-        Names, or the description of a data set; None for values that the file tells.
+        Names, or the path of a data set description; None for values that the file determines.
     run : str
-        Identifier of the run, so that a worker that outlives a run reads the files of the next.
+        Identifier of the run, so that a worker that outlives it rereads the files in the next run.
     """
 
     annotations: str
@@ -56,12 +56,12 @@ class Truth:
     run: str = field(default_factory=lambda: secrets.token_hex(8))
 
     def protocol_for(self, scenes: Scenes) -> Protocol:
-        """Return the choices, or the defaults of the data set."""
+        """Return the chosen protocol and groups, or the defaults of the data set."""
         usual = scenes.vocabulary.protocol
         return protocol_named(self.protocol or usual, usual=usual)
 
 
-# A worker that gets several pieces of work reads the file once.
+# A worker that gets several tasks reads the file once.
 @lru_cache(maxsize=1)
 def read_truth(truth: Truth) -> Scenes:
     """Read the annotations.
@@ -82,7 +82,7 @@ def read_truth(truth: Truth) -> Scenes:
 def open_alike(
     truth: Scenes, file: str, pairs: str | None = None, reading: Reading | None = None
 ) -> SceneSource:
-    """Open predictions, here or at an address, with the names and the unit of annotations.
+    """Open local or remote predictions, with the names and the box unit of the annotations.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def open_alike(
         beside = None if pairs is None else files.enter_context(fetched(pairs))
         predictions = open_predictions(local, pairs=beside, **how)
         if is_remote(file):
-            # The copy of the file is gone after this.
+            # The local copy of the file is gone after this.
             predictions = replace(predictions.load(), source=file)
     return alike(truth, predictions)
 
@@ -119,7 +119,7 @@ class ShardSettings:
     force : bool
         Diagnose implausible predictions, too.
     shared_only : bool
-        Whether to diagnose only annotated images that one of the files has.
+        Whether to diagnose only those annotated images that one of the files has.
     """
 
     truth: Truth
@@ -137,11 +137,11 @@ class Shards(NamedTuple):
     Parameters
     ----------
     diagnosis : Diagnosis
-        Diagnosis of the images, without the boxes.
+        Diagnosis of the images, without boxes.
     warnings : list of str
         Problems, each with its file.
     empty : Scenes
-        The predictions without any image.
+        Predictions with no images, which keep the settings.
     """
 
     diagnosis: Diagnosis
@@ -193,7 +193,7 @@ def _diagnosis(settings: ShardSettings, annotations: Scenes, predictions: SceneS
         label=settings.label,
         also=settings.also,
     )
-    return found.without_scenes()  # only sums are sent back
+    return found.without_scenes()  # only sums are returned
 
 
 def diagnose_shards(
@@ -212,10 +212,10 @@ def diagnose_shards(
     files : sequence of str
         At least one path or address, with different images.
     engine : Engine
-        Engine that does the work. A lost worker costs only the file that it worked on, which goes
-        to another worker.
+        Engine that runs the workers. If a worker is lost, only its current file is lost and goes to
+        another worker.
     progress : callable, optional
-        Called with 1 for each file that is done.
+        Called with 1 after each file.
 
     Raises
     ------
@@ -243,7 +243,7 @@ def diagnose_shards(
         part = _diagnosis(settings, left, empty.with_names(left.names))
         parts.append(replace(part, predicted=np.zeros(len(left), dtype=bool)))
     total = Diagnosis.sum(parts)
-    # The order is that of a single file: annotated images in their order, then the others by name.
+    # The order is that of a single file: annotated images in order, then the others by name.
     further = np.sort(total.names[~total.annotated])
     annotated = truth.names[np.isin(truth.names, total.names)]
     total = arranged(total, np.concatenate([annotated, further]))

@@ -1,18 +1,18 @@
-"""Measure how much of mAP the object alone explains, with a prior in the place of the verbs.
+"""Measure how much of mAP the object alone explains, by replacing verb scores with a prior.
 
-The detector keeps its pairs: its boxes, their categories and its confidence in them. On each pair
-the prior predicts every verb that the category allows, whatever the picture shows, by its frequency
-with that category, P(verb | object), or by its overall frequency, P(verb). Each image keeps as many
-triplets as the detector lists itself. The *lift* is the mAP of the detector minus that of the
-prior: what the detector sees beyond the object.
+The detector keeps its pairs: its boxes, their categories and its confidence in them. On each pair,
+whatever the picture shows, the prior predicts every verb that the category allows, scored by its
+frequency with that category, P(verb | object), or by its overall frequency, P(verb). Each image
+keeps as many triplets as the detector lists. The *lift* is the mAP of the detector minus that of
+the prior: the part that the detector sees beyond the object.
 
 **Which annotations.** The prior is counted from the training set if its annotations are available.
 Otherwise it is counted from the test set without the image itself. That prior underestimates a
-class exactly where it is annotated, which is worse than knowing nothing. So its mAP is too low,
-most of all in rare classes, and the lift is too high. On simulated images the object prior reaches
-half the mAP that it reaches with a training set. The prior of all annotations, including those of
-the image, is reported beside it as ``map_all_images`` and errs in the other direction. Images that
-are in both files are left out of their own prior, too.
+class exactly where it is annotated, which is worse than no information. So its mAP is too low, most
+of all in rare classes, and the lift is too high. On simulated images the object prior reaches half
+the mAP that it reaches with a training set. The prior of all annotations, including those of the
+image, is also reported, as ``map_all_images``, and errs in the other direction. Images in both
+files are also omitted from their own prior.
 
 **How scores are formed.** The triplet score is the product of P and the confidence in the pair:
 
@@ -20,10 +20,10 @@ are in both files are left out of their own prior, too.
   has scores of verbs that differ from those of triplets: the prior takes the place of the verb
   score in the detector's own product;
 - ``"detection scores"``: the product of those of human and object, where the file has them;
-- ``"highest triplet score"`` of the pair: all that is left where a file holds triplet scores alone.
-  The first verb of the prior gets this confidence, and the other verbs get less in proportion to
-  their frequency. It also contains how sure the detector is that something happens, which the other
-  two do not, so the lift is lower.
+- ``"highest triplet score"`` of the pair: all that remains if a file has only triplet scores. The
+  first verb of the prior gets this confidence, and the other verbs get less in proportion to their
+  frequency. Unlike the other two, it also contains the detector's certainty that something happens,
+  so the lift is lower.
 
 A detector that equals the prior has lift 0 under each of the three.
 """
@@ -60,7 +60,7 @@ from diaghoi.evaluation.overlap import box_overlap
 from diaghoi.exceptions import InputError, number_of
 
 PAIRS = 100_000
-"""Pairs whose verbs are ranked at once."""
+"""Number of pairs whose verbs are ranked at once."""
 NEVER = 1e-9
 """Probability of verbs that are not annotated: they come last, ranked by the confidence in the
 pair.
@@ -75,7 +75,7 @@ TRAINING, LEFT_OUT = "given annotations", "these annotations without the image i
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PriorScores:
-    """mAP of a prior on the pairs of a detector.
+    """mAP of a prior on a detector's pairs.
 
     Parameters
     ----------
@@ -96,7 +96,7 @@ class PriorScores:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Shortcuts:
-    """A detector beside priors on its own pairs.
+    """A detector compared with priors on its own pairs.
 
     Parameters
     ----------
@@ -107,7 +107,7 @@ class Shortcuts:
     objects : str
         Source of the object categories: "predictions" or, if these name none, "annotated boxes".
     shared : int
-        Images of the prior's annotations that are also diagnosed; each is left out of its own
+        Number of diagnosed images among the prior's annotations; each is omitted from its own
         prior.
     mean_ap : dict
         mAP of the detector for each split.
@@ -116,7 +116,7 @@ class Shortcuts:
     names : tuple of str
         The HOI classes that count, and
     average_precision : dict of (K,) float64 array
-        their AP: ``detector``, ``object`` and ``verb``; NaN if the mean leaves a class out.
+        their AP: ``detector``, ``object`` and ``verb``; NaN if the mean omits a class.
     """
 
     annotations: str
@@ -131,7 +131,7 @@ class Shortcuts:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Notes that a reader of the lift has to know."""
+        """Notes for readers of the lift."""
         notes = []
         if self.annotations == LEFT_OUT:
             notes.append(
@@ -154,7 +154,7 @@ class Shortcuts:
         """Return all values as plain Python: the JSON key ``shortcuts``.
 
         ``annotations``, ``confidence``, ``objects`` and ``shared_images``; ``object`` and ``verb``,
-        each with ``map`` and ``lift`` by split, and ``map_all_images`` where images are left out of
+        each with ``map`` and ``lift`` by split, and ``map_all_images`` if images are omitted from
         their own prior; ``classes``: by name ``ap``, and ``ap`` and ``lift`` of either prior.
         """
         columns = {name: _plain(column) for name, column in self.average_precision.items()}
@@ -188,15 +188,15 @@ class Shortcuts:
 
 
 def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortcuts:
-    """Compare a detector with priors that know its pairs but no picture.
+    """Compare a detector with priors that know its pairs but not the pictures.
 
     Parameters
     ----------
     diagnosis : Diagnosis
         The detector, with its scenes.
     annotations : Scenes, optional
-        Annotations that the priors are counted from, usually the training set. By default these are
-        the annotations of the diagnosis, without those of the image itself.
+        Annotations from which the priors are counted, usually the training set. The default is the
+        annotations of the diagnosis, without those of the image itself.
 
     Raises
     ------
@@ -263,9 +263,10 @@ def shortcuts(diagnosis: Diagnosis, annotations: Scenes | None = None) -> Shortc
 
 
 class _Pairs(NamedTuple):
-    """The pairs of a detector that have triplets that count: rows of the pair table.
+    """The pairs of a detector that have counted triplets: rows of the pair table.
 
-    ``triplets`` is how many of these each image has, ``category`` that of the object for the prior.
+    ``triplets`` is the number of these in each image, ``category`` the object category for the
+    prior.
     """
 
     rows: IntArray
@@ -288,7 +289,7 @@ def _pairs(truth: Scenes, predictions: Scenes, protocol: Protocol, counted: Bool
     category, objects = predictions.pair_label[rows], "predictions"
     nameless = (category < 0) & (predictions.pair_object[rows] >= 0)
     if nameless.any() and not protocol.categories_count:
-        # The data set does not ask for categories, so that its detectors often give none.
+        # The data set does not require categories, so its detectors often give none.
         objects = "annotated boxes"
         found = _annotated_categories(truth, predictions, protocol)
         category = np.where(nameless, found[predictions.pair_object[rows]], category)
@@ -306,7 +307,7 @@ def _pairs(truth: Scenes, predictions: Scenes, protocol: Protocol, counted: Bool
 def _confidence(
     predictions: Scenes, rows: IntArray, kept: IntArray, best: IntArray
 ) -> tuple[str, FloatArray]:
-    """Return the confidence of the detector in each pair: see the head of the module.
+    """Return the confidence of the detector in each pair: see the module docstring.
 
     ``best`` is the triplet of each pair with the highest score, ``kept`` all triplets.
     """
@@ -314,7 +315,7 @@ def _confidence(
     low = score[kept].min(initial=0)
     if action is not None and low >= 0:
         known = action[kept]
-        # This is false for NaN, too.
+        # This is also false for NaN.
         if (known >= 0).all() and (known != score[kept]).any():
             return RATIO, ratios(score[best], action[best], undefined=0.0)
     human, object_box = predictions.pair_human[rows], predictions.pair_object[rows]
@@ -328,7 +329,7 @@ def _confidence(
 
 
 def _annotated_categories(truth: Scenes, predictions: Scenes, protocol: Protocol) -> IntArray:
-    """(B,) category of the annotated box that each predicted one overlaps most; -1 for none."""
+    """Return the category of the annotated box that each predicted box overlaps most; -1: none."""
     boxes = box_overlap(truth, predictions, protocol)
     mine, theirs = boxes.reaching
     order = np.lexsort((-boxes.value[boxes.reached], mine))
@@ -341,9 +342,9 @@ def _annotated_categories(truth: Scenes, predictions: Scenes, protocol: Protocol
 def _predicted(
     prior: VerbPrior, pairs: _Pairs, predictions: Scenes, counted: BoolArray, without: IntArray
 ) -> Scenes:
-    """Predict, on each pair, the verbs that its category allows, and keep the best of each image.
+    """Predict for each pair the verbs that its category allows; keep the best in each image.
 
-    ``without`` is the annotated image that the prior leaves out in each image.
+    ``without`` is the annotated image that the prior omits for each image.
     """
     words = predictions.vocabulary
     # The last row stands for category -1, which indexes from the end.
@@ -380,7 +381,7 @@ def _predicted(
 
 
 def _places(given: Scenes, truth: Scenes) -> IntArray:
-    """Find the place of each image in other annotations, -1 if it is missing."""
+    """Find the index of each image in other annotations, -1 if it is missing."""
     place = {name: row for row, name in enumerate(given.names.tolist()) if name}
     return np.array([place.get(name, -1) for name in truth.names.tolist()], dtype=np.int64)
 

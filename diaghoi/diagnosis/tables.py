@@ -1,4 +1,4 @@
-"""Tables per HOI class and per image of a diagnosis, as named columns."""
+"""Tables of a diagnosis per HOI class and per image, as named columns."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def class_table(
     protocol : Protocol
         The classes that count in a mean.
     splits : mapping of (C,) bool arrays
-        The groups of classes that are reported, ``full`` among them.
+        The reported groups of classes, including ``full``.
     scores : ClassScores
         Of each class.
     best_order : ClassScores
@@ -63,12 +63,12 @@ def class_table(
     -------
     dict of (K,) arrays
         ``class`` (official number, from one, under every protocol), ``name``, ``verb``, ``object``,
-        ``splits`` (the groups of classes that it belongs to by their keys in results, such as
-        ``rare``, with "; " between them), ``means`` (the means that it counts in, ``full`` and
-        groups, in the same way), ``annotated`` and ``predicted`` (triplets), ``ap``, ``max_recall``
-        and ``ap_best_order`` (fractions, NaN without annotations and where the full mean leaves the
-        class out), one count per error label and ``missed_gt``, and ``delta_<oracle>`` (change of
-        AP, signed, NaN without annotations before or after the oracle).
+        ``splits`` (keys of the groups to which the class belongs, such as ``rare``, separated by ";
+        "), ``means`` (the means in which it counts, ``full`` and groups, in the same way),
+        ``annotated`` and ``predicted`` (triplets), ``ap``, ``max_recall`` and ``ap_best_order``
+        (fractions, NaN without annotations and if the full mean omits the class), one count per
+        error label and ``missed_gt``, and ``delta_<oracle>`` (change of AP, signed, NaN without
+        annotations before or after the oracle).
     """
     counted = np.flatnonzero(splits["full"])
     means = {
@@ -112,10 +112,10 @@ def image_table(names: StrArray, ledger: Ledger) -> Columns:
     Returns
     -------
     dict of (N,) arrays
-        ``image`` (name; ``image 1`` and so on where the files have no names), ``annotated`` and
+        ``image`` (name; ``image 1`` and so on if the files have no names), ``annotated`` and
         ``predicted`` (triplets), ``recall`` (share of the annotated triplets that were found, NaN
-        without any), ``false_positive`` (predictions that are no true positives), ``best_true`` and
-        ``best_false`` (highest score of a true and of a false positive, NaN without any), one
+        without any), ``false_positive`` (predictions that are not true positives), ``best_true``
+        and ``best_false`` (highest score of a true and of a false positive, NaN without any), one
         count per error label, and ``missed_gt``.
     """
     images = len(names)
@@ -144,9 +144,10 @@ def sorted_table(table: Columns, column: str, *, descending: bool = False) -> Co
     table : dict of arrays
         A table from :func:`class_table` or :func:`image_table`.
     column : str
-        Any of its columns, words and numbers alike.
+        Any column, text or numeric.
     descending : bool
-        Highest first. Rows without a value come last either way, and equal ones keep their order.
+        Highest first. Rows without a value come last in either direction, and ties keep their
+        order.
 
     Raises
     ------
@@ -158,7 +159,7 @@ def sorted_table(table: Columns, column: str, *, descending: bool = False) -> Co
             f"unknown column '{column}'{close_matches(column, table)}; known: {', '.join(table)}"
         )
     values = table[column]
-    # Ranks can be negated, unlike text, so that equal rows keep their order in both directions.
+    # Ranks, unlike text, can be negated, so ties keep their order in both directions.
     _, rank = np.unique(values, return_inverse=True)
     undefined = np.isnan(values) if values.dtype.kind == "f" else np.zeros(len(values), dtype=bool)
     order = np.lexsort((-rank if descending else rank, undefined))

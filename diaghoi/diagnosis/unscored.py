@@ -17,9 +17,9 @@ from diaghoi.evaluation.means import Split, split_means
 
 
 def as_one_rank(protocol: Protocol, predictions: SceneSource) -> Protocol:
-    """Give the predictions of a class one rank if they have no scores.
+    """Give all predictions of a class one rank if they have no scores.
 
-    Choices that depend on the rank are made without it: all predictions count, and each claims the
+    Choices that depend on the rank are replaced: all predictions count, and each claims the
     annotation that it overlaps most.
     """
     if predictions.ranked:
@@ -34,7 +34,7 @@ def bounds(
     benchmark: Benchmark,
     known_objects: BoolArray,
 ) -> dict[str, dict[str, Split]]:
-    """Compute the highest and the lowest mAP over all ways to score the list of a detector.
+    """Compute the highest and lowest mAP over all possible scores of a detector's list.
 
     The parameters are those of the :class:`~diaghoi.diagnosis.diagnosis.Diagnosis` of a detector
     without scores.

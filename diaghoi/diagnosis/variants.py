@@ -1,7 +1,7 @@
-"""Reduce the pairs of a run: suppress duplicates, or apply a detection threshold.
+"""Reduce the pairs of a run: suppress duplicate pairs, or apply a detection threshold.
 
-The paper asks whether the number of pairs makes the difference between detectors, and evaluates
-each once more with duplicate pairs suppressed or another detection threshold (Diag-HOI paper,
+The paper asks whether the number of pairs explains the difference between detectors, and
+re-evaluates each with duplicate pairs suppressed or another detection threshold (Diag-HOI paper,
 section 4.3 and appendix C, tables 5 and 6).
 """
 
@@ -28,30 +28,30 @@ if TYPE_CHECKING:
 
 Variant = Callable[[Scenes], Scenes]
 
-# Number of comparisons of two pairs at once.
+# Number of pair comparisons at once.
 BLOCK = 50_000
 
 
 def pair_nms(predictions: Scenes, iou: float) -> Scenes:
     """Suppress pairs that repeat a better one.
 
-    This is the pair-wise suppression of CDN that GEN-VLKT and others took over (their default is
-    0.7). In each image, the best pair with an object of a category is kept, and pairs whose
-    ``IoU_human * sqrt(IoU_object)`` with it exceeds ``iou`` are dropped; then the best of the rest
-    is kept, and so on. The better pair is that with the higher score of its best triplet, as in
-    CDN; pairs without triplets, which CDN does not have, come after all others, by their pair
-    score; on ties the first.
+    This is CDN's pair-wise suppression, which GEN-VLKT and others adopted (their default is 0.7).
+    In each image, the best pair with an object of a category is kept, and pairs whose ``IoU_human *
+    sqrt(IoU_object)`` with it exceeds ``iou`` are dropped; then the best of the remaining pairs is
+    kept, and so on. As in CDN, a pair is better if its best triplet has the higher score; pairs
+    without triplets, which CDN does not have, come last, ordered by pair score; ties go to the
+    first.
 
-    Unlike CDN on HICO-DET, which suppresses the triplets of each class by themselves, whole pairs
-    go here (as in CDN on V-COCO), so that the number of pairs changes. A pair without an object
-    repeats nothing and stays. Whether boxes cover whole pixels follows the data set.
+    CDN on HICO-DET suppresses the triplets of each class separately; here whole pairs are dropped
+    (as in CDN on V-COCO), so that the number of pairs changes. A pair without an object repeats
+    nothing and is kept. Whether boxes cover whole pixels follows the data set.
 
     Parameters
     ----------
     predictions : Scenes
         The predictions.
     iou : float
-        The largest overlap that two pairs may have, in (0, 1).
+        Largest overlap that two pairs may have, in (0, 1).
 
     Returns
     -------
@@ -71,14 +71,14 @@ def pair_nms(predictions: Scenes, iou: float) -> Scenes:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ClosePairs:
-    """The pairs that overlap so much that :func:`pair_nms` may suppress one of them.
+    """Pairs that overlap so much that :func:`pair_nms` may suppress one of them.
 
     Parameters
     ----------
     pairs : int
         Number of predicted pairs.
     better, worse : (K,) int array
-        Two close pairs each, of which the first has the better score.
+        Two close pairs each, the better-scored one first.
     overlap : (K,) float64 array
         Overlap of each two.
     """
@@ -90,7 +90,7 @@ class ClosePairs:
 
     @classmethod
     def of(cls, predictions: Scenes, iou: float) -> ClosePairs:
-        """Find all that overlap by more than ``iou``."""
+        """Find all pairs that overlap by more than ``iou``."""
         group, order = _best_first(predictions)
         better, worse, overlap = [order[:0]], [order[:0]], [np.zeros(0)]
         for first, second, people in _near(predictions, group, order, iou):
@@ -107,23 +107,23 @@ class ClosePairs:
         )
 
     def kept(self, iou: float) -> BoolArray:
-        """Mark the remaining pairs, (P,), under a threshold of at least that of :meth:`of`."""
+        """Return a mask, (P,), of the pairs kept at a threshold at least that of :meth:`of`."""
         close = np.flatnonzero(self.overlap > iou)
         return ~_suppressed(self.pairs, self.better[close], self.worse[close])
 
 
 def detection_threshold(predictions: Scenes, score: float) -> Scenes:
-    """Drop the pairs of boxes that are detected with less than a score.
+    """Drop the pairs whose boxes have detection scores below a threshold.
 
-    A pair goes when its human or its object lies below the threshold. The scores of pairs are used
-    if the file does not hold detection scores of boxes. Boxes and pairs of unknown score stay.
+    A pair is dropped if its human or its object lies below the threshold. Pair scores are used if
+    the file has no detection scores of boxes. Boxes and pairs of unknown score are kept.
 
     Parameters
     ----------
     predictions : Scenes
         The predictions.
     score : float
-        The smallest detection score that counts.
+        Lowest detection score that counts.
 
     Returns
     -------
@@ -178,13 +178,13 @@ def variants_of(
 
 
 def thresholds_pairs(predictions: Scenes) -> bool:
-    """Whether :func:`detection_threshold` holds for pair scores, as boxes have none."""
+    """Whether :func:`detection_threshold` applies to pair scores, because boxes have none."""
     boxes = predictions.box_score
     return boxes is None or bool(np.isnan(boxes).all())
 
 
 def variant_title(name: str, figures: Sequence[Mapping[str, Any]]) -> str:
-    """Name a variant for people.
+    """Return the display name of a variant.
 
     Parameters
     ----------
@@ -210,9 +210,9 @@ def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:
     Returns
     -------
     dict
-        ``pairs`` and ``map`` of the variant as in :meth:`diaghoi.Diagnosis.to_dict`; in
-        ``difference`` both once more as variant - original, signed, None if one of the two is;
-        ``notes``: the changes to the predictions.
+        ``pairs`` and ``map`` of the variant as in :meth:`diaghoi.Diagnosis.to_dict`;
+        ``difference``: both as variant - original, signed, None if either is None; ``notes``: the
+        changes to the predictions.
     """
     figures = {"pairs": variant.pairs, "map": variant.mean_ap}
     return {
@@ -223,7 +223,7 @@ def variant_figures(original: Diagnosis, variant: Diagnosis) -> dict[str, Any]:
 
 
 def _difference(after: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str, Any]:
-    """Subtract the numbers of two mappings of the same keys; text is left out."""
+    """Subtract the numbers of two mappings with the same keys; text is omitted."""
     difference: dict[str, Any] = {}
     for key, value in after.items():
         if isinstance(value, Mapping):
@@ -235,7 +235,7 @@ def _difference(after: Mapping[str, Any], before: Mapping[str, Any]) -> dict[str
 
 
 def check_overlap(where: str, iou: float) -> None:
-    """Refuse an invalid threshold of :func:`pair_nms`; the message begins with ``where``."""
+    """Refuse an invalid threshold for :func:`pair_nms`; the message begins with ``where``."""
     if not 0 < iou < 1:
         raise InputError(f"{where}: the IoU must lie between 0 and 1, not {iou:g}")
 
@@ -247,7 +247,7 @@ def check_threshold(where: str, score: float) -> None:
 
 
 def detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
-    """Lowest detection score of the boxes of each pair, NaN if unknown, and its source.
+    """Return the lower box detection score of each pair, NaN if unknown, and its source.
 
     Raises
     ------
@@ -271,7 +271,7 @@ def detection_scores(predictions: Scenes) -> tuple[FloatArray, str]:
 
 
 def _share(predictions: Scenes, kept: BoolArray) -> str:
-    """Say how many of the pairs that the detector lists are not kept."""
+    """Describe how many of the listed pairs are dropped."""
     listed = predictions.listed
     return f"{(listed & ~kept).sum():,} of {listed.sum():,} pairs"
 
@@ -281,7 +281,7 @@ def _noted(scenes: Scenes, note: str) -> Scenes:
 
 
 def _best_first(predictions: Scenes) -> tuple[IntArray, IntArray]:
-    """Return the pairs with objects by image and category, best first, and the group of each."""
+    """Return the pairs with objects by image and category, best first, and their groups."""
     pairs = np.flatnonzero(predictions.pair_object >= 0)
     best = np.full(len(predictions.pair_human), -np.inf)
     np.maximum.at(best, predictions.triplet_pair, predictions.scores)
@@ -296,7 +296,7 @@ def _best_first(predictions: Scenes) -> tuple[IntArray, IntArray]:
 def _near(
     predictions: Scenes, group: IntArray, order: IntArray, enough: float
 ) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
-    """List pairs of rows of a group whose people overlap by more than ``enough``, in blocks.
+    """Yield, in blocks, two rows of a group whose people overlap by more than ``enough``.
 
     Yields
     ------
@@ -305,7 +305,7 @@ def _near(
     """
     margin = protocol(predictions.vocabulary.protocol).margin
     boxes, human = predictions.box_xyxy, predictions.pair_human[order]
-    # Detectors that pair all boxes list a person many times; every two people are compared once.
+    # Detectors that pair all boxes list a person many times; any two people are compared once.
     by_person = np.lexsort((human, group))
     new = first_of_run(group[by_person]) | first_of_run(human[by_person])
     start = np.flatnonzero(new)
@@ -319,7 +319,7 @@ def _near(
         owner, mine = expand(start[one], count[one])
         again, theirs = expand(start[other[owner]], count[other[owner]])
         mine, theirs = by_person[mine[again]], by_person[theirs]
-        # A person combined with itself gives every two rows twice, and every row with itself.
+        # A person combined with itself gives any two rows twice, and each row with itself.
         once = (one != other)[owner[again]] | (mine < theirs)
         mine, theirs = mine[once], theirs[once]
         overlap = iou[owner[again[once]]]
@@ -327,7 +327,7 @@ def _near(
 
 
 def _together(group: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
-    """List all two rows of each group, and each with itself, in blocks; groups are neighbours."""
+    """Yield, in blocks, all row pairs of each group, including each row with itself."""
     at = np.arange(len(group))
     start, size = runs(group, group)
     count = start + size - at
@@ -341,7 +341,7 @@ def _together(group: IntArray) -> Iterator[tuple[IntArray, IntArray]]:
 def _overlap_of_pairs(
     predictions: Scenes, first: IntArray, second: IntArray, people: FloatArray
 ) -> FloatArray:
-    """``IoU_human * sqrt(IoU_object)``, where the IoU of the people is known."""
+    """Return ``IoU_human * sqrt(IoU_object)``, given the IoU of the people."""
     boxes, object_box = predictions.box_xyxy, predictions.pair_object
     margin = protocol(predictions.vocabulary.protocol).margin
     objects = iou_of(boxes, object_box[first], boxes, object_box[second], margin)
@@ -349,17 +349,17 @@ def _overlap_of_pairs(
 
 
 def _suppressed(rows: int, better: IntArray, worse: IntArray) -> BoolArray:
-    """Mark the rows that a better, kept row suppresses.
+    """Return a mask of the rows that a better, kept row suppresses.
 
-    A loop would decide row by row from the best. Here each round keeps the undecided rows that no
-    better undecided row suppresses, and drops the rows that these suppress.
+    A loop would decide row by row from the best. Instead, each round keeps the undecided rows that
+    no better undecided row suppresses, and drops the rows that they suppress.
 
     Parameters
     ----------
     rows : int
         Number of rows.
     better, worse : (K,) int array
-        Rows of which the first suppresses the second if it is itself kept.
+        Rows of which the first, if kept, suppresses the second.
     """
     suppressed = np.zeros(rows, dtype=bool)
     while len(better):

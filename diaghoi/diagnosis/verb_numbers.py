@@ -1,4 +1,4 @@
-"""Detect verbs of predictions that are numbered differently, or listed in another order."""
+"""Detect predicted verbs that are numbered differently, or listed in another order."""
 
 from __future__ import annotations
 
@@ -10,19 +10,19 @@ from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.evaluation.matching import match
 from diaghoi.exceptions import some_of
 
-# Number of found pairs that a statement needs.
+# Minimum number of found pairs for a statement.
 ENOUGH = 20
-# Verbs are said to be numbered differently where fewer than this share of the pairs that were found
-# have an annotated verb for their best one, or where a shift by one makes it so many times as many,
-# and at least so many; where verbs look listed in another order, most.
+# Verbs count as numbered differently if the best verb is annotated for fewer than the first share
+# of the found pairs, or if a shift by one multiplies that share by the second number and raises it
+# above the third, or above the last if verbs look listed in another order.
 SENSIBLE, SHIFTED, AGREEING, MOST = 0.04, 2, 0.3, 0.5
-# A verb counts as misnamed if this share of at least this many pairs has the name of another verb.
-# The verbs are in another order if several verbs are misnamed, each with a name of its own.
+# A verb counts as misnamed if this share of its pairs, at least this many, has the name of another
+# verb. Verbs are in another order if several of them are misnamed, each with a different name.
 CALLED, PAIRS, VERBS = 0.8, 5, 3
 
 
 def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, bool]]:
-    """Detect that the best verb of found pairs is hardly ever annotated.
+    """Detect files in which the best verb of found pairs is hardly ever annotated.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
     Returns
     -------
     list of (str, bool)
-        At most one sentence, and whether it makes numbers meaningless.
+        At most one sentence, and whether the problem makes numbers meaningless.
     """
     if predictions.triplet_score is None or not len(predictions.triplet_pair):
         return []
@@ -69,7 +69,7 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
         }
     called, looked_at = _other_names(*_surest(predicted, annotated, score), best, annotations)
     what, shift = max(shifted, key=lambda each: shifted[each])
-    # If only few verbs are in another order, many may match the next verb by chance.
+    # If only a few verbs are in another order, many may match the next verb by chance.
     sure = MOST if len(called) >= VERBS else AGREEING
     if shifted[what, shift] > max(SHIFTED * own, sure):
         named = "HOI classes" if what == "classes" else what
@@ -100,10 +100,10 @@ def verb_doubts(annotations: Scenes, predictions: Scenes) -> list[tuple[str, boo
 def _surest(
     predicted: IntArray, annotated: IntArray, score: FloatArray
 ) -> tuple[IntArray, IntArray]:
-    """Keep the surest of the predicted pairs that find an annotated one.
+    """Keep the most confident of the predicted pairs that find each annotated pair.
 
-    The predictions of an annotated pair often share one wrong verb: they are evidence from one
-    pair, not from many.
+    The predictions of an annotated pair often share one wrong verb: together they are evidence from
+    one pair.
     """
     order = np.lexsort((-score[predicted], annotated))
     kept = order[first_of_run(annotated[order])]
@@ -118,7 +118,7 @@ def _other_names(
     Parameters
     ----------
     predicted, annotated : (N,) int array
-        Predicted pairs and the annotated ones that they find.
+        Predicted pairs and the annotated pairs that they find.
     best : (P,) int array
         Best verb of each predicted pair.
     truth : Scenes
@@ -137,13 +137,14 @@ def _other_names(
     enough = pairs >= PAIRS
     another = (table.max(axis=1) >= CALLED * pairs) & (name != np.arange(verbs))
     called = np.flatnonzero(enough & another)
-    # Each needs a name of its own: a detector that always says the same verb has another problem.
+    # Each needs a different name: a detector that always predicts the same verb has another
+    # problem.
     alone = np.bincount(name[called], minlength=verbs)[name[called]] == 1
     return [(int(mine), int(name[mine])) for mine in called[alone]], int(enough.sum())
 
 
 def _repair_of(what: str, shift: int) -> str:
-    """Advise how to mend numbers that are one too low (positive shift) or one too high."""
+    """Advise how to correct numbers that are one too low (positive shift) or one too high."""
     if shift > 0:
         return f"low: add 1 to each, or give --read {what}=0 if they were read as counted from 1"
     return f"high: give --read {what}=1, or subtract 1 from each if they were read so"

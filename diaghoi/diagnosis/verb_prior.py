@@ -1,4 +1,4 @@
-"""Count how often each verb is annotated, with objects of one category or with any object."""
+"""Count how often each verb is annotated, with objects of one category or of any."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ class VerbPrior:
     Parameters
     ----------
     by_object : bool
-        Whether categories are kept apart; otherwise all pairs count as pairs of the first category.
+        Whether categories are separate; otherwise all pairs count as pairs of the first category.
     triplets : (objects + 1, verbs) int array
         Annotated pairs of each category with each verb; the last row holds pairs without an object.
     pairs : (objects + 1,) int array
         Annotated pairs of each category.
     image_triplets, image_pairs : tuple of (K,) int array
-        Those of single images: sorted keys, ``(image * rows + row) * verbs + verb`` or
-        ``image * rows + row``, and how often each occurs.
+        Counts of individual images: sorted keys, ``(image * rows + row) * verbs + verb`` or ``image
+        * rows + row``, and how often each occurs.
     """
 
     by_object: bool
@@ -34,14 +34,14 @@ class VerbPrior:
     image_pairs: tuple[IntArray, IntArray]
 
     def probability(self, category: IntArray, verb: IntArray, without: IntArray) -> FloatArray:
-        """Return P(verb | category), 0 for a category that no annotated pair has.
+        """Return P(verb | category), 0 for a category without annotated pairs.
 
         Parameters
         ----------
         category, verb : (N,) int array
             Object category, -1 for none, and verb.
         without : (N,) int array
-            The annotated image that is left out; -1 for none.
+            Annotated image to omit; -1 for none.
 
         Returns
         -------
@@ -88,8 +88,8 @@ def verb_prior(annotations: Scenes, counted: BoolArray, *, by_object: bool = Tru
 
 
 def _looked_up(table: tuple[IntArray, IntArray], wanted: IntArray) -> IntArray:
-    """Return the count of each key, 0 for keys that are not in the table."""
+    """Return the count of each key, 0 for keys missing from the table."""
     keys, counts = (np.append(column, end) for column, end in zip(table, (-1, 0), strict=True))
-    # The key appended is out of order, but nothing is searched behind it.
+    # The appended key is out of order, but the search does not include it.
     place = np.searchsorted(table[0], wanted)
     return np.where(keys[place] == wanted, counts[place], 0)

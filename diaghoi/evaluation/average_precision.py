@@ -199,8 +199,8 @@ def envelopes(
     ranked = np.diff(bounds)
     true = np.flatnonzero(row_true)
     if top is not None:
-        # SWIG-HOI's evaluator reads the best 19,999 rows of a class; further rows are not even
-        # false positives.
+        # SWIG-HOI's evaluator reads the best 19,999 rows of a class and ignores further rows
+        # entirely.
         true = true[true - bounds[row_class[true]] < top]
         ranked = np.minimum(ranked, top)
     of_class = row_class[true]

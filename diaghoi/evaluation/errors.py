@@ -344,7 +344,8 @@ def _attempts(
 
     thing, other = predictions.pair_object[mine], annotations.pair_object[theirs]
     if match.protocol.categories_count:
-        # The triplet must be of the prediction's object: by name, or by place if the name is wrong.
+        # The triplet must be of the prediction's object: by name, or by location if the name is
+        # wrong.
         own_object = predictions.pair_label[mine] == annotations.pair_label[theirs]
         place = match.overlap.iou(thing, other)
         own_object |= (label[row] == OBJECT_BOX) & reaches(match.protocol, place)

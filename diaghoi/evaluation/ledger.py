@@ -357,8 +357,7 @@ class Ledger(Ranked):
             rising = -self.row_score[first:stop]
             before = first + np.searchsorted(rising, -score[mine], side="left")
             tied = first + np.searchsorted(rising, -score[mine], side="right") - before
-            # Rows with equal scores keep input order. Few rows are tied, so a loop
-            # will do.
+            # Rows with equal scores keep input order. Few rows are tied, so a loop is fast enough.
             for n in np.flatnonzero(tied).tolist():
                 equal = self.row_input[before[n] : before[n] + tied[n]]
                 before[n] += np.searchsorted(equal, input_[mine][n])

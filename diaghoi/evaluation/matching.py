@@ -189,8 +189,8 @@ def _first_left(claimant: IntArray, claimed: IntArray, order: IntArray, *, every
     by_rank = np.lexsort((claimed, rank[claimant]))
     served: set[int] = set()
     found_with: dict[int, int] = {}
-    # The remaining triplets depend on every earlier prediction; few predictions reach an annotation
-    # of their class.
+    # The remaining triplets depend on all earlier predictions, so this is a loop; few predictions
+    # reach an annotation of their class.
     for one, wanted in zip(claimant[by_rank].tolist(), claimed[by_rank].tolist(), strict=True):
         if wanted in found_with:
             if candidate[one] < 0:
@@ -236,8 +236,8 @@ def by_person(
     anything = (done >= 0) & (protocol.missing_role == "anything")
     role_ok |= (role < 0) & ((object_box < 0) | anything)
 
-    # The index -1, for images without an annotated person, gives True: these predictions count
-    # neither way.
+    # The index -1, for images without an annotated person, gives True: these predictions are
+    # ignored.
     people = annotations.box_ignored
     people = np.zeros(len(annotations.box_label), dtype=bool) if people is None else people
     ignored = np.append(people, True)[person]
@@ -285,8 +285,8 @@ def closest_person(annotations: Scenes, boxes: Overlap) -> tuple[IntArray, BoolA
     closest = first[boxes.cell_of_predicted]
     reaches = np.zeros(len(closest), dtype=bool)
     people = np.flatnonzero(is_person[boxes.annotated])
-    # People are in descending order of IoU. Among equal IoUs the first in the annotation file wins,
-    # as with np.argmax in the official evaluator.
+    # People are listed in descending order of IoU. Among equal IoUs the first in the annotation
+    # file wins, as with np.argmax in the official evaluator.
     best = people[np.lexsort((people, -boxes.value[people], boxes.predicted[people]))]
     best = best[first_of_run(boxes.predicted[best])]
     closest[boxes.predicted[best]] = boxes.annotated[best]
@@ -393,8 +393,8 @@ def _overlap(
 def score_order(predictions: Scenes) -> IntArray:
     """Order the triplets of each image by descending score; equal scores keep their order."""
     image, score = predictions.triplet_image, predictions.scores
-    # Most files store the triplets of an image by falling score already; to see that is much
-    # cheaper than to sort.
+    # Most files already store the triplets of an image by descending score; checking that is much
+    # cheaper than sorting.
     in_order = (image[1:] != image[:-1]) | (score[1:] <= score[:-1])
     return np.arange(len(score)) if in_order.all() else ranking(image, score)
 
@@ -403,8 +403,8 @@ def _best_of_each(candidate: IntArray, order: IntArray) -> BoolArray:
     """Return a mask of the best-ranked prediction of each candidate."""
     found = np.zeros(len(candidate), dtype=bool)
     claimants = order[candidate[order] >= 0]
-    # np.unique gives the first place of each value: claimants are in rank order, so the best-
-    # ranked. A later one is a duplicate, even if its boxes overlap more.
+    # np.unique gives the first index of each value; claimants are in rank order, so that is the
+    # best-ranked one. A later claimant is a duplicate, even if its boxes overlap more.
     _, first = np.unique(candidate[claimants], return_index=True)
     found[claimants[first]] = True
     return found

@@ -88,7 +88,7 @@ def weighted_split_means(
         if {"seen", "unseen"} <= means.keys():
             seen, unseen = means["seen"], means["unseen"]
             harmonic = ratios(2 * seen * unseen, seen + unseen)
-            # Two means of 0 have the harmonic mean 0; NaN marks undefined values only.
+            # Two means of 0 have the harmonic mean 0; NaN is reserved for undefined values.
             means["harmonic"] = np.where(seen + unseen == 0, 0.0, harmonic)
     return mean_ap, max_recall
 

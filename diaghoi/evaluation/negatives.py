@@ -45,8 +45,8 @@ class Negatives(OfImages):
 
     def ranked(self) -> BoolArray:
         """Return ``negative`` in descending order of scores."""
-        # Sorting all pairs would need all scores in memory. Bounds from a sample cut the scores
-        # into ranges, and each range is sorted alone.
+        # Sorting all pairs would need all scores in memory. Bounds from a sample split the scores
+        # into ranges, and each range is sorted separately.
         ranges = len(self.score) // _SORTED + 1
         sample = np.sort(np.concatenate([part.score[::ranges].copy() for part in self.parts()]))
         between = sample[len(sample) * np.arange(1, ranges) // ranges].tolist()
@@ -96,8 +96,8 @@ def negative_scores(pairs: Negatives) -> dict[str, float | int | None]:
 def _areas(ranked: BoolArray, negatives: int) -> tuple[float, float]:
     """Compute the area under the envelope of precision, and the published sampled mean."""
     needed = np.array([needed_for(level, np.array(negatives)) for level in PUBLISHED_LEVELS])
-    # No rank reaches levels beyond a recall of 1: they add 0 to the sum, but the mean is over all
-    # levels.
+    # No rank reaches a recall level above 1: such levels add 0 to the sum, but the mean includes
+    # them.
     needed = needed[needed <= negatives]
     areas, sampled, found, best = [], [], negatives, 0.0
     for first in reversed(range(0, len(ranked), _RANKS)):

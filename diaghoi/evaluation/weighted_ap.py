@@ -155,7 +155,8 @@ class WeightedRanking:
         last[:-1] &= ~(row_true[1:] & (row_class[1:] == row_class[:-1]))
         ends = np.flatnonzero(last)
         run = np.cumsum(last) - last
-        # Rows after the last run of a class belong to no run; they bear the number of the next run.
+        # Rows after the last run of a class belong to no run, although they carry the number of the
+        # next run.
         whole = run < len(ends)
         whole[whole] = row_class[ends[run[whole]]] == row_class[whole]
         start, count = runs(row_class[ends], np.arange(classes))

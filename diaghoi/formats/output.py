@@ -53,7 +53,7 @@ def replacing(path: str | os.PathLike[str]) -> Iterator[Path]:
     if target.exists() and not target.is_file():
         raise InputError(
             f"{target}: cannot be written: it is a device or another special file; give the name "
-            "of an ordinary file"
+            "of a regular file"
         )
     target = _pointed_to(target)
     temporary = target.with_name(f".{target.stem}.{secrets.token_hex(4)}{target.suffix}")

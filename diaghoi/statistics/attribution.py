@@ -1,9 +1,9 @@
-"""Attribute the loss to errors such that the costs add up: Shapley values of the oracles.
+"""Attribute the loss in mAP to errors such that costs add up: Shapley values of the oracles.
 
-The ΔmAP of single oracles do not add up to the gain from repairing all errors, because repairing
-two errors at once gains more, or less, than repairing each alone. The Shapley value of an error is
-the mean gain from its repair over all orders in which the seven errors can be repaired (Shapley, A
-value for n-person games, 1953). The values sum to the gain from repairing all of them.
+The ΔmAP values of individual oracles do not add up to the gain from repairing all errors, because
+repairing two errors at once gains more, or less, than the sum of both. The Shapley value of an
+error is the mean gain from its repair over all orders in which the seven errors can be repaired
+(Shapley, A value for n-person games, 1953). The values sum to the gain from repairing all of them.
 
 Repairs combine without conflict: each oracle acts on the predictions with its own label, a
 prediction has one label and is assigned to at most one annotated triplet, and a triplet has at most
@@ -28,7 +28,7 @@ from diaghoi.oracles import ERRORS, LOCALISED, ORACLES
 
 Coalition = frozenset[str]
 # A triplet whose pair nothing localises is missed, not a wrong action: costs that add up should
-# show where they come from.
+# show their origin.
 REPAIRS = ORACLES | LOCALISED
 
 
@@ -39,9 +39,9 @@ class Attribution:
     Parameters
     ----------
     start, end : float
-        mAP before any repair, and after all.
+        mAP before any repair, and after all repairs.
     values : dict
-        Shapley value of each error, its share in ``end - start``. Fractions, signed.
+        Shapley value of each error: its share of ``end - start``. Fractions, signed.
     coalitions : dict
         mAP after repairing each set of errors.
     pairing : {"triplet", "person"}
@@ -95,14 +95,14 @@ def attribute(
     diagnosis : Diagnosis
         The detector.
     split : str
-        Group of classes of the mean.
+        Group of classes for the mean.
     progress : callable, optional
         Called with the number of coalitions done since the last call; there are 128.
 
     Returns
     -------
     Attribution or None
-        None if mAP is undefined, before a repair or after one.
+        None if mAP is undefined before or after any repair.
     """
     return attributions(diagnosis, [split], progress=progress)[split]
 
@@ -143,7 +143,7 @@ def attributions(
 
 
 def _attribution(worth: dict[Coalition, float | None], pairing: str) -> Attribution | None:
-    """Share the gain of all repairs among the errors; None if a mAP is undefined."""
+    """Divide the gain of all repairs among the errors; None if any mAP is undefined."""
     defined = {errors: value for errors, value in worth.items() if value is not None}
     if len(defined) < len(worth):
         return None
@@ -187,7 +187,7 @@ def _branches(ledger: Ledger) -> Iterator[tuple[Coalition, Ledger, list[str]]]:
 def _coalitions(
     done: Coalition, ledger: Ledger, left: list[str]
 ) -> Iterator[tuple[Coalition, Ledger]]:
-    """Give the ledger after each set of repairs, each made from one with a repair less."""
+    """Yield the ledger after each set of repairs, each built from a set with one repair fewer."""
     if not left:
         yield done, ledger
         return

@@ -40,17 +40,18 @@ from diaghoi.statistics.weighted_figures import Figures, Resampler
 
 Method = Literal["centred", "percentile", "bca"]
 
-# Resamples that are worked on together: enough for array code, few enough for the caches. The block
-# size is part of the meaning of a seed: each block has its own generator.
+# Number of resamples processed together: enough for array code, few enough for the caches. The
+# block size is part of the meaning of a seed: each block has its own generator.
 BLOCK = 128
-# Weightings of a block that are processed at once: larger arrays do not fit into the caches.
+# Number of weightings processed at once: larger arrays do not fit into the caches.
 TOGETHER = 64
-# Groups of images that the jackknife behind BCa leaves out in turn.
+# Number of groups of images that the jackknife leaves out in turn.
 GROUPS = 200
 FEW = 30
-"""Predictions and annotated triplets that must carry a cost for it to have an interval."""
+"""Number of predictions and annotated triplets that must carry a cost for it to have an interval.
+"""
 TOO_FEW = f"fewer than {FEW} annotated triplets or predictions carry this cost"
-"""Why a cost has no interval."""
+"""Reason why a cost has no interval."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -68,11 +69,11 @@ class Bootstrap:
     confidence : float
         Share of resamples between the bounds.
     method : {"centred", "percentile", "bca"}
-        Method that derives bounds from the resamples.
+        Method by which bounds are derived from the resamples.
     undefined : dict
-        Number of resamples in which a number is undefined, if there are any.
+        Number of resamples in which each number is undefined, if any.
     few : dict
-        Number of predictions and annotated triplets that carry a cost, by path, if too few
+        Number of predictions and annotated triplets that carry each cost, by path, if too few
         (:data:`FEW`) for an interval.
     """
 
@@ -85,7 +86,7 @@ class Bootstrap:
     few: dict[str, int] = field(default_factory=dict)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all values as plain Python: ``intervals``, and their settings in ``bootstrap``.
+        """Return all values as plain Python: ``intervals``, with settings in ``bootstrap``.
 
         ``few`` exists if any cost has too few carriers.
         """
@@ -119,7 +120,7 @@ def bootstrap(diagnosis: Diagnosis, resamples: int = 1000, **settings: Any) -> B
 
 
 def too_few(carriers: Mapping[str, int]) -> dict[str, int]:
-    """Select the costs that too few predictions and triplets carry to have an interval.
+    """Select the costs whose carriers are too few for an interval.
 
     Parameters
     ----------
@@ -139,7 +140,7 @@ def bootstrap_of(
     method: Method = "centred",
     progress: Callable[[int], Any] | None = None,
 ) -> Bootstrap:
-    """Compute intervals of figures that are functions of weighted images.
+    """Compute intervals of numbers that are functions of image weights.
 
     Parameters
     ----------
@@ -154,8 +155,8 @@ def bootstrap_of(
     confidence : float
         Share of the resamples between the bounds, in (0, 1).
     method : {"centred", "percentile", "bca"}
-        Quantiles of the resamples moved by their mean difference from the figure, and stretched;
-        plain quantiles; or quantiles shifted for bias and skewness. Stretch and acceleration come
+        Quantiles of the resamples shifted by their mean difference from the number, and stretched;
+        plain quantiles; or quantiles corrected for bias and skewness. Stretch and acceleration come
         from a jackknife that leaves out groups of images.
     progress : callable, optional
         Called with the number of resamples done since the last call.
@@ -220,7 +221,8 @@ def draws(images: int, resamples: int, seed: int) -> Iterator[IntArray]:
         How often each image was drawn, for B resamples.
     """
     starts = range(0, resamples, BLOCK)
-    # A generator a block, so that threads may take blocks in any order and the digits stay.
+    # One generator per block, so that the order in which threads take blocks does not change the
+    # digits.
     seeds = np.random.SeedSequence(seed).spawn(len(starts))
     for start, own in zip(starts, seeds, strict=True):
         rng = np.random.default_rng(own)
@@ -236,7 +238,7 @@ def resampled(
     weights: Iterable[IntArray],
     progress: Callable[[int], Any] | None = None,
 ) -> Figures:
-    """Compute figures under many weightings, on all processors.
+    """Compute numbers under many weightings, on all processors.
 
     Parameters
     ----------
@@ -262,14 +264,14 @@ def resampled(
 
 
 def _together(blocks: Iterable[IntArray]) -> Iterator[IntArray]:
-    """Cut blocks of weightings into parts that are processed at once."""
+    """Split blocks of weightings into parts that are processed at once."""
     for block in blocks:
         for start in range(0, block.shape[1], TOGETHER):
             yield np.ascontiguousarray(block[:, start : start + TOGETHER])
 
 
 def groups_left_out(images: int, groups: int = GROUPS) -> Iterator[IntArray]:
-    """Leave out one group of images at a time; the groups are mixed evenly.
+    """Yield weightings that leave out one group of images each; groups are mixed evenly.
 
     Parameters
     ----------
@@ -284,7 +286,7 @@ def groups_left_out(images: int, groups: int = GROUPS) -> Iterator[IntArray]:
         Weightings of zeros and ones.
     """
     groups = min(groups, images)
-    # Images next to one another in a file are often alike; so they land in different groups.
+    # Adjacent images of a file are often alike, so they go into different groups.
     group = np.arange(images) % groups
     for start in range(0, groups, BLOCK):
         out = np.arange(start, min(start + BLOCK, groups))
@@ -292,7 +294,7 @@ def groups_left_out(images: int, groups: int = GROUPS) -> Iterator[IntArray]:
 
 
 def tails(confidence: float) -> FloatArray:
-    """Return the two quantiles that so large a share of the values lies between."""
+    """Return the two quantiles that enclose a share of the values."""
     tail = (1 - confidence) / 2
     return np.array([tail, 1 - tail])
 
@@ -305,7 +307,7 @@ def _bca_bounds(
 
     drawn, plain = values, tails(confidence)
     values, left_out = values[~np.isnan(values)], left_out[~np.isnan(left_out)]
-    # Equal values count by half, as figures of few images take few values.
+    # Equal values count half, because numbers from few images take few values.
     below = (values < point).mean() + (values == point).mean() / 2 if len(values) else 0.0
     if not 0 < below < 1 or len(left_out) < 2:
         return _bounds(drawn, plain)
@@ -320,7 +322,7 @@ def _bca_bounds(
 def centred_bounds(
     values: FloatArray, point: float, left_out: FloatArray, confidence: float
 ) -> tuple[float, float] | None:
-    """Bound a figure by quantiles of resamples, moved to have its mean, and stretched.
+    """Bound a number by stretched quantiles of resamples, shifted so that their mean equals it.
 
     Parameters
     ----------
@@ -334,7 +336,7 @@ def centred_bounds(
     Returns
     -------
     tuple of float or None
-        None if no resample defines the figure. Bounds of a number that lies in [0, 1] in all
+        None if no resample defines the number. Bounds of a number that lies in [0, 1] in all
         resamples stay there.
     """
     defined = values[~np.isnan(values)]
@@ -343,21 +345,21 @@ def centred_bounds(
 
 
 def stretch_of(values: FloatArray, left_out: FloatArray) -> float:
-    """Return by how much the spread of resamples is to be stretched, at least 1.
+    """Return the factor, at least 1, by which to stretch the spread of the resamples.
 
     Parameters
     ----------
     values : (B,) float64 array
-        The figure in the resamples.
+        The number in the resamples.
     left_out : (G,) float64 array
-        The figure without each of G groups of images.
+        The number without each of G groups of images.
     """
     values, left_out = values[~np.isnan(values)], left_out[~np.isnan(left_out)]
     if len(values) < 2 or len(left_out) < 2 or not values.std():
         return 1.0
     groups = len(left_out)
     jackknife = np.sqrt((groups - 1) / groups * ((left_out - left_out.mean()) ** 2).sum())
-    # The geometric mean of both deviations, as a factor of the deviation of the resamples.
+    # The geometric mean of both deviations, divided by the deviation of the resamples.
     return float(np.sqrt(max(1.0, jackknife / values.std())))
 
 
@@ -373,13 +375,13 @@ def away_from_mean(values: FloatArray, left_out: FloatArray) -> FloatArray:
 def _bounds(
     values: FloatArray, quantiles: FloatArray, shift: float = 0.0, stretch: float = 1.0
 ) -> tuple[float, float] | None:
-    """Take two quantiles of the values that are defined, away from the mean, and then shifted."""
+    """Take two quantiles of the defined values, stretched about the mean and then shifted."""
     defined = values[~np.isnan(values)]
     if not len(defined):
         return None
     mean = defined.mean()
     low, high = mean + stretch * (np.quantile(defined, quantiles) - mean) + shift
-    # Signed differences and counts leave [0, 1] and are not cut.
+    # Signed differences and counts exceed [0, 1] and are not clipped.
     if defined.min() >= 0 and defined.max() <= 1:
         low, high = max(low, 0.0), min(high, 1.0)
     return float(low), float(high)

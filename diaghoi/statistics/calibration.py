@@ -1,19 +1,19 @@
-"""Whether triplet scores can be read as probabilities of being a true positive.
+"""Calibration: whether triplet scores are probabilities of being a true positive.
 
-The predictions that a protocol counts are put into bins by their score. If scores are calibrated,
-the share of true positives in a bin, its *precision*, equals its mean score. The *gap* of a bin is
-mean score - precision: above 0 the detector is too confident there. The expected calibration error
-(ECE) is the mean size of the gap over predictions, the maximum calibration error (MCE) the largest
-size in any bin, however few its predictions (Guo et al., On Calibration of Modern Neural Networks,
-2017), and the Brier score the mean of (score - true)², which needs no bins.
+The counted predictions are binned by score. If scores are calibrated, the share of true positives
+in a bin, its *precision*, equals its mean score. The *gap* of a bin is mean score - precision: the
+detector is overconfident where it is above 0. The expected calibration error (ECE) is the mean size
+of the gap over predictions, the maximum calibration error (MCE) the largest size of any bin,
+however few its predictions (Guo et al., On Calibration of Modern Neural Networks, 2017), and the
+Brier score the mean of (score - true)², which needs no bins.
 
-The gap of a bin is the mean of score - true over its predictions. Each error label has a part in
-the gap: an error adds its score, a true positive its score - 1, and the parts of all labels sum to
-the gap. Counted with the sign of the gap of their bin they also sum to the ECE.
+The gap of a bin is the mean of score - true over its predictions. Each error label contributes to
+the gap: an error adds its score, a true positive its score - 1, and the contributions sum to the
+gap. With the sign of their bin's gap, they also sum to the ECE.
 
-Two limits: the ECE of few predictions is above 0 even if scores are calibrated, and most
-predictions of a detector have low scores, where gaps are small. Compare detectors that keep equally
-many predictions per image.
+Two caveats: with few predictions the ECE is above 0 even if scores are calibrated, and most
+predictions of a detector have low scores, where gaps are small. Compare detectors with equally many
+predictions per image.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ MOST_BINS = 1000
 
 @dataclass(frozen=True, kw_only=True)
 class VerbCalibration:
-    """Calibration of the predictions of a verb.
+    """Calibration of the predictions with one verb.
 
     Parameters
     ----------
@@ -61,17 +61,18 @@ class Calibration:
         Bin b holds the scores above ``edges[b]`` up to ``edges[b + 1]``; the first one also holds
         ``edges[0]``.
     counts : (B, 7) int array
-        Predictions in each bin with each label of :data:`diaghoi.evaluation.errors.LABELS`.
+        Number of predictions in each bin with each label of
+        :data:`diaghoi.evaluation.errors.LABELS`.
     score_sums : (B, 7) float64 array
         Sums of their scores.
     brier : float or None
         Brier score.
     verbs : dict of VerbCalibration
-        Calibration by name of the predicted verbs.
+        Calibration of each predicted verb, by name.
     equal_mass : bool
-        Whether the bins hold about equally many predictions instead of being equally wide.
+        Whether the bins hold about equally many predictions rather than being equally wide.
     note : str
-        Reason why there are no numbers; empty if there are.
+        Reason for missing numbers; empty if there are numbers.
     """
 
     edges: FloatArray
@@ -99,7 +100,7 @@ class Calibration:
 
     @property
     def parts(self) -> FloatArray:
-        """Part of each label in the gap of each bin, (B, 7); the parts sum to the gap.
+        """Contribution of each label to the gap of each bin, (B, 7); they sum to the gap.
 
         NaN if the bin is empty.
         """
@@ -129,9 +130,9 @@ class Calibration:
 
     @property
     def ece_parts(self) -> FloatArray:
-        """Part of each label in the expected calibration error, (7,); the parts sum to the error.
+        """Contribution of each label to the expected calibration error, (7,), to which they sum.
 
-        Negative where the predictions with this label make gaps smaller.
+        Negative if the predictions with this label reduce gaps.
         """
         share = self.bin_counts / max(int(self.bin_counts.sum()), 1)
         signed = np.sign(self.gaps)[:, None] * self.parts
@@ -143,7 +144,7 @@ class Calibration:
         ``ece``, ``mce`` and ``mce_count``, the predictions of its bin, ``brier``; ``bins`` with
         their bounds, ``count``, ``mean_score``, ``precision`` and ``gap``; ``errors`` with, for
         each label, ``count``, ``mean_score``, ``ece_part`` and for each bin ``counts`` and
-        ``gap_parts``; ``verbs``. None is the mean of nothing.
+        ``gap_parts``; ``verbs``. None if there are no predictions to average.
         """
         return {
             "binning": "equal mass" if self.equal_mass else "equal width",
@@ -195,11 +196,11 @@ def measure_calibration(
     Parameters
     ----------
     diagnosis : Diagnosis
-        The detector; a sum of diagnoses does as well.
+        The detector; may be a sum of diagnoses.
     bins : int
         Number of bins.
     equal_mass : bool
-        Cut the scores at their quantiles, so that bins hold about equally many predictions;
+        Split the scores at their quantiles, so that bins hold about equally many predictions;
         otherwise bins are equally wide in [0, 1]. Equal scores share a bin, so there may be fewer
         bins than requested.
     threshold : float, optional
@@ -208,8 +209,8 @@ def measure_calibration(
     Returns
     -------
     Calibration
-        Without figures, and with a note that says why, where a score lies outside [0, 1] and so is
-        not a probability, there are no scores, or nothing is predicted.
+        Without numbers, and with a note on the reason, if a score lies outside [0, 1] and so is not
+        a probability, there are no scores, or nothing is predicted.
 
     Raises
     ------
@@ -237,9 +238,9 @@ def measure_calibration(
     edges = np.linspace(0, 1, bins + 1)
     if equal_mass:
         edges = np.unique(np.quantile(score, edges))
-        # All scores are equal: one bin without width.
+        # All scores are equal: a single bin of zero width.
         edges = edges if len(edges) > 1 else np.repeat(edges, 2)
-    # side='left' puts a score that equals an edge into the bin below; the lowest edge has none
+    # side='left' puts a score that equals an edge into the bin below; the lowest edge has no bin
     # below.
     place = np.maximum(np.searchsorted(edges, score, side="left") - 1, 0)
     count, total = _sums(place, label, score, (len(edges) - 1, len(LABELS)))
@@ -260,7 +261,7 @@ def measure_calibration(
 
 
 def _note(score: FloatArray) -> str:
-    """Say why scores are not probabilities."""
+    """Explain why scores are not probabilities; empty if they are."""
     if not len(score):
         return "calibration: nothing is predicted"
     low, high = float(score.min()), float(score.max())
@@ -279,7 +280,7 @@ def _verbs(
     score: FloatArray,
     true: FloatArray,
 ) -> dict[str, VerbCalibration]:
-    """Calibration of each verb that is predicted; ``place`` is the bin of each prediction."""
+    """Compute the calibration of each predicted verb; ``place`` is the bin of each prediction."""
     shape = len(names), int(place.max()) + 1
     count, score_sum = _sums(verb, place, score, shape)
     _, true_sum = _sums(verb, place, true, shape)
@@ -300,7 +301,7 @@ def _verbs(
 def _sums(
     row: IntArray, column: IntArray, value: FloatArray, shape: tuple[int, int]
 ) -> tuple[IntArray, FloatArray]:
-    """Count values, and add them up, in the cells of a table of this shape."""
+    """Count and sum values in the cells of a table with the given shape."""
     cell = row * shape[1] + column
     size = shape[0] * shape[1]
     count = np.bincount(cell, minlength=size)

@@ -15,25 +15,26 @@ from diaghoi.statistics.slice_figures import Sliced
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class FoundAt:
-    """Precision at which each of T annotated triplets is found, and its dependence on images.
+    """Precision at which each of T annotated triplets is found, as a function of the images.
 
     Parameters
     ----------
     label : str
         The detector.
     counted : (T,) bool array
-        The triplets that the protocol counts.
+        Mask of the triplets that the protocol counts.
     precision : (T,) float64 array
         Precision in [0, 1]; 0 if nothing finds the triplet.
     ends : (K, T) sparse array
-        The triplets that are found at the precision of each end. At an end the precision of a class
-        is the highest so far from behind.
+        The triplets that are found at the precision of each end. An end is a rank whose precision
+        no later rank of the class exceeds.
     rows, true : (K, N) sparse int32 array
-        The predictions of each image since the end before, and the true positives among them.
+        Number of predictions of each image since the previous end, and of true positives among
+        them.
     rank, at : (K,) array
-        Predictions of the class up to each end, and the precision there.
+        Number of predictions of the class up to each end, and the precision there.
     last : (K,) int array
-        The last end of the class of each end.
+        Index of the last end of each end's class.
     """
 
     label: str
@@ -48,7 +49,7 @@ class FoundAt:
 
     @classmethod
     def of(cls, sliced: Sliced) -> FoundAt:
-        """Read it off the ranking of a detector."""
+        """Compute the precisions from the ranking of a detector."""
         ranked, triplets = sliced.unrepaired, len(sliced.annotations.triplet_pair)
         row_class, row_true, row_image, *_ = ranked.evaluated
         diagnosis = sliced.diagnosis
@@ -63,7 +64,7 @@ class FoundAt:
         values[triplet] = curves.precision
         counted = np.zeros(triplets, dtype=bool)
         counted[sliced.triplet] = True
-        # Predictions behind the last end of their class change nothing.
+        # Predictions past the last end of their class change nothing.
         segment = np.searchsorted(true[at], np.arange(len(row_class)))
         inside = segment < len(at)
         inside[inside] = row_class[true[at[segment[inside]]]] == row_class[inside]
@@ -88,12 +89,12 @@ class FoundAt:
         Parameters
         ----------
         weights : (T, S) float64 array
-            The triplets of each of S sums.
+            Weights of the triplets in each of S sums.
 
         Returns
         -------
         (N, S) float64 array
-            Sums of 0 over the images.
+            Effects; they sum to 0 over the images.
         """
         share = (self.ends @ weights) / self.rank[:, None]
         return np.asarray(

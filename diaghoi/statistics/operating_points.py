@@ -1,10 +1,10 @@
 """Measure a detector at score thresholds: precision, recall, F1 and errors.
 
 All classes are pooled (micro): every prediction and every annotated triplet counts the same,
-whatever its class. The best threshold is :attr:`diaghoi.Diagnosis.best_threshold`, exact over all
-scores. The curves are thinned to a point at every hundredth of the true positives and at every
-hundredth of all predictions, from the highest score to the lowest, plus the best threshold and the
-lowest score. At each point all figures are exact.
+regardless of class. The best threshold is :attr:`diaghoi.Diagnosis.best_threshold`, exact over all
+scores. The curves have a point at every hundredth of the true positives and of all predictions,
+from the highest score to the lowest, plus the best threshold and the lowest score. All numbers are
+exact at each point.
 """
 
 from __future__ import annotations
@@ -27,23 +27,23 @@ QUANTILES = 100
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class OperatingPoints:
-    """Figures of the predictions with at least some score, for falling thresholds.
+    """Numbers of the predictions above a score threshold, for descending thresholds.
 
     Parameters
     ----------
     thresholds : (K,) float64 array
-        Scores that the detector gives, from high to low.
+        Scores of the detector, in descending order.
     counts : (K, 7) int array
-        Predictions kept with each label of :data:`diaghoi.evaluation.errors.LABELS`.
+        Number of kept predictions with each label of :data:`diaghoi.evaluation.errors.LABELS`.
     pairs : (K,) int array or None
-        Pairs with a prediction that is kept; None if the diagnosis does not hold its scenes.
+        Number of pairs with a kept prediction; None if the diagnosis does not hold its scenes.
     annotated, images : int
-        Annotated triplets and images.
+        Number of annotated triplets and of images.
     best : int or None
-        The point with the highest F1 over all thresholds, the highest threshold on ties; None if
+        Index of the point with the highest F1, on ties the one with the highest threshold; None if
         there is no true positive.
     calibration : Calibration or None
-        Calibration of the predictions kept at the best point.
+        Calibration of the kept predictions at the best point.
     """
 
     thresholds: FloatArray
@@ -56,17 +56,17 @@ class OperatingPoints:
 
     @property
     def predicted(self) -> IntArray:
-        """(K,) number of predictions kept."""
+        """(K,) number of kept predictions."""
         return np.asarray(self.counts.sum(axis=1))
 
     @property
     def found(self) -> IntArray:
-        """(K,) number of true positives kept."""
+        """(K,) number of kept true positives."""
         return self.counts[:, 0]
 
     @property
     def precision(self) -> FloatArray:
-        """(K,) share of the predictions kept that are true positives."""
+        """(K,) share of kept predictions that are true positives."""
         return ratios(self.found, self.predicted)
 
     @property
@@ -82,11 +82,11 @@ class OperatingPoints:
     def to_dict(self) -> dict[str, Any]:
         """Return all values as plain Python: the JSON key ``operating_points``.
 
-        ``images``, ``annotated``; ``curve``: an array each of ``threshold``, ``precision``,
-        ``recall``, ``f1``, ``triplets_per_image``, ``pairs_per_image`` (None if unknown) and
-        ``errors``, the predictions kept with each label, and ``false_negative``, the annotated
-        triplets not found; ``best``: the same at the best threshold, and ``calibration`` there,
-        None if scores are not probabilities; None without a true positive.
+        ``images``, ``annotated``; ``curve``: lists of ``threshold``, ``precision``, ``recall``,
+        ``f1``, ``triplets_per_image``, ``pairs_per_image`` (None if unknown) and ``errors``, the
+        number of kept predictions with each label and, as ``false_negative``, of annotated triplets
+        not found; ``best``: the same at the best threshold, and ``calibration`` there, None if
+        scores are not probabilities; None without a true positive.
         """
         curve: dict[str, Any] = {
             "threshold": self.thresholds.tolist(),
@@ -159,7 +159,7 @@ def operating_points(diagnosis: Diagnosis) -> OperatingPoints:
 
 
 def _thresholds(ledger: Ledger, best: float | None) -> FloatArray:
-    """Choose scores of the detector, from high to low."""
+    """Choose scores of the detector, in descending order."""
     if not len(ledger.row_class):
         return np.zeros(0)
     score = np.concatenate([part.row_score for _, part in ledger.parts()])
@@ -175,7 +175,7 @@ def _thresholds(ledger: Ledger, best: float | None) -> FloatArray:
 
 
 def _place(thresholds: FloatArray, score: FloatArray) -> IntArray:
-    """Find the first of falling thresholds that each score reaches."""
+    """Find the first of descending thresholds that each score reaches."""
     return np.searchsorted(-thresholds, -score, side="left")
 
 

@@ -1,7 +1,7 @@
-"""Whether two detectors differ: paired bootstrap and paired approximate randomisation.
+"""Test whether two detectors differ: paired bootstrap and approximate randomisation.
 
 Both detectors see the same images, so the difference is tested image by image. The bootstrap draws
-images and looks at the difference on each draw. Approximate randomisation exchanges the predictions
+images and computes the difference on each draw. Approximate randomisation exchanges the predictions
 of the two detectors on each image with probability one half. If they were equally good, the
 observed difference would not stand out among the exchanged ones (Noreen, Computer-Intensive Methods
 for Testing Hypotheses, 1989).
@@ -43,18 +43,18 @@ Figured = Callable[[IntArray], Mapping[str, FloatArray]]
 
 @dataclass(frozen=True, kw_only=True)
 class Difference:
-    """Difference of two detectors in one number.
+    """Difference between two detectors in one number.
 
     Parameters
     ----------
     path : str
-        The figure in the JSON of a report, ``map.full`` for instance.
+        Path of the number in a report's JSON, such as ``map.full``.
     title : str
-        Name of the figure for people.
+        Display name of the number.
     labels : tuple of str
         The two detectors.
     first, second : float
-        Its values; fractions.
+        Values of the number; fractions.
     difference : float
         Second less first.
     interval : tuple of float or None
@@ -62,18 +62,18 @@ class Difference:
         predictions or triplets of either detector carry
         (:data:`diaghoi.statistics.bootstrap.FEW`).
     p : float
-        Probability that exchanged detectors differ at least as much, by approximate randomisation.
+        Probability, by approximate randomisation, that exchanged detectors differ at least as much.
     p_bootstrap : float
-        Probability that the difference lies as far from its mean among the resamples.
+        Probability, over the resamples, that the difference lies this far from its mean.
     p_holm : float
-        ``p`` corrected for the number of figures compared (Holm, 1979).
+        ``p`` corrected for the number of comparisons (Holm, 1979).
     sentence : str
         The result as a sentence.
     p_least : float
-        The smallest ``p`` that so many exchanges can give. A ``p`` this small is only a bound: no
+        Smallest ``p`` that the number of exchanges allows. A ``p`` this small is only a bound: no
         exchange differed as much.
     together : int
-        The number of figures compared, for which ``p_holm`` is corrected.
+        Number of comparisons for which ``p_holm`` is corrected.
     significant : bool
         Whether ``p_holm`` is below one minus the confidence.
     """
@@ -95,7 +95,7 @@ class Difference:
 
     @property
     def shown_p(self) -> str:
-        """The corrected p-value for a sentence: at most so much, where no exchange differed so."""
+        """The corrected p-value for a sentence, an upper bound if no exchange differed as much."""
         return shown_p(self.p_holm, at_most=self.p <= self.p_least)
 
     def to_dict(self) -> dict[str, Any]:
@@ -135,7 +135,7 @@ def compare_each(
     others : sequence of Diagnosis
         Diagnoses under the same protocol, on the same data set.
     resamples : int
-        Resamples of the bootstrap, and exchanges.
+        Number of resamples of the bootstrap, and of exchanges.
     seed : int
         The same seed gives the same digits.
     confidence : float
@@ -143,7 +143,7 @@ def compare_each(
     split : str
         Group of classes of the mean.
     oracles : iterable of str
-        The ΔmAP to compare besides mAP; p-values are corrected for their number.
+        Oracles whose ΔmAP is compared in addition to mAP; p-values are corrected for their number.
     progress : callable, optional
         Called with the number of weightings done since the last call; there are twice
         ``resamples``.
@@ -151,14 +151,13 @@ def compare_each(
     Yields
     ------
     list of Difference
-        Of each other detector, mAP first; figures that are undefined for either detector are left
-        out.
+        Differences of each other detector, mAP first; numbers undefined for either detector are
+        omitted.
 
     Raises
     ------
     InputError
-        If the protocols or data sets differ, the images are not annotated alike, or no interval
-        can be made.
+        If protocols, data sets or annotations differ, or no interval can be computed.
     """
     images, oracles = len(first.names), tuple(oracles)
     for second in others:
@@ -203,7 +202,7 @@ def compare_each(
 
 
 def _mean_title(pair: Sequence[Diagnosis], split: str) -> str:
-    """Name the mean over classes, by its protocol where the official mean is another one."""
+    """Name the mean over classes, with its protocol if the official mean is another."""
     for each in pair:
         values = [found["value"] for found in headlines(each.official)] if split == "full" else []
         official, mean = [value for value in values if value is not None], each.mean_ap[split]
@@ -223,25 +222,25 @@ def paired_differences(
     few: Set[str] = frozenset(),
     progress: Progress | None = None,
 ) -> list[Difference]:
-    """Compare figures of two models that are functions of weighted images.
+    """Compare numbers of two models that are functions of image weights.
 
     Parameters
     ----------
     one, other, mixed, progress
         As in :func:`sample_pair`.
     titles : mapping of str
-        The figures to compare, in words, by their names.
+        Titles of the numbers to compare, by name.
     labels : tuple of str
         The two models.
     confidence : float
         Share of the resamples between the bounds of an interval.
     few : set of str
-        The costs that too little carries to have an interval.
+        Costs with too few carriers for an interval.
 
     Returns
     -------
     list of Difference
-        In the order of ``titles``; figures that are undefined for either model are left out.
+        In the order of ``titles``; numbers undefined for either model are omitted.
     """
     differences = []
     sampled = sample_pair(one, other, mixed, titles, progress)
@@ -251,7 +250,7 @@ def paired_differences(
         if np.isnan(difference):
             continue
         low, high = difference + np.quantile(away, tails(confidence))
-        # Differences in the last digits are rounding, not chance.
+        # Differences in the last digits are due to rounding, not chance.
         least = abs(difference) * (1 - 1e-9)
         chance = chance[~np.isnan(chance)]
         differences.append(
@@ -274,7 +273,7 @@ def paired_differences(
 
 
 class ResampledAlone(NamedTuple):
-    """Numbers of one model by name; several models share a seed, so that they are paired.
+    """Numbers of one model by name; models that share a seed are paired.
 
     Parameters
     ----------
@@ -334,25 +333,25 @@ def sample_pair(
     one, other : ResampledAlone
         The models, resampled alike.
     mixed : callable
-        The figures of both together, from (2 * images, B) weights of the images as the first model
-        sees them, and then as the second does, to (B,) values by name.
+        Function of both models together, from (2 * images, B) weights of the first model's images,
+        followed by the second model's, to (B,) values by name.
     names : iterable of str
-        The figures that are looked at.
+        Names of the numbers to compare.
     progress : callable, optional
         As in :func:`compare_each`.
 
     Returns
     -------
     dict of tuple
-        By name, (at most B,) float64 array of how far the differences of B resamples lie from their
-        mean, and (B,) float64 array of the differences of models that are exchanged on each image
-        with probability one half.
+        By name, (at most B,) float64 array of the deviations of the resampled differences from
+        their mean, and (B,) float64 array of the differences of models exchanged on each image with
+        probability one half.
     """
     names = tuple(names)
 
     def exchanged(swap: IntArray) -> dict[str, FloatArray]:
-        # Both detectors are one ledger of twice the images: weights of 0 and 1 choose whose
-        # predictions count on an image.
+        # Both detectors form one ledger with twice as many images: weights of 0 and 1 choose whose
+        # predictions count in an image.
         values = mixed(np.concatenate([1 - swap, swap]))
         others = mixed(np.concatenate([swap, 1 - swap]))
         return {name: others[name] - values[name] for name in names}
@@ -375,9 +374,10 @@ def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> li
     Parameters
     ----------
     differences : sequence of Difference
-        All differences that are considered together, for instance of several detectors with one.
+        All differences considered together, for instance of several detectors from one.
     confidence : float
-        Confidence of the intervals; a detector differs if the corrected p is below the rest.
+        Confidence of the intervals; a difference is significant if the corrected p is below one
+        minus it.
     """
     found = zip(differences, holm([each.p for each in differences]), strict=True)
     level, together = level_of(confidence), len(differences)
@@ -390,7 +390,8 @@ def corrected(differences: Sequence[Difference], confidence: float = 0.95) -> li
 def holm(p: list[float]) -> list[float]:
     """Correct p-values for their number (Holm, A simple sequentially rejective test, 1979)."""
     order = np.argsort(p, kind="stable")
-    # The smallest p times their number, the next times one less, ...; none below one before it.
+    # The smallest p times the number of tests, the next times one less, ...; none below its
+    # predecessor.
     stepped = np.array(p)[order] * np.arange(len(p), 0, -1)
     values = np.empty(len(p))
     values[order] = np.minimum(np.maximum.accumulate(stepped), 1.0)
@@ -398,11 +399,11 @@ def holm(p: list[float]) -> list[float]:
 
 
 def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
-    """Correct many tests together for their number, knowing how they vary together.
+    """Correct many tests for their number, taking their dependence into account.
 
     The step-down procedure of Westfall and Young (Resampling-Based Multiple Testing, 1993,
-    algorithm 2.8): each difference, in units of its own spread or at least the median spread, is
-    compared in each exchange with the largest among those that do not exceed it. It needs no more
+    algorithm 2.8): in each exchange, every difference, in units of its spread or at least the
+    median spread, is compared with the largest of those that do not exceed it. It needs no more
     exchanges for many tests than for one, whereas Holm's correction needs many times more.
 
     Parameters
@@ -410,7 +411,7 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
     differences : (K,) float64 array
         What was found.
     chance : (K, B) float64 array
-        The same of B exchanges.
+        The differences in B exchanges.
 
     Returns
     -------
@@ -420,12 +421,12 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
     spread = chance.std(axis=1)
     moving = spread > 0
     if moving.any():
-        # A difference in few images is the same in nearly all exchanges, and its tiny spread would
+        # A difference in few images is equal in nearly all exchanges, and its tiny spread would
         # exaggerate it (Tusher et al., Significance analysis of microarrays, 2001).
         spread = np.maximum(spread, np.median(spread[moving]))
-    # A difference that no exchange changes shows nothing.
+    # A difference that no exchange changes is no evidence.
     spread[~moving] = np.inf
-    # Differences in the last digits are rounding, not chance.
+    # Differences in the last digits are due to rounding, not chance.
     found = np.abs(differences) / spread * (1 - 1e-9)
     order = np.argsort(-found, kind="stable")
     largest = (np.abs(chance) / spread[:, None])[order]
@@ -437,7 +438,7 @@ def step_down(differences: FloatArray, chance: FloatArray) -> FloatArray:
 
 
 def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> None:
-    """Refuse detectors that are not to be compared."""
+    """Refuse detectors that cannot be compared."""
     if (first.answers is None) != (second.answers is None):
         without = first if second.answers is None else second
         raise InputError(
@@ -450,8 +451,8 @@ def _check_pair(first: Diagnosis, second: Diagnosis, split: str) -> None:
 
 
 def _swaps(images: int, resamples: int, seed: int) -> Iterator[IntArray]:
-    """Choose the images on which the detectors are exchanged, block by block."""
-    # Other numbers than the draws of the bootstrap.
+    """Draw the images on which the detectors are exchanged, block by block."""
+    # Random numbers other than those of the bootstrap.
     starts = range(0, resamples, BLOCK)
     seeds = np.random.SeedSequence([seed, 1]).spawn(len(starts))
     for start, own in zip(starts, seeds, strict=True):
@@ -479,12 +480,12 @@ def _sentence(found: Difference, confidence: float) -> str:
 def _bounds(
     found: Difference, confidence: float, write: Callable[[float], str], turned: bool = False
 ) -> str:
-    """Say where a difference lies, or why that is not known; ``turned`` if it is negative."""
+    """Describe the interval of a difference, or why it is unknown; ``turned`` negates it."""
     if found.interval is None:
         return f"no interval: {TOO_FEW}"
     low, high = (100 * bound for bound in found.interval)
     if turned:
-        # A bound beyond zero, where test and interval do not agree, keeps its sign.
+        # A bound beyond zero, if test and interval disagree, keeps its sign.
         low, high = -high, -low
     return f"{100 * confidence:g} % {write(low)} to {write(high)} uncorrected"
 
@@ -502,7 +503,7 @@ def _plain(points: float) -> str:
 
 
 def _decimals(points: float) -> int:
-    """Return one decimal, or as many as separate a bound from zero, because its side matters."""
+    """Return one decimal, or as many as show on which side of zero a bound lies."""
     return next((few for few in (1, 2, 3) if round(points, few)), 1)
 
 
@@ -512,14 +513,14 @@ def level_of(confidence: float) -> float:
 
 
 def p_cell(p: float) -> str:
-    """Show a p-value in a table: ``0.041`` or ``< 0.001``."""
+    """Format a p-value for a table: ``0.041`` or ``< 0.001``."""
     return shown_p(p).removeprefix("p ").removeprefix("= ")
 
 
 def shown_p(p: float, *, at_most: bool = False) -> str:
-    """Show a p-value, or its bound, with as many digits as a reader needs.
+    """Format a p-value, or its bound, with as many digits as a reader needs.
 
-    Bounds are rounded up, or the value could exceed the shown one.
+    Bounds are rounded up, otherwise the value could exceed them.
     """
     if p < 0.001:
         return "p < 0.001"

@@ -1,15 +1,15 @@
-"""Figures of a slice of a diagnosis, as functions of weighted images.
+"""Numbers of a slice of a diagnosis, as functions of image weights.
 
-An annotated triplet belongs to a slice by its image, or by itself. A prediction belongs to the
-slices of the annotated triplet that it found or is assigned to. An unassigned prediction belongs to
+An annotated triplet belongs to a slice by its image, or individually. A prediction belongs to the
+slices of the annotated triplet that it finds or is assigned to. An unassigned prediction belongs to
 the slices of its image: slices with the image, or with any annotated triplet in it. So a false
 positive in an image with triplets in several slices counts in each of them, and in an image without
 triplets it counts in none. If classes define a slice, all predictions of these classes belong to
-it, so that rare classes have the same numbers as in a report.
+it, so rare classes have the same numbers as in a report.
 
-Oracles repair predictions one by one, so for images and pairs it does not matter whether a ledger
-is cut before or after its repair; classes are taken after it. Here a ledger is repaired once and
-then cut many times.
+Oracles repair predictions individually, so for images and pairs a ledger can be sliced before or
+after the repair; by class it is sliced after. Here a ledger is repaired once and then sliced many
+times.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ from diaghoi.statistics.weighted_figures import Figures, MeanPrecisions, carrier
 MAP, RECALL, F1 = "map", "pair_recall", "f1"
 DELTAS = {f"delta_map.{name}": name for name in ERRORS}
 FIGURES = (MAP, *DELTAS, RECALL, F1)
-"""The figures of a slice, by name."""
+"""The numbers of a slice, by name."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -48,12 +48,12 @@ class Members:
     Parameters
     ----------
     annotations : (A,) bool array
-        Annotated triplets of its ledger.
+        Mask of the annotated triplets of the ledger.
     images : (N,) bool array
-        Images of the slice, or images with annotated triplets of it; their unassigned predictions
-        also belong to it.
+        Mask of the images of the slice, or those with its annotated triplets; their unassigned
+        predictions also belong to it.
     classes : (C,) bool array or None
-        Classes whose predictions belong to the slice, whatever their images; None if images
+        Mask of the classes whose predictions belong to the slice in all images; None if images
         decide.
     """
 
@@ -62,11 +62,11 @@ class Members:
     classes: BoolArray | None = None
 
     def rows(self, hoi: IntArray, image: IntArray, annotation: IntArray) -> IntArray:
-        """Find its predictions by their classes, images and annotated triplets, -1 for none."""
+        """Select predictions by class, image and annotated triplet, -1 for none."""
         if self.classes is not None:
             return np.flatnonzero(self.classes[hoi])
         inside = np.append(self.annotations, True)
-        # Most slices are a small part of the images.
+        # Most slices are a small fraction of the images.
         rows = np.flatnonzero(self.images[image])
         return np.asarray(rows[inside[annotation[rows]]])
 
@@ -80,16 +80,16 @@ class SliceFigures:
     means : MeanPrecisions
         Rankings of the predictions and annotated triplets.
     counts : dict of ImageCounts
-        For pair recall: annotated pairs of each image, and the number that a listed pair localises.
-        For F1: true positives, predictions and annotated triplets of each image, for predictions
-        above a score. The requested numbers.
+        For pair recall: number of annotated pairs per image, and of those that a listed pair
+        localises. For F1: number of true positives, predictions and annotated triplets per image,
+        above a score threshold. The requested numbers.
     """
 
     means: MeanPrecisions
     counts: dict[str, ImageCounts]
 
     def figures(self, weights: IntArray) -> Figures:
-        """Figures by name under each of B weightings, see :data:`FIGURES`; NaN if undefined.
+        """Compute the numbers by name under each of B weightings; NaN if undefined.
 
         Parameters
         ----------
@@ -111,7 +111,7 @@ class SliceFigures:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ranking:
-    """The rows that a ledger or its repair ranks, and its annotated triplets.
+    """The ranked rows of a ledger or its repair, and its annotated triplets.
 
     Parameters
     ----------
@@ -120,7 +120,7 @@ class Ranking:
     row_annotation : (R,) int array
         Annotated triplet of each row, -1 for none.
     annotation_counts : (A,) bool array
-        The annotated triplets that count.
+        Mask of the annotated triplets that count.
     """
 
     evaluated: Evaluated
@@ -128,7 +128,7 @@ class Ranking:
     annotation_counts: BoolArray
 
     def up_to_last_true(self) -> Ranking:
-        """Return the same without the rows behind the last true positive of their class."""
+        """Return a copy without the rows past the last true positive of their class."""
         rows = up_to_last_true(self.evaluated.row_class, self.evaluated.row_true)
         return replace(
             self,
@@ -150,7 +150,7 @@ class Ranking:
 
 
 def image_names(annotations: Scenes, diagnoses: Sequence[Diagnosis]) -> list[str]:
-    """List all images, the annotated ones first; only these where files have no names."""
+    """List all images, the annotated ones first; only these if files have no names."""
     if not annotations.named:
         return [str(name) for name in annotations.names]
     names = [annotations.names.tolist(), *(each.names.tolist() for each in diagnoses)]
@@ -158,7 +158,7 @@ def image_names(annotations: Scenes, diagnoses: Sequence[Diagnosis]) -> list[str
 
 
 class Sliced:
-    """A diagnosis that can be cut into slices of its annotations.
+    """A diagnosis that can be sliced by its annotations.
 
     Parameters
     ----------
@@ -167,7 +167,7 @@ class Sliced:
     annotations : Scenes
         The annotations behind it.
     names : sequence of str
-        All images, see :func:`image_names`; numbers are functions of their weights.
+        All images, see :func:`image_names`; the numbers are functions of their weights.
 
     Raises
     ------
@@ -190,7 +190,7 @@ class Sliced:
     def _triplets(self) -> IntArray:
         """Find the annotation of each annotated triplet in the ledger: (A,)."""
         given, ledger = self.annotations, self.diagnosis.ledger
-        # Images that are not annotated follow, with nothing in them.
+        # Unannotated images follow and are empty.
         bounds = np.pad(given.bounds["triplet"], (0, self.images - len(given)), mode="edge")
         _, triplet = expand(bounds[self._image], np.diff(bounds)[self._image])
         counted = counted_classes(self.diagnosis.protocol, given.vocabulary)
@@ -277,7 +277,7 @@ class Sliced:
 
     @property
     def _protocol(self) -> Protocol:
-        # The mean of a slice runs over its own classes.
+        # The mean of a slice is over its own classes.
         return replace(self.diagnosis.protocol, class_without_annotation="left out")
 
     @cached_property
@@ -312,13 +312,13 @@ class Sliced:
             row_annotation=annotation,
             annotation_counts=ledger.annotation_counts,
         )
-        # Most rows lie behind the last true positive of their class, in every slice, and change no
-        # precision. Some protocols ask whether a class has any rows.
+        # Most rows lie past the last true positive of their class, in every slice, and change no
+        # precision. Some protocols check whether a class has any rows.
         few = counts_only_found(self.diagnosis.protocol)
         return ranking.up_to_last_true() if few else ranking
 
     def _pairs(self, members: Members) -> list[IntArray]:
-        """Images of the annotated pairs, and of the pairs that a listed pair localises."""
+        """Return the images of the annotated pairs, and of those that a listed pair localises."""
         pair = self.annotations.triplet_pair[self.triplet]
         mine = np.flatnonzero(members.annotations & (self.annotations.pair_object[pair] >= 0))
         # Pairs of several triplets count once.
@@ -327,7 +327,7 @@ class Sliced:
         return [self.annotation_image[rows] for rows in (mine, found)]
 
     def _detections(self, members: Members) -> list[IntArray]:
-        """Images of the true positives, predictions and annotated triplets that F1 counts."""
+        """Return the images of the true positives, predictions and annotated triplets for F1."""
         hoi, image, true, annotation = self._scored
         rows = members.rows(hoi, image, annotation)
         return [
@@ -338,18 +338,18 @@ class Sliced:
 
     @cached_property
     def _scored(self) -> tuple[IntArray, IntArray, BoolArray, IntArray]:
-        """Class, image, truth and annotated triplet of the predictions from the threshold on."""
+        """Return class, image, truth and annotated triplet of predictions above the threshold."""
         ledger, least = self.diagnosis.ledger, self.threshold
         some = slice(None) if least is None else np.flatnonzero(ledger.row_score >= least)
         image = self._image[ledger.row_image[some]]
         return ledger.row_class[some], image, ledger.true[some], ledger.row_annotation[some]
 
     def _per_image(self, images: Sequence[IntArray]) -> ImageCounts:
-        """Count each of several lists for each image."""
+        """Count the entries of several lists per image."""
         kind = np.repeat(np.arange(len(images)), [len(each) for each in images])
         return ImageCounts.of(kind, np.concatenate(images), (len(images), self.images))
 
 
 def _rankings(wanted: Sequence[str]) -> list[str]:
-    """Name the rankings that some numbers need."""
+    """List the rankings that some numbers need."""
     return ["", *(name for key, name in DELTAS.items() if key in wanted)]

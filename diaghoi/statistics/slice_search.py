@@ -1,22 +1,22 @@
-"""Search slices where a detector is weakest, or where it loses or gains most on another.
+"""Search for slices where a detector is weakest, or loses or gains most against another.
 
-Each annotated triplet has the precision at which it is found: the precision of the ranking of its
-class at the true positive, or the best precision behind it, and 0 if nothing finds the triplet. The
-mean over a class is the area under the precision-recall curve, so a difference in mAP lies in
-triplets, and can be summed over any set of triplets. The triplets of a slice are compared with all
-others: for one detector within their classes, since classes differ by themselves; for two detectors
-by the difference between the detectors.
+Each annotated triplet has the precision at which it is found: the precision of its class at the
+true positive, or the best precision at a later rank, and 0 if nothing finds the triplet. The mean
+over a class is the area under the precision-recall curve, so a difference in mAP can be attributed
+to triplets, and summed over any set of them. The triplets of a slice are compared with all others:
+for one detector within their classes, since classes differ by themselves; for two detectors by the
+difference between the detectors.
 
-The statistic of a slice is the difference between inside and outside, by its standard error. Images
-are the independent parts. The influence of an image is that of its annotated triplets, plus the
-effect of its true and false positives on the precision at which others are found. Without a
-difference the influence of each image could equally have the other sign. So signs are drawn at
-random, one for each image and the same for all slices, and the largest statistic of any slice is
-recorded each time: a slice stands out if its own statistic exceeds nearly all of these. This
-controls the rate of false alarms over all slices, and because slices overlap it is more powerful
-than Holm's correction (Westfall and Young, Resampling-Based Multiple Testing, 1993).
+The statistic of a slice is the difference between inside and outside, divided by its standard
+error. Images are the independent units. The influence of an image is that of its annotated
+triplets, plus the effect of its true and false positives on the precision at which other triplets
+are found. Without a real difference, the influence of each image could equally have the opposite
+sign. So random signs are drawn, one per image and shared by all slices, and the largest statistic
+of any slice is recorded each time: a slice stands out if its statistic exceeds nearly all of these.
+This controls the rate of false alarms over all slices, and because slices overlap it is more
+powerful than Holm's correction (Westfall and Young, Resampling-Based Multiple Testing, 1993).
 
-Slices overlap, so one real weakness makes many of them stand out. The clearest slice comes first,
+Slices overlap, so a single weakness makes many of them stand out. The clearest slice comes first,
 the part that it explains is removed from all others (least squares), and so on while any slice
 still stands out.
 """
@@ -39,10 +39,10 @@ from diaghoi.data.table import shown
 from diaghoi.statistics.found_precision import FoundAt
 from diaghoi.statistics.significance import shown_p
 
-TOGETHER = 256  # slices that are looked at together, which bounds the memory
+TOGETHER = 256  # slices processed together, which bounds the memory
 LEAST_IMAGES, LEAST_TRIPLETS = 30, 50
 SHOWN = 10  # findings at most
-NONE = 1e-9  # standard errors that are rounding
+NONE = 1e-9  # standard errors below this share are rounding
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,19 +52,19 @@ class Finding:
     Parameters
     ----------
     parts : tuple of (attribute, title, name)
-        The one or two attributes that define it.
+        The one or two attributes that define the slice.
     labels : tuple of str
-        The detector, or the first detector and the one that differs from it.
+        The detector, or the first detector and the one compared with it.
     images, annotated : int
-        Its images and its annotated triplets.
+        Number of its images and of its annotated triplets.
     values : tuple of float
-        The mean precision at which triplets are found elsewhere, and here; for two detectors the
+        The mean precision at which triplets are found elsewhere, and here; for two detectors, the
         second minus the first. For one detector, elsewhere is here minus the difference.
     difference : float
         Here minus elsewhere; for one detector, the advantage of triplets here over others of their
-        class, a mean in which classes weigh by their triplets on both sides.
+        class, averaged with class weights that depend on the number of triplets on both sides.
     interval : tuple of float
-        Bounds of the difference that hold for all slices at once.
+        Bounds of the difference, valid for all slices at once.
     p : float
         Corrected for the number of slices, after removing the part that clearer findings explain.
     """
@@ -110,7 +110,7 @@ class Search:
     Parameters
     ----------
     tried : int
-        Number of slices examined, for all detectors together.
+        Number of examined slices, for all detectors together.
     findings : tuple of Finding
         Slices that stand out, the clearest first, each after removing the part that earlier ones
         explain.
@@ -121,7 +121,7 @@ class Search:
 
     @property
     def sentence(self) -> str:
-        """The result in words, with the clearest finding."""
+        """The result in one sentence, with the clearest finding."""
         tried = f"{self.tried:,} slices of one or two attributes"
         if not self.findings:
             return f"none of {tried} stands out"
@@ -162,13 +162,13 @@ def search(
     confidence: float = 0.95,
     least: tuple[int, int] = (LEAST_IMAGES, LEAST_TRIPLETS),
 ) -> Search:
-    """Search slices, and pairs of slices of two attributes, for those that stand out.
+    """Search slices, and combinations of two attributes, for those that stand out.
 
     Parameters
     ----------
     detectors : sequence of FoundAt
-        One, to find its weakest slices; or several, to find where others lose or gain against the
-        first.
+        One detector, to find its weakest slices; or several, to find where others lose or gain
+        against the first.
     annotations : Scenes
         Annotations with T triplets.
     images : int
@@ -178,9 +178,9 @@ def search(
     resamples, seed : int
         Number of draws of signs, and the seed of their generator.
     confidence : float
-        A slice stands out if the corrected p is below the rest.
+        A slice stands out if its corrected p is below one minus the confidence.
     least : tuple of int
-        The least images and the least annotated triplets of a slice.
+        Minimum number of images and of annotated triplets in a slice.
     """
     singles = _members(cuts, annotations, detectors[0].counted)
     tried = _supported(cuts, singles, annotations.triplet_image, least)
@@ -199,7 +199,7 @@ def search(
             total, influence, _ = contrast.measured(members, image)
             error = np.sqrt((influence**2).sum(axis=0))
             statistic[place, some] = contrast.sided(ratios(total, error * (error > NONE)))
-            # A slice that is made of whole groups has nothing outside to compare with.
+            # A slice of whole groups has nothing outside to compare with.
             known = error > NONE
             drawn = signs @ (influence[:, known] / error[known]).astype(np.float32)
             if drawn.size:
@@ -227,20 +227,20 @@ def search(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Contrast:
-    """Values of annotated triplets that are compared inside and outside of slices.
+    """Values of annotated triplets to compare inside and outside slices.
 
     Parameters
     ----------
     labels : tuple of str
         The detectors.
     two_sided : bool
-        Whether higher values count as well as lower ones.
+        Whether higher values count as findings, in addition to lower ones.
     values : (T,) float64 array
         The values.
     group : (T,) int array
         Triplets are compared within groups; -1 for those that do not count.
     detectors : tuple of (int, FoundAt)
-        Detectors that make up the values, each with its sign.
+        Detectors whose precisions form the values, each with its sign.
     """
 
     labels: tuple[str, ...]
@@ -261,11 +261,11 @@ class _Contrast:
 
     @cached_property
     def _residual(self) -> FloatArray:
-        """Return values minus the means of their groups, (T,), scaled to the spread of errors."""
+        """Return values minus group means, (T,), scaled to the spread of errors."""
         counted, sums, size = self._groups
         group = self.group[counted]
         mean = ratios(sums @ self.values, size, undefined=0.0)
-        # A residual is smaller than its error, because its own value is in the mean.
+        # A residual is smaller than the error, because the mean includes its own value.
         spread = np.sqrt(ratios(size, size - 1, undefined=0.0))
         residual = np.zeros(len(self.values))
         residual[counted] = (self.values[counted] - mean[group]) * spread[group]
@@ -291,7 +291,7 @@ class _Contrast:
         return self.values @ weights, influence, weights
 
     def sided(self, statistic: FloatArray) -> FloatArray:
-        """Return how far statistics are in the direction that counts."""
+        """Return how far statistics lie in the direction that counts."""
         return np.abs(statistic) if self.two_sided else -statistic
 
 
@@ -317,7 +317,7 @@ def _between(first: FoundAt, second: FoundAt) -> _Contrast:
 
 @dataclass(frozen=True, kw_only=True)
 class _Chosen:
-    """A slice with its statistic, its difference, and the standard error of that."""
+    """A slice with its statistic, its difference, and the standard error of the difference."""
 
     parts: tuple[int, ...]
     statistic: float
@@ -347,7 +347,7 @@ def _chosen(
         share = np.linalg.lstsq(gram[np.ix_(those, those)], gram[those], rcond=None)[0]
         error = np.sqrt(((influence - influence[:, those] @ share) ** 2).sum(axis=0))
         left = total - total[those] @ share
-        # A slice equal to those has only rounding error.
+        # A slice that those explain completely has only rounding error.
         return contrast.sided(ratios(left, np.where(error > NONE * plain, error, 0), undefined=0.0))
 
     those: list[int] = []
@@ -356,14 +356,14 @@ def _chosen(
         best = int(np.argmax(statistic))
         if statistic[best] <= reach:
             return
-        # A second attribute has to add something to the first.
+        # A second attribute must add something to the first.
         for simple in np.argsort(-statistic).tolist():
             if set(found[simple]) < set(found[best]) and given([*those, simple])[best] <= reach:
                 best = simple
                 break
         if statistic[best] <= reach:
             return
-        # Of two complementary halves, which differ equally, the smaller one counts.
+        # Of two complementary halves, which differ equally, the smaller one is reported.
         alike = np.flatnonzero(np.isclose(statistic, statistic[best], rtol=1e-6))
         best = int(alike[np.argmin(size[alike])])
         those.append(best)
@@ -377,7 +377,7 @@ def _chosen(
 
 
 def _of_images(image: IntArray, images: int) -> Any:
-    """(N, T) sparse array that adds the triplets of each image up."""
+    """Return an (N, T) sparse array that sums over the triplets of each image."""
     from scipy.sparse import csr_array
 
     place = np.arange(len(image))
@@ -391,12 +391,12 @@ def _signs(images: int, resamples: int, seed: int) -> FloatArray:
 
 
 def _members(cuts: Sequence[Slice], annotations: Scenes, counted: BoolArray) -> list[BoolArray]:
-    """(T,) members of each slice among the annotated triplets that count."""
+    """Return masks, (T,), of the counted annotated triplets in each slice."""
     return [counted & each.triplets(annotations) for each in cuts]
 
 
 def _both(singles: Sequence[BoolArray], parts: Sequence[int]) -> BoolArray:
-    """(T,) members of a slice by one or two attributes."""
+    """Return a mask, (T,), of the triplets in a slice of one or two attributes."""
     return np.asarray(np.logical_and.reduce([singles[part] for part in parts]))
 
 
@@ -420,7 +420,7 @@ def _supported(
             continue
         members = singles[one] & singles[other]
         number = members.sum()
-        # A second attribute that leaves nothing out says nothing.
+        # A second attribute that excludes nothing adds nothing.
         if number in (singles[one].sum(), singles[other].sum()):
             continue
         if _enough(members, image, least):

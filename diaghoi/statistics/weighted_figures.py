@@ -1,4 +1,4 @@
-"""Compute all numbers of a diagnosis under image weights, prepared once for many weightings.
+"""Compute all numbers of a diagnosis under many image weightings, prepared once.
 
 Matching is never repeated: ledgers carry the image of each row
 (:mod:`diaghoi.evaluation.weighted_ap`), errors and pairs are counted per image.
@@ -31,18 +31,18 @@ Figures = dict[str, FloatArray]
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MeanPrecisions:
-    """Mean AP and mean max recall before any repair and after each oracle.
+    """Mean AP and mean max recall before repairs and after each oracle.
 
     Parameters
     ----------
     rankings : dict of WeightedRanking
-        Rankings by oracle; "" before any repair.
+        Rankings by oracle; "" before repairs.
     protocol : Protocol
         Protocol for AP and the classes that count.
     splits : dict of (C,) bool array
         The classes of each split.
     carriers : dict of int
-        Number of predictions and annotated triplets that carry a ΔmAP, by its path: see
+        Number of predictions and annotated triplets that carry each ΔmAP, by path: see
         :func:`carriers_of`.
     """
 
@@ -81,7 +81,7 @@ class MeanPrecisions:
         )
 
     def figures(self, weights: IntArray) -> Figures:
-        """Figures by their path in the JSON of a report, each under B weightings of N images.
+        """Compute numbers by path in a report's JSON, each under B weightings of N images.
 
         Parameters
         ----------
@@ -91,7 +91,7 @@ class MeanPrecisions:
         Returns
         -------
         dict of (B,) float64 array
-            NaN if a figure is undefined.
+            NaN if a number is undefined.
         """
         found: Figures = {}
         before: dict[str, FloatArray] = {}
@@ -117,20 +117,20 @@ class MeanPrecisions:
 def carriers_of(before: Ledger, after: Ledger) -> tuple[IntArray, IntArray]:
     """Find the carriers of the cost of an error: rows whose repair can change AP.
 
-    Among very many wrong predictions, only those carry a cost that rank above some true positive of
-    their class, or become true positives.
+    Of the many wrong predictions, only those carry a cost that rank above a true positive of their
+    class, or become true positives.
 
     Parameters
     ----------
     before, after : Ledger
-        Before the repair and after it.
+        Ledger before the repair, and after it.
 
     Returns
     -------
     rows : (K,) int array
-        Wrong predictions that are taken away.
+        Mask of the wrong predictions that are removed.
     triplets : (L,) int array
-        Annotated triplets that are found now, or do not count any more.
+        Mask of the annotated triplets that are newly found, or no longer count.
     """
     lowest = np.full(before.classes, np.inf)
     np.minimum.at(lowest, before.row_class[before.true], before.row_score[before.true])
@@ -147,8 +147,8 @@ def prepared(
 ) -> dict[str, WeightedRanking]:
     """Prepare ranked lists of some classes and images by name, starting with the unrepaired one.
 
-    Repairs that remove annotated triplets leave the rows unchanged, so these lists share the runs
-    of the first.
+    Repairs that only remove annotated triplets leave the rows unchanged, so their lists share the
+    runs of the first.
     """
     found: dict[str, WeightedRanking] = {}
     first: Evaluated | None = None
@@ -163,14 +163,14 @@ def prepared(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratios:
-    """Registered numbers that are ratios of counts of images.
+    """Registered numbers that are ratios of per-image counts.
 
     Parameters
     ----------
     paths : tuple of str
         Places in a result.
     counts : ImageCounts
-        Two rows for each: numerator and denominator of each image.
+        Two rows per number: numerator and denominator in each image.
     """
 
     paths: tuple[str, ...]
@@ -184,7 +184,7 @@ class Ratios:
         *diagnoses: Diagnosis,
         like: Diagnosis | None = None,
     ) -> Ratios:
-        """Prepare measures of diagnoses of the same images, which follow one another.
+        """Prepare measures of diagnoses of the same images, one after the other.
 
         Parameters
         ----------
@@ -195,7 +195,7 @@ class Ratios:
         *diagnoses : Diagnosis
             One or more.
         like : Diagnosis, optional
-            Diagnosis whose order of images is used; by default the first.
+            Diagnosis whose image order is used; by default the first.
         """
         from scipy.sparse import csr_array
 
@@ -231,15 +231,16 @@ class Resampler:
     official : tuple of (BenchmarkSetting, WeightedRanking)
         The settings of the benchmark.
     errors : ImageCounts
-        Predictions with each label, missed annotated triplets and annotated triplets.
+        Number of predictions with each label, of missed annotated triplets, and of annotated
+        triplets.
     ratios : Ratios
         Registered numbers that are ratios of counts, such as pair recall.
     objects : tuple of ImageCounts
-        Annotated object boxes of each category, and the found ones.
+        Number of annotated object boxes of each category, and of found ones.
     negatives : WeightedRanking or None
-        The predicted pairs; None if they have no scores.
+        The predicted pairs; None if the pairs have no scores.
     actions : dict of WeightedRanking
-        Verbs on localised pairs, by split; empty without action scores.
+        Rankings of verbs on localised pairs, by split; empty without action scores.
     """
 
     means: MeanPrecisions

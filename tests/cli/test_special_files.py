@@ -117,7 +117,7 @@ def test_what_is_said(run, files) -> None:
     Path("nothing").symlink_to("away/nowhere")
     os.mkfifo("pipe")
     for words, said in {
-        ("gt.pkl", "--annotations", "pipe"): "pipe: Not an ordinary file but a pipe or a device; "
+        ("gt.pkl", "--annotations", "pipe"): "pipe: Not a regular file but a pipe or a device; "
         "check the path",
         ("loop",): "loop: Too many levels of symbolic links; check the path",
         ("gt.pkl", "--json", "loop"): "loop: cannot be written: a symbolic link leads back to "
@@ -143,7 +143,7 @@ def test_special_files_in_python(tmp_path: Path) -> None:
     loop.symlink_to(loop)
     os.mkfifo(pipe)
     for read in (read_annotations, read_predictions):
-        with pytest.raises(InputError, match="Not an ordinary file but a pipe or a device"):
+        with pytest.raises(InputError, match="Not a regular file but a pipe or a device"):
             read(pipe)
         with pytest.raises(InputError, match="Too many levels of symbolic links"):
             read(loop)
