@@ -2,7 +2,7 @@
 
 >>> import diaghoi
 >>> one = diaghoi.diagnose("instances_test2015.json", "preds.pkl")  # doctest: +SKIP
->>> print(one)  # one screen, in percent; a notebook shows it, too  # doctest: +SKIP
+>>> print(one) # one screen, in percent; a notebook also shows it # doctest: +SKIP
 >>> one.mean_ap["full"], one.delta_map["association"]  # fractions  # doctest: +SKIP
 >>> one.plot("delta_map", column="single", path="delta_map.pdf")  # doctest: +SKIP
 >>> print(diaghoi.compare(one, other))  # doctest: +SKIP
@@ -14,7 +14,7 @@ from pathlib import Path as _Path
 from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
-# In a source tree, the oracles and the plots stand beside the package.
+# In a source tree, oracles and plots are next to the package.
 if not (_Path(__file__).parent / "oracles").is_dir():
     __path__.append(str(_Path(__file__).parents[1]))
 
@@ -65,7 +65,7 @@ __all__ = [
     "simulate",
 ]
 
-# Where each name is defined. It is imported when it is first used, so that commands start at once.
+# Module that defines each name. It is imported on first use, so that commands start at once.
 _PLACES = {
     "comparison.comparison": ("compare",),
     "data.protocol": ("PROTOCOLS", "Protocol", "protocol"),
@@ -96,7 +96,7 @@ def __dir__() -> list[str]:
     return sorted(__all__)
 
 
-# The classes know nothing of their presentation, so a notebook learns how to show them here.
+# The classes do not depend on their presentation, so notebook display is registered here.
 if (_shell := getattr(_sys.modules.get("IPython"), "get_ipython", lambda: None)()) is not None:
     from diaghoi.report.notebook import load_ipython_extension as _load
 

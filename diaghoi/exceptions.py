@@ -1,4 +1,4 @@
-"""The one exception for errors that a user can fix, and helpers for its messages."""
+"""The exception for errors that a user can fix, and helpers for its messages."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from itertools import islice
 
 
 class InputError(ValueError):
-    """Input that cannot be used, with a message for the person who gave it.
+    """Unusable input, with a message for the person who gave it.
 
     The message states what is wrong, where (file, image, field, value) and what to do. The command
     line prints it as one line and exits with code 2. Names from files can be hostile, so the
@@ -19,9 +19,9 @@ class InputError(ValueError):
     Parameters
     ----------
     message : str
-        The text. The message names parameters by their options, ``--image-labels``. Outside a
-        command it names the parameter itself, ```image_labels```, and ``--read objects=coco91``
-        becomes ```objects="coco91"```.
+        The text. The message names parameters by option, ``--image-labels``. Outside a command, it
+        names the parameter itself, ```image_labels```, and ``--read objects=coco91`` becomes
+        ```objects="coco91"```.
     """
 
     def __init__(self, message: str) -> None:
@@ -30,7 +30,7 @@ class InputError(ValueError):
         super().__init__(short(printable(message), LONGEST_MESSAGE))
 
 
-# An option in a message, or a key of one; options that only commands have stay.
+# An option in a message, or one of its keys; options that exist only in commands stay.
 _OPTION = re.compile(
     r"(?<![^\s(])--(?!json\b|to-description\b)(?:read (?=[a-z]))?([a-z][a-z-]*)"
     r"(?:=([\w.-]*\w))?"
@@ -38,7 +38,7 @@ _OPTION = re.compile(
 
 
 def _parameter(option: re.Match[str]) -> str:
-    """Write a parameter for its option: numbers and placeholders in capitals are not quoted."""
+    """Write an option as a parameter: numbers and placeholders in capitals are not quoted."""
     name, value = option[1].replace("-", "_"), option[2]
     if value is None:
         return f"`{name}`"
@@ -51,7 +51,7 @@ _commands: list[None] = []
 
 @contextmanager
 def speaking_of_options() -> Iterator[None]:
-    """Let messages speak of command-line options, while a command runs."""
+    """Let messages use command-line options while a command runs."""
     _commands.append(None)
     try:
         yield
@@ -60,13 +60,14 @@ def speaking_of_options() -> Iterator[None]:
 
 
 def running_a_command() -> bool:
-    """Whether messages speak of command-line options."""
+    """Check whether messages use command-line options."""
     return bool(_commands)
 
 
-# Most characters shown of a message, and of a name within it.
+# Maximum number of characters shown of a message, and of a name within it.
 LONGEST_MESSAGE, LONGEST_NAME = 2000, 200
-# Similar names are looked for among as many: more than any vocabulary has, fewer than a file may.
+# Number of names searched for similar ones: more than any vocabulary has, fewer than a file may
+# have.
 _MOST_CHOICES = 2000
 
 
@@ -81,7 +82,7 @@ def printable(text: str) -> str:
 
 
 def check_label(text: str) -> str:
-    """Return the name of a model or of its parts, as figures and tables show it.
+    """Return the name of a model or its parts as shown in figures and tables.
 
     Raises
     ------
@@ -96,13 +97,13 @@ def check_label(text: str) -> str:
 
 
 def short(text: str, longest: int = LONGEST_NAME) -> str:
-    """Cut the middle out of a text that is longer than any real one."""
+    """Remove the middle of a text that is longer than any real one."""
     half = longest // 2
     return text if len(text) <= longest else f"{text[:half]}...{text[-half:]}"
 
 
 def close_matches(name: str, choices: Iterable[str]) -> str:
-    """Suggest the choices that look like ``name``.
+    """Suggest choices similar to ``name``.
 
     Parameters
     ----------
@@ -116,7 +117,7 @@ def close_matches(name: str, choices: Iterable[str]) -> str:
     str
         `` (did you mean 'ride'?)``, or an empty string if nothing is close.
     """
-    if len(name) > LONGEST_NAME:  # the time of the comparison grows with the product of the lengths
+    if len(name) > LONGEST_NAME:  # comparison time grows with the product of the lengths
         return ""
     near = [choice for choice in islice(choices, _MOST_CHOICES) if len(choice) <= LONGEST_NAME]
     close = difflib.get_close_matches(name, near, n=3)

@@ -1,1 +1,1 @@
-"""Several detectors side by side."""
+"""Comparison of several detectors."""

@@ -1,4 +1,4 @@
-"""Detectors side by side: tables of their results."""
+"""Comparison of detectors: tables of their results."""
 
 from __future__ import annotations
 
@@ -39,16 +39,16 @@ from diaghoi.statistics.significance import Difference
 
 DIFFERS = "†"
 TOLD = ", confirmed against all others by the tests"
-"""Additional meaning of the best of a column if models are tested."""
+"""Additional meaning of the best number of a column if models are tested."""
 DESCRIBED = ("key", "title", "group", "unit", "better")  # of a column, in JSON
 MEANS = ("classes_in_mean", "classes_in_official")
 WIDE = ("official", "map", "delta_map", "pairs", "negatives_actions")
-"""Prefixes of the keys of tables whose columns are in the wide frame."""
+"""Key prefixes of the tables whose columns are in the wide frame."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Comparison(OneScreen):
-    """Some detectors on one data set, under one protocol.
+    """Several detectors on one data set, under one protocol.
 
     Numbers are fractions or counts; ``print`` and tables show percent.
 
@@ -57,8 +57,8 @@ class Comparison(OneScreen):
     dataset : str
         Name of the data set.
     protocol, signature : str
-        Name of the protocol and its choices. A choice of the detectors, such as the number of
-        triplets per image, names its models if they differ.
+        Name of the protocol and its choices. Choices that depend on the detector, such as the
+        number of triplets per image, name their models if they differ.
     images : int or None
         Number of images; None if the models differ.
     models : tuple of StudyModel
@@ -66,19 +66,19 @@ class Comparison(OneScreen):
     tables : tuple of Table
         Their figures.
     caveats : tuple of str
-        Reasons why the numbers of the models are not comparable.
+        Reasons why the models' numbers are not comparable.
     notes : tuple of str
-        Notes on the single results.
+        Notes on the individual results.
     classes : mapping of str
         Number of classes in the full means, ``600 classes``, by ``classes_in_mean`` (of the
-        protocol) and ``classes_in_official``; empty if models differ or do not say it. Number of
-        classes that leave the mean when missed triplets are repaired, by ``leave_mean``.
+        protocol) and ``classes_in_official``; empty if the models differ or results lack it. Number
+        of classes that leave the mean when missed triplets are repaired, by ``leave_mean``.
     differences : tuple of Difference
         Tests of models against the first, if requested.
     mark : str
         Meaning of the mark of significant differences, one sentence; empty without tests.
     explained : tuple of ExplainedDifference
-        Parts of the difference of each other model to the first, if requested.
+        Parts of the difference between each other model and the first, if requested.
     listings : tuple of Table
         Tables whose rows are not models.
     """
@@ -109,13 +109,13 @@ class Comparison(OneScreen):
 
     @property
     def subject(self) -> str:
-        """Data set and protocol in a few words."""
+        """Short description of data set and protocol."""
         images = "" if self.images is None else f", {number_of('image', self.images)}"
         return f"{printed_name(self.dataset)}{images}, protocol {self.protocol_title}"
 
     @property
     def parts(self) -> tuple[Comparison, ...]:
-        """The comparison on each data set: this one; see :mod:`diaghoi.comparison.joint`."""
+        """The comparisons on each data set: only this one; see :mod:`diaghoi.comparison.joint`."""
         return (self,)
 
     @property
@@ -124,7 +124,7 @@ class Comparison(OneScreen):
         return tuple(f"{difference.sentence}." for difference in self.differences)
 
     def each(self, change: Callable[[Comparison], Comparison]) -> Comparison:
-        """Change the comparison on each data set: this one."""
+        """Apply a change to the comparison on each data set: only this one."""
         return change(self)
 
     def to_dict(self) -> dict[str, Any]:
@@ -143,13 +143,13 @@ class Comparison(OneScreen):
             - ``models``: by label, the value under the key of each column, at full precision;
               fractions for the units percent and points;
             - ``best``: labels of the best models, by column that has a better direction;
-            - ``means``: of the models of each stage, and their ``difference``, two-stage less
-              one-stage, as ``models``; empty without stages;
+            - ``means``: of the models of each stage, and their ``difference``, two-stage minus
+              one-stage, in the form of ``models``; empty without stages;
 
             and ``caveats``, ``notes`` and ``differences``
             (:meth:`diaghoi.statistics.significance.Difference.to_dict`); with ``explained``, for
-            each other model :meth:`diaghoi.comparison.explained.ExplainedDifference.to_dict`, where
-            it was asked for, and ``slices``, :meth:`diaghoi.comparison.slices.Slices.to_dict`.
+            each other model :meth:`diaghoi.comparison.explained.ExplainedDifference.to_dict`, if
+            requested, and ``slices``, :meth:`diaghoi.comparison.slices.Slices.to_dict`.
         """
         labels = [model.label for model in self.models]
         result: dict[str, Any] = {
@@ -171,7 +171,7 @@ class Comparison(OneScreen):
         return result
 
     def to_frame(self, table: str | None = None) -> Any:
-        """Return the numbers of all models, or of a table, as a data frame of pandas.
+        """Return the numbers of all models, or of one table, as a pandas data frame.
 
         Parameters
         ----------
@@ -182,11 +182,11 @@ class Comparison(OneScreen):
         Returns
         -------
         pandas.DataFrame
-            A row for each model; at full precision, fractions for percent and points. The wide
-            frame has ``model``, ``official_default`` (the benchmark's own mAP), ``map``,
-            ``max_recall``, ``delta_map_association`` and so on for each error, ``pairs_recall``,
-            ``pairs_precision``, ``negatives_ap``, ``actions_map`` and more like these; a name that
-            ends in a group, such as ``map_rare``, is of its classes, one without is of all.
+            One row per model, at full precision; fractions for percent and points. The wide frame
+            has ``model``, ``official_default`` (the benchmark's own mAP), ``map``, ``max_recall``,
+            ``delta_map_association`` and so on for each error, ``pairs_recall``,
+            ``pairs_precision``, ``negatives_ap``, ``actions_map`` and so on; a name that ends in a
+            group, such as ``map_rare``, refers to its classes, other names to all classes.
 
         Raises
         ------
@@ -205,7 +205,7 @@ class Comparison(OneScreen):
         return data_frame([{"model": label, **values} for label, values in found.items()])
 
     def _wide(self) -> list[dict[str, Any]]:
-        """Make a row for each model from the tables of every comparison, or from all others."""
+        """Create a row for each model from the tables that all comparisons have, or from others."""
         tables = [each for each in self.tables if each.key.startswith(WIDE)] or self.tables
         keys = [column.key for each in tables if each.key == "map" for column in each.columns]
         groups = [key.removeprefix("map.") for key in keys if key.startswith("map.")]
@@ -219,7 +219,7 @@ class Comparison(OneScreen):
         return rows
 
     def explain(self, differences: Sequence[ExplainedDifference]) -> Comparison:
-        """Add the parts of the difference of each model to the first.
+        """Add the parts of the difference between each other model and the first.
 
         Parameters
         ----------
@@ -231,7 +231,7 @@ class Comparison(OneScreen):
         Comparison
             With two more tables, ``difference`` and ``annotated``, a listing of the verbs, objects,
             classes and images that differ most, and a sentence for each model. The sentence names
-            the tests so far.
+            the tests made so far.
 
         Raises
         ------
@@ -265,7 +265,7 @@ class Comparison(OneScreen):
         """Mark the numbers that differ significantly between models.
 
         A number stays marked as the best of its column only if the tests distinguish its model from
-        all others: from the first, or from a model on the other side of the first.
+        all others, either from the first or, through it, from a model on its other side.
 
         Parameters
         ----------
@@ -290,7 +290,7 @@ class Comparison(OneScreen):
         return replace(self, tables=tables, differences=tuple(differences), mark=mark)
 
     def official(self, tested: Difference) -> set[str]:
-        """Return the columns of official means that are the tested mean, as far as digits show."""
+        """Return the columns of official means that equal the tested mean as displayed."""
         if tested.path != "map.full":
             return set()
         values = (tested.first, tested.second)
@@ -334,24 +334,24 @@ def compare(
     models: Sequence[StudyModel] | None = None,
     explain: bool = False,
 ) -> Comparison:
-    """Compare the results of detectors side by side; ``print`` shows them in percent.
+    """Compare the results of detectors; ``print`` shows them in percent.
 
     Parameters
     ----------
     *detectors : Diagnosis or mapping
-        The diagnosis of each; or its result, as :meth:`diaghoi.Diagnosis.to_dict` gives it or a
-        file of ``diaghoi report --json`` holds it.
+        Diagnoses, or results as returned by :meth:`diaghoi.Diagnosis.to_dict` or stored by
+        ``diaghoi report --json``.
     models : sequence of StudyModel, optional
         Facts about the models; by default the labels are those of the detectors.
     explain : bool
-        Whether to add the parts of the differences to the first, which needs diagnoses.
+        Whether to add the parts of the differences from the first model, which requires diagnoses.
 
     Returns
     -------
     Comparison
-        The content of ``diaghoi compare``. Its tables have the models as rows, one-stage detectors
-        first if stages are given. Group means follow groups of several models; they are undefined
-        if the number of a model is. :mod:`diaghoi.report.comparison` prints it.
+        The content of ``diaghoi compare``. Its tables have one row per model, one-stage detectors
+        first if stages are given. Groups of several models are followed by their means, which are
+        undefined if any model's number is. :mod:`diaghoi.report.comparison` prints it.
 
     Raises
     ------
@@ -417,7 +417,7 @@ def _frame_name(key: str, groups: Sequence[str]) -> str:
 
 
 def _shared(texts: Iterable[str]) -> str:
-    """Return the text that all have in common; an empty one where they differ."""
+    """Return the common text of all; empty if they differ."""
     first, *others = dict.fromkeys(texts)
     return "" if others else first
 
@@ -436,7 +436,7 @@ def _place(path: str) -> tuple[str, str]:
 def _marked(
     table: Table, marked: set[tuple[tuple[str, str], str]], explanation: str, first: str
 ) -> Table:
-    """Mark cells of a table, and explain the mark; keep the best only if tests confirm it."""
+    """Mark cells of a table and explain the mark; keep the best only if tests confirm it."""
     kept = [_told(table, place, marked, first) for place in range(len(table.columns))]
 
     def cell(row: Row, place: int) -> Cell:

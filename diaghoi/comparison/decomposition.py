@@ -3,13 +3,13 @@
 At a recall level, precision is ``n / (n + F)``: the true positives so far, and the false positives
 of all kinds that rank above the last true positive. Two detectors that both reach the level differ
 in ``n`` and in the number of false positives of each kind. The change due to false positives is the
-mean of the changes with either ``n``, Shapley's value for two players; as
+mean of the changes with either ``n``, the Shapley value for two players. Since
 
     n / (n + F1) - n / (n + F2) = n (F2 - F1) / ((n + F1) (n + F2))
 
-is linear in the false positives, each kind gets its own share, whatever the order. The rest belongs
-to the true positives, and so does a level that only one detector reaches. Means over levels and
-classes add up to the difference in mAP.
+is linear in the false positives, each kind has its own share, whatever the order. The rest is due
+to true positives, as is a level that only one detector reaches. Means over levels and classes add
+up to the difference in mAP.
 """
 
 from __future__ import annotations
@@ -33,19 +33,19 @@ from diaghoi.oracles.localised import labels_by_pair
 KINDS = len(LABELS)
 CLASSES = "classes"
 PARTS = (*LABELS, CLASSES)
-"""Parts of a difference in mAP. The last part is a change of classes in the mean, under protocols
-that leave out classes without true positives.
+"""Parts of a difference in mAP. The last part is due to different classes in the mean, under
+protocols that omit classes without true positives.
 """
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ApDifference:
-    """The difference in average precision of two detectors, and its parts.
+    """The difference in average precision between two detectors, and its parts.
 
     Parameters
     ----------
     labels : tuple of two str
-        The detectors. The difference is the second minus the first.
+        The detectors. Differences are second minus first.
     vocabulary : Vocabulary
         The data set.
     of_class : (C,) float64 array
@@ -57,7 +57,7 @@ class ApDifference:
         each class.
     means : dict of str to dict of str to float
         The difference in mAP, ``total``, of each split, and the :data:`PARTS`, which sum to it. NaN
-        if one of the two has no mAP.
+        if either has no mAP.
     """
 
     labels: tuple[str, str]
@@ -129,7 +129,7 @@ def _plain(value: float) -> float | None:
 
 
 def _levels(positives: IntArray, protocol: Protocol) -> tuple[IntArray, IntArray, FloatArray]:
-    """Return the class of each recall level, the true positives it needs, and its weight in AP."""
+    """Return the class of each recall level, its number of true positives, and weight in AP."""
     classes = np.flatnonzero(positives)
     if protocol.levels is None:
         group = np.repeat(classes, positives[classes])
@@ -147,7 +147,7 @@ def _reached(ledger: Ledger, protocol: Protocol, group: IntArray, needed: IntArr
     Returns
     -------
     (levels, 7) int array
-        True positives and false positives of each kind; zeros where a level is not reached.
+        True positives and false positives of each kind; zeros if a level is not reached.
     """
     counts = np.zeros((len(group), KINDS), dtype=np.int64)
     for classes, part in ledger.parts():
@@ -158,7 +158,7 @@ def _reached(ledger: Ledger, protocol: Protocol, group: IntArray, needed: IntArr
         curves = envelopes(
             row_class, label == TRUE_POSITIVE, ledger.positives, protocol.top_of_class
         )
-        # The last of the true positives with the precision of the envelope.
+        # The last true positive with the precision of the envelope.
         ends = np.flatnonzero(curves.ends)
         best = np.repeat(ends, np.diff(ends, prepend=-1))
         mine = np.flatnonzero((group >= classes.start) & (group < classes.stop))
@@ -171,7 +171,7 @@ def _reached(ledger: Ledger, protocol: Protocol, group: IntArray, needed: IntArr
 
 
 def _split(one: IntArray, other: IntArray) -> FloatArray:
-    """Split the difference in precision at each level; see the top of the module."""
+    """Split the difference in precision at each level; see the module docstring."""
     true = one[:, TRUE_POSITIVE], other[:, TRUE_POSITIVE]
     all_ = one.sum(axis=1), other.sum(axis=1)
     false = all_[0] - true[0], all_[1] - true[1]

@@ -1,4 +1,4 @@
-"""Explain the difference between each model and the first, in tables and sentences."""
+"""Explain the differences between each model and the first in tables and sentences."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ ATTEMPTS = {
     "association": "another prediction with the same person box and object, a wrong association",
     "action": "a wrong action on the same pair",
 }
-"""Words for an attempt at an annotated triplet, by its error."""
+"""Description of an attempt at an annotated triplet, by error."""
 TITLES = {"verb": "Verbs", "object": "Objects", "class": "Classes", "image": "Images"}
 FOUND = {
     "both": "Both",
@@ -39,12 +39,12 @@ FOUND = {
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ExplainedDifference:
-    """The difference of a model to the first one.
+    """The difference between a model and the first.
 
     Parameters
     ----------
     ap : ApDifference
-        Parts of the difference by true positives and false positives of each kind.
+        Parts of the difference due to true positives and to false positives of each kind.
     annotated : Transitions
         Fate of each annotated triplet.
     shares : Shares
@@ -63,12 +63,12 @@ class ExplainedDifference:
 
     @property
     def labels(self) -> tuple[str, str]:
-        """The first model, and this one."""
+        """Names of the first model and of this one."""
         return self.ap.labels
 
     @property
     def found(self) -> dict[str, int]:
-        """Annotated triplets that both, only one, or neither of the models finds."""
+        """Number of annotated triplets that both, only one, or neither of the models finds."""
         matrix = self.annotated.matrix()
         return {
             "both": int(matrix[0, 0]),
@@ -112,7 +112,7 @@ class ExplainedDifference:
 
     @property
     def _lost(self) -> str:
-        """The most frequent fate under this model of triplets that only the first model finds."""
+        """Most frequent fate, under this model, of triplets that only the first finds, in words."""
         lost = self.annotated.matrix()[0, 1:]
         if not lost.any():
             return ""
@@ -155,7 +155,7 @@ class ExplainedDifference:
         return f"No single {any_kind} stands out ({together}). "
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all figures as plain Python values."""
+        """Return all numbers as plain Python values."""
         return {
             "labels": list(self.labels),
             "ap": self.ap.to_dict(),
@@ -168,7 +168,7 @@ class ExplainedDifference:
 def explained(
     first: Diagnosis, second: Diagnosis, resamples: int = 0, **settings: Any
 ) -> ExplainedDifference:
-    """Explain the difference of a detector to another one.
+    """Explain the difference between a detector and another.
 
     The settings and errors are those of :func:`diaghoi.comparison.shares.shares`.
     """
@@ -183,12 +183,12 @@ def explained(
 def explained_tables(
     models: Sequence[StudyModel], differences: Sequence[ExplainedDifference]
 ) -> tuple[Table, Table]:
-    """Make the tables of differences to the first model.
+    """Create the tables of differences from the first model.
 
     Parameters
     ----------
     models : sequence of StudyModel
-        The first, and the others.
+        Names of the first model and the others.
     differences : sequence of ExplainedDifference
         Diagnoses of the other models, in order.
     """
@@ -214,7 +214,7 @@ def explained_tables(
     counts = [Column(key=key, title=title, unit="count") for key, title in FOUND.items()]
 
     def cells(of: Sequence[Column], values: Sequence[Mapping[str, float]]) -> list[list[Cell]]:
-        # Nothing of the first, from which the others differ.
+        # The first model, from which the others differ, has no cells.
         return [[Cell(value=row.get(column.key)) for column in of] for row in ({}, *values)]
 
     return (

@@ -40,7 +40,7 @@ _RANDOM = (
     "A random order has an AP equal to the share of negatives, which is higher the fewer "
     "annotated pairs a detector finds: no value is marked as best."
 )
-# A column, with where its number is in a result; the columns of a table and its texts.
+# A column with the path of its number in a result; the columns of a table with its texts.
 Figure = tuple[Column, Value]
 Contents = tuple[Sequence[Figure], dict[str, str]]
 HEADINGS = {
@@ -71,7 +71,7 @@ PARTS = ("official", "map", "max_recall", "oracles", "errors", "pairs", "negativ
 
 
 def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -> tuple[Table, ...]:
-    """Make the tables by which some detectors can be compared.
+    """Create the tables that compare several detectors.
 
     Parameters
     ----------
@@ -84,16 +84,15 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
     Returns
     -------
     tuple of Table
-        ``official`` (where the data set has a benchmark), ``map``, ``delta_map_full`` and the same
-        for each other split, ``localised`` (where all results have it), ``errors``,
-        ``error_shares``, ``pairs`` and ``negatives_actions``; ``shortcuts`` where all results have
-        it; and for each variant that all results
-        have, such as ``pair NMS 0.7``, ``with_pair_nms_0.7``.
+        ``official`` (if the data set has a benchmark), ``map``, ``delta_map_full`` and the same for
+        each other split, ``localised`` (if all results have it), ``errors``, ``error_shares``,
+        ``pairs`` and ``negatives_actions``; ``shortcuts`` if all results have it; and for each
+        variant that all results have, such as ``pair NMS 0.7``, ``with_pair_nms_0.7``.
 
     Raises
     ------
     InputError
-        If a result lacks a part, or holds something else than a number.
+        If a result lacks a part, or a value is not a number.
     """
     first = results[0]
     for result in results:
@@ -125,7 +124,7 @@ def comparison_tables(models: Sequence[StudyModel], results: Sequence[Result]) -
 
 
 def split_title(split: str) -> str:
-    """Name a split for people."""
+    """Return the display name of a split."""
     return TITLES.get(split, split)
 
 
@@ -134,7 +133,7 @@ def _at(*keys: str) -> Value:
 
 
 def _numbers_of(table: str, results: Sequence[Result], splits: Sequence[str]) -> list[Figure]:
-    """List the columns of a table of the registry, each with where its number is in a result."""
+    """List the columns of a registry table, each with the path of its number in a result."""
     first, columns = results[0], []
     for group, neighbours in groupby(_measures(table, first), key=lambda measure: measure.group):
         pairs = [(each, split) for each in neighbours for split in _splits(each, first, splits)]
@@ -155,7 +154,7 @@ def _measures(table: str, result: Result) -> list[Measure]:
 
 
 def _splits(measure: Measure, result: Result, splits: Sequence[str]) -> list[str]:
-    """Name the groups of classes with a number: its own groups, or the usual ones."""
+    """Return the groups of classes with a number: its own groups, or the usual ones."""
     if measure.path.endswith(SPLIT):
         beside = part(result, *measure.keys()[:-1])
         return [split for split, value in beside.items() if not isinstance(value, str | Mapping)]
@@ -208,14 +207,14 @@ def _mean_ap(results: Sequence[Result], splits: Sequence[str]) -> Contents:
             "\nClasses without a true positive are left out, which raises the mean; models may "
             f"differ in them, so that none is marked as best: {of_each}."
         )
-        # The values of two models need not cover the same classes.
+        # The values of two models may cover different classes.
         columns = [(replace(column, better=None), value) for column, value in columns]
     title = f"{HEADINGS['map']} under {text(results[0], 'protocol', 'name')}"
     return columns, _texts("map", caption, title)
 
 
 def _numbers(result: Result, splits: Sequence[str]) -> str:
-    """Say over how many classes the means of a result run, ``217 classes (10 rare)``."""
+    """Describe the number of classes in the means of a result: ``217 classes (10 rare)``."""
     number = {split: figure(result, "counts", "classes_in_mean", split) for split in splits}
     parts = [
         f"{int(of_split)} {split_title(split).lower()}"
@@ -289,7 +288,7 @@ def _published(results: Sequence[Result]) -> str:
 
 
 def _oracles(results: Sequence[Result]) -> list[str]:
-    """Name all oracles of the results, starting with those of the package, in order."""
+    """List all oracles of the results, in order, starting with those of the package."""
     names = dict.fromkeys(name for result in results for name in part(result, "oracles"))
     known = [name for name in ORACLES if name in names]
     return known + [name for name in names if name not in ORACLES]
@@ -329,7 +328,7 @@ def _pairs(results: Sequence[Result], splits: Sequence[str]) -> Contents:
 
 
 def _sources(results: Sequence[Result]) -> str:
-    """Say where the pairs of each model come from."""
+    """Describe the source of each model's pairs."""
     origins = {"pairs": "as listed by", "triplets": "those of the triplets of"}
 
     def origin(result: Result) -> str:
@@ -367,13 +366,13 @@ def _shortcuts(results: Sequence[Result]) -> Contents:
 
 
 def _shared_variants(results: Sequence[Result]) -> list[str]:
-    """Name the variants of the runs that all results have."""
+    """List the variants that all results have."""
     first, *others = (part(result, "variants", needed=False) for result in results)
     return [name for name in first if all(name in other for other in others)]
 
 
 def _variant(name: str, models: Sequence[StudyModel], results: Sequence[Result]) -> Contents:
-    """Lay out a variant of the runs as the right halves of tables 5 and 6 of the paper do."""
+    """Lay out a variant of the runs as in the right halves of tables 5 and 6 of the paper."""
     columns = []
     for inside, measure in product(((), ("difference",)), map(MEASURES.__getitem__, OF_VARIANTS)):
         keys = (*inside, *measure.keys())

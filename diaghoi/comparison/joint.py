@@ -1,4 +1,4 @@
-"""Join comparisons on several data sets: each table appears once, with the rows of each."""
+"""Join comparisons on several data sets: each table appears once, with all rows."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from diaghoi.exceptions import InputError
 
 @dataclass(frozen=True, kw_only=True)
 class JointComparison:
-    """Comparisons on several data sets, shown together; no number spans two data sets.
+    """Comparisons on several data sets, shown together; no number spans data sets.
 
     Parameters
     ----------
@@ -39,12 +39,12 @@ class JointComparison:
 
     @property
     def subject(self) -> str:
-        """Data sets and protocols in a few words."""
+        """Short description of data sets and protocols."""
         return "; ".join(part.subject for part in self.parts)
 
     @property
     def tables(self) -> tuple[Table, ...]:
-        """The tables of all parts; tables with the same key are joined."""
+        """Tables of all parts; tables with the same key are joined."""
         found: dict[str, list[tuple[str, Table]]] = {}
         for name, part in zip(self.names, self.parts, strict=True):
             for table in part.tables:
@@ -53,7 +53,7 @@ class JointComparison:
 
     @property
     def listings(self) -> tuple[Table, ...]:
-        """Models of all parts; each names its data set."""
+        """Models of all parts, each with its data set."""
         return tuple(
             replace(table, title=f"{name}: {table.title}")
             for name, part in zip(self.names, self.parts, strict=True)
@@ -62,17 +62,17 @@ class JointComparison:
 
     @property
     def caveats(self) -> tuple[str, ...]:
-        """Caveats of all parts; each names its data set, unless all share it."""
+        """Caveats of all parts; a caveat names its data set unless all share it."""
         return self._said(lambda part: part.caveats)
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """The notes of all parts, like the caveats."""
+        """Notes of all parts, in the form of the caveats."""
         return self._said(lambda part: part.notes)
 
     @property
     def statements(self) -> tuple[str, ...]:
-        """The test results of all parts, like the caveats."""
+        """Test results of all parts, in the form of the caveats."""
         return self._said(lambda part: part.statements)
 
     def each(self, change: Callable[[Comparison], Comparison]) -> JointComparison:
@@ -95,11 +95,11 @@ class JointComparison:
 
 
 AnyComparison = Comparison | JointComparison
-"""Comparisons that can be shown: on one data set or on several."""
+"""Comparisons that can be displayed: on one data set or several."""
 
 
 def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
-    """Name the data sets of several studies, with the protocol if a data set appears twice.
+    """Name the data sets of several studies, with the protocol if one appears twice.
 
     Parameters
     ----------
@@ -109,7 +109,7 @@ def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
     Raises
     ------
     InputError
-        If two have the same of both.
+        If two studies have the same data set and protocol.
     """
     names = []
     for dataset, protocol in studies:
@@ -125,9 +125,9 @@ def data_set_names(studies: Sequence[tuple[str, str]]) -> list[str]:
 
 
 def _joined(named: Sequence[tuple[str, Table]]) -> Table:
-    """Put tables with one key together: below each other under the names of data sets, or beside.
+    """Join tables with one key: stacked under the names of data sets, or side by side.
 
-    A title, remarks and footnotes that all data sets share appear once.
+    Titles, remarks and footnotes that all data sets share appear once.
     """
     tables = [table for _, table in named]
     first = tables[0]
@@ -156,7 +156,7 @@ def _joined(named: Sequence[tuple[str, Table]]) -> Table:
 
 
 def _below(named: Sequence[tuple[str, Table]], joined: Table) -> Table:
-    """Put the rows of each data set under its name."""
+    """Stack the rows of each data set under its name."""
     columns = _columns([table for _, table in named])
     staged = any(group.title for _, table in named for group in table.row_groups)
     return replace(
@@ -171,16 +171,15 @@ def _below(named: Sequence[tuple[str, Table]], joined: Table) -> Table:
             for group in table.row_groups
         ),
         grouping="Data set, stage" if staged else "Data set",
-        # More columns than one data set has are too many for one column of a paper.
+        # Columns of several data sets are too many for one column of a paper.
         narrow=joined.narrow and len(columns) == len(joined.columns),
     )
 
 
 def _beside(named: Sequence[tuple[str, Table]], joined: Table) -> Table:
-    """Set the columns of data sets side by side: one row per model, with dashes for missing values.
+    """Put columns of data sets side by side: one row per model, dashes for missing values.
 
-    Models are the same if they have the same name, and data sets do not contradict each other about
-    them.
+    Models are the same if their names are equal and their descriptions do not conflict.
     """
     rows: list[tuple[dict[str, str], dict[str, Row]]] = []
     for name, table in named:
@@ -219,7 +218,7 @@ def _beside(named: Sequence[tuple[str, Table]], joined: Table) -> Table:
 
 
 def _columns(tables: Sequence[Table]) -> list[Column]:
-    """Collect the columns of all tables; a column that a table adds stays beside its neighbours."""
+    """Collect the columns of all tables; an added column stays next to its neighbours."""
     found: list[Column] = []
     for table in tables:
         own = {column.key for column in table.columns}
@@ -231,7 +230,7 @@ def _columns(tables: Sequence[Table]) -> list[Column]:
                 found.insert(place, column)
             else:
                 place = keys.index(column.key)
-                # A data set with several groups of classes titles the column for them.
+                # A data set with several groups of classes provides the column title.
                 found[place] = found[place] if found[place].group else column
             place += 1
     return found

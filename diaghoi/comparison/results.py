@@ -1,4 +1,4 @@
-"""Read numbers from results: from a diagnosis, or from a saved file."""
+"""Read numbers from results of a diagnosis, or from saved files."""
 
 from __future__ import annotations
 
@@ -31,14 +31,15 @@ Result = Mapping[str, Any]
 
 
 def read_result(path: str | PathLike[str], dataset: str | None = None) -> dict[str, Any] | None:
-    """Read a saved result; None for a file, or a folder, that holds something else.
+    """Read a saved result; None for a folder or a file with other content.
 
     Parameters
     ----------
     path : path
-        A file of ``diaghoi report --json`` or :meth:`diaghoi.Diagnosis.save`, or any other file.
+        A file written by ``diaghoi report --json`` or :meth:`diaghoi.Diagnosis.save`, or any other
+        file.
     dataset : str, optional
-        The description of the data set of a saved diagnosis, unless the package knows it.
+        Description of a saved diagnosis's data set, unless the package knows it.
 
     Raises
     ------
@@ -52,12 +53,12 @@ def read_result(path: str | PathLike[str], dataset: str | None = None) -> dict[s
 
 
 def read_semantic(path: str | PathLike[str]) -> dict[str, Any] | None:
-    """Read a saved semantic evaluation; None for a file, or a folder, that holds something else.
+    """Read a saved semantic evaluation; None for a folder or a file with other content.
 
     Parameters
     ----------
     path : path
-        A file of ``diaghoi semantic --json``, or any other file.
+        A file written by ``diaghoi semantic --json``, or any other file.
 
     Raises
     ------
@@ -80,19 +81,19 @@ def figure(result: Result, *keys: str) -> float | None:
     if value is None:
         return None
     number = isinstance(value, int | float) and not isinstance(value, bool)
-    # This is false for NaN, too.
+    # This is also false for NaN.
     if not (number and abs(value) < 2**63):
         raise _unusable(result, keys, f"is {value!r:.60}, which is not a number")
     return float(value) if isinstance(value, float) else int(value)
 
 
 def part(result: Result, *keys: str, needed: bool = True) -> Mapping[str, Any]:
-    """Look up a part of a result that has parts itself; empty for a missing optional part.
+    """Look up a nested part of a result; empty for a missing optional part.
 
     Raises
     ------
     InputError
-        If it is missing, or has no parts.
+        If the part is missing, or is not nested.
     """
     found: Mapping[str, Any] = result
     for depth, key in enumerate(keys, 1):
@@ -112,7 +113,7 @@ def text(result: Result, *keys: str) -> str:
     Raises
     ------
     InputError
-        If it is missing, or is something else.
+        If the text is missing, or is not a text.
     """
     value = part(result, *keys[:-1]).get(keys[-1])
     if not isinstance(value, str):
@@ -128,12 +129,12 @@ def other_protocol(result: Result, asked: Protocol) -> str:
     result : mapping
         Result of a diagnosis, or of a semantic evaluation.
     asked : Protocol
-        Its choices must equal those of the result, except for choices that the files decide.
+        Its choices must equal those of the result, except for choices that depend on the files.
 
     Returns
     -------
     str
-        The name, or where the name is the same, the line with all choices.
+        The name, or if the names are equal, the line with all choices.
     """
     protocol = result.get("protocol")
     saved = protocol if isinstance(protocol, Mapping) else {"name": protocol}
@@ -145,7 +146,7 @@ def other_protocol(result: Result, asked: Protocol) -> str:
     signature = str(saved["signature"])
     ours, theirs = asked.choices, choices_of(signature)
     alike = all(theirs.get(key, ours[key]) == ours[key] for key in ours if key not in decided)
-    # Some choices have no other name than their value: the IoU, for instance.
+    # Some choices have no name other than their value: the IoU, for instance.
     named = [{key for key, value in choices.items() if not value} for choices in (ours, theirs)]
     return "" if alike and named[0] == named[1] else short_signature(asked.name, signature)
 
@@ -157,7 +158,7 @@ def notes_of(result: Result) -> tuple[str, ...]:
 
 
 def coverage_words(result: Result) -> str:
-    """Say which of the annotated images the predictions are for; empty for all.
+    """Describe which annotated images the predictions cover; empty for all.
 
     Parameters
     ----------
@@ -186,7 +187,7 @@ def error_count(result: Result, name: str) -> tuple[float, float] | None:
     -------
     part, whole : int
         The share refers to annotated triplets for ``missed_gt`` and ``false_negative``, and to
-        predicted triplets for all others. None for an oracle that is not about one label, such as a
+        predicted triplets for all others. None for an oracle without a single label, such as a
         user's own.
 
     Raises
@@ -214,14 +215,14 @@ def classes_in(result: Result, mean: str) -> str:
     result : mapping
         A result of :meth:`diaghoi.Diagnosis.to_dict`; older results lack the number.
     mean : {"classes_in_mean", "classes_in_official"}
-        The mean of the protocol, or the official mean.
+        Key of the mean of the protocol, or of the official mean.
     """
     number = figure(result, "counts", mean, "full")
     return "" if number is None else number_of("class", int(number))
 
 
 def means_found_classes(result: Result) -> bool:
-    """Whether means leave out the classes without a true positive, as the published code does."""
+    """Check whether means omit classes without a true positive, as the published code does."""
     signature = text(result, "protocol", "signature")
     return choices_of(signature).get(WITHOUT) == "left out"
 
@@ -232,14 +233,14 @@ def leaving(
     split: str = "full",
     counted: str = "leave_mean",
 ) -> str:
-    """Say how many classes lose their last annotated triplet, and so leave the mean.
+    """Describe how many classes lose their last annotated triplet, and so leave the mean.
 
     Parameters
     ----------
     results : sequence of mapping
         A result of :meth:`diaghoi.Diagnosis.to_dict`; older results lack the number.
     errors : iterable of str
-        Oracles whose repair may do it.
+        Oracles whose repair may have this effect.
     split : str
         Group of classes of the mean.
     counted : {"leave_mean", "leave_mean_by_pair"}
@@ -248,7 +249,7 @@ def leaving(
     Returns
     -------
     str
-        ``Missed up to 1 class``, the maximum over all results; empty if no repair does it.
+        ``Missed up to 1 class``, the maximum over all results; empty if no class leaves.
     """
     most = {
         name: max(int(figure(result, "counts", counted, name, split) or 0) for result in results)
@@ -262,7 +263,7 @@ def leaving(
 
 
 def known_object_remark(source: str) -> str:
-    """Say which images count for the classes of an object, by the source of a result."""
+    """Describe which images count for an object's classes, given the source of a result."""
     people = (
         "; for person, by people who are the object of a triplet"
         if source == "box annotations"
@@ -272,7 +273,7 @@ def known_object_remark(source: str) -> str:
 
 
 def actions_remark(results: Sequence[Result]) -> str:
-    """Explain an action mAP of all classes outside the range of all groups; empty if inside.
+    """Explain an action mAP of all classes outside the range of the groups; empty if inside.
 
     Parameters
     ----------
@@ -297,14 +298,14 @@ def actions_remark(results: Sequence[Result]) -> str:
 
 
 def by_person(result: Result) -> bool:
-    """Tell whether predictions are matched by person and then role, as on V-COCO."""
+    """Check whether predictions are matched by person and then role, as on V-COCO."""
     return text(result, "dataset") == "v-coco"
 
 
 def only_interactions(result: Result) -> bool:
-    """Tell whether the official means run only over classes of real interactions.
+    """Check whether the official means run only over classes of real interactions.
 
-    A result does not count the annotated classes, so only the note of the diagnosis shows it.
+    A result does not list the annotated classes, so only the note of the diagnosis shows this.
     """
     return any(note.startswith(ONLY_INTERACTIONS) for note in notes_of(result))
 

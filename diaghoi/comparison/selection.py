@@ -1,4 +1,4 @@
-"""Select the shown parts of a comparison: tables, columns, an overview, tables of a paper."""
+"""Select the displayed parts of a comparison: tables, columns, an overview, paper tables."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from diaghoi.oracles.localised import PUBLISHED
 
 Shown = TypeVar("Shown", Comparison, JointComparison, Comparison | JointComparison)
 
-# The official numbers that papers print first, by the keys of their columns: title and group in
-# tables with one row per model, and their meaning.
+# The official numbers that papers print first, by column key: title and group in tables with one
+# row per model, and meaning.
 OFFICIAL = {
     "default.full": ("mAP", "", "official mAP, Default, Full"),
     "scenario_1.ap": ("S1", "Role AP", "official role AP, scenario 1"),
@@ -47,69 +47,69 @@ OVERVIEW = {
         "actions.map": ("Actions", ""),
     },
 }
-"""Further columns of the overview, by the tables they come from: title and group of each."""
+"""Further columns of the overview, by source table: title and group of each."""
 PAPER = {
     "pairs": {"per_image": "#Pairs", "recall": "Recall", "precision": "Precision", "map": "mAP"},
     "negatives_actions": {"negatives.ap": "neg. AP", "actions.map": "act. mAP"},
 }
-"""Titles of the columns in tables 2 and 3 of the paper, by the titles in the source tables."""
+"""Column titles in tables 2 and 3 of the paper, by title in the source tables."""
 VIEWS = ("overview", "compact")
-"""Tables with one row per model that collect columns of several others."""
+"""Tables with one row per model that combine columns of several others."""
 TABLES = HEADINGS | dict(zip(VIEWS, VIEWS, strict=True))
 """Prefixes of the titles of requestable tables, by prefixes of their keys."""
 BESIDE = "-by-data-set"
-"""Suffix of the name of a table with data sets side by side."""
+"""Name suffix of a table with data sets side by side."""
 POINTS = "percentage points|points"
 USUAL = (
     *("official", "map", "delta_map", "localised", "errors", "error_shares", "pairs"),
     "negatives_actions",
 )
-"""Prefixes of the keys of tables that every comparison has."""
+"""Key prefixes of the tables that every comparison has."""
 
 
 class _Taken(NamedTuple):
-    """A column of a table, and its form in another."""
+    """A column of a table, and its counterpart in another."""
 
     table: Table
     column: Column
     new: Column
 
     def cell(self, label: str) -> Cell:
-        """Take the cell of a model over."""
+        """Copy the cell of a model."""
         row = next(row for row in self.table.rows if row.kind == "entry" and row.title == label)
         cell = row.cells[self.table.columns.index(self.column)]
         return replace(cell, text=shown(cell.value, self.new.unit))
 
 
 def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[str] = ()) -> Shown:
-    """Keep the requested tables of a comparison, some columns, or one table with these columns.
+    """Keep the requested tables of a comparison, or combine columns into one table.
 
     Parameters
     ----------
     comparison : Comparison or JointComparison
         A comparison with all its tables.
     tables : iterable of str
-        Headings of tables as printed, with or without the unit, beginnings of headings, or keys:
-        ``ΔmAP (Rare)``, ``mAP``, ``delta_map_rare``. Case, hyphens and brackets do not matter, and
-        Δ may be ``d``. Also ``overview`` (a row for each model), ``compact`` (the same for a column
-        of a paper: mAP and ΔmAP), and any name with ``-by-data-set`` behind it, which sets data
-        sets side by side: ``pairs-by-data-set`` is table 2 of the paper and
-        ``negatives-actions-by-data-set`` table 3. A text may hold several, separated by commas.
+        Table headings as printed, with or without the unit, beginnings of headings, or keys: ``ΔmAP
+        (Rare)``, ``mAP``, ``delta_map_rare``. Case, hyphens and brackets do not matter, and Δ may
+        be ``d``. Also ``overview`` (one row per model), ``compact`` (the same for one column of a
+        paper: mAP and ΔmAP), and any name followed by ``-by-data-set``, which puts data sets side
+        by side: ``pairs-by-data-set`` is table 2 of the paper and ``negatives-actions-by-data-set``
+        table 3. A text may contain several, separated by commas.
     columns : iterable of str
-        Titles of columns as printed or keys, possibly behind the name of the table or group:
+        Column titles as printed, or keys, possibly preceded by the name of the table or group:
         ``mAP``, ``rare``, ``dmap.association``, ``pairs.recall``. A group or a table stands for all
-        of its columns. Without ``tables`` the columns make one table, the overview.
+        its columns. Without ``tables``, the columns form one table, the overview.
 
     Returns
     -------
     Comparison or JointComparison
-        Everything if nothing is chosen. Tables keep their order, and columns follow the request. A
-        note names tables that only other comparisons have.
+        The whole comparison if nothing is requested. Tables keep their order, and columns have the
+        requested order. A note names requested tables that only other comparisons have.
 
     Raises
     ------
     InputError
-        If a name is unknown; the message has the nearest name and lists all.
+        If a name is unknown; the message suggests the nearest name and lists all.
     """
     names, wanted = names_of(tables), names_of(columns)
     if not names and not wanted:
@@ -117,7 +117,7 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
     every = [_all(part) for part in comparison.parts]
     lacking = [name for name in names if not any(_asked(name, tables) for tables in every)]
     for name in lacking:
-        # Such as the table of slices that stand out, if there are none.
+        # For example, the table of slices that stand out, if none does.
         if not meant(name, TABLES):
             raise unknown_table(name, _titles(chain(*every)))
     offered = [table for part in comparison.parts for table in _offered(part, names, wanted)]
@@ -147,14 +147,14 @@ def selected(comparison: Shown, tables: Iterable[str] = (), columns: Iterable[st
 
 
 def names_of(values: Iterable[str]) -> list[str]:
-    """Take names apart that are separated by commas, without the units behind headings."""
+    """Split names at commas, and remove the units of headings."""
     texts = [values] if isinstance(values, str) else values
     parts = (re.sub(rf",\s*(%|{POINTS})\s*(?=,|$)", "", text).split(",") for text in texts)
     return list(dict.fromkeys(name.strip() for of in parts for name in of))
 
 
 def check_table_names(names: Iterable[str]) -> None:
-    """Refuse names of tables that no comparison has, before anything is read.
+    """Refuse table names that no comparison has, before anything is read.
 
     Parameters
     ----------
@@ -174,7 +174,7 @@ def check_table_names(names: Iterable[str]) -> None:
 
 
 def unknown_table(name: str, titles: Mapping[str, str]) -> InputError:
-    """Say that there is no table of a name, and which there are, by their keys."""
+    """Report that no table has a name, and list the tables by key."""
     return InputError(
         f"--table '{name}': there is no such table{close_matches(name, _names(titles))}; give some "
         f"of {', '.join(dict.fromkeys(titles.values()))}, or one with {BESIDE} behind it"
@@ -195,7 +195,7 @@ def _names(titles: Mapping[str, str]) -> list[str]:
 
 
 def meant(name: str, titles: Mapping[str, str]) -> list[str]:
-    """Find the keys of the tables that a name means, by key and title of each."""
+    """Find the keys of the tables denoted by a name, given their keys and titles."""
     spelt = _spelt(name).removesuffix(_spelt(BESIDE)).rstrip()
     names = {key: (_spelt(key), _spelt(title)) for key, title in titles.items()}
     exact = [key for key, each in names.items() if spelt in each]
@@ -204,22 +204,22 @@ def meant(name: str, titles: Mapping[str, str]) -> list[str]:
 
 
 def _spelt(name: str) -> str:
-    """Write a name in one way: lower case, words, ``d`` for Δ."""
+    """Normalise a name: lower case, words, ``d`` for Δ."""
     return " ".join(re.findall(r"\w+", name.lower().replace("δ", "d").replace("_", " ")))
 
 
 def _wide(name: str) -> bool:
-    """Tell whether a name asks for data sets side by side."""
+    """Check whether a name requests data sets side by side."""
     return _spelt(name).endswith(_spelt(BESIDE))
 
 
 def _asked(name: str, tables: Iterable[Table]) -> list[str]:
-    """List the keys of the tables that a name requests; only tables of models fit side by side."""
+    """List the keys of the tables that a name requests; only model tables fit side by side."""
     return meant(name, _titles(t for t in tables if not _wide(name) or t.heads[0] == "Model"))
 
 
 def _offered(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> list[Table]:
-    """List the tables of a comparison, by default all, whose columns can be chosen."""
+    """List the tables of a comparison, by default all, with selectable columns."""
     if not names:
         view = [_view(part, _overview_columns(part))] if has_overview(part) else []
         return [*view, *part.tables]
@@ -234,7 +234,7 @@ def _offered(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> l
 
 
 def _chosen(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> list[Table]:
-    """Choose tables of a comparison and their columns, or columns of all tables in one table."""
+    """Select tables of a comparison and their columns, or combine columns into one table."""
     tables = _offered(part, names, wanted)
     if not wanted:
         return tables
@@ -256,7 +256,7 @@ def _chosen(part: Comparison, names: Sequence[str], wanted: Sequence[str]) -> li
 
 
 def _taken(table: Table, column: Column) -> _Taken:
-    """Take a column over under the title of its table."""
+    """Copy a column under the title of its table."""
     title = column.title if column.group in ("", table.title) else _column_title(column)
     new = replace(column, key=f"{table.key}.{column.key}", title=title, group=table.title)
     return _Taken(table, column, new)
@@ -267,7 +267,7 @@ def _column_title(column: Column) -> str:
 
 
 def _places(table: Table, name: str) -> list[int]:
-    """Find the columns of a name: by key, by title, or all columns of a group or table."""
+    """Find the columns denoted by a name: by key, title, or all of a group or table."""
     plain = _spelt(name).replace(" ", "")
     if not plain:
         return []
@@ -299,12 +299,12 @@ def _all(part: Comparison) -> list[Table]:
 
 
 def _titles(tables: Iterable[Table]) -> dict[str, str]:
-    """Title tables by their keys; titles of views only list their content."""
+    """Title tables by key; titles of views only list their content."""
     return {each.key: each.key if each.key in VIEWS else each.title for each in tables}
 
 
 def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
-    """Lay out a table so that another data set fits beside it: as in the paper, or whole."""
+    """Lay out a table so that another data set fits next to it: as in the paper, or complete."""
     titles = PAPER.get(table.key, {})
     heads = [n for n, head in enumerate(table.heads) if not titles or head in ("Model", "Backbone")]
     rows = {
@@ -332,7 +332,7 @@ def _by_data_set(part: Comparison, table: Table, *, whole: bool) -> Table:
         beside=True,
     )
     if titles and not whole:
-        # There are no groups of classes.
+        # No groups of classes exist.
         remarks = [remark for remark in table.caption.splitlines() if remark != PRECISION]
         places = [place for place, column in enumerate(table.columns) if column.key in titles]
         beside = replace(beside, caption="\n".join(remarks)).with_columns(places)
@@ -347,12 +347,12 @@ def _with_mark(part: Comparison, table: Table) -> Table:
 
 
 def has_overview(comparison: Comparison) -> bool:
-    """Tell whether a comparison has an overview, which needs tables and mAP."""
+    """Check whether a comparison has an overview, which needs tables and mAP."""
     return {"map", "delta_map_full"} <= {table.key for table in comparison.tables}
 
 
 def overview(comparison: Comparison) -> Comparison:
-    """Replace the usual tables of a comparison by one, with all that sets detectors apart.
+    """Replace the tables of a comparison by one with all that distinguishes the detectors.
 
     Parameters
     ----------
@@ -395,9 +395,9 @@ def _overview_columns(comparison: Comparison) -> list[_Taken]:
 
 
 def _view(comparison: Comparison, taken: Sequence[_Taken]) -> Table:
-    """Make a table with one row per model from columns of others: the overview, or a variant.
+    """Create a table with one row per model from columns of others: the overview or a variant.
 
-    The caption explains the columns in few words, and further columns in the words of their tables.
+    The caption explains the usual columns briefly, and further columns as their tables do.
     """
     official = comparison.tables[0].key == "official"
     said = dict.fromkeys(OVERVIEW, "") | {
@@ -437,7 +437,7 @@ def _under(comparison: Comparison) -> str:
 
 
 def _compact(comparison: Comparison) -> Table:
-    """Make a table for one column of a paper: mAP and the costs of errors."""
+    """Create a table for one column of a paper: mAP and the costs of errors."""
     first = ("map.full", *OFFICIAL)
     taken = [
         each
@@ -447,7 +447,7 @@ def _compact(comparison: Comparison) -> Table:
     official = [each for each in taken if each.column.key in OFFICIAL]
     meanings = [] if official else [f"mAP: of protocol {comparison.protocol_title}."]
     for each in official:
-        # The heading tells whether the means run only over interactions.
+        # The heading shows whether the means run only over interactions.
         heading = each.table.title.replace("Off", "off")
         meaning = OFFICIAL[each.column.key][2].replace("official mAP", heading)
         over = comparison.classes.get("classes_in_official")
@@ -473,7 +473,7 @@ def _compact(comparison: Comparison) -> Table:
 
 
 def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None = None) -> str:
-    """Say how much more mAP the best model has than the next, and which error differs most.
+    """Describe by how much the best model leads in mAP, and which error differs most.
 
     At most 40 words.
 
@@ -482,7 +482,7 @@ def difference_in_words(comparison: Comparison, names: Mapping[str, str] | None 
     comparison : Comparison
         A comparison with all its tables; empty if fewer than two models have a mAP.
     names : mapping of str, optional
-        Names of the models instead of their labels.
+        Names to use instead of the models' labels.
     """
     tables = {table.key: table for table in comparison.tables}
     means = tables.get("official", tables["map"])

@@ -1,4 +1,4 @@
-"""Semantic evaluations of several detectors side by side."""
+"""Comparison of the semantic evaluations of several detectors."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ OF_SCORES = ("scores", "signature", "threshold", "soft_ap")
 
 
 def compare_semantic(results: Sequence[Result], models: Sequence[StudyModel]) -> Comparison:
-    """Compare the semantic evaluations of detectors side by side.
+    """Compare the semantic evaluations of detectors.
 
     Parameters
     ----------
@@ -44,8 +44,7 @@ def compare_semantic(results: Sequence[Result], models: Sequence[StudyModel]) ->
     Raises
     ------
     InputError
-        If data sets, protocols, measures or tables of similarity differ, or a result cannot be
-        used.
+        If data sets, protocols, measures or similarity tables differ, or a result cannot be used.
     """
     results = [
         {**result, "label": model.label} for model, result in zip(models, results, strict=True)
@@ -97,7 +96,7 @@ def _table(models: Sequence[StudyModel], results: Sequence[Result]) -> Table:
 
 
 def _caption(results: Sequence[Result]) -> str:
-    """State the basis of the numbers."""
+    """Describe the basis of the numbers."""
     first = next(filter(_scored, results), results[0])
     number = shown(figure(first, "class_set", "number"), "count")
     sentences = [
@@ -110,7 +109,7 @@ def _caption(results: Sequence[Result]) -> str:
 
 
 def measured_by(result: Result) -> list[str]:
-    """Say by which measure and which tables of similarity a result was made, a sentence each."""
+    """Describe the measure and the similarity tables of a result, one sentence each."""
     return [
         f"Measure: {'; '.join(phrases_of(text(result, 'measure', 'signature')))}.",
         f"Similarity: {' and '.join(similarity_tables(result))}.",
@@ -118,7 +117,7 @@ def measured_by(result: Result) -> list[str]:
 
 
 def _unlike(result: Result) -> list[str]:
-    """Explain how mAP and soft mAP differ besides similarity."""
+    """Explain how mAP and soft mAP differ apart from similarity."""
     if not _scored(result):
         return []
     differs = result.get("map_differs") or []
@@ -139,7 +138,7 @@ def _measure(result: Result) -> list[str]:
 
 
 def similarity_tables(result: Result) -> list[str]:
-    """Name the tables of similarity of a result, with their sources."""
+    """Name the similarity tables of a result, with their sources."""
     return [
         f"{text(result, 'similarity', what, 'name')} ({text(result, 'similarity', what, 'source')})"
         for what in ("verbs", "objects")

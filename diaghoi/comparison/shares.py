@@ -1,7 +1,7 @@
-"""Locate the difference in mAP of two detectors in verbs, objects, classes and images.
+"""Locate the mAP difference between two detectors in verbs, objects, classes and images.
 
-The mAP is a mean over classes, so each class has a share of the difference, and verbs and objects
-add up the shares of their classes. The shares of all verbs sum to the difference, and so do the
+mAP is a mean over classes, so each class has a share of the difference, and the shares of verbs and
+objects are sums over their classes. The shares of all verbs sum to the difference, and so do the
 shares of all objects and of all classes.
 
 Exchanged detectors (approximate randomisation, see :mod:`diaghoi.statistics.significance`) test
@@ -36,7 +36,7 @@ RESAMPLES = 200
 
 @dataclass(frozen=True, kw_only=True)
 class Share:
-    """Share of some classes in the difference in mAP.
+    """Share of some classes in the mAP difference.
 
     Parameters
     ----------
@@ -48,7 +48,7 @@ class Share:
         Contribution to the difference; a fraction, like mAP.
     interval : tuple of float or None
         Bounds of the share, by the centred paired bootstrap; None without tests, and for classes
-        that are annotated in fewer than :data:`LEAST` images, about which resamples say too little.
+        annotated in fewer than :data:`LEAST` images, for which resamples are uninformative.
     p : float or None
         Probability that exchanged detectors differ as much, corrected for all verbs, objects and
         classes together (:func:`diaghoi.statistics.significance.step_down`).
@@ -67,16 +67,16 @@ class Share:
 
 @dataclass(frozen=True, kw_only=True)
 class Shares:
-    """Location of the difference in mAP of two detectors.
+    """Location of the mAP difference between two detectors.
 
     Parameters
     ----------
     labels : tuple of two str
-        The detectors. The difference is the second minus the first.
+        The detectors. Differences are second minus first.
     of : dict of tuple of Share
         Shares by :data:`KINDS`, largest absolute share first.
     images : tuple of (str, float)
-        Name of an image, and the difference minus the difference without the image, largest
+        Name of each image, and the difference minus the difference without the image, largest
         absolute value first. The values do not sum to the difference.
     confidence : float or None
         Of the intervals; None if nothing was tested.
@@ -89,12 +89,12 @@ class Shares:
 
     @property
     def tested(self) -> int:
-        """Number of shares that were tested together."""
+        """Number of shares tested together."""
         return sum(each.p is not None for kind in KINDS for each in self.of[kind])
 
     @property
     def roles(self) -> bool:
-        """Whether the verbs are the roles of V-COCO: classes themselves, without an object."""
+        """Whether the verbs are roles of V-COCO, which are classes without an object."""
         return not self.of["class"]
 
     def standing_out(self, kind: str) -> tuple[Share, ...]:
@@ -122,24 +122,23 @@ def shares(
     of_images: bool = True,
     progress: Callable[[int], Any] | None = None,
 ) -> Shares:
-    """Find where the difference in mAP of two detectors lies.
+    """Locate the mAP difference between two detectors.
 
     Parameters
     ----------
     first, second : Diagnosis
         Diagnoses on the same annotations under the same protocol.
     resamples : int
-        Resamples of the bootstrap, and exchanges; 0 for neither intervals nor tests.
+        Number of resamples of the bootstrap, and of exchanges; 0 for neither intervals nor tests.
     seed, confidence, progress
         As in :func:`diaghoi.statistics.significance.compare_pair`.
     of_images : bool
-        Whether to compute the contribution of each image, too, which takes longer than everything
-        else.
+        Whether to also compute the contribution of each image, which takes longer than the rest.
 
     Raises
     ------
     InputError
-        If protocols or annotated triplets differ, or the settings allow no interval.
+        If protocols or annotated triplets differ, or the settings do not allow intervals.
     """
     check_same_annotations(first, second)
     images = len(first.names)
@@ -198,9 +197,9 @@ def shares(
 
 
 class SampledShares(NamedTuple):
-    """Contributions of verbs, objects and classes to the mAP of a detector, with their variation.
+    """Contributions of verbs, objects and classes to a detector's mAP, with their variation.
 
-    Two detectors share the same draws, so that their values may be subtracted.
+    Two detectors share the same draws, so their values may be subtracted.
 
     Parameters
     ----------
@@ -211,9 +210,9 @@ class SampledShares(NamedTuple):
     share : (K,) float64 array
         Contribution of each; fractions.
     drawn : (K, B) float64 array
-        The same in B resamples of the images.
+        Contributions in B resamples of the images.
     left_out : (K, G) float64 array
-        The same without each of G groups of images.
+        Contributions without each of G groups of images.
     """
 
     names: tuple[str, ...]
@@ -259,7 +258,7 @@ def sampled_shares(
 
 
 class _ClassShares:
-    """Contributions of classes to the mAP of a detector, under weights of the images."""
+    """Contributions of classes to a detector's mAP, as functions of image weights."""
 
     def __init__(
         self, ledger: Ledger, images: int, like: Diagnosis, members: dict[str, IntArray]
@@ -268,7 +267,7 @@ class _ClassShares:
         self.protocol, self.split = like.protocol, like.splits[SPLIT]
         ranked = ledger.evaluated.ranked_by(self.protocol)
         if counts_only_found(self.protocol):
-            # The rows behind the last true positive of their class change no precision.
+            # Rows past the last true positive of their class change no precision.
             ranked = ranked.reordered(up_to_last_true(ranked.row_class, ranked.row_true))
         self.ranking = WeightedRanking.of(ranked, ledger.classes, images)
 
@@ -281,7 +280,7 @@ class _ClassShares:
         return {key: values[hois].sum(axis=0) for key, hois in self.members.items()}
 
     def influence(self) -> FloatArray:
-        """Return how much mAP is lost when each of the N images is left out.
+        """Return the loss in mAP when each of the N images is left out.
 
         A class that is annotated nowhere else leaves the mean.
         """
@@ -334,7 +333,7 @@ def _members(vocabulary: Vocabulary, annotated: BoolArray) -> dict[str, IntArray
     for hoi in np.flatnonzero(annotated).tolist():
         verb, label = vocabulary.class_verb[hoi], vocabulary.class_object[hoi]
         found.setdefault(f"verb:{vocabulary.verbs[verb].replace('_', ' ')}", []).append(hoi)
-        # The roles of V-COCO are of no object, and verbs and classes in one.
+        # The roles of V-COCO have no object, and are both verbs and classes.
         if label >= 0:
             name = vocabulary.objects[label].replace("_", " ")
             found.setdefault(f"object:{name}", []).append(hoi)

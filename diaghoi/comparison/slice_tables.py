@@ -1,4 +1,4 @@
-"""Tables of detectors in slices."""
+"""Tables that compare detectors by slice."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ from diaghoi.statistics.slice_figures import F1, MAP, RECALL
 Found = Mapping[str, Any]
 Shown = tuple[Column, Callable[[Found], Cell]]  # a column, and how its cell is made of a slice
 TITLES = {MAP: "mAP", RECALL: "Pair recall", F1: "F1"}
-MORE = 3  # number of detectors from which a finding names its detector
+MORE = 3  # number of detectors above which a finding names its detector
 WHERE = (
-    "Predictions belong to a slice by their image, where classes decide by their class, and "
-    "where the annotated pair decides with the annotated triplet that they found or are assigned "
-    "to; others with their image. Slices of images and pairs thus have fewer false positives of "
-    "a class than all images: compare slices with each other."
+    "Predictions belong to a slice by image, to a slice of classes by class, and to a slice of "
+    "annotated pairs by the annotated triplet that they found or are assigned to, otherwise by "
+    "image. Slices of images and pairs thus have fewer false positives of a class than all "
+    "images: compare slices only with each other."
 )
 
 
 def slice_tables(found: Found) -> Iterator[Table]:
-    """Make the tables of slices, and of the slices that stand out.
+    """Create the tables of slices, and of the slices that stand out.
 
     Parameters
     ----------
@@ -34,8 +34,8 @@ def slice_tables(found: Found) -> Iterator[Table]:
     Yields
     ------
     Table
-        For one detector: its numbers, and its ΔmAP per error. For several: mAP side by side, the
-        differences to the first, pair recall and F1.
+        For one detector: its numbers, and its ΔmAP per error. For several: mAP side by side,
+        differences from the first, pair recall and F1.
     """
     labels, sampled = found["labels"], found["bootstrap"] is not None
     if found["search"] is not None and found["search"]["findings"]:
@@ -83,13 +83,13 @@ def slice_tables(found: Found) -> Iterator[Table]:
 
 
 def where_text(found: Found) -> str:
-    """Say which predictions belong to a slice, and which classes are rare."""
+    """Describe which predictions belong to a slice, and which classes are rare."""
     attributes = [each["attribute"] for each in found["slices"]]
     return "\n".join(filter(None, (WHERE, rare_text(attributes, found.get("rare_below")))))
 
 
 def rare_text(attributes: Iterable[str], below: int | None) -> str:
-    """Say which classes are rare where the data set does not name them; empty elsewhere."""
+    """Describe which classes are rare if the data set does not define it; otherwise empty."""
     if below is None or "rarity" not in attributes:
         return ""
     return (
@@ -99,7 +99,7 @@ def rare_text(attributes: Iterable[str], below: int | None) -> str:
 
 
 def _thresholds(found: Found) -> str:
-    """Say which predictions F1 counts."""
+    """Describe which predictions F1 counts."""
     scores = [each for each in found["thresholds"] if each is not None]
     if not scores:
         return "F1: of all predictions."
@@ -107,7 +107,7 @@ def _thresholds(found: Found) -> str:
 
 
 def _resamples(found: Found) -> str:
-    """Describe the intervals, because others of the same number may have more resamples."""
+    """Describe the intervals, because the same number elsewhere may have more resamples."""
     if found["bootstrap"] is None:
         return ""
     drawn = f"{found['bootstrap']['resamples']:,} resamples of the images"
@@ -115,7 +115,7 @@ def _resamples(found: Found) -> str:
 
 
 def _at(each: Found, path: Sequence[str | int]) -> Any:
-    """Look a number or an interval up; None if it is undefined or missing."""
+    """Look up a number or an interval; None if it is undefined or missing."""
     found: Any = each
     for key in path:
         found = found[key] if isinstance(key, int) else found.get(key)
@@ -172,7 +172,7 @@ def _table(
 
 
 def _search_table(found: Found) -> Table:
-    """Show the slices that stand out."""
+    """Create the table of the slices that stand out."""
     labels = found["labels"]
     alone = len(labels) == 1
     unit: Unit = "percent" if alone else "points"

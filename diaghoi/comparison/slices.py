@@ -1,4 +1,4 @@
-"""Detectors in slices of the annotations, side by side."""
+"""Comparison of detectors by slices of the annotations."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ Values = Mapping[str, float | None]
 Bounds = Mapping[str, tuple[float, float] | None]
 RESAMPLES = 100
 GROUPS = 50
-"""Groups of images that are left out to widen the intervals of a slice; fewer than for all images,
-because there are many slices.
+"""Number of groups of images that the jackknife leaves out for the intervals of a slice; fewer than
+for all images, because there are many slices.
 """
 LEAST = 10
-"""Images of the smallest slice that has intervals."""
+"""Minimum number of images for intervals of a slice."""
 DESCRIBED = ("attribute", "title", "name", "by", "images", "annotated", "classes")
 """Description of a slice in tables and JSON."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ModelInSlice:
-    """A detector in a slice.
+    """Numbers of a detector in a slice.
 
     Parameters
     ----------
@@ -56,7 +56,7 @@ class ModelInSlice:
         images. None for a cost with too few carriers in the slice
         (:data:`diaghoi.statistics.bootstrap.FEW`).
     difference, difference_intervals : mapping
-        Differences to the first detector; empty for the first.
+        Differences from the first detector; empty for the first.
     """
 
     figures: Values
@@ -74,17 +74,17 @@ class ModelInSlice:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SliceResult:
-    """The detectors in one slice.
+    """Numbers of all detectors in one slice.
 
     Parameters
     ----------
     attribute, title, name, by : str
         As of :class:`diaghoi.data.attributes.Slice`.
     members : (N,) bool array
-        Its images, of the images of the whole; of pairs or classes, those with annotated triplets
-        of it.
+        Mask of its images; for slices of pairs or classes, of the images with its annotated
+        triplets.
     images, annotated, classes : int
-        Numbers of these images, of its annotated triplets, and of their HOI classes.
+        Number of these images, of its annotated triplets, and of their HOI classes.
     models : tuple of ModelInSlice
         The detectors.
     """
@@ -109,7 +109,7 @@ class SliceResult:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Slices:
-    """Detectors in slices of the annotations.
+    """Numbers of detectors in slices of the annotations.
 
     Parameters
     ----------
@@ -118,7 +118,8 @@ class Slices:
     images : tuple of str
         Names of the N images.
     thresholds : tuple of (float or None)
-        Score of each detector at the best F1 over all images; F1 counts predictions from there on.
+        Score of each detector at the best F1 over all images; F1 counts predictions from this score
+        on.
     everything : SliceResult
         Numbers over all images, for comparison.
     slices : tuple of SliceResult
@@ -131,8 +132,8 @@ class Slices:
     notes : tuple of str
         Notes for readers.
     rare_below : int or None
-        Annotated triplets below which a class is rare; None if the data set names its rare
-        classes.
+        Number of annotated triplets below which a class is rare; None if the data set defines its
+        rare classes.
     """
 
     labels: tuple[str, ...]
@@ -158,7 +159,7 @@ class Slices:
             ``slices``, each with ``attribute``, ``title``, ``name``, ``by``, ``images``,
             ``annotated``, ``classes`` and ``models``: for each ``label`` its ``figures`` (``map``,
             ``delta_map.<error>``, ``pair_recall`` and ``f1``, fractions), their ``intervals``, and
-            ``difference`` and ``difference_intervals`` to the first; ``search``, with the number
+            ``difference`` and ``difference_intervals`` from the first; ``search``, with the number
             ``tried`` and ``findings`` (:class:`diaghoi.statistics.slice_search.Finding`), None
             without intervals; ``notes``, and ``rare_below``.
         """
@@ -174,14 +175,14 @@ class Slices:
         }
 
     def to_frame(self) -> Any:
-        """Return a data frame of pandas: a row per slice and detector.
+        """Return a pandas data frame with a row per slice and detector.
 
         Returns
         -------
         pandas.DataFrame
             With ``attribute``, ``title``, ``name``, ``by``, ``images``, ``annotated``, ``classes``,
-            ``model``, each figure, its ``_low`` and ``_high`` bound where there are intervals, and
-            all of that of the difference to the first detector, after ``difference_``.
+            ``model``, each number with its ``_low`` and ``_high`` bound if there are intervals, and
+            the same for the difference from the first detector, prefixed with ``difference_``.
 
         Raises
         ------
@@ -213,37 +214,37 @@ def slices(
     source: str = "own",
     progress: Callable[[int], Any] | None = None,
 ) -> Slices:
-    """Look at detectors in slices of the annotations.
+    """Evaluate detectors in slices of the annotations.
 
     Parameters
     ----------
     *diagnoses : Diagnosis
         Diagnoses on the same annotations under one protocol.
     annotations : Scenes, optional
-        The annotations; by default the ones in the first diagnosis.
+        The annotations; by default those of the first diagnosis.
     own : mapping, optional
-        Your own slices: for the name of an attribute the tags of each image, as a mapping or a
-        function of the name of the image. A function may also tell whether the image belongs to the
-        slice of that name.
+        Your own slices: attribute names with the tags of each image, as a mapping or a function of
+        the image name. A function may also return whether the image belongs to the slice of that
+        name.
     attributes : bool
-        Whether to cut by the attributes of the annotations, too
+        Whether to also use the attributes of the annotations
         (:data:`diaghoi.data.attributes.ATTRIBUTES`).
     resamples : int or None
         Resamples of the paired bootstrap over images; None for no intervals, and no search.
     seed, confidence
         Of the bootstrap.
     deltas : bool
-        Whether to give intervals of the ΔmAP of each error, too, which takes eight times as long.
+        Whether to also compute intervals of each error's ΔmAP, which takes eight times as long.
     figures : sequence of str
         Numbers of :data:`diaghoi.statistics.slice_figures.FIGURES` to compute besides mAP, which
         alone takes an eighth of the time.
     search : bool
         Whether to search for slices that stand out.
     source : str
-        Name of your own slices in messages.
+        Source of your own slices, for messages.
     progress : callable, optional
-        Called with the number of slices done since the last call; there is one more for all
-        images, and each is done for each detector.
+        Called with the number of slices done since the last call; all images count as one more, and
+        each slice is done for each detector.
 
     Returns
     -------
@@ -277,7 +278,8 @@ def slices(
     runs: list[list[_Run]] = []
     thresholds, found_at = [], []
     for diagnosis in diagnoses:
-        # Detectors are processed one by one, because their rankings after each repair take memory.
+        # Detectors are processed one at a time, because their rankings after each repair take
+        # memory.
         sliced = Sliced(diagnosis, annotations, names)
         thresholds.append(sliced.threshold)
         run = partial(_run, sliced, weights=weights, figures=figures, sure=sure)
@@ -306,7 +308,7 @@ def slices(
         images=tuple(names),
         thresholds=tuple(thresholds),
         everything=results[0],
-        # A slice of the annotations may hold nothing that the protocol counts.
+        # A slice of the annotations may contain nothing that the protocol counts.
         slices=tuple(each for each in results[1:] if each.annotated),
         bootstrap=None
         if resamples is None
@@ -319,7 +321,7 @@ def slices(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Run:
-    """Numbers of a detector in a slice, also in resamples and without some images."""
+    """Numbers of a detector in a slice, also in resamples and with some images left out."""
 
     images: BoolArray
     support: Mapping[str, int]
@@ -344,11 +346,11 @@ def _checked(diagnoses: Sequence[Diagnosis], annotations: Scenes | None) -> Scen
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class _Weights:
-    """Weights of images: drawn with replacement, and with some left out.
+    """Image weights: drawn with replacement, and with some images left out.
 
-    The same images are drawn for each slice and detector, so results are paired. They are the draws
-    of :func:`diaghoi.statistics.bootstrap.bootstrap` for the first detector, so all images have its
-    intervals.
+    The same images are drawn for each slice and detector, so results are paired. The draws are
+    those of :func:`diaghoi.statistics.bootstrap.bootstrap` for the first detector, so all images
+    together have its intervals.
     """
 
     drawn: Sequence[IntArray]
@@ -385,7 +387,7 @@ def _run(
         prepared = sliced.prepared(members, sure)
         drawn = resampled(prepared.figures, weights.drawn)
         few = too_few(sliced.carriers(members, sure)).keys()
-        # The mean over classes is also the mean of a split, which has one interval everywhere.
+        # The mean over classes is also the mean of a split, whose interval is the same everywhere.
         of_images = some.attribute and some.by != "class"
         left_out = resampled(
             prepared.figures, weights.left_out if of_images else weights.left_out_of_all

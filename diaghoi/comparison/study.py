@@ -1,6 +1,6 @@
 """Read studies: several detectors on one data set, for comparisons and figures.
 
-A study is written down in a TOML file, so that it can be repeated with one command::
+A study is described in a TOML file, so that one command repeats it::
 
     annotations = "instances_test2015.json"  # paths start from this file
     protocol = "hico-det-520"                # optional, as `dataset`
@@ -15,7 +15,7 @@ A study is written down in a TOML file, so that it can be repeated with one comm
     stage = "one"            # optional: one or two
     backbone = "ResNet-50"   # optional, as venue, detector and classifier
 
-Studies on several data sets are shown together where a file lists them::
+Studies on several data sets are shown together if a file lists them::
 
     studies = ["hico_det.toml", "v_coco.toml"]
 """
@@ -47,19 +47,19 @@ DESCRIPTIONS = {
     "detector": "Detector",
     "classifier": "Classifier",
 }
-"""Free descriptions of a model in a study, with the heads of their columns."""
+"""Free-text descriptions of a model in a study, with their column titles."""
 FILES = ("annotations", "instances", "ids")
 SIMILARITY = "similarity"
 KEYS = (*FILES, "dataset", "protocol", SIMILARITY)
-"""Keys that every kind of study has, beside its models."""
+"""Keys that every kind of study has in addition to its models."""
 SYNSETS = ("verb_synsets", "object_synsets")
 OLD_KEYS = ("verb_similarity", "object_similarity")
 MADE = ("own", "wordnet")
-"""Similarity that needs no tables of the user: ratings of this package, WordNet's hierarchy."""
+"""Similarity that needs no user tables: ratings of this package, or WordNet's hierarchy."""
 LIST = "studies"
-"""The only key of a file that lists studies on several data sets."""
+"""The only key in a file that lists studies on several data sets."""
 MOST_MODELS = 1000
-"""Models that a study may have, and studies that a file may list."""
+"""Maximum number of models in a study, and of studies listed in a file."""
 Texts = Mapping[str, str | None]
 Sources = tuple[Path, Path] | tuple[str, str]
 
@@ -73,7 +73,7 @@ class StudyModel:
     label : str
         Name in tables and figures.
     stage : {"", "one", "two"}
-        Whether it finds pairs and actions together or one after the other; empty if not given.
+        Whether it detects pairs and actions jointly or sequentially; empty if not given.
     venue, backbone, detector, classifier : str
         Place of publication and components; empty if not given.
     """
@@ -105,7 +105,7 @@ class Model(StudyModel):
     file : pathlib.Path
         Predictions, a saved diagnosis, or a saved result in JSON.
     pairs : pathlib.Path or None
-        The pairs that it lists apart.
+        File of the pairs, if listed separately.
     """
 
     file: Path
@@ -114,21 +114,20 @@ class Model(StudyModel):
 
 @dataclass(frozen=True, kw_only=True)
 class StudyData:
-    """Data that the detectors of a study are evaluated on.
+    """Data on which the detectors of a study are evaluated.
 
     Parameters
     ----------
     annotations, instances, ids : pathlib.Path or None
         The annotation file, and the further files of V-COCO.
     dataset : str or None
-        The data set or its description; None if the content of the files decides.
+        The data set or its description; None if it is recognised from the files.
     protocol : str or None
         None for the default of the data set.
     similarity : tuple of two, of pathlib.Path or str, or None
-        Sources of the similarity of verbs and of objects, if meaning counts: tables, or one of
-        :data:`MADE`.
+        Sources of verb and object similarity, if meaning counts: tables, or one of :data:`MADE`.
     source : str
-        The file that describes the study, for messages.
+        The file with the study, for messages.
     """
 
     annotations: Path | None = None
@@ -147,18 +146,18 @@ class StudyData:
 
 @dataclass(frozen=True, kw_only=True)
 class Study(StudyData):
-    """Detectors, and the data that they are compared on.
+    """Detectors, and the data on which they are compared.
 
     Parameters
     ----------
     models : tuple of Model
         Models in the order shown.
     synsets : mapping of str to pathlib.Path
-        Files with the names of words in the tables, by their keys.
+        Files that name the words of the tables, by key.
     reading : Reading
-        How to read predictions whose content does not show it.
+        Reading of predictions, for what their content does not show.
     images : pathlib.Path or None
-        Folder with the pictures, for figures that show cases.
+        Folder of the pictures, for figures that show cases.
     """
 
     models: tuple[Model, ...]
@@ -173,7 +172,7 @@ class Study(StudyData):
 
     @property
     def vocabulary(self) -> Vocabulary | None:
-        """The data set, where the study names it."""
+        """The data set, if the study names it."""
         return None if self.dataset is None else vocabulary(self.dataset)
 
     def read_annotations(self) -> Scenes:
@@ -182,7 +181,7 @@ class Study(StudyData):
         Raises
         ------
         InputError
-            If the study has none, or the file cannot be used.
+            If the study has no annotations, or the file cannot be used.
         """
         if self.annotations is None:
             raise InputError(
@@ -204,7 +203,7 @@ class Study(StudyData):
     def diagnose(
         self, model: Model, annotations: Scenes, protocol: str | Protocol | None = None
     ) -> Diagnosis:
-        """Diagnose one of the models under the protocol of the study, or another."""
+        """Diagnose one of the models under the protocol of the study, or another one."""
         predictions = self.open_predictions(model)
         return diagnose(annotations, predictions, protocol or self.protocol, label=model.label)
 
@@ -220,8 +219,8 @@ def read_study(path: str | PathLike[str]) -> Study:
     Raises
     ------
     InputError
-        If a file cannot be read, a key is unknown or missing, a value cannot be used, or labels
-        that appear twice.
+        If a file cannot be read, a key is unknown or missing, a value cannot be used, or a label
+        appears twice.
     """
     content, fields = read_study_file(
         path,
@@ -239,7 +238,7 @@ def read_study(path: str | PathLike[str]) -> Study:
 
 
 def read_studies(path: str | PathLike[str]) -> tuple[Study, ...]:
-    """Read the description of a study, or of studies on several data sets.
+    """Read a study, or studies on several data sets.
 
     Parameters
     ----------
@@ -250,7 +249,7 @@ def read_studies(path: str | PathLike[str]) -> tuple[Study, ...]:
     Raises
     ------
     InputError
-        As in :func:`read_study`, and if the list is empty, names a study twice, or appears beside
+        As in :func:`read_study`, and if the list is empty, names a study twice, or appears with
         other keys.
     """
     path = Path(path)
@@ -290,8 +289,7 @@ def read_study_file(
     model : callable
         ``(place for messages, folder in which paths start, texts by key) -> StudyModel``.
     keys, model_keys : sequence of str
-        Further keys of the study, and of each ``[[model]]``, beside those that models of all
-        kinds have.
+        Further keys of the study, and of each ``[[model]]``, in addition to the common ones.
     needed : mapping of str
         Required keys of a model, and advice if one is missing.
 
@@ -305,8 +303,8 @@ def read_study_file(
     Raises
     ------
     InputError
-        If a file cannot be read, a key is unknown or missing, a value cannot be used, or labels
-        that appear twice.
+        If a file cannot be read, a key is unknown or missing, a value cannot be used, or a label
+        appears twice.
     """
     path = Path(path)
     content = read_toml(path)
@@ -382,7 +380,7 @@ def sources_named(where: str, value: str, folder: Path | None = None) -> Sources
 
 
 def described(texts: Texts) -> dict[str, str]:
-    """Return the stage and the descriptions of a model: fields of StudyModel."""
+    """Return the stage and the descriptions of a model as fields of StudyModel."""
     return {key: texts[key] or "" for key in ("stage", *DESCRIPTIONS)}
 
 
@@ -410,12 +408,12 @@ _Detector = TypeVar("_Detector", bound=StudyModel)
 
 
 def check_models(models: Sequence[_Detector]) -> tuple[_Detector, ...]:
-    """Return the models; their labels must differ, and their stages be known.
+    """Return the models; labels must be unique, and stages known.
 
     Raises
     ------
     InputError
-        If they are not.
+        If a label is used twice, or a stage is unknown.
     """
     labels = [model.label for model in models]
     for model in models:

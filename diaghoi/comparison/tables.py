@@ -1,4 +1,4 @@
-"""Tables of models: rows by stage, the best of each column, means and their difference."""
+"""Tables of models: rows by stage, best numbers, means and their difference."""
 
 from __future__ import annotations
 
@@ -34,14 +34,14 @@ def table_of(
     columns : sequence of Column
         Columns in the order shown.
     cells : sequence of sequence of Cell
-        One cell for each model and column, of which the value and the mark count.
+        One cell for each model and column; only its value and mark are used.
     key, title, caption, unit, best : str
         As in :class:`diaghoi.data.table.Table`.
     """
     rows = model_rows(models, columns, cells)
     staged = [row for row, model in zip(rows, models, strict=True) if model.stage]
     means = means_of(models, [tuple(cell.value for cell in row) for row in cells])
-    # A row of only dashes would merely say that the table has no means.
+    # A row of dashes would carry no information.
     means = {name: values for name, values in means.items() if values.count(None) < len(values)}
     groups = by_stage(models, rows)
     row_groups: list[RowGroup] = []
@@ -58,7 +58,7 @@ def table_of(
         if "difference" in means and stage == "two":
             row = _made("Difference", "difference", means["difference"], columns, staged)
             row_groups.append(RowGroup(rows=(row,)))
-    # A heading over a single row is not worth its space.
+    # A heading above a single row is not worth its space.
     alone = [(stage, rows[0].title) for stage, rows in groups.items() if stage and len(rows) == 1]
     footnotes = [f"{STAGES[stage]}: {label}." for stage, label in alone]
     if "difference" in means:
@@ -83,7 +83,7 @@ def by_stage(models: Sequence[StudyModel], each: Sequence[T]) -> dict[str, list[
     """Group the models by stage: one-stage, two-stage, and without a stage."""
     groups: dict[str, list[T]] = {stage: [] for stage in (*STAGES, "")}
     for model, of in zip(models, each, strict=True):
-        if model.stage in groups:  # multiple choice has groups of its own
+        if model.stage in groups:  # multiple choice has its own groups
             groups[model.stage].append(of)
     return {stage: of for stage, of in groups.items() if of}
 
@@ -91,7 +91,7 @@ def by_stage(models: Sequence[StudyModel], each: Sequence[T]) -> dict[str, list[
 def model_rows(
     models: Sequence[StudyModel], columns: Sequence[Column], cells: Sequence[Sequence[Cell]]
 ) -> list[Row]:
-    """Make the rows of models, with the best of each column; marked numbers are never best.
+    """Create the rows of models, with the best of each column; marked numbers are never best.
 
     Parameters
     ----------
@@ -114,7 +114,7 @@ def model_rows(
 
 
 def _given(models: Sequence[StudyModel]) -> list[str]:
-    """List the descriptions that any of the models has."""
+    """List the descriptions that any model has."""
     return [key for key in DESCRIPTIONS if any(model.descriptions[key] for model in models)]
 
 
@@ -125,7 +125,7 @@ def _made(
     columns: Sequence[Column],
     members: Sequence[Row],
 ) -> Row:
-    """Make a row derived from several models, with the marks of their numbers."""
+    """Create a row derived from several models, with the marks of their numbers."""
     cells = []
     for place, (value, column) in enumerate(zip(values, columns, strict=True)):
         marks = (row.cells[place].mark for row in members)
@@ -141,7 +141,7 @@ def _made(
 
 
 def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int]:
-    """Find the models with the best value of a column; values that look equal tie.
+    """Find the models with the best value of a column; values that are displayed equally tie.
 
     Parameters
     ----------
@@ -153,7 +153,7 @@ def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int
     Returns
     -------
     frozenset of int
-        Places of the best; empty if there is nothing to compare.
+        Indices of the best; empty if there is nothing to compare.
     """
     defined = [value for value in values if value is not None]
     if column.better is None or len(defined) < 2:
@@ -165,14 +165,14 @@ def best_models(column: Column, values: Sequence[float | None]) -> frozenset[int
 
 
 def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str, Values]:
-    """Average the values of each stage, and subtract the one-stage from the two-stage mean.
+    """Average the values of each stage, and subtract the one-stage mean from the two-stage mean.
 
     Parameters
     ----------
     models : sequence of StudyModel
         The models.
     values : sequence of tuple
-        A row for each model; None if a value is undefined.
+        One row per model; None if a value is undefined.
 
     Returns
     -------
@@ -190,6 +190,6 @@ def means_of(models: Sequence[StudyModel], values: Sequence[Values]) -> dict[str
 
 
 def _mean(values: Values) -> float | None:
-    # The mean of the others would be a mean of different models.
+    # The mean of the others would be over different models.
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if len(known) == len(values) else None

@@ -30,15 +30,15 @@ FATES = (*(LABELS[label] for label in _BY_LABEL), MISSED)
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Transitions:
-    """The fate of each annotated triplet under two detectors.
+    """Fate of each annotated triplet under two detectors.
 
     Parameters
     ----------
     labels : tuple of two str
         The detectors.
     fate : (2, A) int8 array
-        Position in :data:`FATES`: found, else the error of the wrong prediction that attempts it,
-        else missed. Errors are counted on found pairs (:mod:`diaghoi.oracles.localised`).
+        Index into :data:`FATES`: found, otherwise the error of the wrong prediction that attempts
+        it, otherwise missed. Errors are counted on found pairs (:mod:`diaghoi.oracles.localised`).
     annotation_class, annotation_image : (A,) int array
         HOI class of each annotated triplet, and its image in the first diagnosis; sorted by image
         and class.
@@ -54,18 +54,18 @@ class Transitions:
     pairing: str = "triplet"
 
     def matrix(self, of: BoolArray | None = None) -> IntArray:
-        """Count annotated triplets by their fates.
+        """Count annotated triplets by their two fates.
 
         Parameters
         ----------
         of : (A,) bool array, optional
-            The triplets to count; all by default.
+            Mask of the triplets to count; all by default.
 
         Returns
         -------
         (6, 6) int array
-            A row for each fate under the first detector, a column for each under the second, in
-            the order of :data:`FATES`.
+            One row per fate under the first detector, one column per fate under the second, in the
+            order of :data:`FATES`.
         """
         first, second = self.fate if of is None else self.fate[:, of]
         cell = first.astype(np.int64) * len(FATES) + second
@@ -73,12 +73,12 @@ class Transitions:
 
     @property
     def only_first(self) -> BoolArray:
-        """(A,) whether only the first detector finds it."""
+        """(A,) mask of the triplets that only the first detector finds."""
         return np.asarray((self.fate[0] == 0) & (self.fate[1] != 0))
 
     @property
     def only_second(self) -> BoolArray:
-        """(A,) whether only the second detector finds it."""
+        """(A,) mask of the triplets that only the second detector finds."""
         return np.asarray((self.fate[1] == 0) & (self.fate[0] != 0))
 
     def to_dict(self) -> dict[str, Any]:
@@ -96,7 +96,7 @@ class Transitions:
         }
 
     def to_frame(self) -> Any:
-        """Return the counts as a data frame of pandas, as :meth:`matrix` has them.
+        """Return the counts of :meth:`matrix` as a pandas data frame.
 
         Raises
         ------
@@ -108,7 +108,7 @@ class Transitions:
 
 
 def transitions(first: Diagnosis, second: Diagnosis) -> Transitions:
-    """Follow each annotated triplet from one detector to another.
+    """Compare the fate of each annotated triplet under one detector with that under another.
 
     Parameters
     ----------
@@ -137,11 +137,11 @@ class Fates(NamedTuple):
     Parameters
     ----------
     fate : (A,) int8 array
-        Position in :data:`FATES`.
+        Index into :data:`FATES`.
     annotation_class, annotation_image : (A,) int array
         HOI class and image of each.
     annotation : (A,) int array
-        Annotated triplet of the ledger.
+        Index of the annotated triplet in the ledger.
     pairing : {"triplet", "person"}
         As of :class:`Transitions`.
     """
@@ -154,15 +154,14 @@ class Fates(NamedTuple):
 
 
 def fates(diagnosis: Diagnosis, image: IntArray) -> Fates:
-    """Return the fate of each annotated triplet, in an order that does not depend on any file.
+    """Return the fate of each annotated triplet, in an order independent of the files.
 
     Parameters
     ----------
     diagnosis : Diagnosis
         The detector.
     image : (N,) int array
-        New numbers of the images, because the files of two detectors may list images in different
-        orders.
+        New image numbers, because the files of two detectors may list images in different orders.
     """
     ledger = diagnosis.ledger
     number = image[ledger.annotation_image]
@@ -177,7 +176,7 @@ def fates(diagnosis: Diagnosis, image: IntArray) -> Fates:
 
 
 def _fate(ledger: Ledger) -> IntArray:
-    """Return the position in FATES of each annotated triplet."""
+    """Return the index into FATES of each annotated triplet."""
     fate = np.full(len(ledger.annotation_class), FATES.index(MISSED), dtype=np.int8)
     place = np.zeros(len(LABELS), dtype=np.int8)
     place[list(_BY_LABEL)] = np.arange(len(_BY_LABEL))

@@ -1,1 +1,1 @@
-"""Distribute work over processes, on this machine or on a cluster."""
+"""Distribute work over processes on this machine or a cluster."""

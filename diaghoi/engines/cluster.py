@@ -1,4 +1,4 @@
-"""The engine on a Dask cluster: processes of this machine, or workers anywhere.
+"""Engine on a Dask cluster: local processes, or workers anywhere.
 
 On a SLURM cluster, `dask-jobqueue <https://jobqueue.dask.org>`_ starts the workers as jobs, and the
 sweep uses its scheduler::
@@ -24,15 +24,15 @@ from diaghoi.data.memory import share
 from diaghoi.engines.engine import LOST, MOST_LOSSES, Failure, Task, guarded
 from diaghoi.exceptions import InputError
 
-PATIENCE = 30  # seconds until a scheduler that does not answer is given up
+PATIENCE = 30  # seconds to wait for a scheduler to answer
 SETTINGS = {
-    # Dask gives up at the loss after these.
+    # Number of losses that Dask tolerates.
     "distributed.scheduler.allowed-failures": MOST_LOSSES - 1,
-    # A cluster on this machine gives up workers that do not return in time, and without workers all
-    # tasks would wait for ever. On a busy machine a worker takes half a minute.
+    # A local cluster gives up workers that do not start in time, and without workers all tasks
+    # would wait forever. On a busy machine, a worker takes half a minute to start.
     "distributed.deploy.lost-worker-timeout": "1h",
-    # Dask watches its processes many times a second, which takes an eighth of a processor while
-    # they work on something else. These intervals are four times cheaper.
+    # Dask polls its processes many times a second, which takes an eighth of a processor. These
+    # intervals are four times cheaper.
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "1s",
     "distributed.admin.system-monitor.interval": "2s",
@@ -41,15 +41,15 @@ SETTINGS = {
 
 
 class DaskEngine:
-    """Workers of a Dask cluster, which must have this package and see the same files.
+    """Workers of a Dask cluster, which must have this package and access to the same files.
 
     Parameters
     ----------
     scheduler : str, optional
-        Address of a scheduler that runs, ``tcp://node:8786`` for instance; without one, a cluster
-        is started on this machine.
+        Address of a running scheduler, such as ``tcp://node:8786``; without one, a local cluster is
+        started.
     workers : int
-        Number of processes of the cluster that is started here.
+        Number of processes of the local cluster.
 
     Raises
     ------
@@ -67,7 +67,7 @@ class DaskEngine:
         self._library: Any = library
         self._cluster: Any = None
         self._client: Any = None
-        # By default the allocator of workers returns memory at once, and getting it again takes
+        # By default the workers' allocator returns memory at once, and requesting it again takes
         # longer than the work.
         environment = {"distributed.nanny.pre-spawn-environ": share(workers)}
         self._settings: Any = dask.config.set(SETTINGS | environment)
@@ -75,12 +75,12 @@ class DaskEngine:
             self._cluster = library.LocalCluster(
                 n_workers=workers,
                 threads_per_worker=1,
-                # Any free port: the usual one may be another cluster's.
+                # Any free port: another cluster may use the default one.
                 dashboard_address="127.0.0.1:0",
                 silence_logs=logging.CRITICAL,
             )
         try:
-            # A thread is needed because the library waits for ever for a silent server.
+            # A thread is needed because the library waits forever for a silent server.
             with ThreadPool(1) as pool:
                 how = {"address": scheduler or self._cluster, "timeout": PATIENCE}
                 self._client = pool.apply_async(library.Client, kwds=how).get(2 * PATIENCE)
@@ -96,7 +96,7 @@ class DaskEngine:
 
     @property
     def workers(self) -> int:
-        """Number of workers there are now."""
+        """Current number of workers."""
         return max(1, len(self._client.scheduler_info(n_workers=-1)["workers"]))
 
     def __enter__(self) -> DaskEngine:
@@ -109,8 +109,8 @@ class DaskEngine:
         self._settings.__exit__(None, None, None)
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
-        """Do some work: see :meth:`diaghoi.engines.engine.Engine.run`."""
-        # Dask takes equal keys for equal work, also of other clients.
+        """Run tasks: see :meth:`diaghoi.engines.engine.Engine.run`."""
+        # Dask treats equal keys as equal work, even across clients.
         mark = secrets.token_hex(4)
         futures: dict[str, Any] = {}
         for task in tasks:
@@ -124,7 +124,7 @@ class DaskEngine:
         needed = {need for task in tasks for need in task.needs}
         key_of = {futures[task.key].key: task.key for task in tasks if task.key not in needed}
         queue = self._library.as_completed([futures[key] for key in key_of.values()])
-        del futures  # or the workers kept all blocks
+        del futures  # otherwise the workers would keep all blocks
         for future in queue:
             try:
                 outcome = future.result()

@@ -1,7 +1,7 @@
-"""Run the tasks of a sweep on processes of this machine, or on a cluster.
+"""Run the tasks of a sweep in local processes or on a cluster.
 
-Both engines take the same tasks, which are functions of plain values, so their outcomes are equal
-to the last digit.
+Both engines run the same tasks, which are functions of plain values, so outcomes agree to the last
+digit.
 """
 
 from __future__ import annotations
@@ -38,11 +38,11 @@ class Task(NamedTuple):
     key : str
         Tells tasks apart.
     function : callable
-        A function of a module, so that other processes find it.
+        A module-level function, so that other processes can import it.
     arguments : tuple
         Plain values.
     needs : tuple of str
-        Tasks whose outcomes follow the arguments.
+        Keys of tasks whose outcomes are passed after the arguments.
     """
 
     key: str
@@ -53,28 +53,28 @@ class Task(NamedTuple):
 
 @dataclass(frozen=True)
 class Failure:
-    """The outcome of work that could not be done, with the reason for the user."""
+    """Outcome of a failed task, with the reason for the user."""
 
     message: str
 
 
 class Engine(AbstractContextManager["Engine"], Protocol):
-    """Runner of tasks; a context manager that ends its workers."""
+    """Task runner; a context manager that ends its workers."""
 
     @property
     def workers(self) -> int:
         """Number of workers, as far as known."""
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
-        """Run tasks; yield key and outcome of each finished task that no other task needs.
+        """Run tasks; yield the key and outcome of each finished task that no other task needs.
 
-        The outcome is a :class:`Failure` where the input of the task, or one that it needs, cannot
-        be used, or where its workers are lost again and again.
+        The outcome is a :class:`Failure` if the task, or one that it needs, has unusable input, or
+        if its workers are lost repeatedly.
         """
 
 
 def guarded(function: Callable[..., Any], arguments: tuple[Any, ...], *needed: Any) -> Any:
-    """Call a function; an error that a user can mend becomes a :class:`Failure`."""
+    """Call a function; an error that a user can fix becomes a :class:`Failure`."""
     for outcome in needed:
         if isinstance(outcome, Failure):
             return outcome
@@ -98,7 +98,7 @@ class LocalEngine:
     Parameters
     ----------
     workers : int
-        Number of processes. A single one is this process itself.
+        Number of processes. A single worker is this process itself.
     """
 
     def __init__(self, workers: int) -> None:
@@ -111,15 +111,15 @@ class LocalEngine:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *error: object) -> None:
-        # The end of the interpreter would wait for workers, too, but may close their queues first,
-        # and then wait for ever. An interrupt does not wait.
+        # The interpreter would also wait for workers at exit, but may close their queues first, and
+        # then wait forever. After an interrupt nothing waits.
         wait_for = kind is None or issubclass(kind, Exception)
         for executor in [*self._idle, *(executor for _, executor in self._working.values())]:
             executor.shutdown(wait=wait_for, cancel_futures=True)
         self._idle, self._working = [], {}
 
     def run(self, tasks: Sequence[Task]) -> Iterator[tuple[str, Any]]:
-        """Do some work: see :meth:`Engine.run`."""
+        """Run tasks: see :meth:`Engine.run`."""
         ready = deque(task for task in tasks if not task.needs)
         waiting = [task for task in tasks if task.needs]
         uses = Counter(need for task in tasks for need in task.needs)
@@ -135,14 +135,15 @@ class LocalEngine:
                     yield task.key, outcome
                     continue
                 kept[task.key] = outcome
-                # Finishing tasks that have begun frees the outcomes that they need.
+                # Tasks that were started come first: finishing them frees the outcomes that they
+                # need.
                 ready.extendleft(later for later in waiting if kept.keys() >= set(later.needs))
                 waiting = [later for later in waiting if not kept.keys() >= set(later.needs)]
 
     def _outcomes(
         self, ready: deque[Task], kept: dict[str, Any], losses: Counter[str]
     ) -> Iterator[tuple[Task, Any]]:
-        """Give work to the workers that are idle, and wait for the next outcomes."""
+        """Give work to idle workers, and wait for the next outcomes."""
         while ready and len(self._working) < self.workers:
             task = ready.popleft()
             call = (task.function, task.arguments, *(kept[need] for need in task.needs))
@@ -168,7 +169,7 @@ class LocalEngine:
             yield task, outcome
 
     def _start(self, *call: Any) -> tuple[Future[Any], ProcessPoolExecutor]:
-        """Give a guarded call to an idle worker that still lives, or to a new one."""
+        """Give a guarded call to a living idle worker, or to a new one."""
         while self._idle:
             executor = self._idle.pop()
             try:
@@ -181,7 +182,7 @@ class LocalEngine:
         if not self._started:
             try:
                 executor.submit(guarded, int, ()).result()
-            except BrokenProcessPool:  # no file is to blame
+            except BrokenProcessPool:  # not the fault of a file
                 executor.shutdown(wait=False)
                 raise InputError(
                     "the worker processes do not start; a script that calls this needs "
@@ -192,14 +193,14 @@ class LocalEngine:
 
 
 def _share(workers: int) -> None:
-    """Let a worker use its share of the cores, and end it with the process that started it."""
+    """Limit a worker to its share of the cores, and tie its life to its parent process."""
     os.environ |= share(workers)
     keep_freed_memory()
     Thread(target=_end_with_parent, daemon=True).start()
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent is gone, since a killed parent cannot say so."""
+    """End this process when its parent is gone: a killed parent cannot notify it."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()

@@ -1,4 +1,4 @@
-"""Measure robustness: corrupted pictures, their cost to a detector, and training against them.
+"""Robustness: corrupted pictures, their cost to a detector, and training against them.
 
 The corruptions, the indices and the training strategy are those of the RoHOI benchmark. Nothing is
 imported here, so each part loads only its own dependencies.

@@ -1,8 +1,9 @@
 """Corrupt all pictures of a folder.
 
-Results are ``OUT/<corruption>/<severity>/<picture>``, with the names of the clean pictures, so that
-a detector runs on each severity as on the clean pictures. ``OUT/corruptions.json`` records how they
-were made, so that a run that resumes does not mix seeds or strengths.
+Results are written to ``OUT/<corruption>/<severity>/<picture>``, with the names of the clean
+pictures, so that a detector runs on each severity as on the clean pictures.
+``OUT/corruptions.json`` records how they were created, so that a resumed run does not mix seeds or
+strengths.
 """
 
 from __future__ import annotations
@@ -42,9 +43,9 @@ LIBRARIES = ("numpy", "opencv-python-headless", "opencv-python", "pillow")
 class CorruptedFolder:
     """Counts and problems of a run over a folder.
 
-    There are ``pictures`` in the folder; corrupted ones were ``written`` by this run and ``kept``
-    of an earlier one. ``damaged`` holds the problem of each unreadable picture, and ``notes``
-    remarks on the result.
+    ``pictures`` is their number in the folder; corrupted pictures were ``written`` by this run or
+    ``kept`` from an earlier one. ``damaged`` lists the problem of each unreadable picture, and
+    ``notes`` has remarks on the result.
     """
 
     pictures: int
@@ -64,7 +65,7 @@ def corrupt_folder(
     workers: int = 1,
     progress: Callable[[int], None] | None = None,
 ) -> CorruptedFolder:
-    """Corrupt the pictures of a folder and of its subfolders.
+    """Corrupt the pictures in a folder and its subfolders.
 
     Each result depends only on the seed, the name of the picture, the corruption and the severity,
     not on the order or the number of workers. Results of an earlier run are kept, unless the
@@ -75,7 +76,7 @@ def corrupt_folder(
     images : Path
         Folder of .jpg, .jpeg and .png files.
     out : Path
-        Output folder, which is created if it does not exist.
+        Output folder, created if missing.
     corruptions : iterable of str
         Names, abbreviations or groups of them.
     severities : iterable of int
@@ -83,17 +84,16 @@ def corrupt_folder(
     seed : int
         Seed of all random choices.
     workers : int
-        Processes to share the work. With more than one, a script needs the customary
-        ``if __name__ == "__main__":``, because each worker loads it.
+        Number of processes. With more than one, a script needs the usual ``if __name__ ==
+        "__main__":``, because each worker imports it.
     progress : callable, optional
-        Called with the number of pictures finished since the last call.
+        Called with the number of pictures done since the last call.
 
     Raises
     ------
     InputError
-        If the folder has no pictures, a corruption or severity is unknown, or the output folder
-        lies with the pictures or was made in another way, nothing can be written, or a library is
-        missing.
+        If the folder has no pictures, a corruption or severity is unknown, the output folder lies
+        among the pictures or has other settings, nothing can be written, or a library is missing.
     """
     levels = sorted(set(severities))
     conditions = [(each.name, level) for each in find(corruptions) for level in levels]
@@ -107,7 +107,7 @@ def corrupt_folder(
     folders = [out / name / str(level) for name, level in conditions]
     _check_apart(images, out, folders)
     notes = _claim(out, seed, folders)
-    # Other programs could mistake the unfinished files of killed runs for pictures.
+    # Other programs could mistake unfinished files of killed runs for pictures.
     remove_leftovers(path for folder in folders for path in folder.rglob(".*"))
     tasks = [Task(name, _corrupt_picture, (images, out, conditions, seed, name)) for name in names]
     outcomes: dict[str, tuple[int, int, str]] = {}
@@ -128,12 +128,12 @@ def corrupt_folder(
 
 
 def picture_names(folder: Path) -> list[str]:
-    """List the pictures of a folder and of its subfolders, sorted, with ``/`` between folders.
+    """List the pictures in a folder and its subfolders, sorted, with ``/`` as separator.
 
     Raises
     ------
     InputError
-        If there is no such folder, or no picture in it.
+        If the folder does not exist, or has no picture.
     """
     if not folder.is_dir():
         what = "is a file" if folder.exists() else "there is no such folder"
@@ -149,7 +149,7 @@ def picture_names(folder: Path) -> list[str]:
 
 
 def _check_apart(images: Path, out: Path, folders: Sequence[Path]) -> None:
-    """Refuse to write into the folder of pictures, or to read from an output folder."""
+    """Refuse to write into the picture folder, or to read from an output folder."""
     source = Path(os.path.realpath(images))
     if Path(os.path.realpath(out)).is_relative_to(source):
         raise InputError(f"{out}: lies in the folder of pictures; give a folder outside {images}")
@@ -159,7 +159,7 @@ def _check_apart(images: Path, out: Path, folders: Sequence[Path]) -> None:
 
 
 def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
-    """Record how pictures are made, or check the record; return notes on harmless differences."""
+    """Record how pictures are created, or check the record; return notes on differences."""
     file = out / RECORD
     record: dict[str, Any] = {
         "seed": seed,
@@ -210,7 +210,7 @@ def _claim(out: Path, seed: int, folders: Sequence[Path]) -> tuple[str, ...]:
 def _corrupt_picture(
     images: Path, out: Path, conditions: Sequence[tuple[str, int]], seed: int, name: str
 ) -> tuple[int, int, str]:
-    """Make the missing versions of a picture; count written and kept ones, or name a problem."""
+    """Create the missing versions of a picture; count written and kept ones, or name a problem."""
     source = images / name
     targets = {(which, level): out / which / str(level) / name for which, level in conditions}
     missing = {place: path for place, path in targets.items() if not _is_newer(path, source)}

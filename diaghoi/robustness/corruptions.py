@@ -1,13 +1,14 @@
 """The twenty corruptions of the RoHOI benchmark in four groups, each in five severities.
 
 The paper describes the parameters that grow with severity (appendix A.3), but gives no values. The
-values in ``strengths.csv`` start from customary ones and were set by eye: severity 1 is clearly
-visible, and a person still recognises the scene at severity 5. They are stronger or weaker if table
-3 of the paper shows that a corruption costs detectors much (glass, defocus and motion blur,
-pixelation) or little (vignette, exposure, shot noise). Perspective distortion moves objects, and
-boxes do not follow: with the strengths of the table, a V-COCO detector that follows the objects
-keeps 78 to 79 % of its role AP, and the models of table 3 keep 75 to 78 %. Results with other
-strengths are not comparable, so an output folder keeps a digest of the table.
+values in ``strengths.csv`` are based on customary ones and were tuned by eye: severity 1 is clearly
+visible, and a person still recognises the scene at severity 5. They are stronger for corruptions
+that, according to table 3 of the paper, cost detectors much (glass, defocus and motion blur,
+pixelation), and weaker for those that cost little (vignette, exposure, shot noise). Perspective
+distortion moves objects, but not the annotated boxes: at the strengths of the table, a V-COCO
+detector that follows the objects keeps 78 to 79 % of its role AP, and the models of table 3 keep 75
+to 78 %. Results with other strengths are not comparable, so an output folder stores a digest of the
+table.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from diaghoi.robustness import effects
 from diaghoi.robustness.effects import Image
 
 SEVERITIES = (1, 2, 3, 4, 5)
-# Shorter side, in pixels, of pictures that the lengths in the table refer to.
+# Shorter side, in pixels, of the pictures to which lengths in the table refer.
 REFERENCE = 480
 # Weights of red, green and blue in luma (ITU-R BT.601, as in JPEG files).
 LUMA = (0.299, 0.587, 0.114)
 
 
 class CorruptionGroup(NamedTuple):
-    """One of the four groups of the paper: name, abbreviation in the paper, and label in tables."""
+    """One of the paper's four groups: name, abbreviation in the paper, and label in tables."""
 
     name: str
     abbreviation: str
@@ -42,11 +43,11 @@ class CorruptionGroup(NamedTuple):
 
 
 class Corruption(NamedTuple):
-    """A way to corrupt pictures.
+    """A corruption of pictures.
 
-    It has the name of its group, the abbreviation of the paper, a label for tables and figures, and
-    a function (:mod:`diaghoi.robustness.effects`) that takes a (H, W, C) uint8 array, a generator
-    and the strengths of a severity as keywords, and returns an array of the same shape, or of three
+    It has the name of its group, the paper's abbreviation, a label for tables and figures, and a
+    function (:mod:`diaghoi.robustness.effects`) that takes a (H, W, C) uint8 array, a generator and
+    the strengths of a severity as keywords, and returns an array of the same shape, or of three
     channels.
     """
 
@@ -57,7 +58,7 @@ class Corruption(NamedTuple):
 
     @property
     def name(self) -> str:
-        """The name for folders, files and options, such as ``motion_blur``."""
+        """Name in folders, files and options, such as ``motion_blur``."""
         return self.function.__name__
 
 
@@ -101,8 +102,8 @@ CORRUPTIONS = {
 def find(names: Iterable[str]) -> tuple[Corruption, ...]:
     """Find corruptions by name, abbreviation, or the name or abbreviation of their group.
 
-    Case does not matter, and hyphens and spaces are as good as underscores. Each is returned once,
-    in the order of :data:`CORRUPTIONS`.
+    Case is ignored, and hyphens and spaces are equivalent to underscores. Each is returned once, in
+    the order of :data:`CORRUPTIONS`.
 
     Raises
     ------
@@ -129,18 +130,18 @@ def find(names: Iterable[str]) -> tuple[Corruption, ...]:
 def corrupt(
     image: Image, corruption: str, severity: int, *, rng: np.random.Generator | None = None
 ) -> Image:
-    """Corrupt a picture; boxes are not moved with it.
+    """Corrupt a picture; boxes do not move with it.
 
     Parameters
     ----------
     image : (H, W) or (H, W, 3) uint8 array
-        Grey, or red, green and blue. It is not changed.
+        Grey or RGB picture. It is not changed.
     corruption : str
         Name or abbreviation, such as ``motion_blur`` or ``MB``.
     severity : int
         1 (mild) to 5 (strong); ``strengths.csv`` gives the parameters.
     rng : numpy.random.Generator, optional
-        Source of directions, places and noise; use :func:`generator` of the picture for
+        Source of directions, positions and noise; use :func:`generator` of the picture for
         reproducible results. The default is :func:`generator` of an empty name.
 
     Returns
@@ -176,11 +177,11 @@ def corrupt(
 
 
 def generator(seed: int, picture: str, corruption: str) -> np.random.Generator:
-    """Return the random generator of a corruption of a picture.
+    """Return the random generator for a corruption of a picture.
 
     Its state is a hash of the seed of the run, the file name without folders, and the corruption,
-    so neither order nor number of workers matters. The severities share their draws and differ only
-    in strength: rectangles of severity 2 have the places of severity 1.
+    so neither the order nor the number of workers matters. The severities share their draws and
+    differ only in strength: rectangles of severity 2 have the positions of severity 1.
     """
     return seeded(seed, picture, corruption)
 
@@ -195,7 +196,7 @@ def _rounded(values: Array) -> Image:
 def strength(corruption: str, severity: int, shorter: int) -> dict[str, float]:
     """Return the parameters of a corruption for a picture, given its shorter side in pixels.
 
-    Lengths in pixels grow with it, so that a severity looks the same in small and large pictures.
+    Lengths in pixels scale with it, so that a severity looks the same in small and large pictures.
     """
     return {
         parameter: values[severity - 1] * (shorter / REFERENCE if unit == "pixels" else 1)
@@ -214,7 +215,7 @@ def strengths() -> dict[str, dict[str, tuple[str, tuple[float, ...]]]]:
 
 
 def strengths_digest() -> str:
-    """Return a digest of the table, which changes with any strength."""
+    """Return a digest of the table, which changes with any value."""
     return hashlib.sha256(_text().encode()).hexdigest()[:16]
 
 

@@ -1,8 +1,8 @@
-"""The functions behind the corruptions (paper, appendix A.3), on pixels and OpenCV.
+"""Functions that implement the corruptions (paper, appendix A.3), with NumPy and OpenCV.
 
 Images are (H, W, C) uint8 with one or three channels; the parameters of each function are the rows
-of ``strengths.csv``. Noise is drawn for each channel, but salt and pepper are whole pixels. Boxes
-are not moved with the picture: the benchmark keeps the annotations.
+of ``strengths.csv``. Noise is drawn for each channel, except for salt and pepper, which affects
+whole pixels. Boxes do not move with the picture: the benchmark keeps the annotations.
 """
 
 from __future__ import annotations
@@ -21,27 +21,28 @@ from diaghoi.exceptions import InputError
 Image = npt.NDArray[np.uint8]
 Floats = npt.NDArray[np.floating]
 
-# Samples per pixel of a motion line: enough for an even kernel at any angle.
+# Samples per pixel of a motion line: enough for a smooth kernel at any angle.
 DENSITY = 8
-# Side of the blocks in which pictures are coded and sent, in pixels.
+# Side, in pixels, of the blocks in which pictures are coded and transmitted.
 BLOCK = 16
-# Value of a block that was lost.
+# Value of a lost block.
 GREY = 128
-# Greatest distance, in blocks, from which a decoder repeats a block.
+# Largest distance, in blocks, from which a decoder repeats a block.
 FARTHEST = 8
-# Distance between rainbow bands, in widths of a band.
+# Distance between rainbow bands, in band widths.
 SPACING = 1.8
-# Share of the circle of hues, from red to violet, that a rainbow shows.
+# Share of the hue circle, from red to violet, in a rainbow.
 HUES = 0.8
-# Relative frequency of the stripes in red, green and blue: subpixels lie side by side.
+# Relative frequency of the stripes in red, green and blue: subpixels are adjacent.
 FINER = (1.0, 1.05, 1.1)
-# Bend of the stripes: phase, in stripes, that is added at the corners.
+# Curvature of the stripes: phase, in stripes, added at the corners.
 BEND = 3.0
-# Angle between successive cracks, which spreads any number of cracks evenly.
+# Angle between successive cracks, which distributes any number of cracks evenly.
 GOLDEN = math.pi * (3 - math.sqrt(5))
-# Straight pieces of a crack, their change of direction, and the share that branches.
+# Number of straight segments of a crack, their change of direction, and the share that branches.
 PIECES, KINK, BRANCHING = 14, 0.13, 0.12
-# Places of rings, in pieces from the impact, and the share of gaps between cracks that they bridge.
+# Positions of rings, in segments from the impact, and the share of gaps between cracks that they
+# bridge.
 RINGS, JOINED = (1, 2, 3, 5, 7), 0.55
 # Fixed-point digits of coordinates when drawing.
 FRACTION = 4
@@ -53,7 +54,7 @@ def opencv() -> Any:
     Raises
     ------
     InputError
-        If it is missing; the message tells how to install it.
+        If OpenCV is missing; the message says how to install it.
     """
     try:
         return importlib.import_module("cv2")
@@ -90,7 +91,7 @@ def coordinates(image: Array) -> tuple[Floats, Floats]:
 
 
 def half_diagonal(image: Array) -> float:
-    """Return the pixels from the centre of the picture to its corners, at least 1."""
+    """Return the distance in pixels from the centre of the picture to its corners, at least 1."""
     height, width = image.shape[:2]
     return max(float(np.hypot(width, height)) / 2, 1.0)
 
@@ -98,9 +99,9 @@ def half_diagonal(image: Array) -> float:
 def fetched(
     image: Image, x: Floats, y: Floats, *, nearest: bool = False, black: bool = False
 ) -> Array:
-    """Take each pixel from another position: (H, W) arrays, in pixels from the centre.
+    """Sample each pixel at another position: (H, W) arrays, in pixels from the centre.
 
-    Pixels are interpolated or nearest; the outside is reflected or black.
+    Pixels are interpolated or nearest neighbours; the outside is reflected or black.
     """
     cv2 = opencv()
     height, width = image.shape[:2]
@@ -117,7 +118,7 @@ def fetched(
 
 
 def motion_blur(image: Image, rng: np.random.Generator, *, length: float) -> Array:
-    """Smear every point into a line; the direction is random for each picture."""
+    """Smear each point into a line, whose direction is random for each picture."""
     angle = rng.uniform(0, math.pi)
     reach = math.ceil(max(length - 1, 0) / 2) + 1
     along = np.linspace(-0.5, 0.5, max(int(length * DENSITY), 1)) * max(length - 1, 0)
@@ -132,7 +133,7 @@ def motion_blur(image: Image, rng: np.random.Generator, *, length: float) -> Arr
 
 
 def defocus_blur(image: Image, rng: np.random.Generator, *, radius: float) -> Array:
-    """Spread every point over a disc, the point spread function of a lens out of focus."""
+    """Spread each point over a disc, the point spread function of a defocused lens."""
     reach = math.ceil(radius)
     offsets = np.arange(-reach, reach + 1)
     distance = np.hypot(offsets[:, None], offsets[None, :])
@@ -154,8 +155,8 @@ def glass_blur(
 ) -> Array:
     """Displace pixels in small random steps, several times, between two light blurs.
 
-    All pixels move at once, each from a random place nearby; the customary loop swaps one pair of
-    pixels after another.
+    All pixels move at once, each from a random nearby position; the customary loop swaps one pair
+    of pixels at a time.
     """
     x, y = coordinates(image)
     result = blurred(image, deviation)
@@ -189,7 +190,7 @@ def salt_and_pepper_noise(image: Image, rng: np.random.Generator, *, share: floa
 
 
 def speckle_noise(image: Image, rng: np.random.Generator, *, deviation: float) -> Array:
-    """Multiply by normally distributed factors: grain that is strongest in bright places."""
+    """Multiply by normally distributed factors: grain that is strongest in bright regions."""
     noise = rng.standard_normal(image.shape, dtype=np.float32)
     noise *= np.float32(deviation)
     noise += 1
@@ -200,7 +201,7 @@ def speckle_noise(image: Image, rng: np.random.Generator, *, deviation: float) -
 def jpeg_artifacts(image: Image, rng: np.random.Generator, *, quality: float) -> Array:
     """Write the picture as JPEG of a low quality and read it again."""
     cv2 = opencv()
-    # OpenCV expects blue first; the order matters because JPEG weighs the channels differently.
+    # OpenCV expects BGR; the order matters because JPEG weights the channels differently.
     _, coded = cv2.imencode(
         ".jpg", np.ascontiguousarray(image[..., ::-1]), [cv2.IMWRITE_JPEG_QUALITY, int(quality)]
     )
@@ -210,16 +211,15 @@ def jpeg_artifacts(image: Image, rng: np.random.Generator, *, quality: float) ->
 def packet_loss(
     image: Image, rng: np.random.Generator, *, packets: float, length: float, rows: float
 ) -> Array:
-    """Lose runs of coded blocks, and conceal them as decoders do.
+    """Drop runs of coded blocks, and conceal them as decoders do.
 
-    Each lost packet is grey, repeats the blocks of another place, or extends the last row of pixels
-    above it.
+    Each lost packet is grey, repeats blocks from elsewhere, or extends the last pixel row above it.
     """
     height, width = image.shape[:2]
     result: Array = image.copy()
     for column, row, size, kind, right, down in rng.random((int(packets), 6)):
         blocks = max(round(length * (0.5 + size) * width / BLOCK), 1)
-        # A run may begin left of the picture, so that its edges lose as much as its middle.
+        # A run may begin left of the picture, so that edges lose as much as the middle.
         left = BLOCK * (math.floor(column * (math.ceil(width / BLOCK) + blocks - 1)) - blocks + 1)
         top = BLOCK * math.floor(row * math.ceil(height / BLOCK))
         x = np.arange(max(left, 0), min(left + BLOCK * blocks, width))
@@ -238,8 +238,8 @@ def packet_loss(
 def exposure(image: Image, rng: np.random.Generator, *, stops: float) -> Array:
     """Overexpose or underexpose the picture, at random.
 
-    Linear light is scaled, not pixel values: a picture file stores about the square root of the
-    light (the sRGB curve). Values beyond white are clipped.
+    Linear light is scaled rather than pixel values: a picture file stores roughly the square root
+    of the light (the sRGB curve). Values above white are clipped.
     """
     gain = 2.0 ** (stops if rng.random() < 0.5 else -stops)
     values = np.arange(256) / 255
@@ -276,7 +276,7 @@ def rainbow_effect(
 
 
 def _hue(hue: Floats) -> Floats:
-    """(..., 3) red, green and blue in [0, 1] of pure colours; 0 and 1 are red."""
+    """Return the RGB values, (..., 3) in [0, 1], of pure hues; 0 and 1 are red."""
     sixths = np.mod(6 * hue[..., None] + np.array([0, 4, 2], dtype=np.float32), 6)
     return np.asarray(np.clip(np.abs(sixths - 3) - 1, 0, 1))
 
@@ -335,7 +335,7 @@ def moire_pattern(
 def elastic_transform(
     image: Image, rng: np.random.Generator, *, displacement: float, scale: float
 ) -> Array:
-    """Warp the picture as if it were printed on rubber: a smooth field of random movements."""
+    """Warp the picture like rubber: a smooth field of random displacements."""
     x, y = coordinates(image)
     steps = blurred(rng.standard_normal((*image.shape[:2], 2), dtype=np.float32), scale)
     steps = steps * np.float32(displacement / max(math.sqrt((steps**2).sum(axis=2).mean()), 1e-9))
@@ -347,8 +347,8 @@ def perspective_distortion(
 ) -> Array:
     """View the picture at an angle, through a lens that bends straight lines.
 
-    One side, drawn for the picture, lies farther away and looks shorter; the lens bends outwards
-    (barrel) or inwards (pincushion). The outside of the picture is black.
+    One random side lies farther away and looks shorter; the lens bends outwards (barrel) or inwards
+    (pincushion). Outside the picture, pixels are black.
     """
     cv2 = opencv()
     far, bends = int(rng.integers(4)), 1 if rng.random() < 0.5 else -1
@@ -357,7 +357,7 @@ def perspective_distortion(
     corners = np.array([[-1, -1], [1, -1], [1, 1], [-1, 1]], dtype=np.float32)
     seen = corners.copy()
     for corner in (far, (far + 1) % 4):
-        # Along the side towards its middle, and a little towards the opposite side.
+        # Along the side towards its middle, and slightly towards the opposite side.
         sideways = corners[far] != corners[(far + 1) % 4]
         seen[corner] *= np.where(sideways, 1 - tilt, 1 - tilt / 2)
     matrix = cv2.getPerspectiveTransform(seen * half, corners * half).astype(np.float32)
@@ -410,12 +410,12 @@ def screen_crack(
     width: float,
     glare: float,
 ) -> Floats:
-    """Break the glass at some points: dark fissures with bright edges, and glare around them."""
+    """Crack the glass at some points: dark fissures with bright edges, and glare around them."""
     half = half_diagonal(image)
     x, y = coordinates(image)
     light = np.zeros(image.shape[:2], dtype=np.float32)
     lines: list[tuple[Floats, float]] = []
-    # A generator for each impact, so that a stronger severity only adds to a weaker one.
+    # One generator per impact, so that a higher severity only adds to a lower one.
     for child in rng.spawn(int(impacts)):
         centre = child.uniform(-0.35, 0.35, 2) * image.shape[1::-1]
         cracks = [
@@ -434,7 +434,7 @@ def screen_crack(
 
 
 def _crack(rng: np.random.Generator, centre: Floats, angle: float, length: float) -> list[Floats]:
-    """Return the points of a crack and its branches, (N, 2), in pixels from the middle."""
+    """Return the points of a crack and its branches, (N, 2), in pixels from the impact."""
     step = length * rng.uniform(0.5, 1.5) / PIECES
     heading = angle + rng.normal(0, 0.1) + np.cumsum(rng.normal(0, KINK, PIECES))
     branching = rng.random(PIECES) < BRANCHING
@@ -448,13 +448,13 @@ def _crack(rng: np.random.Generator, centre: Floats, angle: float, length: float
 
 
 def _path(start: Floats, heading: Floats, step: float) -> Floats:
-    """Return the points, (N + 1, 2), of a walk with steps of one length in changing directions."""
+    """Return the points, (N + 1, 2), of a walk with equal steps in varying directions."""
     steps = step * np.column_stack([np.cos(heading), np.sin(heading)])
     return start + np.vstack([np.zeros((1, 2)), np.cumsum(steps, axis=0)])
 
 
 def _rings(rng: np.random.Generator, cracks: list[Floats]) -> list[Floats]:
-    """Join neighbouring cracks at some distances from the impact."""
+    """Connect neighbouring cracks at some distances from the impact."""
     angles = [math.atan2(*(crack[1] - crack[0])[::-1]) for crack in cracks]
     order = np.argsort(angles)
     pairs = zip(order.tolist(), np.roll(order, -1).tolist(), strict=True)
@@ -467,7 +467,7 @@ def _rings(rng: np.random.Generator, cracks: list[Floats]) -> list[Floats]:
 
 
 def _drawn(image: Image, lines: list[tuple[Floats, float]], aside: float) -> Floats:
-    """(H, W, 1) float32 in [0, 1]: lines that grow thinner, drawn some pixels aside."""
+    """Draw tapering lines, shifted by some pixels: (H, W, 1) float32 in [0, 1]."""
     cv2 = opencv()
     middle = (np.array(image.shape[1::-1]) - 1) / 2 + aside
     canvas = np.zeros(image.shape[:2], dtype=np.uint8)

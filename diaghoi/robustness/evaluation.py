@@ -1,4 +1,4 @@
-"""A robustness study from its files to its numbers: :func:`evaluate_study` and its result."""
+"""Evaluate a robustness study: :func:`evaluate_study` and its result."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from diaghoi.robustness.tables import SCALE, robustness_tables, sentences
 
 TESTS = (
     "p-values are corrected for the numbers of one corruption (Holm), not for the number of "
-    "corruptions: of 20 without effect, chance lets one show p < 0.05"
+    "corruptions: of 20 without effect, one is expected to show p < 0.05 by chance"
 )
 # Settings that all intervals of a study share.
 INTERVALS = ("resamples", "seed", "confidence", "method")
@@ -29,18 +29,18 @@ INTERVALS = ("resamples", "seed", "confidence", "method")
 
 @dataclass(frozen=True, kw_only=True)
 class Robustness:
-    """Scores of detectors on corrupted pictures, with notes for readers.
+    """Scores of detectors on corrupted pictures, with notes.
 
     Parameters
     ----------
     metric : str
-        The metric: a path in the JSON of a report.
+        Path of the metric in a report's JSON.
     profiles : tuple of Profile
         One profile per detector, in the order of the study.
     missing, failed : tuple of (Run, str)
-        Runs with a missing file, and the file; runs with an unusable file, and the reason.
+        Runs with a missing file, with the file; runs with an unusable file, with the reason.
     caveats, gaps, notes : tuple of str
-        Reasons why numbers are not comparable; missing files, and the numbers that they leave
+        Reasons why numbers are not comparable; missing files, with the numbers that they leave
         undefined; further notes.
     """
 
@@ -73,20 +73,20 @@ class Robustness:
         -------
         dict
             ``diaghoi`` (version), ``dataset``, ``protocol`` and ``images`` as of a comparison;
-            ``metric`` and ``metric_title`` (in words), and in ``scale`` how CRI is taken;
+            ``metric``, ``metric_title`` (in words) and ``scale`` (definition of CRI);
             ``bootstrap``, the settings of the intervals, if there are any; ``measure`` and
             ``similarity`` of soft mAP and mF1, as in a semantic evaluation; ``corruptions`` and
-            ``severities`` of the study, and in ``scope`` whether these are all of the paper
-            (``complete``), and both in words; ``models``, each with
+            ``severities`` of the study, and in ``scope`` whether these are all conditions of the
+            paper (``complete``), with both in words; ``models``, each with
 
             - ``label``, ``stage``, ``venue``, ``backbone``, ``detector`` and ``classifier``;
             - ``clean``: its score on clean pictures;
-            - ``indices``: ``mri``, ``cri`` and of how many ``conditions``, for ``all``, and by
+            - ``indices``: ``mri``, ``cri`` and the number of ``conditions``, for ``all``, and by
               name in ``groups``, ``corruptions`` and ``severities``;
             - ``drops``: by corruption, the share of the clean score that it costs;
             - ``growth``: by error and corruption, the mean increase of ΔmAP;
             - ``cells``: for each condition, clean pictures first, score, mAP, ΔmAP and share of
-              each error, and ``intervals`` and ``tests`` where there are some;
+              each error, and ``intervals`` and ``tests`` if available;
             - ``sentences``: by corruption;
 
             ``missing`` and ``failed`` files, ``tables`` as of a comparison, ``caveats`` and
@@ -136,17 +136,17 @@ def evaluate_study(
     study : RobustnessStudy
         With annotations.
     engine : Engine
-        Engine that does the work.
+        Engine that runs the tasks.
     metric : str, optional
-        Any score of the report, by its path in the JSON. The default is that of the RoHOI paper:
-        the official mAP on HICO-DET, role AP of scenario 2 on V-COCO.
+        Any score of the report, by path in the JSON. The default is that of the RoHOI paper: the
+        official mAP on HICO-DET, role AP of scenario 2 on V-COCO.
     **choices
         Choices of :func:`diaghoi.robustness.sweep.sweep`.
 
     Raises
     ------
     InputError
-        If the annotations or the metric cannot be used, and where no file can.
+        If the annotations or the metric cannot be used, or no file can.
     """
     check = None if metric is None else partial(check_metric, metric)
     outcomes = sweep(study, engine, check=check, **choices)
@@ -213,7 +213,7 @@ def _gaps(study: RobustnessStudy, outcomes: Outcomes) -> tuple[str, ...]:
 
 
 def _notes(results: Sequence[Result]) -> list[str]:
-    """Collect the notes of all runs; each note counts its runs."""
+    """Collect the notes of all runs; each states the number of its runs."""
     runs: dict[str, list[Any]] = {}
     for result in results:
         for note in dict.fromkeys(notes_of(result)):

@@ -1,4 +1,4 @@
-"""Profile a detector under every condition: its metric, MRI and CRI, and growth of errors.
+"""Profile of a detector under every condition: metric, MRI and CRI, and growth of errors.
 
 MRI and CRI are the indices of the RoHOI paper (equations 1 and 2). The metric is any score of the
 report.
@@ -23,41 +23,41 @@ from diaghoi.robustness.corruptions import CORRUPTIONS, GROUPS
 from diaghoi.robustness.study import CLEAN, Condition, Scope, conditions_of, scope_of
 from diaghoi.statistics.significance import Difference
 
-# The metric of the RoHOI paper; on other data sets mAP under the protocol.
+# The metric of the RoHOI paper; on other data sets, mAP under the protocol.
 DEFAULTS = {"hico-det": "official.default.full", "v-coco": "official.scenario_2.ap"}
-# Sections and keys of a result whose numbers are not scores: higher is not better.
+# Sections and keys of a result whose numbers are not scores, that is, higher is not better.
 NOT_SCORES = ("counts", "errors", "intervals", "bootstrap", "measure", "similarity", "delta_map")
 NOT_SCORE_KEYS = ("per_image", "pairs", "negatives")
 OFFICIAL = {"official.default": "Default", "official.known_object": "Known Object"}
 SCENARIOS = {"official.scenario_1.ap": "Scenario 1", "official.scenario_2.ap": "Scenario 2"}
 SOFT = {path: FIGURES[path] for path in ("soft_map", "mf1")}
-"""Scores by tables of similarity, whatever the protocol says of AP."""
+"""Scores based on similarity tables, whatever the protocol's definition of AP."""
 SHOWN = {"ap": "AP", "ap_without_point": "AP without point", **SCENARIOS, **SOFT, **TITLES}
-"""Titles of scores by their paths, or by the last key of these."""
+"""Titles of scores, by path or by the last key of the path."""
 DELTA = "oracles.{}.delta_map.full"
 """Path of the ΔmAP of an error."""
 Scores = Mapping[str, Sequence[float]]
 
 
 def mean_robustness_index(scores: Scores) -> float | None:
-    """Average over corruptions the mean over severities (MRI, equation 1).
+    """Average the means over severities over the corruptions (MRI, equation 1).
 
-    Scores of each corruption at its severities may have any scale, which the result has as well.
-    Corruptions without scores do not count; without any the index is None.
+    Scores may have any scale, which the result shares. Corruptions without scores do not count;
+    without any score the index is None.
     """
     means = [statistics.mean(values) for values in scores.values() if values]
     return float(statistics.mean(means)) if means else None
 
 
 def composite_robustness_index(scores: Scores, clean: float | None) -> float | None:
-    """Average over corruptions relative score times stability (CRI, equation 2).
+    """Average the product of relative score and stability over corruptions (CRI, equation 2).
 
     A corruption contributes M / M_clean / (ln(1 + sigma) + 1), where M is the mean of its scores
     and sigma their population standard deviation over the severities. Sigma grows with the scale of
     the scores, so the index depends on it.
 
-    All scores are in percent, as in the paper. The index is 1 if all of them equal the clean one,
-    and None without a positive clean score, or without scores.
+    All scores are in percent, as in the paper. The index is 1 if all scores equal the clean one,
+    and None without scores or a positive clean score.
     """
     terms = [
         statistics.mean(values) / clean / (math.log1p(statistics.pstdev(values)) + 1)
@@ -71,7 +71,7 @@ class Index(NamedTuple):
     """Indices over some conditions.
 
     MRI is a fraction, and None if no condition has a score. CRI covers corruptions with scores at
-    several severities; it is None without such corruptions, and without a positive clean score.
+    several severities; it is None without such corruptions or a positive clean score.
     ``conditions`` counts the conditions with a score, ``of`` all conditions of the study.
     """
 
@@ -82,7 +82,7 @@ class Index(NamedTuple):
 
     @property
     def partial(self) -> bool:
-        """Whether some condition has no score."""
+        """Whether any condition has no score."""
         return self.conditions < self.of
 
     def to_dict(self) -> dict[str, float | int | bool | None]:
@@ -110,11 +110,11 @@ def index_of(scores: Mapping[str, Sequence[float | None]], clean: float | None) 
 
 @dataclass(frozen=True, kw_only=True)
 class Profile:
-    """A detector on clean and on corrupted pictures.
+    """Results of a detector on clean and on corrupted pictures.
 
-    It holds the descriptions of the detector in the study, the path of its score in a result
-    (``metric``), the corruptions and severities of the study, and by condition the result of each
-    available run and the tested differences from clean pictures.
+    The profile holds the detector's descriptions from the study, the path of its score in a result
+    (``metric``), the corruptions and severities of the study, and for each condition the available
+    result and the tested differences from clean pictures.
     """
 
     model: StudyModel
@@ -141,7 +141,7 @@ class Profile:
         return self.number(CLEAN)
 
     def number(self, condition: Condition, path: str = "") -> float | None:
-        """Look up a number of a result, by default the score; None if there is none."""
+        """Look up a number of a result, by default the score; None if undefined."""
         return figure(self.results.get(condition, {}), *(path or self.metric).split("."))
 
     def index(
@@ -154,7 +154,7 @@ class Profile:
         return index_of(scores, self.clean)
 
     def groups(self) -> dict[str, list[str]]:
-        """Return the corruptions of each group that the study has some of."""
+        """Return the study's corruptions in each group that has any."""
         members = {
             group: [name for name in self.corruptions if CORRUPTIONS[name].group == group]
             for group in GROUPS
@@ -162,7 +162,7 @@ class Profile:
         return {group: names for group, names in members.items() if names}
 
     def drop(self, corruption: str) -> float | None:
-        """Return the share of the clean score that a corruption costs, on average."""
+        """Return the average share of the clean score that a corruption costs."""
         mean, clean = self.index([corruption]).mri, self.clean
         return None if mean is None or not clean else 1 - mean / clean
 
@@ -174,12 +174,12 @@ class Profile:
         return part / whole if whole else None
 
     def change(self, condition: Condition, path: str) -> float | None:
-        """Return by how much a number exceeds that on clean pictures."""
+        """Return the increase of a number over that on clean pictures."""
         here, clean = self.number(condition, path), self.number(CLEAN, path)
         return None if here is None or clean is None else here - clean
 
     def mean_growth(self, corruption: str, error: str) -> float | None:
-        """Return by how much the ΔmAP of an error grows, on average over severities."""
+        """Return the average growth of an error's ΔmAP over severities."""
         return _mean(
             self.change(condition, DELTA.format(error))
             for condition in self.conditions
@@ -187,7 +187,7 @@ class Profile:
         )
 
     def strongest(self) -> dict[str, Condition]:
-        """Return the highest severity of each corruption with a result, if clean pictures have."""
+        """Return the highest severity with a result per corruption, if clean pictures have one."""
         if CLEAN not in self.results:
             return {}
         return {each.corruption: each for each in self.conditions if each != CLEAN}
@@ -237,9 +237,9 @@ class Profile:
 
 
 def costliest(profiles: Sequence[Profile]) -> list[str]:
-    """Order the corruptions by the share of the clean score that they cost detectors on average.
+    """Order the corruptions by their average cost, as a share of the clean score.
 
-    The costliest comes first; corruptions without a drop in any detector are left out.
+    The costliest comes first; corruptions without a drop in any detector are omitted.
     """
     names = profiles[0].corruptions
     costs = {name: _mean(profile.drop(name) for profile in profiles) for name in names}
@@ -248,12 +248,12 @@ def costliest(profiles: Sequence[Profile]) -> list[str]:
 
 
 def check_metric(metric: str, result: Result) -> None:
-    """Check that a result has a metric: keys of its JSON joined by dots, like ``map.full``.
+    """Check that a result has a metric, given by JSON keys joined by dots, like ``map.full``.
 
     Raises
     ------
     InputError
-        If it does not, or the number is not a score, such as a count.
+        If the result lacks the metric, or the number is not a score but, for example, a count.
     """
     known = list(score_paths(result))
     if metric in known:
@@ -267,7 +267,7 @@ def check_metric(metric: str, result: Result) -> None:
 
 
 def score_paths(result: Result, before: str = "") -> Iterator[str]:
-    """Yield the paths of all scores of a result behind some keys, including undefined scores."""
+    """Yield the paths of all scores below some keys of a result, including undefined ones."""
     for key, value in result.items():
         if isinstance(value, Mapping):
             if key not in NOT_SCORES:
@@ -278,9 +278,9 @@ def score_paths(result: Result, before: str = "") -> Iterator[str]:
 
 
 def metric_title(metric: str, result: Result, *, sourced: bool = False) -> str:
-    """Name a metric of a result in words, with the classes of the mean.
+    """Describe a metric of a result in words, with the classes of the mean.
 
-    With ``sourced``, the name of a soft score includes the tables of similarity.
+    With ``sourced``, the name of a soft score includes the similarity tables.
     """
     dataset, protocol = text(result, "dataset"), text(result, "protocol", "name")
     parent, _, leaf = metric.rpartition(".")
@@ -299,7 +299,7 @@ def metric_title(metric: str, result: Result, *, sourced: bool = False) -> str:
 
 
 def scores_with(metric: str, result: Result) -> dict[str, str]:
-    """Title the scores of a result to show together with a metric, by their paths.
+    """Return titles of the scores to show together with a metric, by path.
 
     The related scores are the splits of a mean, or both scenarios of V-COCO.
     """
@@ -313,6 +313,6 @@ def scores_with(metric: str, result: Result) -> dict[str, str]:
 
 
 def _mean(values: Iterable[float | None]) -> float | None:
-    """Average the values that there are."""
+    """Average the available values."""
     known = [value for value in values if value is not None]
     return sum(known) / len(known) if known else None

@@ -1,9 +1,9 @@
 """SAMPL: training with masks that grow as the model learns (paper 'RoHOI', section 4).
 
-Two parts work in any training code without the authors' code: the schedule of how much to hide
-(:class:`ProgressiveSchedule`: algorithm 1, equations 4 to 8), and the choice of what to hide
-(:func:`semantic_mask`: equation 3). Values that the paper does not give are chosen, and marked,
-here.
+Two parts work in any training code without the authors' code: the schedule for the amount to hide
+(:class:`ProgressiveSchedule`: algorithm 1, equations 4 to 8), and the choice of the pixels to hide
+(:func:`semantic_mask`: equation 3). Values that the paper does not give are chosen here, and
+marked.
 
 >>> schedule = ProgressiveSchedule()
 >>> schedule.evaluated  # before the first epoch: the clean and the low level
@@ -28,16 +28,16 @@ from diaghoi.robustness.effects import opencv
 
 # The severity levels from 1, omega_1 to omega_4 in the paper.
 LEVELS = ("clean", "low", "middle", "high")
-# Smallest and largest share of the width and of the height of an instance that is hidden at each
-# level; each is drawn from this range. The paper tries 40 to 80 %, and finds 40, 50 and 60 % best
-# for the three levels (table 2b).
+# Smallest and largest share of an instance's width and height hidden at each level; each share is
+# drawn from this range. The paper tries 40 to 80 %, and finds 40, 50 and 60 % best for the three
+# levels (table 2b).
 COVER: Mapping[int, tuple[float, float]] = {
     1: (0.0, 0.0),
     2: (0.4, 0.4),
     3: (0.5, 0.5),
     4: (0.6, 0.6),
 }
-# Largest dilation of an instance, as a share of its longer side; the radius is drawn.
+# Largest dilation of an instance, as a share of its longer side; the radius is random.
 EXPANSION = 0.05
 CLEAN = 1
 # From section 5 of the paper.
@@ -48,11 +48,11 @@ Pixels = TypeVar("Pixels", bound=np.generic)
 class ProgressiveSchedule:
     """Choose the severity level of each epoch from validation scores (algorithm 1).
 
-    The paper leaves some cases open. An epoch without a score of the same level in the epoch before
-    (the first one, and the one after a step up), or with a score of 0 there, has no relative change
-    and keeps the level. Equal sums choose the clean level, which is named first. The sum of
-    equation 7 runs over the levels above clean, as the equation says and algorithm 1 leaves open.
-    The largest change is forgotten after a step up, as in algorithm 1; equation 5 would keep it.
+    The paper leaves some cases unspecified. An epoch whose previous epoch has no score at the same
+    level (the first epoch, and the one after a step up), or a score of 0, has no relative change
+    and keeps the level. Equal sums choose the clean level, which is listed first. The sum in
+    equation 7 runs over the levels above clean, as in the equation; algorithm 1 leaves this open.
+    The largest change is reset after a step up, as in algorithm 1; equation 5 would keep it.
 
     Parameters
     ----------
@@ -69,7 +69,7 @@ class ProgressiveSchedule:
     Raises
     ------
     InputError
-        If one of them is not a positive number.
+        If a parameter is not a positive number.
     """
 
     def __init__(
@@ -86,18 +86,18 @@ class ProgressiveSchedule:
 
     @property
     def evaluated(self) -> tuple[int, int]:
-        """Levels whose validation scores the next epoch needs: clean and ``level``."""
+        """Levels whose validation scores are needed for the next epoch: clean and ``level``."""
         return CLEAN, self.level
 
     def next_severity(self, scores: Mapping[int, float]) -> int:
-        """Choose the level to train on in this epoch, 1 (clean) to 4 (high).
+        """Choose the training level of this epoch, 1 (clean) to 4 (high).
 
         Parameters
         ----------
         scores : dict of float
-            Validation score (mAP, say; higher is better, not negative) of the model at each of the
-            levels :attr:`evaluated`. Scores of other levels are kept, as the previous scores after
-            a step up.
+            Nonnegative validation score of the model (mAP, for example; higher is better) at each
+            of the levels :attr:`evaluated`. Scores of other levels are stored, as previous scores
+            after a step up.
 
         Raises
         ------
@@ -123,11 +123,11 @@ class ProgressiveSchedule:
         return severity
 
     def _steps_up(self, score: float) -> bool:
-        """Return whether the score has settled, so that more can be hidden (equations 4 to 6)."""
+        """Check whether the score has settled, so that more can be hidden (equations 4 to 6)."""
         before = self._previous.get(self.level, 0.0)
         if before == 0:
             return False
-        # Relative, so that the threshold holds for scores in percent and in fractions alike.
+        # Relative, so that the threshold works for both percentages and fractions.
         change = abs((score - before) / before)
         self._largest_change = max(self._largest_change or 0.0, change)
         threshold = self.initial_threshold * self._largest_change / (change + self.epsilon)
@@ -148,7 +148,7 @@ class ProgressiveSchedule:
         Raises
         ------
         InputError
-            If something is missing or invalid. The schedule is then unchanged.
+            If a part of the state is missing or invalid. The schedule is then unchanged.
         """
         try:
             level, chosen = int(state["level"]), [int(count) for count in state["chosen"]]
@@ -184,7 +184,7 @@ def _scores(pairs: Iterable[tuple[Any, Any]]) -> dict[int, float]:
 
 
 def box_mask(box: Sequence[float], size: tuple[int, int]) -> BoolArray:
-    """Fill a box, for instances without a mask: all pixels that it touches.
+    """Fill all pixels that a box touches, for instances without a mask.
 
     Parameters
     ----------
@@ -196,7 +196,7 @@ def box_mask(box: Sequence[float], size: tuple[int, int]) -> BoolArray:
     Raises
     ------
     InputError
-        If the value is not a box.
+        If the values are not a box.
     """
     corners = np.asarray(box, dtype=np.float64)
     sound = corners.shape == (4,) and np.isfinite(corners).all()
@@ -215,7 +215,7 @@ def instance_mask(instance: Any, size: tuple[int, int]) -> BoolArray:
     Parameters
     ----------
     instance : (H, W) array, dict or list
-        A mask in which 0 is background, or the ``segmentation`` of COCO files: a run-length code
+        A mask with background 0, or the ``segmentation`` of COCO files: run-length encoding
         (``{"size": [height, width], "counts": ...}``, packed or as a list), or polygons.
     size : (height, width)
         Of the picture.
@@ -239,14 +239,14 @@ def _decoded(instance: Any, size: tuple[int, int]) -> BoolArray:
 
     try:
         with warnings.catch_warnings():
-            # pycocotools builds its arrays in a way that NumPy deprecates.
+            # pycocotools creates its arrays in a way that NumPy deprecates.
             warnings.simplefilter("ignore", DeprecationWarning)
             packed = isinstance(instance, dict) and not isinstance(instance["counts"], list)
             coded = instance if packed else coco.frPyObjects(instance, *size)
             if isinstance(coded, list):
                 coded = coco.merge(coded)
             return np.asarray(coco.decode(coded), dtype=bool)
-    except Exception as error:  # pycocotools raises any error on unknown input
+    except Exception as error:  # pycocotools raises arbitrary errors on unknown input
         raise InputError(
             f"a mask cannot be read ({' '.join(str(error).split())[:80]}); give an array, or a "
             "run-length code or polygons of COCO"
@@ -260,11 +260,11 @@ def semantic_mask(
     *,
     cover: Mapping[int, tuple[float, float]] = COVER,
 ) -> BoolArray:
-    """Choose the pixels of a picture that are hidden at a severity level (equation 3).
+    """Choose the pixels of a picture to hide at a severity level (equation 3).
 
     Hidden pixels are True in an (H, W) bool array. An instance is dilated by a few pixels, so that
-    its outline reveals nothing; the convex hull of the result is resized, about its centre, to a
-    share of its width and height that grows with the level.
+    its outline reveals nothing; the convex hull of the result is scaled about its centre to a share
+    of its width and height that grows with the level.
 
     Parameters
     ----------
@@ -282,7 +282,7 @@ def semantic_mask(
     ------
     InputError
         If a level is unknown, a ratio is outside [0, 1], masks are missing or differ in size, or
-        where OpenCV is missing.
+        OpenCV is missing.
     """
     if level not in cover:
         raise InputError(f"level {level}: not known; give one of {', '.join(map(str, cover))}")
@@ -299,7 +299,7 @@ def semantic_mask(
     if high == 0:
         return hidden
     for mask in masks:
-        # Drawn for empty masks too, so that one instance does not change the masks of the others.
+        # Also drawn for empty masks, so that one instance does not change the masks of others.
         radius, across, down = rng.uniform([0, low, low], [EXPANSION, high, high])
         if mask.any():
             _hide(hidden, mask, radius, (down, across))
@@ -330,7 +330,7 @@ def masked(image: npt.NDArray[Pixels], mask: BoolArray) -> npt.NDArray[Pixels]:
 
 
 def _hide(hidden: BoolArray, mask: BoolArray, radius: float, ratios: tuple[float, float]) -> None:
-    """Add the dilated, convex, resized mask of one instance to the hidden pixels."""
+    """Add the dilated, convex, scaled mask of one instance to the hidden pixels."""
     from scipy.ndimage import distance_transform_edt
 
     rows, columns = np.flatnonzero(mask.any(axis=1)), np.flatnonzero(mask.any(axis=0))
@@ -338,7 +338,7 @@ def _hide(hidden: BoolArray, mask: BoolArray, radius: float, ratios: tuple[float
     around = int(np.ceil(reach))
     top, left = max(rows[0] - around, 0), max(columns[0] - around, 0)
     part = mask[top : rows[-1] + around + 1, left : columns[-1] + around + 1]
-    # Thresholding distances dilates with a disc in time independent of its radius.
+    # Thresholding distances dilates with a disc, in time independent of its radius.
     dilated = distance_transform_edt(~part) <= reach
     hull = _convex_hull(dilated)
     rows, columns = np.flatnonzero(hull.any(axis=1)), np.flatnonzero(hull.any(axis=0))
@@ -352,13 +352,13 @@ def _hide(hidden: BoolArray, mask: BoolArray, radius: float, ratios: tuple[float
 
 
 def _convex_hull(mask: BoolArray) -> BoolArray:
-    """Fill the convex hull of a mask: the hull of the middles of the four sides of its pixels."""
+    """Fill the convex hull of a mask: the hull of the midpoints of its pixels' sides."""
     cv2 = opencv()
     rows = np.flatnonzero(mask.any(axis=1))
     # The first and the last pixels of the rows span the hull of all pixels.
     first, last = mask[rows].argmax(axis=1), mask.shape[1] - 1 - mask[rows, ::-1].argmax(axis=1)
     pixels = np.concatenate([np.stack([column, rows], axis=1) for column in (first, last)])
-    # In half pixels all coordinates are integers, and OpenCV's hull is exact.
+    # In half pixels, all coordinates are integers, and OpenCV's hull is exact.
     sides = np.concatenate([2 * pixels + side for side in ((1, 0), (-1, 0), (0, 1), (0, -1))])
     corners = cv2.convexHull(sides.astype(np.int32))[:, 0].astype(np.int64)
     # cv2.fillConvexPoly would also fill pixels whose centres are just outside.
@@ -370,6 +370,6 @@ def _convex_hull(mask: BoolArray) -> BoolArray:
 
 
 def _resized(places: npt.NDArray[np.intp], ratio: float) -> npt.NDArray[np.intp]:
-    """Pick evenly spaced positions of a side that is shortened by a ratio (nearest neighbour)."""
+    """Return evenly spaced positions on a side that is shortened by a ratio (nearest neighbour)."""
     length = max(round(ratio * len(places)), 1)
     return places[((np.arange(length) + 0.5) * len(places) / length).astype(np.intp)]

@@ -8,7 +8,7 @@ from diaghoi.robustness.corruptions import CORRUPTIONS
 from diaghoi.simulate.detector import Detector
 
 # Increase of a detector's faults per severity, by group of corruptions: blur hides people and
-# things, noise and compression confuse labels and verbs, occlusions hide parts of the scene, and
+# objects, noise and compression confuse labels and verbs, occlusions hide parts of the scene, and
 # distortions move boxes.
 FAULTS = {
     "optical": {"missed_persons": 0.04, "missed_objects": 0.06, "localisation": 0.008},
@@ -16,8 +16,8 @@ FAULTS = {
     "environment": {"missed_persons": 0.03, "missed_objects": 0.05, "confused_verbs": 0.03},
     "geometry": {"misplaced": 0.05, "localisation": 0.02},
 }
-# The corruptions of a group take from this share of these steps up to the full steps and as much
-# more, at equal distances.
+# The corruptions of a group take evenly spaced multiples of these steps, from this share to as far
+# above the full step.
 MILDEST = 0.5
 
 
@@ -36,7 +36,7 @@ def under_corruption(detector: Detector, corruption: str, severity: int) -> Dete
     Returns
     -------
     Detector
-        The detector with more of the faults of the corruption's group; rates are at most 1.
+        The detector with increased faults of the corruption's group; rates are at most 1.
     """
     group = CORRUPTIONS[corruption].group
     members = [name for name, each in CORRUPTIONS.items() if each.group == group]

@@ -1,6 +1,6 @@
 """Describe a robustness study: several detectors on clean and on corrupted pictures.
 
-A study is written down in a TOML file::
+A study is described in a TOML file::
 
     annotations = "instances_test2015.json"  # paths start from this file
     protocol = "hico-det"                    # optional, as dataset, instances and ids
@@ -17,9 +17,9 @@ A study is written down in a TOML file::
     pairs = "qpic/{corruption}_{severity}_pairs.pkl"
 
 A file holds predictions or the result of ``diaghoi report --json``; a study of such results needs
-no annotations. Files of predictions may lie anywhere that fsspec can read
-(``s3://bucket/file.npz``), if it is installed. With ``similarity``, as in
-:mod:`diaghoi.comparison.study`, soft mAP and mF1 are computed as well.
+no annotations. Prediction files may lie anywhere that fsspec, if installed, can read
+(``s3://bucket/file.npz``). With ``similarity``, as in :mod:`diaghoi.comparison.study`, soft mAP and
+mF1 are computed as well.
 """
 
 from __future__ import annotations
@@ -42,11 +42,11 @@ from diaghoi.formats.base import Reading
 from diaghoi.formats.locations import below
 from diaghoi.robustness.corruptions import CORRUPTIONS, SEVERITIES, find
 
-FEW = 3  # corruptions that are left out and named
+FEW = 3  # number of omitted corruptions that are named
 
 
 class Condition(NamedTuple):
-    """The name of a corruption, empty for clean pictures, and its severity, 1 to 5, 0 for clean."""
+    """A corruption, empty for clean pictures, and its severity, 1 to 5, 0 for clean."""
 
     corruption: str
     severity: int
@@ -67,7 +67,7 @@ CLEAN = Condition("", 0)
 
 
 def conditions_of(corruptions: Iterable[str], severities: Sequence[int]) -> tuple[Condition, ...]:
-    """List clean pictures, and every corruption at every severity."""
+    """List the conditions: clean pictures, and every corruption at every severity."""
     return (CLEAN, *(Condition(name, level) for name in corruptions for level in severities))
 
 
@@ -75,8 +75,8 @@ def conditions_of(corruptions: Iterable[str], severities: Sequence[int]) -> tupl
 class RobustModel(StudyModel):
     """A detector of a study, with its predictions under all conditions.
 
-    There is a file for clean pictures and a pattern for all others, and likewise for the pairs
-    where the detector lists them apart.
+    The model has a file for clean pictures and a pattern for all others, and likewise for
+    separately listed pairs.
     """
 
     clean: str
@@ -86,7 +86,7 @@ class RobustModel(StudyModel):
 
 
 class Run(NamedTuple):
-    """Predictions of one detector under one condition, and its pairs if listed apart."""
+    """Predictions of one detector under one condition, and its pairs if listed separately."""
 
     label: str
     condition: Condition
@@ -95,12 +95,12 @@ class Run(NamedTuple):
 
     @property
     def place(self) -> tuple[str, Condition]:
-        """The detector and its pictures."""
+        """Detector label and condition."""
         return self.label, self.condition
 
     @property
     def title(self) -> str:
-        """The detector and its pictures in words."""
+        """Detector and condition in words."""
         return f"{self.label}, {self.condition.title}"
 
     @property
@@ -109,15 +109,15 @@ class Run(NamedTuple):
         return (self.file,) if self.pairs is None else (self.file, self.pairs)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the detector, its pictures and its predictions as plain Python."""
+        """Return the detector, the condition and the predictions as plain Python."""
         return {"model": self.label, **self.condition.to_dict(), "file": self.file}
 
 
 class Scope(NamedTuple):
-    """The conditions that MRI and CRI of a study are over, in words.
+    """Description of the conditions over which a study's MRI and CRI are averaged.
 
-    ``complete`` are all corruptions in all severities, as in the paper; ``title`` is the head of
-    columns of MRI and CRI.
+    ``complete`` if these are all corruptions at all severities, as in the paper; ``title`` heads
+    the columns of MRI and CRI.
     """
 
     complete: bool
@@ -132,7 +132,7 @@ class Scope(NamedTuple):
 
 
 def scope_of(corruptions: Sequence[str], severities: Sequence[int]) -> Scope:
-    """Say which of the conditions of the paper some corruptions and severities are."""
+    """Describe which of the paper's conditions some corruptions and severities are."""
     left = [name for name in CORRUPTIONS if name not in corruptions]
     every = len(severities) == len(SEVERITIES)
     title = f"{len(severities)} of {len(SEVERITIES)} severities"
@@ -152,7 +152,7 @@ def scope_of(corruptions: Sequence[str], severities: Sequence[int]) -> Scope:
 
 
 def _names(corruptions: Iterable[str]) -> str:
-    """List corruptions in a sentence; only acronyms and names of people are capitalised."""
+    """List corruptions for a sentence; only acronyms and names of people are capitalised."""
     labels = [CORRUPTIONS[name].label for name in corruptions]
     large = [label[1].isupper() or label.startswith("Gauss") for label in labels]
     pairs = zip(labels, large, strict=True)
@@ -161,7 +161,7 @@ def _names(corruptions: Iterable[str]) -> str:
 
 @dataclass(frozen=True, kw_only=True)
 class RobustnessStudy(StudyData):
-    """Detectors, and the conditions that they are evaluated under.
+    """Detectors, and the conditions under which they are evaluated.
 
     Parameters
     ----------
@@ -172,7 +172,7 @@ class RobustnessStudy(StudyData):
     severities : tuple of int
         In ascending order.
     reading : Reading
-        How to read predictions whose content does not show it.
+        Reading of predictions, for what their content does not show.
     """
 
     models: tuple[RobustModel, ...]
@@ -182,11 +182,11 @@ class RobustnessStudy(StudyData):
 
     @property
     def conditions(self) -> tuple[Condition, ...]:
-        """Clean pictures, and every corruption at every severity."""
+        """All conditions: clean pictures, and every corruption at every severity."""
         return conditions_of(self.corruptions, self.severities)
 
     def runs(self) -> Iterator[Run]:
-        """List the files of all detectors under all conditions, whether they exist or not."""
+        """List the files of all detectors under all conditions, existing or not."""
         for model in self.models:
             yield Run(model.label, CLEAN, model.clean, model.clean_pairs)
             for condition in self.conditions[1:]:
@@ -197,7 +197,7 @@ class RobustnessStudy(StudyData):
 def read_robustness_study(path: str | PathLike[str]) -> RobustnessStudy:
     """Read the description of a robustness study.
 
-    The top of this module shows the TOML file.
+    The module docstring shows the TOML file.
 
     Raises
     ------
@@ -232,7 +232,7 @@ def _model(where: str, folder: Path, texts: Texts) -> RobustModel:
             f"{where}: clean_pairs and pairs: give both or none, or clean and corrupted pictures "
             "would be compared by different lists"
         )
-    # Braces of the folder are not fields.
+    # Braces in the folder are not fields.
     quoted = str(folder).replace("{", "{{").replace("}", "}}")
     start = {"clean": str(folder), "clean_pairs": str(folder), "files": quoted, "pairs": quoted}
     paths: dict[str, Any] = {

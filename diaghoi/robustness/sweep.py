@@ -1,8 +1,8 @@
-"""Diagnose all runs of a robustness study, here or on a cluster, as far as that is not done yet.
+"""Diagnose all runs of a robustness study that are not done yet, here or on a cluster.
 
-A run is cut into blocks of images. Each block becomes a partial :class:`~diaghoi.Diagnosis`, and
-their sum is exactly the diagnosis of the run. Workers do :func:`diagnose_block`,
-:func:`finish` and :func:`compare_to_clean`.
+A run is split into blocks of images. Each block becomes a partial :class:`~diaghoi.Diagnosis`, and
+their sum is exactly the diagnosis of the run. Workers do :func:`diagnose_block`, :func:`finish` and
+:func:`compare_to_clean`.
 """
 
 from __future__ import annotations
@@ -39,18 +39,18 @@ from diaghoi.formats.v_coco import companions
 from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy, Run
 from diaghoi.statistics.significance import Difference
 
-# Version of finished work in a cache; a change makes everything anew.
+# Version of cached results; a change recomputes everything.
 LAYOUT = 4
 Place = tuple[str, Condition]
-"""A detector and its pictures."""
+"""A detector and a condition."""
 
 
 class Settings(NamedTuple):
     """Settings that all runs of a study share.
 
     ``reading`` holds the items of a :class:`diaghoi.formats.base.Reading`, and ``similarity`` the
-    sources of the similarity of verbs and of objects. There are so many resamples of the bootstrap,
-    and exchanges of tests against clean pictures; None for none.
+    sources of the similarity of verbs and of objects. Number of resamples of the bootstrap, and of
+    exchanges in tests against clean pictures; None for none.
     """
 
     truth: Truth
@@ -64,7 +64,7 @@ class Settings(NamedTuple):
 
 @lru_cache(maxsize=1)
 def _joined(settings: Settings, run: Run) -> tuple[Scenes, SceneSource, Joined, tuple[str, ...]]:
-    """Open a run and join it to the annotations; also return suspicious findings."""
+    """Open a run and join it with the annotations; also return suspicious findings."""
     truth, reading = read_truth(settings.truth), cast(Reading, dict(settings.reading))
     predictions = open_alike(truth, run.file, run.pairs, reading)
     return *join(truth, predictions), tuple(doubt.text for doubt in doubts(truth, predictions))
@@ -85,9 +85,10 @@ def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -
         predictions.between(first, stop),
         settings.truth.protocol_for(truth),
     )
-    # Both sides of a block have the same images; only the whole knows their files.
+    # Both sides of a block have the same images; which file has an image is known only for the
+    # whole.
     return replace(
-        block.without_scenes(),  # other processes need only the sums of a block
+        block.without_scenes(),  # other processes need only the block's sums
         annotated=joined.annotated[first:stop],
         predicted=joined.predicted[first:stop],
         reading_notes=(*warnings, *block.reading_notes),
@@ -95,14 +96,14 @@ def diagnose_block(settings: Settings, run: Run, number: int = 0, of: int = 1) -
 
 
 def finish(settings: Settings, run: Run, *blocks: Diagnosis) -> dict[str, Any]:
-    """Turn the diagnoses of the blocks of a run, by default one, into its result.
+    """Combine the diagnoses of a run's blocks into its result.
 
     Returns
     -------
     dict
         The result of :meth:`diaghoi.Diagnosis.to_dict`, with ``intervals`` and ``bootstrap`` if
         there are resamples, and ``soft_map``, ``mf1``, ``measure`` and ``similarity`` if there are
-        tables of similarity.
+        similarity tables.
     """
     diagnosis = Diagnosis.sum(blocks) if blocks else diagnose_block(settings, run)
     result = diagnosis.to_dict()
@@ -124,7 +125,7 @@ def finish(settings: Settings, run: Run, *blocks: Diagnosis) -> dict[str, Any]:
 
 
 def compare_to_clean(settings: Settings, clean: Run, run: Run) -> dict[str, Any]:
-    """Test whether a detector does differently on corrupted pictures.
+    """Test whether a detector performs differently on corrupted pictures.
 
     Returns
     -------
@@ -145,15 +146,16 @@ def compare_to_clean(settings: Settings, clean: Run, run: Run) -> dict[str, Any]
 
 @lru_cache(maxsize=1)
 def _clean(settings: Settings, run: Run) -> Diagnosis:
-    """Diagnose clean pictures once for all that is compared to them."""
+    """Diagnose clean pictures once for all comparisons."""
     return replace(diagnose_block(settings, run), label=run.title)
 
 
 class Store:
-    """A folder of finished work; without one nothing is kept.
+    """Cache of finished work in a folder; without one, nothing is stored.
 
-    Results are found by the content of their inputs, not by names or dates. Each file is read once
-    for this, until its size or one of its times changes. The folder is made if it is missing.
+    Results are identified by the content of their inputs, not by names or dates. Each file is read
+    once for this, and again if its size or one of its times changes. The folder is created if
+    missing.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -163,12 +165,12 @@ class Store:
             self.folder.mkdir(parents=True, exist_ok=True)
 
     def key(self, *made_from: Any) -> str:
-        """Return the name of a result from its inputs and the version of the package."""
+        """Return the name of a result, based on its inputs and the package version."""
         identity = json.dumps([LAYOUT, __version__, *made_from], sort_keys=True)
         return hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()
 
     def hash_of(self, file: str | Path | None) -> str:
-        """Hash the content of a file; empty for None, and where nothing is kept."""
+        """Hash the content of a file; empty for None, or if nothing is stored."""
         if self.folder is None or file is None:
             return ""
         path = str(file)
@@ -183,7 +185,7 @@ class Store:
         return self._hashes[path]
 
     def get(self, key: str) -> dict[str, Any] | None:
-        """Return finished work; None if there is none, or the stored result was changed."""
+        """Return finished work; None if there is none, or the stored result was altered."""
         if self.folder is None:
             return None
         with suppress(InputError):
@@ -194,7 +196,7 @@ class Store:
         return None
 
     def put(self, key: str, value: dict[str, Any]) -> None:
-        """Keep finished work, complete or not at all.
+        """Store a result, completely or not at all.
 
         Raises
         ------
@@ -208,28 +210,28 @@ class Store:
 
 
 def _seal(key: str, value: dict[str, Any]) -> str:
-    """Hash a value with its key, so that a file that is changed or renamed shows."""
+    """Hash a value with its key, so that altered or renamed files are detected."""
     content = json.dumps([key, value], sort_keys=True)
     return hashlib.sha256(content.encode("ascii")).hexdigest()
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcomes:
-    """The results of the runs of a study, and the reasons why some have none.
+    """Results of a study's runs, and reasons for missing results.
 
     Parameters
     ----------
     results : dict
         Results of :meth:`diaghoi.Diagnosis.to_dict`, with intervals, by detector and condition.
     missing : tuple of (Run, str)
-        Runs with a missing file, and the file.
+        Runs with a missing file, with the file.
     failed : tuple of (Run, str)
-        Runs with an unusable file, and the reason.
+        Runs with an unusable file, with the reason.
     tests : dict
         Differences from clean pictures, by detector and condition. The p-values are corrected for
         the tests of one condition, not for the number of conditions.
     notes : tuple of str
-        Why a test could not be made.
+        Reasons why tests were not possible.
     """
 
     results: dict[Place, dict[str, Any]]
@@ -260,20 +262,20 @@ def sweep(
     study : RobustnessStudy
         A study with annotations, or only of saved results.
     engine : Engine
-        Where the work is done.
+        Engine that runs the tasks.
     resamples : int, optional
         Number of resamples of the bootstrap; by default there are no intervals.
     exchanges : int, optional
         Test each detector under the highest severity of each corruption against clean pictures,
-        with so many resamples and exchanges.
+        with this number of resamples and exchanges.
     confidence, seed
-        Of intervals, and of resamples and exchanges.
+        Confidence of intervals, and seed of resamples and exchanges.
     block : int, optional
-        Images of a unit of work; by default a whole run.
+        Number of images per task; by default a whole run.
     store : Store, optional
         Folder of finished work.
     check : callable, optional
-        Called with the first result, to refuse requests that no result can meet.
+        Called with the first result, to refuse requests that no result can satisfy.
     start, advance : callable
         Called with the name and the number of steps of each task, and with the number of finished
         steps.
@@ -281,8 +283,8 @@ def sweep(
     Raises
     ------
     InputError
-        If the annotations or the tables of similarity cannot be used, no file of the study
-        exists, or none can be used.
+        If the annotations or the similarity tables cannot be used, no file of the study exists, or
+        none can be used.
     """
     truth = Truth(
         annotations=str(study.annotations),
@@ -306,7 +308,7 @@ def sweep(
     if study.similarity is not None:
         from diaghoi.semantic.tables.senses import read_tables
 
-        read_tables(study.similarity)  # or every run would fail by them
+        read_tables(study.similarity)  # otherwise every run would fail because of them
     outcomes: dict[Run, Any] = {}
     for run, outcome in plan.diagnosed([run for run in runs if run not in missing], block):
         outcomes[run] = outcome
@@ -334,7 +336,7 @@ def sweep(
 def _sorted_out(
     runs: Iterable[Run], outcomes: Mapping[Run, Any]
 ) -> tuple[dict[Run, dict[str, Any]], dict[Run, str]]:
-    """Separate the outcomes of runs from the reasons of failed runs."""
+    """Separate the outcomes of runs from the reasons for failed runs."""
     ordered = {run: outcomes[run] for run in runs if run in outcomes}
     failed = {run: each.message for run, each in ordered.items() if isinstance(each, Failure)}
     return {run: each for run, each in ordered.items() if run not in failed}, failed
@@ -348,7 +350,7 @@ def _difference(fields: Mapping[str, Any]) -> Difference:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Work of a study as tasks; finished work comes from the store."""
+    """The tasks of a study; finished ones come from the store."""
 
     study: RobustnessStudy
     settings: Settings
@@ -358,7 +360,7 @@ class _Plan:
     advance: Callable[[int], Any]
 
     def saved(self, run: Run) -> dict[str, Any] | None:
-        """Read the result that the file of a run holds; None if it holds predictions."""
+        """Read the saved result in a run's file; None if it holds predictions."""
         study = self.study
         result = None if is_remote(run.file) else read_result(run.file, study.dataset)
         if result is None:
@@ -386,10 +388,10 @@ class _Plan:
         return result
 
     def key(self, run: Run, *more: Any) -> str:
-        """Name the result of a run by the content of all its inputs."""
+        """Return the name of a run's result, based on the content of all its inputs."""
         settings, truth = self.settings, self.settings.truth
         described = truth.dataset or ""
-        # V-COCO also reads the files beside the annotations, even if nobody names them.
+        # V-COCO also reads the files next to the annotations, even if they are not named.
         beside = companions(Path(truth.annotations))
         files = (
             *(truth.annotations, truth.instances or beside[0], truth.ids or beside[1]),
@@ -408,7 +410,7 @@ class _Plan:
         )
 
     def diagnosed(self, runs: Iterable[Run], block: int | None) -> Iterator[tuple[Run, Any]]:
-        """Give the outcome of each run, kept ones first."""
+        """Yield the outcome of each run, stored ones first."""
         self.start("looking for finished work", 0)
         keys: dict[Run, str] = {}
         for run in runs:

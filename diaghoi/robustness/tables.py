@@ -1,4 +1,4 @@
-"""Write tables and sentences of a robustness study: as in the RoHOI paper, and growing errors."""
+"""Tables and sentences of a robustness study: as in the RoHOI paper, plus growing errors."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ from diaghoi.robustness.study import CLEAN, Condition, RobustnessStudy
 
 PARTIAL = "‡"
 DEAREST = 3  # corruptions in the overview
-LEAST = 0.0005  # ΔmAP, a fraction, below which an error is not said to grow
+LEAST = 0.0005  # ΔmAP, a fraction, below which growth of an error is not mentioned
 GROWTH = "growth_"
-"""Prefix of the keys of the tables of errors."""
+"""Key prefix of the error tables."""
 HEADINGS = {
     "overview": "Clean scores, MRI and CRI",
     "robustness": "Robustness",
@@ -36,9 +36,9 @@ HEADINGS = {
     "severities": "MRI of each severity, %",
     **{f"{GROWTH}{error}": f"{ORACLES[error].title}: growth of ΔmAP, points" for error in ERRORS},
 }
-"""Titles of the tables by their keys."""
+"""Titles of the tables, by key."""
 OF_SEVERAL = ("corruptions_cri", "severities")
-"""Keys of tables that only studies of several severities have."""
+"""Keys of the tables that only studies with several severities have."""
 SCALE = "CRI as in the RoHOI paper: sigma of scores in percent, natural logarithm"
 MEANING = (
     "MRI, %: mean under corruption. CRI: mean of the relative score, less where it varies with the "
@@ -47,11 +47,11 @@ MEANING = (
 NO_CRI = "CRI is undefined: it needs scores at two or more severities."
 UNITS: Mapping[str, Unit] = {"mri": "percent", "cri": "index"}
 Number = tuple[Column, Callable[[Profile], Cell]]
-"""A column, and the function that makes its cell for a detector."""
+"""A column, and the function that creates its cell for a detector."""
 
 
 def check_names(names: Iterable[str], study: RobustnessStudy, *, errors: bool = False) -> None:
-    """Refuse names of tables that a study will not have; the message lists the possible ones.
+    """Refuse table names that a study will not have; the message lists the possible ones.
 
     ``names`` are as in :func:`diaghoi.comparison.selection.selected`, and ``errors`` as in
     :func:`robustness_tables`.
@@ -86,15 +86,15 @@ def robustness_tables(
     errors : bool
         Whether to add a table for each error.
     overview : bool
-        Whether to replace all tables by one ``overview``: scores on clean pictures, MRI and CRI,
-        and the MRI of the costliest corruptions.
+        Whether to replace all tables by an ``overview``: scores on clean pictures, MRI and CRI, and
+        the MRI of the costliest corruptions.
 
     Returns
     -------
     tuple of Table
         ``robustness`` (table 1 of the paper), ``corruptions`` (table 3), the same with CRI,
-        ``groups``, ``severities``, and ``growth_human_box`` and so on. Numbers for which some
-        conditions have no score carry a mark.
+        ``groups``, ``severities``, and ``growth_human_box`` and so on. Numbers are marked if some
+        of their conditions have no score.
     """
     keys = _keys(profiles[0].severities, errors=errors)
     if overview:
@@ -103,7 +103,7 @@ def robustness_tables(
 
 
 def _table(key: str, profiles: Sequence[Profile], metric: str) -> Table:
-    """Lay out numbers like a comparison; the caption explains the mark if there is one."""
+    """Lay out numbers like a comparison; the caption explains the mark, if any."""
     numbers, remarks = _content(key, profiles, metric)
     models = [profile.model for profile in profiles]
     if key == "overview":
@@ -181,7 +181,7 @@ def _index(
     corruptions: Sequence[str] | None = None,
     severities: Sequence[int] | None = None,
 ) -> Number:
-    """Make a column of MRI or CRI, or of the growth of an error."""
+    """Create a column of MRI, CRI or the growth of an error."""
 
     def cell(profile: Profile) -> Cell:
         index = profile.index(corruptions, severities)
@@ -189,7 +189,7 @@ def _index(
             value = profile.mean_growth(key, which)
         else:
             value = index.mri if which == "mri" else index.cri
-        # Some of the conditions behind a number may have no score.
+        # Some of a number's conditions may have no score.
         return Cell(value=value, mark=PARTIAL if index.partial and value is not None else "")
 
     unit: Unit = UNITS.get(which, "points")
@@ -210,7 +210,7 @@ def _by_corruption(names: Sequence[str], which: str, group: str = "") -> list[Nu
 def sentences(profile: Profile) -> dict[str, str]:
     """Describe the effect of each corruption at its highest severity with a result.
 
-    There are none where clean pictures have no result.
+    Empty if clean pictures have no result.
     """
     return {
         name: f"{CORRUPTIONS[name].label}, severity {condition.severity}: "
@@ -220,10 +220,10 @@ def sentences(profile: Profile) -> dict[str, str]:
 
 
 def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
-    """Choose the sentences on the corruptions that cost most mAP, as many of each detector.
+    """Choose the sentences on the corruptions that cost most mAP, equally many per detector.
 
-    At most this number is chosen; among equal ranks the greatest falls win. The result has labels,
-    detector by detector, with the greatest fall of each first.
+    At most ``most`` are chosen; among equal ranks the largest drops win. The result has labels,
+    detector by detector, with the largest drop of each first.
     """
     ranked = []
     for number, profile in enumerate(profiles):
@@ -238,7 +238,7 @@ def worst(profiles: Sequence[Profile], most: int = 5) -> list[tuple[str, str]]:
 
 
 def summary(profiles: Sequence[Profile]) -> str:
-    """Say how much of their clean score detectors keep, and which corruption costs most.
+    """Describe how much of their clean score detectors keep, and which corruption costs most.
 
     With more than two detectors, the sentence names the most and the least robust.
     """
@@ -315,6 +315,6 @@ def _growth(profile: Profile, condition: Condition) -> str:
 
 
 def _certainty(profile: Profile, condition: Condition, path: str) -> str:
-    """Say how sure a difference is, where it was tested."""
+    """Describe the certainty of a difference, if tested."""
     tests = (test for test in profile.tests.get(condition, []) if test.path == path)
     return next((f" ({test.shown_p})" for test in tests), "")

@@ -1,4 +1,4 @@
-"""Simulate what a detector sees and predicts on annotated scenes."""
+"""Simulate what a detector sees and predicts in annotated scenes."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ from diaghoi.data.scenes import Scenes
 from diaghoi.data.vocabulary import Vocabulary
 from diaghoi.simulate.detector import Detector
 
-IMAGES_AT_ONCE = 512  # bounds the memory; another number gives other random draws
+IMAGES_AT_ONCE = 512  # bounds the memory; another number changes the random draws
 
-# Logits of verb scores: for right and wrong verbs of pairs that are taken for an interaction, and
-# how much less a wrong verb that is believed, a pair that is joined by mistake and a pair that is
-# not taken for an interaction get.
+# Logits of verb scores: for right and wrong verbs of pairs taken for an interaction, and the
+# reductions for a believed wrong verb, a pair joined by mistake, and a pair not taken for an
+# interaction.
 RIGHT, WRONG = 0.6, -1.9
 LESS_CONFUSED, LESS_MISTAKEN, LESS_IDLE = 0.4, 0.4, 0.9
 LEAST_PAIR_SCORE = 1e-4  # where the object is of no HOI class with a real verb
@@ -35,10 +35,10 @@ APPEAL = (1.0, 0.65, 0.13)
 FAR_OFF = 0.6  # shift of a misplaced box, in widths and heights
 MOST_OF_A_KIND = 15  # persons, and objects of other categories, that are kept per image
 
-# Logits of box scores: instances, and background by what it is taken for.
+# Logits of box scores: instances, and background by what it is mistaken for.
 INSTANCE_LOGIT = 1.8
 BACKGROUND_LOGIT = -1.0
-# Shares of background taken for a person, for an instance that the image shows, and for anything.
+# Shares of background mistaken for a person, for an instance in the image, and for anything.
 BACKGROUND_PERSONS, BACKGROUND_FAMILIAR = 0.17, 0.5
 
 
@@ -48,17 +48,17 @@ def _sigmoid(logit: FloatArray) -> FloatArray:
 
 
 def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) -> Scenes:
-    """Simulate the predictions of a detector on annotated scenes, simulated or real ones.
+    """Simulate the predictions of a detector on simulated or real annotated scenes.
 
-    Boxes, labels, pairs and verbs go wrong as the detector says; every wrong triplet arises
-    the way it does in a real detector (a box far off, an object joined with the wrong
-    person, a pair found twice, ...) and carries a plausible score.
+    Boxes, labels, pairs and verbs are wrong at the detector's rates; each wrong triplet arises as
+    in a real detector (a misplaced box, an object joined with the wrong person, a pair found twice,
+    ...) and has a plausible score.
 
     Parameters
     ----------
     annotations : Scenes
-        The truth. Boxes of a category that overlap by 0.6 or more count as one instance, as
-        data sets that annotate every triplet apart draw one person several times.
+        The truth. Boxes of a category that overlap by 0.6 or more count as one instance, because
+        data sets that annotate every triplet separately draw one person several times.
     detector : Detector
         Error rates, for example :data:`~diaghoi.simulate.TWO_STAGE`.
     rng : numpy.random.Generator
@@ -68,7 +68,7 @@ def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) ->
     -------
     Scenes
         The same images. All pairs are listed, with the highest score of a real verb as
-        ``pair_score``; the triplets are the best of each image in descending order of their score
+        ``pair_score``; the triplets are the best ones of each image in descending order of score
         (human score x object score x verb score), of HOI classes only. All scores lie in (0, 1),
         all boxes inside their images.
     """
@@ -79,7 +79,7 @@ def detect(annotations: Scenes, detector: Detector, rng: np.random.Generator) ->
 
 
 def _detect(scenes: Scenes, detector: Detector, rng: np.random.Generator) -> Scenes:
-    """Simulate the predictions on some images."""
+    """Simulate the predictions for some images."""
     sizes = _sizes(scenes)
     instance_of = instances(scenes)
     seen = sight(scenes, instance_of, sizes, detector, rng)
@@ -126,7 +126,7 @@ def _verb_scores(
     detector: Detector,
     rng: np.random.Generator,
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Score every verb that is possible with the object of each chosen pair.
+    """Score every possible verb for the object of each chosen pair.
 
     Returns rows of ``chosen``, HOI classes, and verb scores in (0, 1).
     """
@@ -160,7 +160,7 @@ def _boxes(
     detector: Detector,
     rng: np.random.Generator,
 ) -> tuple[Sightings, IntArray, IntArray]:
-    """Give one list of boxes, or two boxes of its own for every pair, and the rows of each pair."""
+    """Return a shared list of boxes, or two boxes for every pair, and the rows of each pair."""
     if detector.shared_boxes:
         return seen, human, object_box
     own = seen.take(np.stack([human, object_box], axis=1).ravel())
@@ -172,7 +172,7 @@ def _boxes(
 
 
 def _sizes(scenes: Scenes) -> IntArray:
-    """Width and height of each image, at least as large as its boxes reach."""
+    """Return width and height of each image, at least the extent of its boxes."""
     reach = np.ones((len(scenes), 2), dtype=np.int64)
     corners = np.ceil(scenes.box_xyxy[:, 2:]).astype(np.int64) + 1
     np.maximum.at(reach, scenes.box_image, corners)
@@ -182,11 +182,11 @@ def _sizes(scenes: Scenes) -> IntArray:
 
 
 class _Candidates(NamedTuple):
-    """Pairs of a person and another sighting of the same image, ordered by image.
+    """Pairs of a person and another sighting in the same image, ordered by image.
 
-    ``human`` and ``object`` are rows of the sightings; ``joined`` says whether the annotations join
+    ``human`` and ``object`` are rows of the sightings; ``joined`` is whether the annotations join
     the two instances; ``verbs`` are rows of ``verb_sets`` (K, V), of which the last is empty: the
-    verbs of the pair, or, where it does not interact, those that the detector could mistakenly take
+    verbs of the pair or, if it does not interact, those that the detector could mistakenly take
     from the same object with another person, or from the same person with another object.
     """
 
@@ -199,7 +199,7 @@ class _Candidates(NamedTuple):
 
 
 def _candidates(scenes: Scenes, instance_of: IntArray, seen: Sightings) -> _Candidates:
-    """Pair every person with everything else in its image, and look the truth up."""
+    """Pair every person with everything else in the image, and look up the truth."""
     persons = np.flatnonzero(seen.label == scenes.vocabulary.person)
     owner, other = expand(*runs(seen.image, seen.image[persons]))
     human = persons[owner]
@@ -233,7 +233,7 @@ def _candidates(scenes: Scenes, instance_of: IntArray, seen: Sightings) -> _Cand
 def _queries(
     pool: _Candidates, seen: Sightings, detector: Detector, rng: np.random.Generator
 ) -> IntArray:
-    """Choose the pairs that the detector puts forward: rows of the candidates, by image.
+    """Choose the pairs that the detector proposes: rows of the candidates, by image.
 
     With shared boxes these are the best pairs; otherwise they are the answers of a fixed number of
     queries, drawn with repetition in random order.
@@ -259,7 +259,7 @@ def _queries(
 def _spread(
     image: IntArray, appeal: FloatArray, draws: IntArray, rng: np.random.Generator
 ) -> IntArray:
-    """Draw rows of each image in proportion to their appeal, spread evenly over them."""
+    """Draw rows of each image in proportion to their appeal, by systematic sampling."""
     total = np.concatenate([[0.0], np.cumsum(appeal)])
     first, count = runs(image, np.arange(len(draws)))
     last = first + count
@@ -286,15 +286,14 @@ def _look_up(keys: IntArray, wanted: IntArray) -> IntArray:
 
 
 class Sightings(NamedTuple):
-    """Boxes as a detector sees them, ordered by image.
+    """Boxes as seen by a detector, ordered by image.
 
     Parameters
     ----------
     image, label : (S,) int array
         Image and believed category.
     instance : (S,) int array
-        The annotated instance that is seen, as the first annotated box that shows it; -1 for
-        background.
+        The annotated instance, as the first annotated box that shows it; -1 for background.
     xyxy : (S, 4) float64 array
         Box in pixels.
     logit : (S,) float64 array
@@ -319,7 +318,7 @@ def sight(
     detector: Detector,
     rng: np.random.Generator,
 ) -> Sightings:
-    """Look at every image: instances that are found, some twice or misplaced, and background."""
+    """Simulate boxes in every image: found instances, some twice or misplaced, and background."""
     instance = np.flatnonzero(instance_of == np.arange(len(instance_of)))
     person = scenes.box_label[instance] == scenes.vocabulary.person
     missed = np.where(person, detector.missed_persons, detector.missed_objects)
@@ -332,7 +331,7 @@ def sight(
     xyxy = jitter(both.xyxy, sizes[both.image], detector.localisation, rng)
     order = np.lexsort((-logit, both.image))
     seen = both._replace(xyxy=xyxy, logit=logit).take(order)
-    # Detectors keep the best persons and the best other boxes of every image.
+    # Detectors keep the best persons and the best other boxes of each image.
     kind = seen.image * 2 + (seen.label == scenes.vocabulary.person)
     order = np.argsort(kind, kind="stable")
     return seen.take(np.sort(order[place_in_group(kind[order]) < MOST_OF_A_KIND]))
@@ -341,14 +340,14 @@ def sight(
 def jitter(
     xyxy: FloatArray, sizes: IntArray, amount: float, rng: np.random.Generator
 ) -> FloatArray:
-    """Move the edges of boxes by noise, a share of their width and height, within the images."""
+    """Move box edges by noise, a share of width and height, within the images."""
     span = np.maximum(xyxy[:, 2:] - xyxy[:, :2], 1.0)
     edges = xyxy + rng.normal(size=xyxy.shape) * amount * np.tile(span, 2)
     return inside(edges, sizes)
 
 
 def inside(xyxy: FloatArray, sizes: IntArray) -> FloatArray:
-    """Cut boxes to their images; each keeps at least one pixel of width and height."""
+    """Clip boxes to their images; each keeps at least one pixel of width and height."""
     largest = np.maximum(sizes - 1.0, 0.0)
     low = np.minimum(xyxy[:, :2], xyxy[:, 2:])
     high = np.maximum(xyxy[:, :2], xyxy[:, 2:])
@@ -385,7 +384,7 @@ def _found(
 def _confused(
     label: IntArray, vocabulary: Vocabulary, rate: float, rng: np.random.Generator
 ) -> IntArray:
-    """Give some objects the label of a neighbour in the list, which is often a similar category."""
+    """Give some objects the label of a neighbour in the list, often a similar category."""
     others = np.setdiff1d(np.unique(vocabulary.class_object), [vocabulary.person])
     confused = (label != vocabulary.person) & (rng.random(len(label)) < rate) & (len(others) > 1)
     shift = rng.integers(1, 4, size=len(label)) * rng.choice([-1, 1], size=len(label))
@@ -396,7 +395,7 @@ def _confused(
 def _background(
     scenes: Scenes, boxes_an_image: IntArray, sizes: IntArray, rng: np.random.Generator
 ) -> Sightings:
-    """See boxes that show nothing annotated: half anywhere, half near an instance of the image."""
+    """Draw background boxes: half anywhere, half near an instance of the image."""
     image = np.repeat(np.arange(len(scenes)), rng.binomial(boxes_an_image, 0.9))
     size = sizes[image].astype(np.float64)
     vocabulary = scenes.vocabulary

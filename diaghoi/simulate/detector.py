@@ -1,4 +1,4 @@
-"""Define simulated detectors by their error rates, with three presets."""
+"""Simulated detectors, defined by error rates, with three presets."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from diaghoi.exceptions import InputError
 class Detector:
     """Behaviour and error rates of a simulated detector.
 
-    Rates are probabilities in [0, 1]. With all rates, noises and ``duplicates`` at 0 the detector
+    Rates are probabilities in [0, 1]. If all rates, noises and ``duplicates`` are 0, the detector
     finds everything, and wrong predictions score lower than right ones. Without ``score_noise``
     this also holds for pairs joined and verbs chosen by mistake.
 
@@ -22,32 +22,31 @@ class Detector:
     name : str
         Name in tables and file names.
     shared_boxes : bool
-        True: the image has one list of boxes, and the pairs are all its human x object pairs, the
-        best first (two-stage detectors such as UPT and SCG). False: every pair has two boxes of
-        its own, and the pairs are the answers of a fixed number of queries (one-stage detectors
-        such as CDN and GEN-VLKT).
+        True: each image has one list of boxes, and the pairs are all human x object pairs, the best
+        first (two-stage detectors such as UPT and SCG). False: every pair has its own two boxes,
+        and the pairs are the answers of a fixed number of queries (one-stage detectors such as CDN
+        and GEN-VLKT).
     pairs, triplets : int
-        The most pairs and triplets that are kept in an image.
+        Maximum number of pairs and triplets kept per image.
     boxes : int
-        Boxes that the detector looks at in an image; where fewer instances are found, the rest is
-        background.
+        Number of boxes that the detector considers per image; if fewer instances are found, the
+        rest is background.
     localisation : float
-        Standard deviation of the edges of a box, as a share of its width and height.
+        Standard deviation of box edges, as a share of width and height.
     misplaced : float
-        Rate of persons and objects that are found, but with a box that is far off.
+        Rate of persons and objects that are found with a misplaced box.
     missed_persons, missed_objects : float
-        Rates of instances that are not found at all.
+        Rates of instances that are not found.
     confused_labels : float
         Rate of objects that get the label of another, often similar category.
     association : float
-        Rate of pairs that do not interact but are taken for an interaction.
+        Rate of non-interacting pairs taken for an interaction.
     false_pairs : float
-        The same, for pairs with a box that shows no annotated instance.
+        Same, for pairs with a background box.
     confused_verbs : float
-        Rate of wrong verbs that are believed as much as a right one, for pairs taken for an
-        interaction.
+        Rate of wrong verbs that are believed like a right one, for pairs taken for an interaction.
     duplicates : float
-        Average number of duplicates of each pair or, with shared boxes, of each box.
+        Average number of duplicates per pair or, with shared boxes, per box.
     rare_penalty : float
         Reduction of the logit of the right verb in rare HOI classes.
     score_noise : float
@@ -114,8 +113,8 @@ ONE_STAGE, TWO_STAGE, WEAK = (
 """Three presets.
 
 One stage, like CDN or GEN-VLKT: accurate verbs, and many near-duplicates of every pair. Two stages,
-like UPT or SCG: good boxes and few duplicates, but all persons joined with all objects. And a
-one-stage detector that was not trained for long: everything is a little worse.
+like UPT or SCG: good boxes and few duplicates, but every person paired with every object. A
+one-stage detector that was not trained for long: everything is slightly worse.
 """
 DETECTORS = {detector.name: detector for detector in (ONE_STAGE, TWO_STAGE, WEAK)}
 """The presets by name."""

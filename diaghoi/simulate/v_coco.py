@@ -1,4 +1,4 @@
-"""Simulated V-COCO: people who do things, and a detector that gives every score for every pair."""
+"""Simulated V-COCO: people with actions, and a detector that gives all scores for every pair."""
 
 from dataclasses import dataclass
 
@@ -41,7 +41,7 @@ def v_coco_annotations(images: int, rng: np.random.Generator) -> Scenes:
     doing = rng.choice(len(ACTIONS), len(actor), p=ACTIONS)
     deed_actor = np.repeat(actor, doing)
     agents = np.flatnonzero(np.asarray(vocabulary.agents))
-    # Popular actions first, and no action twice by one person.
+    # Popular actions first, and no action twice for one person.
     order = np.argsort(rng.gumbel(size=(len(actor), len(agents))) - 0.1 * np.arange(len(agents)))
     action = order[np.repeat(np.arange(len(actor)), doing), -1 - place_in_group(deed_actor)]
     roles = np.diff(np.append(agents, len(vocabulary.verbs)))
@@ -72,20 +72,20 @@ def v_coco_annotations(images: int, rng: np.random.Generator) -> Scenes:
 
 @dataclass(frozen=True, kw_only=True)
 class PairDetector:
-    """A simulated detector that scores all actions and roles of its pairs.
+    """Simulated detector that scores all actions and roles of its pairs.
 
     Parameters
     ----------
     pairs : int
         Pairs of each image.
     noise : float
-        Standard deviation of the edges of boxes, as a share of their size.
+        Standard deviation of box edges, as a share of box size.
     misplaced : float
         Share of boxes with five times that noise.
     alone : float
         Share of pairs without an object.
     sharpness : float
-        Amount by which the scores of a person's actions exceed others, as a logit.
+        Amount, as a logit, by which the scores of a person's actions exceed others.
     """
 
     pairs: int = 64
@@ -98,7 +98,7 @@ class PairDetector:
 def v_coco_detect(
     annotations: Scenes, rng: np.random.Generator, detector: PairDetector | None = None
 ) -> Scenes:
-    """Predict what a simulated detector finds on V-COCO annotations.
+    """Simulate the predictions of a detector on V-COCO annotations.
 
     Every pair has one person box, at most one object box, and a score for each of the 51 actions
     and roles.
@@ -119,7 +119,7 @@ def v_coco_detect(
         [np.minimum(xyxy[:, :2], xyxy[:, 2:]), np.maximum(xyxy[:, :2], xyxy[:, 2:])], 1
     )
 
-    # Each pair has a row for the person alone and, if it has an object, a row with the object.
+    # Each pair has a row for the person alone and, if present, a row with the object.
     row = 2 * np.arange(pairs)
     pair_human = np.repeat(row, 2)
     pair_object = np.stack([np.full(pairs, -1), np.where(alone, -1, row + 1)], axis=1).ravel()

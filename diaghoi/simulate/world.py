@@ -15,7 +15,7 @@ SMALLEST_BOX = 10
 # Shares of images with 1, 2, 3 and 4 instances of a kind.
 PERSONS = (0.42, 0.30, 0.18, 0.10)
 OBJECTS = (0.44, 0.30, 0.16, 0.10)
-# Widths and heights that the photographs of HICO-DET have, and their shares.
+# Widths and heights of HICO-DET's photographs, and their shares.
 SIZES = ((640, 480), (640, 427), (640, 360), (500, 375), (480, 640), (427, 640))
 SIZE_SHARES = (0.34, 0.30, 0.06, 0.08, 0.13, 0.09)
 
@@ -26,7 +26,7 @@ BYSTANDERS = 0.25  # share of images with an object of another category, in no t
 QUIET = 0.012  # share of images without any triplet
 
 # Object height as a share of a standing person's, by COCO-80 position: up to (and without) the
-# position, the size. Kinds are neighbours in that list, so a few rows are enough.
+# position, the size. Similar categories are neighbours in that list, so a few rows suffice.
 RELATIVE_SIZE = (
     (1, 0.9), (4, 0.8), (9, 1.6), (14, 0.6), (16, 0.35), (24, 0.8), (29, 0.3), (39, 0.25),
     (46, 0.16), (56, 0.2), (62, 0.75), (68, 0.3), (73, 0.55), (80, 0.2),
@@ -34,12 +34,12 @@ RELATIVE_SIZE = (
 
 
 class _Instances(NamedTuple):
-    """Boxes to be: image, label and role of each, ordered by image."""
+    """Planned boxes: image, label and role of each, ordered by image."""
 
     image: IntArray
     label: IntArray
     place: IntArray
-    """Number of boxes of the same role before it in its image."""
+    """Number of earlier boxes of the same role in the image."""
     role: IntArray
     """0 person, 1 object of the image's category, 2 bystander."""
 
@@ -51,7 +51,7 @@ def annotations(
 
     An image shows one to four persons and one to four objects of one category, like the images of
     HICO-DET, and sometimes a bystander: an annotated object in no triplet. HOI classes follow the
-    long tail of the real test set, `no_interaction` with its real share. An image has 1 to 10
+    long-tailed distribution of the real test set, including `no_interaction`. An image has 1 to 10
     triplets, about 3.5 on average; about one image in a hundred has boxes but no triplet.
 
     Parameters
@@ -192,7 +192,7 @@ def _verbs(
     is_idle = rng.random(len(label)) < share
     wanted = np.where(is_idle, 1, rng.choice([1, 2, 3], size=len(label), p=FURTHER_VERBS))
 
-    # The largest of log(weight) + Gumbel noise are draws without replacement by weight.
+    # The largest values of log(weight) + Gumbel noise are weighted draws without replacement.
     key = np.log(weight) + rng.gumbel(size=len(pair))
     key[idle != is_idle[pair]] = -np.inf
     order = np.lexsort((-key, pair))
