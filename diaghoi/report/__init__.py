@@ -1,5 +1,5 @@
 """Present a result in many forms: text for a terminal, JSON for machines.
 
-Every form is made from the plain mapping of :meth:`diaghoi.Diagnosis.to_dict`, so that saved JSON
-files can be shown again. Import the form that is needed: terminals take longer to load than JSON.
+Every form is created from the plain mapping of :meth:`diaghoi.Diagnosis.to_dict`, so saved JSON
+files can be shown again. Import only the required form: terminals take longer to load than JSON.
 """

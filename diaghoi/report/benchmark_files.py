@@ -1,4 +1,4 @@
-"""The files of a multiple-choice benchmark: questions, who is shown, verdicts and a summary."""
+"""Files of a multiple-choice benchmark: questions, people shown, verdicts and a summary."""
 
 from __future__ import annotations
 
@@ -19,29 +19,28 @@ WORDS = {True: "positive", False: "negative", None: ""}
 
 
 def write_benchmark(folder: Path, benchmark: ChoiceBenchmark) -> list[Path]:
-    """Write the files of a benchmark; each appears whole or not at all.
+    """Write the files of a benchmark; each appears completely or not at all.
 
-    ``setting_1.json`` to ``setting_3.json`` are in the layout of the published questions, in the
-    order of the annotations. ``people.json`` is for ``--people`` of ``choice score``.
-    ``verdicts.csv`` has all candidates with their outcome and the reply of each judge, and can
-    serve as a judge itself. ``summary.json`` is :meth:`ChoiceBenchmark.to_dict`.
+    ``setting_1.json`` to ``setting_3.json`` have the layout of the published questions, in
+    annotation order. ``people.json`` is for ``--people`` of ``choice score``. ``verdicts.csv`` has
+    all candidates with their outcome and each judge's reply, and can itself serve as a judge.
+    ``summary.json`` is :meth:`ChoiceBenchmark.to_dict`.
 
     Parameters
     ----------
     folder : pathlib.Path
-        The folder is made if it is missing.
+        The folder is created if missing.
     benchmark : ChoiceBenchmark
         What to write.
 
     Returns
     -------
-    list of pathlib.Path
-        The files.
+    list of pathlib.Path Paths of the files.
 
     Raises
     ------
     InputError
-        If something cannot be written.
+        If a file cannot be written.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -111,7 +110,7 @@ def _by_image(questions: Sequence[Question]) -> dict[str, Any]:
 
 
 def _verdicts(benchmark: ChoiceBenchmark) -> Iterator[list[object]]:
-    """Give the rows of the table of verdicts, a head first."""
+    """Yield the rows of the table of verdicts, header first."""
     names = [record.judge for record in benchmark.records]
     yield ["image", "person", "verb", "object", "verdict", "box", *names]
     for place, (target, negatives) in enumerate(

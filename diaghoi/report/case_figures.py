@@ -1,4 +1,4 @@
-"""Write figures of pictures for papers: typical errors, outcomes of models, corruptions."""
+"""Write picture figures for papers: typical errors, outcomes of models, corruptions."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def write_typical(
     errors, hoi
         As in :func:`diaghoi.cases.typical.typical_cases`.
     pictures : Pictures
-        The pictures of the images.
+        Pictures of the images.
     images : sequence of str
         Restrict cases to these images; by default to images with a picture.
     repairs, width, columns
@@ -105,7 +105,7 @@ def write_outcomes(
     Returns
     -------
     list of str
-        Notes on the scores from which predictions are shown, and on pictures.
+        Notes on the score thresholds of shown predictions, and on pictures.
 
     Raises
     ------
@@ -139,7 +139,7 @@ def write_corrupted(
     columns: int = 0,
     progress: Callable[[int], None] | None = None,
 ) -> list[str]:
-    """Write a figure of a picture under corruptions, as ``diaghoi robustness corrupt`` makes them.
+    """Write a figure of a picture under corruptions, as created by ``diaghoi robustness corrupt``.
 
     Parameters
     ----------
@@ -201,7 +201,7 @@ def _shown(
 
 
 def _subjects(models: Sequence[Model]) -> str:
-    """Name models in a caption without their whole results, which would take all oracles."""
+    """Name models in a caption without computing their results, which requires all oracles."""
     return caption(
         [
             {"label": diagnosis.label, "dataset": diagnosis.vocabulary.name}

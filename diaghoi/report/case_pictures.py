@@ -1,4 +1,4 @@
-"""Cases drawn on the pictures of a folder, for galleries and for the page of a report."""
+"""Cases drawn on the pictures in a folder, for galleries and report pages."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from diaghoi.formats.pictures import DAMAGED, MISSING, RESHAPED, UNSAFE, Picture
 from diaghoi.report.pages import jpeg_url
 
 PIXELS, INCHES = 640, 3.25
-"""Width of the widest picture of a page in pixels, and in inches, by which letters are drawn."""
+"""Width of the widest picture of a page, in pixels, and in inches, which determines the text size.
+"""
 QUALITY = 82
-# Text in an empty frame; notes and page tell the details.
+# Text in an empty frame; notes and page have the details.
 EMPTY = {MISSING: "no picture", UNSAFE: "no picture", DAMAGED: "picture damaged"}
 
 
@@ -23,13 +24,13 @@ class CasePicture(NamedTuple):
     Parameters
     ----------
     url : str
-        The drawing itself, as an address.
+        The drawing, as a data URL.
     width, height : int
-        Of the drawing in pixels.
+        Size of the drawing in pixels.
     alt : str
         Description of the picture for readers who cannot see it.
     line : str
-        Name of the image, the problem with its picture, and the enlargement.
+        Name of the image, the problem with its picture, and the magnification.
     """
 
     url: str
@@ -40,7 +41,7 @@ class CasePicture(NamedTuple):
 
 
 class FoundPictures:
-    """Reader of pictures, which remembers the ones with problems.
+    """Reader of pictures that records those with problems.
 
     Parameters
     ----------
@@ -59,7 +60,7 @@ class FoundPictures:
 
     @property
     def notes(self) -> list[str]:
-        """Say which pictures are not as they should be."""
+        """Describe the pictures with problems."""
         folder, found = self.pictures.folder, self._found
         by_problem: dict[str, list[str]] = {}
         for name, picture in found.items():
@@ -84,14 +85,14 @@ class FoundPictures:
 
 
 class CasePictures(FoundPictures):
-    """The pictures of cases, drawn.
+    """Drawings of cases on their pictures.
 
     Parameters
     ----------
     pictures : Pictures
         The pictures of the images.
     pixels, inches : float
-        Width of drawings. The fewer inches, the larger are letters and lines.
+        Width of drawings. The fewer inches, the larger are text and lines.
     """
 
     def __init__(
@@ -101,7 +102,7 @@ class CasePictures(FoundPictures):
         self.inches, self.dots = inches, pixels / inches
 
     def draw(self, case: Case) -> CasePicture:
-        """Draw a case over its picture, as a JPEG that a page holds."""
+        """Draw a case over its picture, as a JPEG for a page."""
         from diaghoi.plots.boxes import enlargement
         from diaghoi.plots.figures.picture import card, enlarged_words
 
@@ -127,5 +128,5 @@ class CasePictures(FoundPictures):
 
 
 def words_for(picture: Picture) -> str:
-    """Explain in an empty frame why it is empty, in few words that hide little of the boxes."""
+    """Explain in an empty frame why it is empty, briefly, to hide little of the boxes."""
     return EMPTY[picture.problem] if picture.image is None else ""

@@ -1,4 +1,4 @@
-"""Tables of patterns of false positives, and of the words that are wrong."""
+"""Tables of patterns of false positives, and of wrong words."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ WHICH = (
     "there. If several words are annotated, the assigned one counts, or else the first stored "
     "one, so the order of the annotations matters."
 )
-"""Template that names the annotated word beside a wrong one, and the meaning of the column."""
+"""Template that names the annotated word next to a wrong one, and the meaning of the column."""
 VERBS_OF_V_COCO = (
     f"Verbs are compared on found pairs: {OWN_OBJECT}. Without an object box, the verbs annotated "
     "for the person count."
@@ -26,14 +26,14 @@ VERBS_OF_V_COCO = (
 
 
 def cause_tables(result: Result, splits: Sequence[Column]) -> Iterator[TextTable]:
-    """Make the tables that ``report --also causes`` adds.
+    """Create the tables that ``report --also causes`` adds.
 
     Parameters
     ----------
     result : mapping
         The report, with ``annotation_causes``.
     splits : sequence of Column
-        The groups of classes that the report shows.
+        Groups of classes shown in the report.
     """
     yield _causes(result, splits)
     if any(result.get("confusions", {}).values()):
@@ -53,7 +53,7 @@ def _causes(result: Result, splits: Sequence[Column]) -> TextTable:
         return Line(title, [cause["count"], cause["share"], *deltas])
 
     found = result["annotation_causes"]
-    names = sorted(found, key=lambda name: name == "model")  # the rest comes last
+    names = sorted(found, key=lambda name: name == "model")  # the remainder comes last
     groups = [[line(name, found[name]) for name in names]]
     caption = (
         "A pattern is not a proof: a wrong prediction can follow one, and a missing annotation "

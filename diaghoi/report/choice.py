@@ -1,4 +1,4 @@
-"""The multiple-choice evaluation of a model as a terminal shows it."""
+"""Terminal output of the multiple-choice evaluation of a model."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from diaghoi.report.text import LINES, heading, marked
 from diaghoi.report.verdict import without_folder
 
 Result = Mapping[str, Any]
-# Rows of each table of the diagnosis; all are in the JSON.
+# Number of rows in each table of the diagnosis; the JSON has all.
 SHOWN = 10
 FOOLED = (
     Column(title="Shown", unit="count"),
@@ -35,7 +35,7 @@ FIGURES = {
     "micro_recall": ("recall", True),
     "exact_match": ("Exact match", False),
 }
-# With fewer questions, half of a 95 % interval of exact match can exceed 5 points.
+# With fewer questions, the half-width of a 95 % interval of exact match can exceed 5 points.
 FEW = 400
 CONFUSED = {
     "confused_verbs": "Wrong → right option of the same object. Instead: the right one was not "
@@ -83,7 +83,7 @@ def print_choice(result: Result, console: Console | None = None, *, notes: bool 
 
 
 def _positions_line(result: Result) -> list[str]:
-    """Write a sentence on the effect of the position of an option, if requested."""
+    """Describe the effect of the position of an option in a sentence, if requested."""
     if "positions" not in result:
         return []
     positions = result["positions"]
@@ -93,7 +93,7 @@ def _positions_line(result: Result) -> list[str]:
 
 
 def print_choice_screen(result: Result, console: Console | None = None) -> None:
-    """Print a summary of one screen, and after it the requested tables.
+    """Print a one-screen summary, followed by the requested tables.
 
     Parameters
     ----------
@@ -133,7 +133,7 @@ def print_choice_screen(result: Result, console: Console | None = None) -> None:
 
 
 def _cautions(result: Result) -> list[str]:
-    """List the facts that change how the numbers must be read."""
+    """List facts that affect the interpretation of the numbers."""
     few = result["questions"] < FEW and "intervals" not in result
     chance = (
         f"{number_of('question', result['questions'])}: chance moves the numbers by points; add "
@@ -143,12 +143,12 @@ def _cautions(result: Result) -> list[str]:
 
 
 def choice_tables(result: Result) -> list[Table]:
-    """Make the tables of the evaluation of a model."""
+    """Create the tables of the evaluation of a model."""
     return [_figures(result, FIGURES).table, *_analyses(result)]
 
 
 def _analyses(result: Result) -> list[Table]:
-    """Make the requested tables beyond the metrics."""
+    """Create the requested tables beyond the metrics."""
     tables: list[TextTable] = []
     if "selection" in result:
         tables.append(_selection(result["selection"]))
@@ -209,7 +209,7 @@ def _selection(found: Result) -> TextTable:
 
 
 def _distractors(found: Result) -> list[TextTable]:
-    """Make the tables of the wrong options that fool the model."""
+    """Create the tables of the wrong options that mislead the model."""
     tables = []
     for key, title, name in (
         ("classes", "Wrong options picked most", "class"),

@@ -20,7 +20,7 @@ SUFFIXES = (".csv", ".json")
 def write_table(
     path: str | PathLike[str], table: Columns, *, sort: str | None = None, descending: bool = False
 ) -> None:
-    """Write a table; the file appears whole or not at all.
+    """Write a table; the file appears completely or not at all.
 
     Parameters
     ----------
@@ -29,11 +29,11 @@ def write_table(
         that spreadsheets would take for a formula) or ``.json`` (a list of one object per row, with
         ``null`` for undefined values). Fractions stay fractions, in full precision.
     table : dict of arrays
-        :attr:`diaghoi.Diagnosis.classes`, :attr:`diaghoi.Diagnosis.images`, or columns of your own.
+        :attr:`diaghoi.Diagnosis.classes`, :attr:`diaghoi.Diagnosis.images`, or your own columns.
     sort : str, optional
-        A column to sort the rows by; the default keeps their order.
+        Column by which to sort the rows; the default keeps their order.
     descending : bool
-        Highest first; rows without a value come last either way.
+        Highest first; rows without a value come last in either direction.
 
     Raises
     ------
@@ -43,7 +43,7 @@ def write_table(
     check_table_file(path)
     text = table_text(table, Path(path).suffix[1:].lower(), sort=sort, descending=descending)
     with replacing(path) as temporary:
-        # Names of images need not be Unicode.
+        # Image names may not be Unicode.
         temporary.write_bytes(text.encode("utf-8", errors="replace"))
 
 
@@ -85,7 +85,7 @@ def check_table_file(path: str | PathLike[str]) -> None:
 
 
 def _cells(column: Any) -> list[Any]:
-    """Turn a column into plain Python values, None for NaN."""
+    """Convert a column to plain Python values, None for NaN."""
     cells: list[Any] = column.tolist()
     if column.dtype.kind != "f":
         return cells

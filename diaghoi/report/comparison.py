@@ -1,4 +1,4 @@
-"""Comparisons as a terminal shows them and a log file keeps them."""
+"""Comparisons as text for terminals and log files."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ from diaghoi.report.terminal import (
 from diaghoi.report.text import GAP, marked
 from diaghoi.report.verdict import unusual
 
-# Lines of the first screen of a comparison, and of the sentence on it; letters left for a name.
+# Number of lines of a comparison's first screen, and of its sentence; minimum length of a name.
 LINES, MOST_LINES, LEAST = 30, 4, 8
 
 
@@ -43,15 +43,15 @@ def to_text(comparison: AnyComparison, width: int = 80) -> str:
     comparison : Comparison or JointComparison
         What to show.
     width : int
-        Columns of a line; tables that are wider are continued below.
+        Characters per line; wider tables continue below.
     """
     return captured(partial(print_comparison, comparison), width)
 
 
 def print_overview(comparison: AnyComparison, console: Console | None = None) -> None:
-    """Print a sentence and a table for each data set of a comparison, and the requested tables.
+    """Print a sentence and a table per data set of a comparison, and the requested tables.
 
-    Long names of models are shortened so that six models take at most 30 lines of 80 letters; the
+    Long model names are shortened so that six models take at most 30 lines of 80 characters; the
     full names follow if there is room.
 
     Parameters
@@ -100,7 +100,7 @@ def print_overview(comparison: AnyComparison, console: Console | None = None) ->
 
 
 def _fitted(console: Console, table: Table, labels: Sequence[str]) -> tuple[Table, dict[str, str]]:
-    """Shorten names of models no more than the fewest blocks of a table ask for."""
+    """Shorten model names no more than required for the fewest blocks of a table."""
     longest = min(LONGEST, max(map(cell_len, labels)))
     fitted = []
     for size in range(longest, min(longest, LEAST) - 1, -1):
@@ -118,19 +118,19 @@ def _lines(console: Console, table: Table) -> int:
 
 
 def shortened(labels: Sequence[str], size: int) -> list[str]:
-    """Cut the middle out of labels that are wider than a size, so that all stay different.
+    """Shorten labels in the middle to a maximum width, keeping them distinct.
 
     Parameters
     ----------
     labels : sequence of str
         All different.
     size : int
-        Letters of a line that each may take, at least 8.
+        Maximum width of a label in characters, at least 8.
 
     Returns
     -------
     list of str
-        With numbers in front where no end tells them apart.
+        Shortened labels, with leading numbers if their ends do not distinguish them.
     """
     for tail in sorted(range(1, size - 1), key=lambda tail: abs(tail - size // 2)):
         short = [_cut(label, size, tail) for label in labels]
@@ -146,7 +146,7 @@ def shortened(labels: Sequence[str], size: int) -> list[str]:
 def _cut(label: str, size: int, tail: int) -> str:
     if cell_len(label) <= size:
         return label
-    # Half of a wide letter is a blank.
+    # Half of a wide character becomes a blank.
     start, end = set_cell_size(label, size - tail - 1), set_cell_size(label[::-1], tail)[::-1]
     return f"{start.rstrip()}…{end.lstrip()}"
 
@@ -161,8 +161,8 @@ def print_comparison(
     comparison : Comparison or JointComparison
         What to show.
     console : rich.console.Console, optional
-        Console to print on; by default stdout. The best are bold, and where the console has no bold
-        type they have a star.
+        Console to print on; by default stdout. The best numbers are bold, or starred if the console
+        has no bold type.
     notes : bool
         Print the notes, too.
     """

@@ -17,14 +17,14 @@ FIELDS = (
 
 
 def examples_text(examples: Sequence[Example], suffix: str = ".txt") -> str:
-    """Write examples as text, as the supplement of SHOE shows them, as CSV or as JSON.
+    """Write examples as text like the SHOE supplement, as CSV or as JSON.
 
     Parameters
     ----------
     examples : sequence of Example
-        Examples of an image stay together.
+        Examples of one image stay together.
     suffix : {".txt", ".csv", ".json"}
-        ``.txt`` for people, ``.csv`` or ``.json`` (a list) for programs.
+        ``.txt`` for people; ``.csv`` or ``.json`` (a list) for programs.
     """
     rows = [asdict(example) for example in examples]
     if suffix == ".json":

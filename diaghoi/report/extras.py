@@ -1,6 +1,6 @@
-"""Make tables of further results: variants, other evaluators, intervals, costs.
+"""Tables of further results: variants, other evaluators, intervals, costs.
 
-Variants appear beside the run itself, as in tables 5 and 6 of the Diag-HOI paper.
+Variants appear next to the original run, as in tables 5 and 6 of the Diag-HOI paper.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from diaghoi.report.causes import cause_tables
 from diaghoi.statistics.bootstrap import TOO_FEW
 
 Result = Mapping[str, Any]
-# Columns of the variants, by the part of a result and the key in it.
+# Columns of the variants, by part of a result and key.
 VARIANT_COLUMNS = {
     ("pairs", "per_image"): Column(title="Pairs\nper image", unit="number", width=9),
     ("pairs", "recall"): Column(title="Pair\nrecall, %", width=9),
@@ -31,19 +31,19 @@ VARIANT_COLUMNS = {
     ("map", "full"): Column(title="\nmAP, %", width=9),
 }
 
-# Shares of the true positives, in percent, at which operating points are shown.
+# Percentages of the true positives at which operating points are shown.
 KEPT = (25, 50, 75, 90)
 
 
 def extra_tables(result: Result, splits: Sequence[Column]) -> Iterator[Table]:
-    """Make the tables of all requested extras.
+    """Create the tables of all requested extras.
 
     Parameters
     ----------
     result : mapping
-        The report; keys that are not there give no table.
+        The report; absent keys give no table.
     splits : sequence of Column
-        The groups of classes that the report shows.
+        Groups of classes shown in the report.
     """
     yield from (each.table for each in _text_tables(result, splits))
     if "slices" in result:
@@ -75,12 +75,12 @@ def _text_tables(result: Result, splits: Sequence[Column]) -> Iterator[TextTable
 
 
 def _of(splits: Sequence[Column], scores: Mapping[str, float | None]) -> list[float | None]:
-    """Take the number of each group of classes."""
+    """Return the number of each group of classes."""
     return [scores.get(split.key) for split in splits]
 
 
 def _detections(found: Result, splits: Sequence[Column]) -> TextTable:
-    """Show precision, recall and F1 of the predictions with at least some score."""
+    """Show precision, recall and F1 of the predictions above a score threshold."""
     full, threshold, best = found["full"], found["threshold"], found.get("best")
     names = {"precision": "Precision", "recall": "Recall", "f1": "F1"}
     least = "" if threshold is None else f" with a score of at least {threshold:g}"
@@ -103,7 +103,7 @@ def _detections(found: Result, splits: Sequence[Column]) -> TextTable:
 
 
 def _operating_points(found: Result) -> TextTable:
-    """Show the predictions that thresholds keep."""
+    """Show the predictions kept by score thresholds."""
     curve, best = found["curve"], found["best"]
     keys = ("threshold", "precision", "recall", "f1", "triplets_per_image", "pairs_per_image")
 
@@ -152,7 +152,7 @@ def _best_point(found: Result) -> TextTable:
 
 
 def _shortcuts(result: Result, splits: Sequence[Column]) -> TextTable:
-    """Show mAP beside the mAP of priors on the same pairs."""
+    """Show mAP next to that of priors on the same pairs."""
     found = result["shortcuts"]
     groups = [[Line(f"Protocol {result['protocol']['name']}", _of(splits, result["map"]))]]
     for key, name in (("object", "Verbs by the object"), ("verb", "Verbs by frequency")):
@@ -174,7 +174,7 @@ def _shortcuts(result: Result, splits: Sequence[Column]) -> TextTable:
 
 
 def _bounds(result: Result, splits: Sequence[Column]) -> TextTable:
-    """Show the bounds of mAP over all ways to score the predictions."""
+    """Show the bounds of mAP over all possible scores."""
     lines = []
     for setting, found in result["unscored"]["bounds"].items():
         name = result["protocol"]["name"] if setting == "protocol" else setting.replace("_", " ")
@@ -195,7 +195,7 @@ def _bounds(result: Result, splits: Sequence[Column]) -> TextTable:
 
 
 def _variants(result: Result) -> TextTable:
-    """Show a run and its variants; below each variant its difference in brackets."""
+    """Show a run and its variants, with differences in brackets below each variant."""
 
     def numbers(figures: Result) -> list[float | None]:
         return [figures[part][key] for part, key in VARIANT_COLUMNS]
@@ -218,7 +218,7 @@ def _variants(result: Result) -> TextTable:
 
 
 def _rosetta(result: Result, splits: Sequence[Column]) -> TextTable:
-    """Show the mAP of each evaluator, and below it the differences of its rules."""
+    """Show the mAP of each evaluator, with a list of how its rules differ."""
     found = result["rosetta"]
     remarks = ["Differences of each from the official evaluator:"]
     remarks += [f"{name}: {'; '.join(differences(FAMILIES[name])) or 'nothing'}." for name in found]
@@ -230,7 +230,7 @@ def _rosetta(result: Result, splits: Sequence[Column]) -> TextTable:
 
 
 def _intervals(result: Result, splits: Sequence[Column]) -> TextTable:
-    """Bounds of the figures that people quote; all are in the JSON."""
+    """Show the intervals of the numbers that people quote; the JSON has all."""
     settings, intervals = result["bootstrap"], result["intervals"]
     few = settings.get("few", {})
     lines: list[Line] = []
@@ -239,7 +239,7 @@ def _intervals(result: Result, splits: Sequence[Column]) -> TextTable:
     quoted = [measure for measure in MEASURES.values() if measure.quoted]
     place = [measure.path for measure in quoted].index("map.{}") + 1
     for measure in (*quoted[:place], *map(cost, ORACLES), *quoted[place:]):
-        last = measure.path.endswith(SPLIT)  # the others would not fit into a line
+        last = measure.path.endswith(SPLIT)  # the others would not fit on a line
         paths = [measure.at(split.key) for split in splits] if last else [measure.at(FULL)]
         found = [intervals.get(path) for path in paths]
         if any(bounds is not None for bounds in found) or not few.keys().isdisjoint(paths):
@@ -261,7 +261,7 @@ def _intervals(result: Result, splits: Sequence[Column]) -> TextTable:
 
 def _attribution(result: Result) -> TextTable:
     values = result["attribution"]
-    # The reading is that of the values.
+    # The definition is that of the values.
     read = result["oracles"] | result["localised"]
     alone = {name: read[name]["delta_map"]["full"] for name in ERRORS}
     lines = [Line(ORACLES[name].title, [alone[name], values[name]], key=name) for name in ERRORS]
@@ -295,7 +295,7 @@ def _calibration(result: Result) -> TextTable:
 
 
 def _direction(calibration: Mapping[str, Any]) -> list[Line]:
-    """Say whether scores are too high or too low on average, and which predictions make them so."""
+    """Describe whether scores are too high or too low on average, and the reason."""
     labels, count = calibration.get("errors", {}), calibration.get("count", 0)
     if not labels or not count:
         return []
@@ -317,7 +317,7 @@ def _direction(calibration: Mapping[str, Any]) -> list[Line]:
 
 
 def bounds_text(bounds: Sequence[float] | None, *, signed: bool = False) -> str:
-    """Show an interval in percent: a dash for None, and a single value for no width."""
+    """Format an interval in percent: a dash for None, and one value if it has no width."""
     if bounds is None:
         return UNDEFINED
     low, high = (percent(bound, signed=signed) for bound in bounds)
@@ -325,7 +325,7 @@ def bounds_text(bounds: Sequence[float] | None, *, signed: bool = False) -> str:
 
 
 def flat_remark(intervals: Iterable[Sequence[float]]) -> str:
-    """Explain intervals without a width, a line of its own; empty if all have one."""
+    """Explain intervals of zero width on a separate line; empty if there are none."""
     if all(map(has_width, intervals)):
         return ""
     return "\nOnly: (nearly) all resamples give this value, for instance if no image has the error."

@@ -1,4 +1,4 @@
-"""Pictures of the worst cases of each error, in a folder with an index or on one page."""
+"""Pictures of the worst cases of each error, in a folder with an index or on a page."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ BOXES = ("human", "object", "annotated_human", "annotated_object")
 
 
 class ErrorCases(NamedTuple):
-    """The worst cases of an error or label, and the number of requested cases with it."""
+    """The worst cases of an error or label, and the number of matching cases."""
 
     error: str
     total: int
@@ -49,13 +49,13 @@ class Gallery:
     diagnosis : Diagnosis
         Of the detector.
     hoi : str
-        The HOI class of all cases; empty for any class.
+        HOI class of all cases; empty for any class.
     kinds : tuple of str
         The :data:`diaghoi.cases.similarities.KINDS` of all cases; empty for any kind.
     images : tuple of str
         The images of all cases; empty for any image.
     similarities : Similarities or None
-        Similarities of action and object errors; None if they were not.
+        Similarities of action and object errors; None if not compared.
     sections : tuple of ErrorCases
         Cases in the order of the requested errors.
     """
@@ -92,7 +92,7 @@ def gallery_of(
     diagnosis, annotations, predictions, hoi, top, similarities, kinds, images
         As in :func:`diaghoi.cases.cases.worst_cases`.
     errors : sequence of str
-        The errors to show, in their order.
+        The errors to show, in order.
 
     Raises
     ------
@@ -129,19 +129,19 @@ def write_folder(
 ) -> list[str]:
     """Write one PNG per case, and an index as ``index.json`` and ``index.csv``.
 
-    Files are named by the error, the rank and the image: ``association-001-HICO_00000007.png``.
-    Other files in the folder stay untouched.
+    Files are named by error, rank and image: ``association-001-HICO_00000007.png``. Other files in
+    the folder are not touched.
 
     Parameters
     ----------
     folder : pathlib.Path
-        The folder is made if it does not exist.
+        The folder is created if missing.
     gallery : Gallery
         What is drawn.
     pictures : Pictures
         The pictures of the images.
     captions : bool
-        Whether the error and its repair are described below the pictures.
+        Whether to describe the error and its repair below the pictures.
     progress : callable, optional
         Called with the number of cases done since the last call.
 
@@ -153,7 +153,7 @@ def write_folder(
     Raises
     ------
     InputError
-        If the files cannot be written.
+        If a file cannot be written.
     """
     from diaghoi.plots.figures.picture import card, case_title
     from diaghoi.plots.style import paper, save
@@ -188,7 +188,7 @@ def write_page(
     *,
     progress: Callable[[int], Any] | None = None,
 ) -> list[str]:
-    """Write a page with all pictures in it; the file appears whole or not at all.
+    """Write a page with all pictures in it; the file appears completely or not at all.
 
     Parameters
     ----------
@@ -218,7 +218,7 @@ def write_page(
         return drawing
 
     similar, diagnosis = gallery.similarities, gallery.diagnosis
-    # Part by part, so that the pictures are not all in memory.
+    # Part by part, so that not all pictures are in memory.
     page = template("gallery.html.j2").stream(
         title=f"{diagnosis.label or 'Predictions'} on {printed_name(diagnosis.vocabulary.name)}: "
         "cases of each error",
@@ -240,7 +240,7 @@ def write_page(
 
 
 def _slug(image: str) -> str:
-    """Turn the name of an image into a part of a name of a file that is safe on any system."""
+    """Convert an image name to part of a file name that is safe on any system."""
     stem = re.sub(r"[^A-Za-z0-9]+", "_", PurePath(image).stem).strip("_")
     return f"-{stem[:60]}" if stem else ""
 
@@ -278,7 +278,7 @@ _NO_CASE: dict[str, Any] = dict.fromkeys(("file", "picture", *Case.__dataclass_f
 
 
 def _cells(row: dict[str, Any]) -> Iterator[tuple[str, CsvValue]]:
-    """Give a row of the index as single cells: sizes and boxes number by number."""
+    """Return a row of the index as individual cells: sizes and boxes number by number."""
     for name, value in row.items():
         if name == "size":
             yield from zip(("width", "height"), value or (None, None), strict=True)

@@ -11,7 +11,7 @@ from diaghoi.formats.output import replacing
 
 
 def to_json(result: Mapping[str, Any]) -> str:
-    """Turn a result into JSON text.
+    """Convert a result to JSON text.
 
     Parameters
     ----------
@@ -27,7 +27,7 @@ def to_json(result: Mapping[str, Any]) -> str:
 
 
 def write_json(path: str | PathLike[str], result: Mapping[str, Any]) -> None:
-    """Write a result; the file appears whole or not at all.
+    """Write a result; the file appears completely or not at all.
 
     Parameters
     ----------
@@ -43,5 +43,5 @@ def write_json(path: str | PathLike[str], result: Mapping[str, Any]) -> None:
     """
     text = to_json(result) + "\n"
     with replacing(path) as temporary:
-        # Names of files need not be Unicode, and a result may quote them.
+        # File names may not be Unicode, and a result may quote them.
         temporary.write_text(text, encoding="utf-8", errors="replace")

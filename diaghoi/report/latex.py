@@ -1,7 +1,7 @@
-r"""Comparisons as LaTeX: tables for a two-column paper that need nothing but booktabs.
+r"""Comparisons as LaTeX: tables for a two-column paper that need only booktabs.
 
-The text is UTF-8. Names of models keep their letters; letters that pdflatex lacks, such as Greek
-and Chinese, need LuaLaTeX or XeLaTeX.
+The text is UTF-8. Model names keep their characters; those that pdflatex lacks, such as Greek and
+Chinese, need LuaLaTeX or XeLaTeX.
 """
 
 from __future__ import annotations
@@ -17,13 +17,13 @@ from diaghoi.comparison.joint import AnyComparison
 from diaghoi.data.table import Column, Row, Table
 from diaghoi.report.terminal import column_blocks, group_runs, widened
 
-# Widths in points of one column of a paper in the class article, and of both. The templates of CVPR
-# and IEEE have wider ones.
+# Width in points of one column of the article class, and of both. The CVPR and IEEE templates have
+# wider columns.
 COLUMN_WIDTH, TEXT_WIDTH = 229.5, 469.0
-# Names of models and backbones that are longer than this many letters may be broken.
+# Names of models and backbones longer than this may be broken.
 LONGEST_LABEL = 26
-# The ten special characters of LaTeX, followed by characters of our own texts that pdflatex lacks,
-# sets as another character, or drops before 2018.
+# The ten special characters of LaTeX, followed by characters in the package's texts that pdflatex
+# lacks, sets as another character, or (before 2018) drops.
 WRITTEN = str.maketrans(
     {character: f"\\{character}" for character in "{}$&#_%"}
     | {"\\": r"\textbackslash{}", "~": r"\textasciitilde{}", "^": r"\textasciicircum{}"}
@@ -32,12 +32,12 @@ WRITTEN = str.maketrans(
 )
 
 
-# Places where names of rows may be broken, before and after conversion to LaTeX.
+# Characters at which row names may be broken, before and after conversion to LaTeX.
 PARTS, BREAKS = re.compile(r"(?<=[-_/.\s])"), re.compile(r"\\_|[-/.]")
 
 
 class Type(NamedTuple):
-    """A type size: its command, points of a letter, and space on each side of a column."""
+    """A font size: command, points, and space on each side of a column."""
 
     command: str
     letter: float
@@ -45,14 +45,14 @@ class Type(NamedTuple):
 
 
 LARGE, SMALL = Type(r"\footnotesize", 4.3, 4.0), Type(r"\scriptsize", 4.0, 2.5)
-# Type sizes of tables for one column; the smaller one is for names that cannot be broken enough.
+# Font sizes of tables for one column; the smaller one is for names that cannot be broken enough.
 NARROW = Type(r"\footnotesize", 4.3, 2.0), Type(r"\scriptsize", 4.0, 1.5)
 # Widths of wide letters and capitals, bold digits, and points, relative to a digit.
 WIDE, BOLD, POINT = 1.5, 1.14, 0.6
 
 
 class PaperLayout(NamedTuple):
-    """Layout of a table: its environment, type size, and blocks of columns."""
+    """Layout of a table: environment, font size, and blocks of columns."""
 
     environment: str
     type: Type
@@ -62,8 +62,8 @@ class PaperLayout(NamedTuple):
 def to_latex(comparison: AnyComparison) -> str:
     r"""Write the tables of a comparison as LaTeX, to be read with ``\input``.
 
-    Each table has a caption and a label (``tab:diaghoi-official`` and so on). It fits one column of
-    a two-column paper, or spans both (``table*``) if it is too wide. Further remarks follow in
+    Each table has a caption and a label (``tab:diaghoi-official`` and so on). A table fits one
+    column of a two-column paper, or spans both (``table*``) if too wide. Further remarks follow in
     comments.
 
     Parameters
@@ -84,15 +84,15 @@ def to_latex(comparison: AnyComparison) -> str:
     for table in (*comparison.tables, *comparison.listings):
         label = re.sub("[^A-Za-z0-9]+", "-", table.key)
         labels.append(label)
-        # Several models, or data sets, have a listing each.
+        # Several models, or data sets, have one listing each.
         number = labels.count(label)
         tables.append(_table(table, comparison, f"{label}-{number}" if number > 1 else label))
     return "\n\n".join((*tables, "\n".join((*comments, r"% Needs \usepackage{booktabs}.")))) + "\n"
 
 
 def escaped(text: str) -> str:
-    """Escape text for LaTeX, in one line."""
-    # File names on macOS store accents apart from their letters, which pdflatex cannot set.
+    """Escape text for LaTeX, on one line."""
+    # File names on macOS store accents separately from letters, which pdflatex cannot set.
     return " ".join(unicodedata.normalize("NFC", text).split()).translate(WRITTEN)
 
 
@@ -115,7 +115,7 @@ def _table(table: Table, comparison: AnyComparison, label: str) -> str:
         (
             rf"\begin{{{layout.environment}}}[t]",
             r"\centering",
-            # Classes leave room below captions of figures, and here the caption is above.
+            # Document classes leave room below figure captions, but here the caption is above.
             r"\setlength{\abovecaptionskip}{0pt}\setlength{\belowcaptionskip}{4pt}",
             rf"\caption{{{_caption(table, comparison)}}}",
             rf"\label{{tab:diaghoi-{label}}}",
@@ -136,14 +136,14 @@ def _caption(table: Table, comparison: AnyComparison) -> str:
 
 
 def _letters(table: Table, place: int) -> int:
-    """Width of the widest number of a column, or of the widest word of its title."""
+    """Return the width of the widest number of a column, or of the widest word in its title."""
     column = table.columns[place]
     figures = [row.cells[place].shown for row in table.rows]
     return max(map(len, (*figures, *column.title.split())))
 
 
 def _narrow_layout(table: Table) -> tuple[PaperLayout, float]:
-    """Set all numbers in one column, and return the digits left for the names of rows."""
+    """Fit all numbers into one column, and return the digits left for row names."""
     whole = max(_width(part) for row in table.rows for part in PARTS.split(row.title))
     for type_ in NARROW:
         room = COLUMN_WIDTH - type_.gap
@@ -158,7 +158,7 @@ def _narrow_layout(table: Table) -> tuple[PaperLayout, float]:
 
 
 def _width(text: str) -> float:
-    """Width of a text in digits."""
+    """Return the width of a text in digits."""
     return sum(
         WIDE if letter.isupper() or letter in "mw" else POINT if letter in ".,il" else 1
         for letter in text
@@ -184,7 +184,7 @@ def _layout(
 def _tabular(
     table: Table, block: Sequence[int], letters: Sequence[int], kinds: Sequence[str]
 ) -> str:
-    """Write some of the columns of a table, with the titles of its rows."""
+    """Write some columns of a table, with its row titles."""
     columns = [table.columns[place] for place in block]
     rows = [*_heads(columns, [letters[place] for place in block], table.heads), r"\midrule"]
     for number, group in enumerate(table.row_groups):
@@ -209,7 +209,7 @@ def _tabular(
 def _heads(
     columns: Sequence[Column], letters: Sequence[int], row_heads: Sequence[str]
 ) -> list[str]:
-    """Write the titles of the groups, with rules below, and of the columns."""
+    """Write the titles of column groups, with rules below, and of columns."""
     heads, rules = [""] * len(row_heads), []
     for group, members in group_runs(columns):
         if not group:
@@ -235,13 +235,13 @@ def _row(row: Row, block: Sequence[int], kinds: Sequence[str]) -> str:
     for kind, text in zip(kinds, row.titles, strict=True):
         title = escaped(text)
         if kind.startswith("p"):
-            # Names of files have no blanks to break at.
+            # File names have no blanks at which to break.
             title = r"\raggedright " + BREAKS.sub(r"\g<0>\\allowbreak{}", title)
         cells.append(title)
     if row.kind != "entry":
         cells[0] = rf"\emph{{{cells[0]}}}"
     elif cells[0].startswith(("[", "*")):
-        # Read as arguments of the end of the row before.
+        # LaTeX would read these as arguments of the previous row's end.
         cells[0] = f"{{}}{cells[0]}"
     for place in block:
         text = escaped(row.cells[place].shown)

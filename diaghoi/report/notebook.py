@@ -1,6 +1,6 @@
-"""Show results in Python and notebooks as the text of a terminal.
+"""Show results in Python and notebooks as terminal text.
 
-A notebook gets preformatted HTML without colours, so it keeps its own light or dark colours.
+A notebook gets preformatted HTML without colours, so it keeps its light or dark theme.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from diaghoi.report.text import print_screen
 
 
 class Screen(str):
-    """Text that Python and notebooks show as it is."""
+    """Text that Python and notebooks show unchanged."""
 
     __slots__ = ()
 
@@ -48,14 +48,14 @@ def screen(shown: Diagnosis | Comparison, width: int | None = None) -> Screen:
 
 
 def load_ipython_extension(shell: Any) -> None:
-    """Let a notebook show transitions, slices, protocols and oracles as a terminal would.
+    """Register the display of transitions, slices, protocols and oracles in a notebook.
 
-    Importing diaghoi does it. Diagnoses and comparisons show themselves.
+    Importing diaghoi does it. Diagnoses and comparisons define their own display.
 
     Parameters
     ----------
     shell : IPython.core.interactiveshell.InteractiveShell
-        The shell of the notebook.
+        IPython shell of the notebook.
     """
     html = shell.display_formatter.formatters["text/html"]
     for kind, show in (
@@ -72,7 +72,7 @@ def _html(show: Any, shown: Any) -> str:
 
 
 def _print_transitions(shown: Transitions, console: Console) -> None:
-    """Print the fates of annotated triplets under two detectors, one row for each fate."""
+    """Print the fates of annotated triplets under two detectors, one row per fate."""
     first, second = shown.labels
     titles = ["Found", *map(error_title, FATES[1:])]
     rows = (

@@ -1,4 +1,4 @@
-"""Provide the templates of all pages, and make text safe for them."""
+"""Templates of all pages, and safe text for them."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from diaghoi.exceptions import InputError
 if TYPE_CHECKING:
     from jinja2 import Template
 
-# Control characters, halves of surrogate pairs, which UTF-8 cannot hold, and marks that change the
-# direction of the following text. File names may contain any of them.
+# Control characters, lone surrogates, which UTF-8 cannot encode, and marks that change text
+# direction. File names may contain any of them.
 UNSHOWN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
@@ -40,7 +40,7 @@ def template(name: str) -> Template:
     Parameters
     ----------
     name : str
-        File of the template in this folder, such as ``gallery.html.j2``.
+        Template file in this folder, such as ``gallery.html.j2``.
 
     Raises
     ------
@@ -62,7 +62,7 @@ def template(name: str) -> Template:
 
 
 def jpeg_url(jpeg: bytes) -> str:
-    """Write a JPEG as an address, so that a page holds its pictures."""
+    """Encode a JPEG as a data URL, so that a page contains its pictures."""
     return f"data:image/jpeg;base64,{base64.b64encode(jpeg).decode()}"
 
 

@@ -1,7 +1,7 @@
-"""A page with some questions of a benchmark and their pictures, for a person to check.
+"""A page with a sample of questions and their pictures, for a person to check.
 
-The paper (002, section 2.2) has people look at 200 random images, and finds that all have valid
-negatives. Each option has a box to tick if it is wrong; the page counts the ticks.
+In the paper (002, section 2.2), people inspect 200 random images and find that all have valid
+negatives. Each option has a checkbox for wrong options; the page counts them.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ from diaghoi.report.case_pictures import QUALITY
 from diaghoi.report.pages import jpeg_url, template
 
 LONGEST = 640
-"""Pixels of the longer side of a picture on the page."""
+"""Longer side of a picture on the page, in pixels."""
 
 
 class Shown(NamedTuple):
-    """A picture on the page, or why there is none.
+    """A picture on the page, or the reason why it is missing.
 
     Parameters
     ----------
     url : str
-        The picture itself, as an address; empty if there is none.
+        The picture, as a data URL; empty if missing.
     width, height : int
-        Size in pixels of the picture in the folder.
+        Size of the original picture in pixels.
     problem : str
         Why there is none.
     """
@@ -55,20 +55,20 @@ def write_quality_sheet(
     *,
     progress: Callable[[int], Any] | None = None,
 ) -> list[str]:
-    """Write the page; it appears whole or not at all.
+    """Write the page; it appears completely or not at all.
 
     Parameters
     ----------
     path : pathlib.Path
         Where to write.
     benchmark : ChoiceBenchmark
-        A set of questions, whose seed draws the questions of all settings.
+        Set of questions, whose seed draws the sample for all settings.
     pictures : Pictures or None
-        Source of the pictures; without it the page shows only names.
+        Source of the pictures; without it, the page shows only names.
     number : int
-        Questions on the page, at most.
+        Maximum number of questions on the page.
     progress : callable
-        Called with the number of questions that are done.
+        Called with the number of questions done.
 
     Returns
     -------
@@ -90,7 +90,7 @@ def write_quality_sheet(
             progress(1)
         return shown
 
-    # Part by part, so that the pictures are not all in memory.
+    # Part by part, so that not all pictures are in memory.
     page = template("quality_sheet.html.j2").stream(
         title=f"Quality check of questions on {printed_name(benchmark.dataset)}",
         questions=_drawn(benchmark, number),
@@ -108,14 +108,14 @@ def write_quality_sheet(
 
 
 def _asked(question: Question) -> str:
-    """Write a question in the words that a model sees."""
+    """Write a question in the words shown to a model."""
     return question_words(question.options, "scene" if question.human is None else "person")
 
 
 def _drawn(
     benchmark: ChoiceBenchmark, number: int
 ) -> list[tuple[ImageTargets, Question, Box | None]]:
-    """Draw questions with their targets, in the order of the images."""
+    """Draw random questions with their targets, in image order."""
     subject = dict(
         zip((each.image for each in benchmark.scenes), benchmark.image_targets, strict=True)
     )
@@ -130,7 +130,7 @@ def _drawn(
 
 
 def _shown(subject: ImageTargets, pictures: Pictures | None) -> Shown:
-    """Read the picture; or say why there is none."""
+    """Read the picture, or describe why it is missing."""
     if pictures is None:
         return Shown(problem="No pictures: give --images")
     found = pictures.read(subject.image, subject.size)

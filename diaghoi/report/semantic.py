@@ -1,4 +1,4 @@
-"""The semantic evaluation of a detector as a terminal shows it."""
+"""Terminal output of the semantic evaluation of a detector."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ from diaghoi.semantic.evaluation import NOT_PREDICTED
 from diaghoi.semantic.measure import Measure
 
 Result = Mapping[str, Any]
-# The part that each error gets wrong.
+# The part that is wrong in each error.
 WRONG_PART = {"action": "verb", "object_box": "object"}
-# Confusions and classes that a report shows; all are in the JSON.
+# Number of confusions and classes in a report; the JSON has all.
 SHOWN = 10
 
 
@@ -49,7 +49,7 @@ def print_semantic(
     console : rich.console.Console, optional
         Console to print on; by default stdout.
     classes : int
-        Number of classes to list: the ones that gain most from similarity.
+        Number of listed classes: those that gain most from similarity.
     notes : bool
         Print the notes, too.
     """
@@ -76,7 +76,7 @@ def print_semantic(
 def print_with_meaning(
     result: Result, console: Console | None = None, *, notes: bool = True
 ) -> None:
-    """Print a report like :func:`print_report`, with the meaning of its errors if included."""
+    """Print a report like :func:`print_report`, including the meaning of errors if available."""
     console = Console(highlight=False) if console is None else console
     print_report(result, console, notes=False)
     found = result.get("semantic")
@@ -90,10 +90,10 @@ def print_with_meaning(
 
 
 def print_screen(result: Result, console: Console | None = None, *, classes: int = 0) -> None:
-    """Print a summary of one screen, and the requested tables.
+    """Print a one-screen summary, and the requested tables.
 
-    The summary has at most 24 lines: remarks on how to read the numbers, means, miss rates, the
-    gain from similarity, and the protocol.
+    The summary has at most 24 lines: remarks on the interpretation, means, miss rates, the gain
+    from similarity, and the protocol.
 
     Parameters
     ----------
@@ -128,7 +128,7 @@ def print_screen(result: Result, console: Console | None = None, *, classes: int
 
 
 def _remarks(result: Result) -> list[str]:
-    """List remarks on how to read the numbers, and last the reading of scores in tables."""
+    """List remarks on the interpretation of the numbers, ending with score columns."""
     notes = sorted(unusual(result["notes"]), key=lambda note: "read as scores" in note)
     absent = [note.split()[0] for note in result["notes"] if NOT_PREDICTED in note]
     first = [
@@ -140,7 +140,7 @@ def _remarks(result: Result) -> list[str]:
 
 
 def _other_rules(result: Result) -> list[str]:
-    """Explain how the standard mAP differs from soft mAP besides similarity."""
+    """Explain how the standard mAP differs from soft mAP apart from similarity."""
     if result["measure"].get("matching") == "class":
         return ["Matched by class alone: each class once per image, without boxes; mAP as well."]
     differs = result.get("map_differs")
@@ -160,7 +160,7 @@ def _changed(result: Result) -> str:
 
 
 def table_lines(result: Result) -> list[str]:
-    """Name the tables of similarity, where they come from, and how many words they cover."""
+    """Name the similarity tables, with source and number of covered words."""
     return [
         f"Similarity of {what}: {table['name']}, {table['source']}; covers {table['covered']:,} "
         f"of {table['words']:,} {what}"
@@ -169,7 +169,7 @@ def table_lines(result: Result) -> list[str]:
 
 
 def _tables_in_short(result: Result) -> str:
-    """Name both tables in one line."""
+    """Name both tables on one line."""
     verbs, objects = (result["similarity"][what] for what in ("verbs", "objects"))
     covered = [
         f"{table['covered']:,} of {table['words']:,} {what}"
@@ -182,7 +182,7 @@ def _tables_in_short(result: Result) -> str:
 
 
 def _free(result: Result) -> str:
-    """Count the free words of predictions, and name the ones that were not understood."""
+    """Count the free words of predictions, and name those not understood."""
     tables = result["similarity"].values()
     number = sum(len(table.get("free_words", ())) for table in tables)
     lost = [word for table in tables for word in table.get("not_understood", ())]
@@ -205,7 +205,7 @@ def similarity_in_words(similarities: Similarities) -> str:
 
 
 def semantic_tables(result: Result, classes: int = 0, *, words: bool = True) -> list[Table]:
-    """Make the tables of a semantic evaluation, without classes if 0 are requested."""
+    """Create the tables of a semantic evaluation, without classes if 0 are requested."""
     tables = [_figures(result), _rates(result)]
     for what, table in result["similarity"].items() if words else ():
         if "free_words" in table:
@@ -239,7 +239,7 @@ def _figures(result: Result) -> Table:
 
 
 def basis(result: Result) -> list[str]:
-    """State the basis of the numbers: classes, predictions, and the computation of AP."""
+    """Describe the basis of the numbers: classes, predictions, and the computation of AP."""
     classes, counts = result["class_set"], result["counts"]
     lines = [
         f"Classes: {classes['name']} ({classes['number']:,}); means over the "
@@ -321,13 +321,13 @@ def _classes(classes: Sequence[Result], number: int) -> Table:
 
 
 def _gain(one: Result) -> float:
-    """Return the gain of a class in soft AP from similarity; 0 if unknown."""
+    """Return a class's gain in soft AP from similarity; 0 if unknown."""
     exact = one.get("soft_ap_exact")
     return 0.0 if exact is None else float(one["soft_ap"] - exact)
 
 
 def _diagnosis(found: Result, *, by_pair: bool) -> list[Table]:
-    """Make the tables on the meaning of action and object errors."""
+    """Create the tables on the meaning of action and object errors."""
     tables = [_kinds(found, error) for error in COMPARED if error in found]
     tables = [table for table in tables if table.rows]
     verbs = [

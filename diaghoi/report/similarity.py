@@ -1,4 +1,4 @@
-"""Tables about tables of similarity, and about people who judge it."""
+"""Tables about similarity tables, and about people who judge similarity."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Result = Mapping[str, Any]
 
 
 def table_tables(result: Result) -> Iterator[Table]:
-    """Show the content of a table of similarity.
+    """Show the content of a similarity table.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ def table_tables(result: Result) -> Iterator[Table]:
 
 
 def _missing(coverage: Mapping[str, Any]) -> str:
-    """Name the missing words of the lists that the table is about."""
+    """Name the missing words of the lists that the table covers."""
     lines = []
     for name, found in coverage.items():
         if found["missing"] and 2 * found["covered"] >= found["words"]:
@@ -76,7 +76,7 @@ def _missing(coverage: Mapping[str, Any]) -> str:
 
 
 def subset_tables(result: Result) -> Iterator[Table]:
-    """Show how far subsets of raters agree with people.
+    """Show how well subsets of raters agree with people.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ def published_tables(result: Result) -> Iterator[Table]:
 
 
 def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:
-    """Show agreement by the differing part, and the weight of the verb that agrees best."""
+    """Show agreement by the differing part, and the best-agreeing weight of the verb."""
     heads = [DIFFERS[each["differs"]] for each in categories]
     rows = [Line(title, [*(each[rule] for each in categories)]) for rule, title in RULES.items()]
     rows += [
@@ -200,7 +200,7 @@ def _category_tables(categories: Sequence[Result]) -> Iterator[Table]:
 
 
 def agreement_tables(result: Result) -> Iterator[Table]:
-    """Show how far people agree, and metrics with them.
+    """Show how well people agree, and how well metrics agree with them.
 
     Parameters
     ----------
@@ -260,7 +260,7 @@ def agreement_tables(result: Result) -> Iterator[Table]:
 
 
 def _again_table(again: Result, confidence: float) -> Table:
-    """Show how many ratings people changed when they rated again."""
+    """Show how many ratings people changed when rating again."""
     rows = [
         Line(
             title, [write(again[key]), _interval(again[f"{key}_low"], again[f"{key}_high"], write)]
@@ -281,7 +281,7 @@ def _again_table(again: Result, confidence: float) -> Table:
 
 
 def _interval(low: float | None, high: float | None, write: Callable[[float | None], str]) -> str:
-    """Show an interval; a dash if there is none."""
+    """Format an interval; a dash if there is none."""
     return UNDEFINED if low is None or high is None else f"{write(low)} to {write(high)}"
 
 

@@ -1,4 +1,4 @@
-"""CSV that spreadsheets and data frames read alike (RFC 4180)."""
+"""CSV for spreadsheets and data frames (RFC 4180)."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def csv_text(head: Sequence[str], rows: Iterable[Sequence[CsvValue]]) -> str:
     head : sequence of str
         Names of the columns.
     rows : iterable of sequences
-        Make one cell per column: numbers in full precision, ``true`` and ``false``, nothing for
-        None. An apostrophe precedes text that a spreadsheet would take for a formula.
+        Format one cell per column: numbers at full precision, ``true``, ``false``, empty for None.
+        An apostrophe precedes text that a spreadsheet would interpret as a formula.
 
     Returns
     -------
     str
-        Lines that end with CR LF, cells in quotes where they need them.
+        Lines that end with CR LF, with quoted cells where necessary.
     """
     text = StringIO()
     writer = csv.writer(text)
@@ -52,8 +52,8 @@ def to_csv(comparison: AnyComparison) -> str:
 
     The fields are ``topic``, ``dataset``, ``protocol``, ``model``, ``stage``, ``venue``,
     ``backbone``, ``detector``, ``classifier``, ``column`` (the keys of tables and columns as in
-    JSON) and ``value``: at full precision, a fraction where people are shown percent, empty if
-    it is undefined. Means are left out, because they would count twice.
+    JSON) and ``value``: at full precision, a fraction where other output shows percent, empty if
+    undefined. Means are omitted, because they would count twice.
 
     Parameters
     ----------

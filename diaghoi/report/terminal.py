@@ -1,4 +1,4 @@
-"""Tables and prose as a terminal shows them and a log file keeps them; no colour needed."""
+"""Tables and prose for terminals and log files, without colour."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ from rich.text import Text
 from diaghoi.data.table import Column, RowGroup, Table, footnotes_of
 from diaghoi.exceptions import printable
 
-# Width of a table without a title of its own, so that the tables of a report line up.
+# Width of a table without its own title, so that the tables of a report line up.
 WIDTH = 76
-# Longer titles of rows, such as names of models, and longer descriptions are broken.
+# Longer row titles, such as model names, and longer descriptions are wrapped.
 LONGEST, LONGEST_DESCRIPTION = 28, 16
 INDENT = "  "
 MARK = "*"
 
 
 class Widths(NamedTuple):
-    """Widths of the columns of a table, of the gap before each number, and of the star behind it.
+    """Widths of table columns, of the gap before each number, and of the star after it.
 
-    The star has its place in the gap.
+    The gap includes the star.
     """
 
     texts: list[int]
@@ -41,17 +41,17 @@ class Widths(NamedTuple):
 def print_table(console: Console, table: Table, *, footnotes: bool = True) -> None:
     """Print a table, its title above and its caption below.
 
-    A table with a title, as in a comparison, is set tight, and columns that do not fit the console
-    continue below. The others keep their width on a narrower console, so that no figure is cut.
+    A table with a title, as in a comparison, is compact, and columns that do not fit the console
+    continue below. Other tables keep their width on a narrower console, so that no number is cut.
 
     Parameters
     ----------
     console : rich.console.Console
-        Console to print on; without bold type, a star marks the best of a column.
+        Console for output; without bold type, a star marks the best of a column.
     table : Table
         What to print.
     footnotes : bool
-        Whether to print the footnotes; otherwise :func:`print_footnotes` prints them for several
+        Whether to print the footnotes; otherwise :func:`print_footnotes` prints those of several
         tables.
     """
     if table.title:
@@ -77,7 +77,7 @@ def print_table(console: Console, table: Table, *, footnotes: bool = True) -> No
             text.rstrip()
             console.print(text, soft_wrap=True)
     remarks = table.caption.splitlines()
-    # The footnotes of a tight table form a paragraph.
+    # The footnotes of a compact table form a paragraph.
     for remark in filter(None, [" ".join(remarks)]) if table.title else remarks:
         print_line(console, remark, width=console.width if table.title else total)
     if footnotes:
@@ -85,7 +85,7 @@ def print_table(console: Console, table: Table, *, footnotes: bool = True) -> No
 
 
 def print_blocks(console: Console, blocks: Iterable[str | Table]) -> None:
-    """Print lines of prose, bold if they come first, and tables.
+    """Print lines of prose, the leading ones in bold, and tables.
 
     An empty line precedes each table.
     """
@@ -98,21 +98,21 @@ def print_blocks(console: Console, blocks: Iterable[str | Table]) -> None:
 
 
 def blocks_of(table: Table, width: int) -> tuple[list[int], list[list[int]]]:
-    """Break a table that is set tight into blocks for a width.
+    """Split a compact table into blocks for a width.
 
     Returns
     -------
     texts : list of int
-        Letters of the columns of text.
+        Widths of the text columns.
     blocks : list of list of int
-        Places of the columns of figures in each block.
+        Indices of the number columns in each block.
     """
     texts, figures, gap, _ = _tight(table)
     needed = [size + gap for size in figures]
     room = width - sum(size + gap for size in texts)
     if len(texts) == 1 or room >= min(width // 3, sum(needed)):
         return texts, column_blocks(table.columns, needed, room)
-    # Descriptions that leave no room for figures have a block of their own.
+    # Descriptions that leave no room for numbers get a separate block.
     texts = _narrowed(texts, width - gap * len(texts))
     return texts, [[], *column_blocks(table.columns, needed, width - texts[0] - gap)]
 
@@ -124,7 +124,7 @@ def print_footnotes(console: Console, tables: Sequence[Table]) -> None:
 
 
 def mark_of(console: Console) -> str:
-    """Say how the best of a column is marked."""
+    """Describe how the best of a column is marked."""
     return MARK if console.color_system is None else "Bold"
 
 
@@ -134,9 +134,9 @@ def captured(show: Callable[[Console], object], width: int | None = None) -> str
     Parameters
     ----------
     show : callable
-        Function that prints on a console.
+        Function that prints to a console.
     width : int, optional
-        Width of a line; by default the width of the terminal, or 80.
+        Line width; by default that of the terminal, or 80.
     """
     text = StringIO()
     show(Console(file=text, width=width, highlight=False, color_system=None, force_jupyter=False))
@@ -144,15 +144,15 @@ def captured(show: Callable[[Console], object], width: int | None = None) -> str
 
 
 def print_line(console: Console, line: str, style: str = "", width: int | None = None) -> None:
-    """Print a line of prose, broken at words where the console, or a width, is narrower."""
-    # A Text keeps square brackets in names from being taken for markup.
+    """Print a line of prose, wrapped at words to the console or a narrower width."""
+    # A Text prevents square brackets in names from being parsed as markup.
     for part in Text(printable(line), style=style).wrap(console, width or console.width):
         part.rstrip()
         console.print(part, soft_wrap=True)
 
 
 def wrapped(parts: list[str], width: int, separator: str = " | ") -> list[str]:
-    """Join parts to lines of at most a width, with a separator; no part is broken."""
+    """Join parts with a separator into lines of a maximum width; no part is split."""
     lines = [parts[0]]
     for part in parts[1:]:
         longer = f"{lines[-1]}{separator}{part}"
@@ -176,13 +176,13 @@ def folded(text: str, width: int, most: int) -> list[str]:
 
 
 def group_runs(columns: Sequence[Column]) -> Iterator[tuple[str, list[int]]]:
-    """Give the title of each group of neighbouring columns, and their places."""
+    """Return the title of each group of neighbouring columns, and their indices."""
     for group, run in groupby(range(len(columns)), key=lambda place: columns[place].group):
         yield group, list(run)
 
 
 def widened(columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[int]:
-    """Widen columns below a group title that is wider than they are together.
+    """Widen columns below a group title that is wider than all of them.
 
     Parameters
     ----------
@@ -202,7 +202,7 @@ def widened(columns: Sequence[Column], widths: Sequence[int], gap: int) -> list[
 
 
 def column_blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
-    """Break the columns of a table into as few fitting blocks as possible, of similar width.
+    """Split the columns of a table into as few blocks as fit, of similar width.
 
     Parameters
     ----------
@@ -211,12 +211,12 @@ def column_blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -
     widths : sequence of int
         Widths of the columns, including gaps.
     room : int
-        Largest width of a block. A column that is wider has a block of its own.
+        Largest width of a block. A wider column gets a separate block.
 
     Returns
     -------
     list of list of int
-        Places of the columns of each block.
+        Indices of the columns of each block.
     """
     fewest = _filled(columns, widths, room)
     ungrouped = [replace(column, group="") for column in columns]
@@ -230,7 +230,7 @@ def column_blocks(columns: Sequence[Column], widths: Sequence[int], room: int) -
 
 
 def _filled(columns: Sequence[Column], widths: Sequence[int], room: int) -> list[list[int]]:
-    """Fill one block after another; groups of columns are broken only where they must."""
+    """Fill one block after another; column groups are split only if necessary."""
     runs: list[list[int]] = []
     for group, members in group_runs(columns):
         fits = sum(widths[place] for place in members) <= room
@@ -248,7 +248,7 @@ def _filled(columns: Sequence[Column], widths: Sequence[int], room: int) -> list
 
 
 def _aligned(table: Table) -> Widths:
-    """Make the table at least as wide as all of a report."""
+    """Make the table at least as wide as all tables of a report."""
     needed = [
         max(map(cell_len, (*column.title.split("\n"), *figures)))
         for column, figures in zip(table.columns, _figures(table), strict=True)
@@ -261,7 +261,7 @@ def _aligned(table: Table) -> Widths:
 
 
 def _tight(table: Table) -> Widths:
-    """Make the columns as narrow as their figures and the words of their titles."""
+    """Make the columns as narrow as their numbers and the words of their titles."""
     figures = [
         max(map(cell_len, (*figures, *column.title.split())))
         for column, figures in zip(table.columns, _figures(table), strict=True)
@@ -273,7 +273,7 @@ def _tight(table: Table) -> Widths:
 
 
 def _narrowed(sizes: Sequence[int], room: int) -> list[int]:
-    """Narrow the widest of some columns until they fit."""
+    """Narrow the widest of some columns until all fit."""
     fitting = list(sizes)
     while sum(fitting) > room and max(fitting) > 1:
         fitting[fitting.index(max(fitting))] -= 1
@@ -281,12 +281,12 @@ def _narrowed(sizes: Sequence[int], room: int) -> list[int]:
 
 
 def _figures(table: Table) -> list[list[str]]:
-    """List the numbers of each column as shown."""
+    """List the formatted numbers of each column."""
     return [[row.cells[place].shown for row in table.rows] for place in range(len(table.columns))]
 
 
 def _titles(table: Table) -> list[int]:
-    """Letters that each column of titles needs."""
+    """Return the width that each title column needs."""
     first = [table.heads[0], *(group.title for group in table.row_groups)]
     first += [
         _indent(group, row.indented) + row.title for group in table.row_groups for row in group.rows
@@ -303,7 +303,7 @@ def _indent(group: RowGroup, indented: bool) -> str:
 
 
 def _grid(table: Table, widths: Widths, texts: Sequence[int], block: Sequence[int]) -> Grid:
-    """Make a grid without rows for some of the columns of a table."""
+    """Create a grid without rows for some columns of a table."""
     grid = Grid(
         box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, 0), header_style="bold"
     )
@@ -319,7 +319,7 @@ def _grid(table: Table, widths: Widths, texts: Sequence[int], block: Sequence[in
 
 
 def _title_lines(column: Column, width: int) -> list[str]:
-    """Break the title of a column at words to a width; 0 for no limit."""
+    """Wrap a column title at words to a width; 0 for no limit."""
     if not width:
         return column.title.split("\n")
     return textwrap.wrap(column.title, width, break_on_hyphens=False)
@@ -347,7 +347,7 @@ def _add_rows(
 def _print_group_titles(
     console: Console, table: Table, widths: Widths, texts: Sequence[int], block: Sequence[int]
 ) -> None:
-    """Print the titles of groups of columns, if there are any, over the middle of their columns."""
+    """Print the titles of column groups, if any, centred over their columns."""
     columns = [table.columns[place] for place in block]
     line = " " * sum(size + widths.gap for size in texts)
     for group, members in group_runs(columns):

@@ -1,4 +1,4 @@
-"""The report that a terminal shows and a log file keeps: at most 80 columns, no colour needed."""
+"""The report as text for terminals and log files: at most 80 columns, without colour."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ from diaghoi.report.verdict import (
     verdict,
 )
 
-# Letters of a column of counts or shares, and of a group of classes, so that tables line up.
+# Widths of a column of counts or shares, and of a group of classes, so that tables line up.
 COUNT_WIDTH, SPLIT_WIDTH = 10, 9
-# Lines of the first screen of a report, and the number of remarks on it.
+# Number of lines of a report's first screen, and of remarks on it.
 LINES, MARKS = 24, 3
 REPAIRED, GAP = "If repaired alone", "   "
 TOTAL_WORDS = {
@@ -62,8 +62,8 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
     result : mapping
         A result of :meth:`diaghoi.Diagnosis.to_dict`, possibly read from a JSON file.
     console : rich.console.Console, optional
-        Console to print on; by default stdout. Tables keep their 76 columns on a narrower one, so
-        that no number is cut.
+        Console to print on; by default stdout. Tables keep their 76 columns on a narrower console,
+        so that no number is cut.
     notes : bool
         Print the notes, too.
     """
@@ -87,7 +87,7 @@ def print_report(result: Result, console: Console | None = None, *, notes: bool 
 
 
 def print_screen(result: Result, console: Console | None = None) -> None:
-    """Print the first screen of a report, and after it the requested tables.
+    """Print the first screen of a report, followed by the requested tables.
 
     Parameters
     ----------
@@ -101,26 +101,26 @@ def print_screen(result: Result, console: Console | None = None) -> None:
         style = "bold" if row == 0 or line.startswith(REPAIRED) else ""
         console.print(Text(line, style=style), soft_wrap=True)
     asked = dict(result)
-    if "unscored" in asked:  # which always has these tables
+    if "unscored" in asked:  # these tables always exist
         del asked["unscored"], asked["detections"]
     print_blocks(console, extra_tables(asked, split_columns(result)))
 
 
 def screen_lines(result: Result, width: int = 80) -> list[str]:
-    """List the lines of the first screen of a report: at most 24 of a width.
+    """List the lines of a report's first screen: at most 24 lines of a width.
 
     Parameters
     ----------
     result : mapping
         As for :func:`print_report`.
     width : int
-        Letters of a line, at least 76.
+        Characters per line, at least 76.
 
     Returns
     -------
     list of str
-        The detector, remarks on how to read its numbers, mAP, the ΔmAP of each error, pairs,
-        negatives and actions, and the protocol. Percent and points of percent.
+        The detector, remarks on its numbers, mAP, the ΔmAP of each error, pairs, negatives and
+        actions, and the protocol. Values are in percent and percentage points.
     """
     title = title_lines(result, width)
     sure = "" if "intervals" in result else ", --bootstrap 1000"
@@ -139,7 +139,7 @@ def screen_lines(result: Result, width: int = 80) -> list[str]:
 
 
 def title_lines(result: Result, width: int) -> list[str]:
-    """Name the detector, the data set and how much is evaluated, as a first screen begins."""
+    """Name the detector, the data set and the evaluated amount: the start of a first screen."""
     counts = result["counts"]
     return folded(
         f"{result['label'] or 'Predictions'} · {printed_name(result['dataset'])} · "
@@ -151,23 +151,23 @@ def title_lines(result: Result, width: int) -> list[str]:
 
 
 def end_lines(result: Result, more: str, width: int) -> list[str]:
-    """Give the protocol in a line to copy, and the options that show more, as a screen ends."""
+    """Return the protocol line to copy, and the options that show more: the end of a screen."""
     protocol = result["protocol"]
     signature = short_signature(protocol["name"], protocol["signature"])
     return wrapped([f"{signature}|diaghoi.{result['diaghoi']}", f"more: {more}"], width, "     ")
 
 
 def marked(said: Sequence[str], width: int, room: int) -> list[str]:
-    """Mark the first remarks that find room, and count the others.
+    """Format the first remarks that fit, and count the others.
 
     Parameters
     ----------
     said : sequence of str
-        Remarks on how to read the numbers, the most important first.
+        Remarks on the numbers, the most important first.
     width : int
         Letters of a line.
     room : int
-        Lines that are free on the screen.
+        Number of free lines on the screen.
 
     Returns
     -------
@@ -230,7 +230,7 @@ def _of_groups(result: Result, means: Result) -> dict[str, float | None]:
 
 
 def _costs(result: Result) -> list[str]:
-    """Write the cost of each error, largest first, with the cost on found pairs in brackets."""
+    """List the cost of each error, largest first, with the cost on found pairs in brackets."""
     result = of_held_images(result) | {"whole": result["oracles"]}
     oracles = result["oracles"]
     ranked = ranks_errors(result)
@@ -253,7 +253,7 @@ def _costs(result: Result) -> list[str]:
 
 
 def _meaning(result: Result) -> str:
-    """Say how much of the loss is near in meaning."""
+    """Describe how much of the loss is near in meaning."""
     found = result.get("semantic", {}).get("diagnosis", {})
     errors = [name for name in ("action", "object_box") if name in found]
     near, plausible = (
@@ -277,7 +277,7 @@ def _meaning(result: Result) -> str:
 
 
 def _share(result: Result, name: str) -> str:
-    """Say how many of the predictions, or of the annotations, an error takes."""
+    """Describe the share of the predictions, or annotations, that an error affects."""
     counted = error_count(result, name)
     if counted is None:
         return ""
@@ -287,7 +287,7 @@ def _share(result: Result, name: str) -> str:
 
 
 def _other_cost(result: Result, name: str) -> str:
-    """Write the cost on found pairs, or over all images, if it differs."""
+    """Format the cost on found pairs, or over all images, if it differs."""
     gain, whole = (_gain(result[key][name]) for key in ("oracles", "whole"))
     if whole != gain:
         return f"({whole} in all images)"
@@ -302,7 +302,7 @@ def _gain(outcome: Result) -> str:
 
 
 def _parts_in_words(result: Result) -> list[str]:
-    """Write the results of the halves of the detector."""
+    """List the results of the detector's two halves."""
     pairs = result["pairs"]
     listed = "Pairs" if pairs["source"] == "pairs" else "Pairs of the triplets"
     per_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} per image"
@@ -315,13 +315,13 @@ def _parts_in_words(result: Result) -> list[str]:
 
 
 def heading(result: Result) -> str:
-    """Name the detector and the data set, and the evaluated part if not all of it."""
+    """Name the detector and the data set, and the evaluated part if only one."""
     name = f"{result['label'] or 'Predictions'} on {printed_name(result['dataset'])}"
     return ", ".join(filter(None, (name, coverage_words(result), result.get("other_split"))))
 
 
 def counts_line(result: Result) -> str:
-    """Say how many images and triplets count, and over how many classes mAP is the mean."""
+    """Describe the number of images, triplets and classes in the mean."""
     counts = result["counts"]
     own, official = (classes_in(result, f"classes_in_{mean}") for mean in ("mean", "official"))
     other = f" ({official.split()[0]} in the official mAP)" if official not in ("", own) else ""
@@ -333,7 +333,7 @@ def counts_line(result: Result) -> str:
 
 
 def report_tables(result: Result) -> tuple[Table, Table, Table]:
-    """Make the tables of the report: mAP, errors, and the parts of the detector alone."""
+    """Create the tables of the report: mAP, errors, and the two halves of the detector."""
     known_object = result["official"].get("known_object")
     facts = _Facts(
         {name: error_count(result, name) for name in ("true_positive", *result["oracles"])},
@@ -350,7 +350,7 @@ def report_tables(result: Result) -> tuple[Table, Table, Table]:
 
 
 class _Facts(NamedTuple):
-    """Facts that decide rows and captions: counts of errors with their totals, and more."""
+    """Facts that determine rows and captions: error counts with totals, and more."""
 
     counted: Mapping[str, tuple[float, float] | None]
     only_interactions: bool
@@ -362,7 +362,7 @@ class _Facts(NamedTuple):
 
 
 def split_columns(result: Result) -> list[Column]:
-    """Make a column for each group of classes that the result holds."""
+    """Create a column for each group of classes in the result."""
     return [
         Column(key=split, title=TITLES.get(split, split), width=SPLIT_WIDTH)
         for split in result["map"]
@@ -375,7 +375,7 @@ def _mean_ap(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTab
 
 
 def _lines(result: Result, facts: _Facts, splits: Sequence[Column], report: str) -> list[Line]:
-    """Make a line of each number that a table of the report shows."""
+    """Create a line for each number in a table of the report."""
     lines = []
     for measure in MEASURES.values():
         if measure.report != report or not measure.is_in(result):
@@ -492,7 +492,7 @@ def _parts(result: Result, facts: _Facts, splits: Sequence[Column]) -> TextTable
 
 
 def pairs_line(result: Result) -> str:
-    """Say how many pairs there are, and where they come from."""
+    """Describe the number of pairs, and their source."""
     pairs = result["pairs"]
     per_image = "" if pairs["per_image"] is None else f", {pairs['per_image']:.1f} per image"
     source = "as listed" if pairs["source"] == "pairs" else "those of the triplets"

@@ -12,7 +12,7 @@ from diaghoi.exceptions import number_of
 from diaghoi.oracles import ERROR_WORDS, ORACLES, TOTALS
 from diaghoi.oracles.localised import ON_FOUND_PAIRS
 
-# Phrases of notes that are normal for a format, or that the first screen repeats in other words.
+# Phrases in notes that are normal for a format, or that the first screen rephrases.
 _USUAL = (
     *("image labels: ", "no pair file: ", "taken for ", "joined by position", "cut to the "),
     *("action_scores", "no action scores", "score of the verb alone", "no action annotations"),
@@ -28,16 +28,16 @@ _USUAL = (
 BOX_ERRORS = ("human_box", "object_box", "both_boxes")
 # Detectors rank a true positive above 80 to 99 % of the wrong predictions of its class.
 TELLING, AGAINST = 0.58, 0.4
-# True positives and errors it takes to say anything of their order.
+# Minimum number of true positives and of errors for a statement on their order.
 ENOUGH = 20
-# Share of the gain by the best repair that a perfect ranking must add to be named first.
+# Minimum gain from perfect ranking, as a share of the gain from the best repair, to be named first.
 OWING = 0.8
-# Wrong predictions to a right one that it takes.
+# Minimum number of wrong predictions per right one.
 MANY = 2
 
 
 def headline(result: Mapping[str, Any]) -> str:
-    """Give the numbers of the data set's own benchmark, and after them the mAP of the protocol.
+    """Return the numbers of the data set's benchmark, followed by the protocol's mAP.
 
     Parameters
     ----------
@@ -47,8 +47,8 @@ def headline(result: Mapping[str, Any]) -> str:
     Returns
     -------
     str
-        One sentence, in percent. It names the official numbers, which papers print, first; ΔmAP
-        refers to the last number. If the file does not hold all annotated images, it says so first.
+        One sentence, in percent. The official numbers, which papers print, come first; ΔmAP refers
+        to the last number. If the file lacks annotated images, the sentence starts with that.
     """
     covered = coverage_words(result)
     return f"{covered[:1].upper()}{covered[1:]}{': ' if covered else ''}{_means(result)}"
@@ -67,7 +67,7 @@ def _means(result: Mapping[str, Any]) -> str:
 
 
 def verdict(result: Mapping[str, Any]) -> str:
-    """Say which error costs the detector most, with the numbers.
+    """Describe which error costs the detector most, with numbers.
 
     Parameters
     ----------
@@ -79,8 +79,8 @@ def verdict(result: Mapping[str, Any]) -> str:
     str
         The error that costs most by the published rule, with its cost on found pairs
         (:mod:`diaghoi.oracles.localised`) if it differs; a second sentence if another error costs
-        most there. Errors that tie go by the order of the oracles. If the file lacks annotated
-        images, their missed triplets are left out; if it lacks most of them, no error is ranked.
+        most there. Ties are in the order of the oracles. If the file lacks annotated images, their
+        missed triplets are excluded; if it lacks most of them, no error is ranked.
     """
     if empty := _nothing(result):
         return empty
@@ -113,16 +113,16 @@ def verdict(result: Mapping[str, Any]) -> str:
 
 
 def ranks_errors(result: Mapping[str, Any]) -> bool:
-    """Whether errors are ranked by their cost: the file holds at least half of the images."""
+    """Check whether errors are ranked by cost: the file has at least half of the images."""
     coverage = result.get("coverage", {})
     few = 2 * coverage.get("shared_images", 0) < coverage.get("annotated_images", 0)
     return not few or bool(coverage.get("only_predicted_images"))
 
 
 def by_cost(result: Mapping[str, Any]) -> list[str]:
-    """List the oracles of a result, the dearest error first and the totals last.
+    """List the oracles of a result, the costliest error first and the totals last.
 
-    Errors that are not ranked keep their own order.
+    Errors that are not ranked keep their order.
     """
     oracles = of_held_images(result)["oracles"]
     names = [name for name in oracles if name not in TOTALS]
@@ -132,7 +132,7 @@ def by_cost(result: Mapping[str, Any]) -> list[str]:
 
 
 def of_held_images(result: Mapping[str, Any]) -> dict[str, Any]:
-    """Remove missed triplets of images that the file does not hold from the costs."""
+    """Remove missed triplets in images that the file lacks from the costs."""
     coverage = result.get("coverage", {})
     return {
         **result,
@@ -141,7 +141,7 @@ def of_held_images(result: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def remarks(result: Mapping[str, Any]) -> list[str]:
-    """List remarks on how to read the numbers of a report, the gravest first.
+    """List remarks on the numbers of a report, the gravest first.
 
     Parameters
     ----------
@@ -152,8 +152,8 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
     -------
     list of str
         Images that the predictions lack or that belong to another split, subjects that are not
-        people, numberings that were decided, scores that do not rank, other notes on this result,
-        and last the groups of classes with few triplets.
+        people, inferred numberings, scores that do not rank, other notes on this result, and
+        finally groups of classes with few triplets.
     """
     said = []
     if covered := coverage_words(result):
@@ -174,18 +174,18 @@ def remarks(result: Mapping[str, Any]) -> list[str]:
 
 
 def unusual(notes: Iterable[str]) -> list[str]:
-    """Drop notes on the place or the reading of files that change nothing."""
+    """Drop notes on the location or reading of files that do not matter."""
     return [note for note in notes if not _is_usual(note)]
 
 
 def without_folder(note: str) -> str:
-    """Shorten a path that a note begins with to the name of the file."""
+    """Shorten a path at the start of a note to the file name."""
     path, colon, text = note.partition(": ")
     return path.rpartition("/")[2] + colon + text
 
 
 def _is_usual(note: str) -> bool:
-    """Tell whether a note on the place or the reading of files changes nothing for a reader."""
+    """Check whether a note on the location or reading of files does not matter to readers."""
     place = note.startswith("annotations: ") and "which differ" not in note
     return place or any(phrase in note for phrase in _USUAL)
 
@@ -200,7 +200,7 @@ def _nothing(result: Mapping[str, Any]) -> str:
 
 
 def _left_out(result: Mapping[str, Any]) -> str:
-    """Describe the treatment of annotated images that the predictions lack."""
+    """Describe the treatment of annotated images without predictions."""
     coverage = result["coverage"]
     if coverage.get("only_predicted_images"):
         return "these alone are evaluated"
@@ -211,7 +211,7 @@ def _left_out(result: Mapping[str, Any]) -> str:
 
 
 def _of_order(result: Mapping[str, Any]) -> list[str]:
-    """Say where scores do not rank, and where another error costs most on found pairs."""
+    """Report if scores do not rank, and if another error costs most on found pairs."""
     if not ranks_errors(result):
         return []
     result = of_held_images(result)
@@ -243,8 +243,8 @@ def _gains(oracles: Mapping[str, Any]) -> dict[str, float]:
 def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
     """Report that scores do not rank, before an error is blamed; empty if they do.
 
-    ``gain`` is the gain from repairing the worst error. The scores are not to blame if a perfect
-    ranking adds much less than that, or than finding everything, or if wrong predictions are few.
+    ``gain`` is the gain from repairing the worst error. Scores are not at fault if perfect ranking
+    adds much less than that, or than finding everything, or if there are few wrong predictions.
     """
     ranking, errors = result.get("ranking"), result["errors"]
     if ranking is None or errors["true_positive"] < ENOUGH:
@@ -272,7 +272,7 @@ def _ranking_fault(result: Mapping[str, Any], gain: float) -> str:
 
 
 def _in_both_boxes(result: Mapping[str, Any]) -> str:
-    """Say where predictions with both boxes wrong may be meant for most missed triplets."""
+    """Report if predictions with both boxes wrong may be intended for most missed triplets."""
     lost = result.get("lost", {"triplets": 0})
     if lost["triplets"] == 0 or 2 * lost["both_boxes"] < lost["triplets"]:
         return ""

@@ -1,6 +1,6 @@
-"""Write the report as one page to explore, without network or further files.
+"""Write the report as one interactive page that needs no network or further files.
 
-Charts are drawn by Observable Plot and D3, which ``vendor/`` holds with their licences.
+Charts are drawn by Observable Plot and D3, which are in ``vendor/`` with their licences.
 """
 
 from diaghoi.report.html.data import page_data

@@ -14,7 +14,7 @@ from diaghoi.evaluation.errors import LABELS
 from diaghoi.report.html.models import AlignedModel, PageModel
 
 OF_CELL = 6
-"""Number of images of each cell of the transition matrix that precede images of single classes."""
+"""Number of images per cell of the transition matrix that precede images chosen by class."""
 
 
 def case_data(
@@ -25,26 +25,26 @@ def case_data(
     Parameters
     ----------
     models : sequence of AlignedModel or None
-        The detectors; detectors without boxes show nothing.
+        The detectors; those without boxes contribute nothing.
     place : (C,) int array
         Row of each HOI class in the table, -1 for none.
     images : int or None
-        Number of images, most telling cases first; None for all.
+        Number of images, most informative cases first; None for all.
 
     Returns
     -------
     dict or None
         None if no detector has boxes. Columns of plain values:
 
-        - ``images``: ``image`` (position among all), ``width`` and ``height`` (0: not known);
+        - ``images``: ``image`` (index among all), ``width`` and ``height`` (0: unknown);
         - ``boxes``: left, top, right, bottom in pixels, box after box;
-        - ``annotated``: ``image`` (position among ``images``), ``triplet`` (among all annotated),
-          ``human``, ``object`` (positions among boxes, -1 for none);
+        - ``annotated``: ``image`` (index into ``images``), ``triplet`` (among all annotated),
+          ``human``, ``object`` (indices of boxes, -1 for none);
         - ``models``: for each ``image``, ``human``, ``object``, ``class`` (row of the table),
-          ``label`` (position among labels), ``score``, ``annotated`` (position in ``annotated``, -1
-          for none), ``attempts`` (the same on found pairs, by which ``fates`` go), ``row``
-          (of the ledger), and ``sentences`` by the position; ``missed`` by the position in
-          ``annotated``. None for a detector without boxes.
+          ``label`` (index of the label), ``score``, ``annotated`` (index into ``annotated``, -1 for
+          none), ``attempts`` (the same on found pairs, which determines ``fates``), ``row`` (of the
+          ledger), and ``sentences`` by index; ``missed`` by index into ``annotated``. None for a
+          detector without boxes.
     """
     drawn = [
         (each, each.model.shown)
@@ -54,7 +54,7 @@ def case_data(
     if not drawn:
         return None
     first, shown = drawn[0]
-    # Annotated boxes are numbered like the boxes of this detector.
+    # Annotated boxes are numbered along with the boxes of this detector.
     number = np.argsort(first.image)
     every = len(number)
     chosen = telling_images([each for each, _ in drawn])
@@ -121,7 +121,7 @@ def _predictions(
 
 
 def telling_images(models: Sequence[AlignedModel]) -> IntArray:
-    """Choose images by their cases, the most telling first.
+    """Choose images by their cases, the most informative first.
 
     The worst cases of each error and detector come first, then some of each change of fate between
     two detectors, then the most confident error of each kind in each class.
@@ -150,7 +150,7 @@ def telling_images(models: Sequence[AlignedModel]) -> IntArray:
 
 
 def _of_sentences(models: Sequence[AlignedModel]) -> Iterator[IntArray]:
-    """Give the images of the cases with sentences: the worst of each error, then the second..."""
+    """Yield the images of the cases with sentences: the worst of each error, then the second..."""
     columns = []
     for model in models:
         if model.model.shown is None:
@@ -176,7 +176,7 @@ class _Boxes:
         self._places: dict[tuple[int, ...], int] = {}
 
     def add(self, boxes: FloatArray) -> dict[str, list[int]]:
-        """Return the positions of human and object boxes, -1 for boxes that cannot be drawn."""
+        """Return the indices of human and object boxes, -1 for boxes that cannot be drawn."""
         ends = np.stack([boxes[..., :2], boxes[..., 2:]])
         ordered = np.concatenate([ends.min(axis=0), ends.max(axis=0)], axis=-1)
         usable = np.isfinite(ordered).all(axis=-1)
@@ -191,12 +191,12 @@ class _Boxes:
         return found
 
     def values(self) -> list[int]:
-        """Return all boxes, one after the other."""
+        """Return all boxes, concatenated."""
         return [value for box in self._places for value in box]
 
 
 def image_names(models: Sequence[PageModel], images: Sequence[int]) -> list[str]:
-    """Return the names of images as in the files."""
+    """Return image names as in the files."""
     known = next(each.diagnosis for each in models if each.diagnosis is not None)
     names: list[str] = known.names[list(images)].tolist()
     return names

@@ -1,4 +1,4 @@
-"""Collect the data of the page: one object of plain values from the results of detectors."""
+"""Collect the data of the page: one object of plain values from detectors' results."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ from diaghoi.report.html.words import definition_of, in_unicode, meaning_of
 from diaghoi.report.verdict import by_cost
 
 STEPS = 100
-"""Settings of the score threshold, at most."""
+"""Maximum number of settings of the score threshold."""
 KNOWN = ("classes", "curves", "thresholds", "annotations", "images", "cases", "slices")
-"""Parts of the page that need single predictions."""
+"""Parts of the page that need individual predictions."""
 KINDS: dict[str, str] = {"count": "count", "percent": "percent", "points": "delta"}
 """Format of the values of each unit on the page."""
 FINE = 500
-"""Number of steps in the recall and precision of curves."""
+"""Number of steps of recall and precision in curves."""
 
 
 def page_data(
@@ -52,7 +52,7 @@ def page_data(
     comparison : Comparison, optional
         A comparison, with the parts of the differences if requested.
     images : int, optional
-        Number of images with drawings, most telling cases first; all by default.
+        Number of images with drawings, most informative cases first; all by default.
     slices : Slices, optional
         The detectors in slices of their annotations.
 
@@ -65,32 +65,32 @@ def page_data(
     -------
     dict
         Plain values for JSON. Scores and counts are plain values; percent and points are integers,
-        in hundredths of the shown value, with None for undefined values. Positions count from zero.
+        in hundredths of the displayed value, or None if undefined. Positions count from zero.
 
         - ``dataset``;
         - ``models``: ``label``, ``map`` by split, ``delta``, ``found_pairs`` (the same on found
           pairs, of the errors that have one) and ``delta_intervals`` by oracle and split, and
-          ``rows`` (whether its predictions are known, and not only its result);
+          ``rows`` (whether its predictions are known, rather than only its result);
         - ``splits``: ``key``, ``title`` and ``classes`` (rows of ``classes``, None for all);
         - ``errors``: for each oracle ``name``, ``title``, ``meaning``, ``definition``, ``colour``,
           ``kind`` ("prediction", "annotation", "total" or "own");
         - ``classes``: ``number``, ``name``, ``verb``, ``annotated``, and for each model
           (``models``) ``ap``, ``max_recall``, ``predicted``, one count by label and missed, and
-          ``delta`` by oracle; None if the predictions of no model are known;
+          ``delta`` by oracle; None if no model's predictions are known;
         - ``curves``: for each model, by oracle ("" for none), the corners of all curves: ``start``
           (first corner of each class, and their number), ``recall`` and ``precision``, in parts of
           ``fine``;
         - ``thresholds``: ``score``, rising, and for each model (``models``) and label the counts of
-          predictions with at least that score, class after class;
+          predictions with at least that score, class by class;
         - ``annotations``: ``class`` and ``image`` of each annotated triplet, and for each model its
-          fates, one digit a triplet (position in ``fates``);
+          fates, one digit per triplet (index into ``fates``);
         - ``images``: ``name``, ``annotated``, and for each model the columns of
           :attr:`diaghoi.Diagnosis.images`;
         - ``differences``: for each other model that is explained against the first ``labels`` and
           ``classes`` (by part);
         - ``cases``: see :func:`diaghoi.report.html.cases.case_data`;
         - ``slices``: ``columns`` of their sheet with their ``values``, and ``images``: for each
-          slice a digit per image of the page; None without.
+          slice, one digit per image of the page; None without.
     """
     all_models = aligned(models)
     known = next((each for each in all_models if each is not None), None)
@@ -137,7 +137,7 @@ def page_data(
 
 
 def hundredths(fractions: FloatArray) -> list[int | None]:
-    """Turn fractions into hundredths of a percent; None for NaN."""
+    """Convert fractions to hundredths of a percent; None for NaN."""
     whole = np.rint(1e4 * np.nan_to_num(fractions)).astype(np.int64).tolist()
     known = ~np.isnan(fractions)
     return [value if is_known else None for value, is_known in zip(whole, known, strict=True)]
@@ -254,7 +254,7 @@ def _class_columns(table: Mapping[str, Array]) -> dict[str, Any] | None:
 
 
 def _counts(model: AlignedModel) -> dict[str, Any]:
-    """Count in each image, in the order of the first detector."""
+    """Count per image, in the order of the first detector."""
     order = np.argsort(model.image)
     return {key: model.model.images[key][order].tolist() for key in ("predicted", *LABELS, MISSED)}
 
@@ -275,7 +275,7 @@ def _curves(model: PageModel, place: IntArray) -> dict[str, Any] | None:
             ]
         )
         points = points[:, (group >= 0) & (corners.recall <= 1)]
-        # Corners that coincide after rounding are one.
+        # Corners that coincide after rounding are merged.
         last = np.ones(points.shape[1], dtype=bool)
         for shared in ([0, 1], [0, 2]):
             kept = np.flatnonzero(last)
@@ -292,7 +292,7 @@ def _curves(model: PageModel, place: IntArray) -> dict[str, Any] | None:
 
 
 def _thresholds(models: Sequence[PageModel]) -> dict[str, Any] | None:
-    """Count the predictions of each label and class with at least each score."""
+    """Count the predictions of each label and class at or above each threshold."""
     ranked = [
         each.diagnosis
         for each in models
@@ -311,7 +311,7 @@ def _thresholds(models: Sequence[PageModel]) -> dict[str, Any] | None:
                 grid.append(np.quantile(scores, levels))
         if each.best_threshold is not None:
             grid.append(np.array([each.best_threshold]))
-    # Scores are rounded down to few digits, so that the lowest keeps all predictions.
+    # Scores are rounded down to a few digits, so that the lowest keeps all predictions.
     found = np.concatenate(grid)
     exponent = np.floor(np.log10(np.maximum(np.abs(found), 1e-300))) - 2
     rounded = np.floor(found / 10**exponent + 1e-9) * 10**exponent
@@ -340,12 +340,12 @@ def _kept(diagnosis: Diagnosis | None, scores: FloatArray) -> list[list[int]] | 
 
 
 def _slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
-    """Return the columns of the sheet of slices, and a digit for each slice and image.
+    """Return the columns of the slice sheet, and one digit per slice and image.
 
     "1": predictions of the image can belong to the slice.
     """
     place = {name: at for at, name in enumerate(slices.images)}
-    # Images without names have the same positions everywhere.
+    # Images without names have the same indices everywhere.
     named = len(place) == len(slices.images)
     order = np.array([place[name] for name in images]) if named else np.arange(len(images))
     names = [in_unicode(f"{each.title}: {each.name}") for each in slices.slices]
@@ -355,7 +355,7 @@ def _slice_data(slices: Slices, images: Sequence[str]) -> dict[str, Any]:
         titles = {"slices": "mAP {}", "slice_differences": f"{{}} minus {slices.labels[0]}"}
     columns = [column for key, title in titles.items() for column in _columns(tables[key], title)]
     if len(slices.labels) > 2:
-        # Intervals of many models leave no room; the tables of the page have them.
+        # Intervals of many models take too much room; the tables of the page have them.
         columns = [column for column in columns if column["kind"] != "text"]
     return {
         "columns": [{"key": "name", "title": "Slice", "kind": "name", "values": names}, *columns],

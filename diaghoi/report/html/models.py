@@ -1,4 +1,4 @@
-"""Collect the page data of each detector while its predictions are in memory."""
+"""Collect a detector's page data while its predictions are in memory."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ class ShownTriplets:
     Parameters
     ----------
     rows : (K,) int array
-        Rows of the ledger, image by image: the best predictions, all true positives, and
-        predictions with sentences.
+        Ledger rows, image by image: the best predictions, all true positives, and predictions with
+        sentences.
     boxes : (K, 2, 4) float array
-        Human and object box of each; NaN for none.
+        Human and object box of each prediction; NaN for none.
     annotated : (A, 2, 4) float array
-        The same of each annotated triplet.
+        Human and object box of each annotated triplet.
     sizes : (N, 2) int array
         Width and height of the images; 0 if unknown.
     sentences : dict of str to dict of int to str
-        Sentences on the worst cases of each error, by the row of the ledger (of the annotated
-        triplet for ``missed_gt``): the error, and the action of the oracle.
+        Sentences on the worst cases of each error, by ledger row (of the annotated triplet for
+        ``missed_gt``): the error, and the action of the oracle.
     """
 
     rows: IntArray
@@ -51,14 +51,14 @@ class ShownTriplets:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PageModel:
-    """A detector of the page.
+    """A detector on the page.
 
     Parameters
     ----------
     result : mapping
         A result of :meth:`diaghoi.Diagnosis.to_dict`, possibly with additions.
     diagnosis : Diagnosis or None
-        Without its scenes; None if only the result is known, as for a saved one.
+        Without its scenes; None if only the result is known, as for a saved result.
     classes, images : dict of arrays
         Tables of the diagnosis; empty if only the result is known.
     shown : ShownTriplets or None
@@ -73,13 +73,13 @@ class PageModel:
 
     @property
     def label(self) -> str:
-        """The name of the detector."""
+        """Name of the detector."""
         return str(self.result.get("label") or "")
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class AlignedModel:
-    """A detector whose images and annotated triplets are numbered like those of the first detector.
+    """A detector with images and annotated triplets numbered as in the first detector.
 
     Parameters
     ----------
@@ -88,9 +88,9 @@ class AlignedModel:
     diagnosis : Diagnosis
         Its diagnosis.
     image : (N,) int array
-        The new number of each of its images.
+        New number of each image.
     triplet : (A + 1,) int array
-        The new number of each of its annotated triplets, and -1 for none.
+        New number of each annotated triplet, followed by -1 for none.
     fates : Fates
         Fates of the annotated triplets, in the new order.
     """
@@ -103,12 +103,12 @@ class AlignedModel:
 
 
 def aligned(models: Sequence[PageModel]) -> list[AlignedModel | None]:
-    """Renumber the images and annotated triplets of all detectors like the first detector.
+    """Renumber the images and annotated triplets of all detectors as in the first.
 
     Raises
     ------
     InputError
-        If detectors are not on the same annotations under the same protocol.
+        If the detectors' annotations or protocols differ.
     """
     first: Diagnosis | None = None
     found: list[AlignedModel | None] = []
@@ -155,9 +155,9 @@ def page_model(
     similarities : Similarities, optional
         Similarities of action and object errors to the annotations, for the sentences.
     top : int
-        Number of cases of each error with a sentence.
+        Number of cases per error with a sentence.
     shown : int or None
-        Number of predictions per image that can be drawn, highest scores first; None for all.
+        Maximum number of drawn predictions per image, highest scores first; None for all.
 
     Raises
     ------

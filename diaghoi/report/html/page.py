@@ -1,4 +1,4 @@
-"""Write the page: one file to explore the results of one or several detectors."""
+"""Write the page: one interactive file with the results of one or more detectors."""
 
 from __future__ import annotations
 
@@ -52,14 +52,16 @@ from diaghoi.report.text import counts_line, heading, pairs_line, report_tables,
 from diaghoi.report.verdict import verdict
 
 MOST_CASES = 24
-"""Cases of each error that are described in a sentence, by default."""
+"""Default number of cases per error that are described in a sentence."""
 MOST_IMAGES, FEWEST_IMAGES, MOST_PICTURED = 2000, 200, 120
-"""Images of a page with drawings, shared among its detectors; and with pictures, 40 kB each."""
+"""Number of images with drawings on a page, shared among its detectors; and with pictures, 40 kB
+each.
+"""
 PIXELS, QUALITY = 480, 80
 SCRIPTED = ("cases", "curves", "scores")
-"""Parts of the page that have nothing without scripts."""
+"""Parts of the page that are empty without scripts."""
 COLOURED = 10
-"""Models that have a colour of their own."""
+"""Number of models with a distinct colour."""
 SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "explorer.js")
 NO_DATA = {
     **dict.fromkeys(("models", "errors", "splits", "differences"), ()),
@@ -68,7 +70,7 @@ NO_DATA = {
 
 
 class Part(NamedTuple):
-    """A folded part of the page: its title and content."""
+    """A collapsible part of the page: title and content."""
 
     title: str
     about: str
@@ -89,28 +91,28 @@ def write_html(
     pictures: Pictures | None = None,
     slices: Slices | None = None,
 ) -> list[str]:
-    """Write the report of a detector as one page that opens from disk.
+    """Write the report of a detector as a page that opens from disk.
 
     Parameters
     ----------
     path : path
-        Path of the page; the file appears complete or not at all.
+        Path of the page; the file appears completely or not at all.
     diagnosis : Diagnosis
         What to report.
     scenes : tuple of Scenes, optional
-        The annotations and predictions that were diagnosed, for drawings of cases. Without them, as
-        for a sum of diagnoses, the page has no cases.
+        The diagnosed annotations and predictions, for drawings of cases. Without them, as for a sum
+        of diagnoses, the page has no cases.
     result : mapping, optional
         A result of :meth:`diaghoi.Diagnosis.to_dict` with additions: notes, extras of ``diaghoi
         report``, or the result of a semantic evaluation as ``semantic``.
     files : sequence of path
-        Input files, whose names the page shows without folders.
+        Input files; the page shows their names without folders.
     top : int, optional
-        Cases of each error that are described in a sentence; by default 24.
+        Number of cases per error that are described in a sentence; by default 24.
     similarities : Similarities, optional
         Similarities of action and object errors to the annotations, for their sentences.
     pictures : Pictures, optional
-        The pictures of the images, to draw the cases on.
+        Pictures of the images, on which cases are drawn.
     slices : Slices, optional
         The detector in slices of the annotations.
 
@@ -145,16 +147,16 @@ def write_comparison_html(
     files: Sequence[str | PathLike[str]] = (),
     pictures: Pictures | None = None,
 ) -> list[str]:
-    """Write a comparison as one page that opens from disk.
+    """Write a comparison as a page that opens from disk.
 
     Parameters
     ----------
     path : path
-        Path of the page; the file appears complete or not at all.
+        Path of the page; the file appears completely or not at all.
     comparison : Comparison or JointComparison
         What to show.
     models : sequence of PageModel
-        The models, in order; without them the page has only the tables of the comparison.
+        The models, in order; without them, the page has only the comparison tables.
     files, pictures
         As in :func:`write_html`.
 
@@ -174,7 +176,7 @@ def write_comparison_html(
 
 
 class Page(NamedTuple):
-    """A page: its data, and further values for its template.
+    """Data of a page, and further values for its template.
 
     Parameters
     ----------
@@ -183,7 +185,7 @@ class Page(NamedTuple):
     content : dict
         Values for the template.
     images : tuple of str
-        Names of the images with drawings, as the files have them.
+        Names of the images with drawings, as in the files.
     """
 
     data: dict[str, Any]
@@ -208,7 +210,7 @@ class Page(NamedTuple):
             As in :func:`write_html` and :func:`write_comparison_html`; a comparison holds its own
             slices.
         every_image : bool
-            Whether to draw all images, rather than few enough to keep the page small.
+            Whether to draw all images, rather than only as many as keep the page small.
 
         Raises
         ------
@@ -239,7 +241,7 @@ class Page(NamedTuple):
         embedded, notes = self._embedded(pictures)
         page = self.html(embedded)
         with replacing(path) as temporary:
-            # Names of files need not be Unicode, and notes may quote them.
+            # File names may not be Unicode, and notes may quote them.
             temporary.write_bytes(page.encode("utf-8", errors="replace"))
         return notes
 
@@ -249,9 +251,9 @@ class Page(NamedTuple):
         Parameters
         ----------
         pictures : sequence of str or None, or bool
-            Addresses of the pictures of the first images; True where a server has them all.
+            URLs of the pictures of the first images; True if a server has them all.
         served : bool
-            Whether a server shows it.
+            Whether a server provides the page.
         """
         from markupsafe import Markup
 
@@ -262,7 +264,7 @@ class Page(NamedTuple):
         ]
         text = json.dumps(self.data, separators=(",", ":"), allow_nan=False)
         packed = base64.b64encode(zlib.compress(text.encode(), 9)).decode()
-        # Only these scripts run, whatever the data hold.
+        # Only these scripts run, whatever the data contain.
         hashes = (base64.b64encode(hashlib.sha256(each.encode()).digest()) for each in scripts)
         allowed = " ".join(f"'sha256-{each.decode()}'" for each in hashes)
         return template("html/explorer.html.j2").render(
@@ -278,7 +280,7 @@ class Page(NamedTuple):
         )
 
     def measure(self, pictures: Pictures) -> None:
-        """Read image sizes from the pictures if files do not hold them."""
+        """Read image sizes from the pictures if the files lack them."""
         sizes = self.data["cases"]["images"]
         for place, name in enumerate(self.images):
             if not (sizes["width"][place] and sizes["height"][place]):
@@ -309,7 +311,7 @@ def jpeg_of(picture: Picture, longest: int) -> bytes | None:
     picture : Picture
         As from :meth:`diaghoi.formats.pictures.Pictures.read`.
     longest : int
-        Pixels of the longer side.
+        Longer side in pixels.
     """
     if picture.image is None:
         return None
@@ -410,7 +412,7 @@ def _tables(result: Mapping[str, Any]) -> Iterator[tuple[Table, str]]:
 
 
 def _means(results: Sequence[Mapping[str, Any]]) -> Table | None:
-    """Lay out the numbers that papers print, a row for each model, with their intervals."""
+    """Lay out the numbers that papers print, one row per model, with intervals."""
     if not results:
         return None
     first = results[0]
@@ -447,7 +449,7 @@ def _means(results: Sequence[Mapping[str, Any]]) -> Table | None:
 
 
 def _costs(name: str, models: Sequence[PageModel], tables: Sequence[Table]) -> dict[str, Any]:
-    """Find the rows of an error in the tables of the reports, for each model."""
+    """Find the rows of an error in the report tables, for each model."""
     found, others = [], []
     for table in tables:
         rows = list(table.rows)
@@ -455,7 +457,7 @@ def _costs(name: str, models: Sequence[PageModel], tables: Sequence[Table]) -> d
         found.append(rows[place].cells)
         after = rows[place + 1] if place + 1 < len(rows) else rows[place]
         others.append(after.cells[2].shown if after.title == ON_FOUND_PAIRS else "")
-    # Totals have no count of their own.
+    # Totals have no separate count.
     columns = tables[0].columns
     told = [n for n in range(len(columns)) if any(cells[n].shown for cells in found)]
     heads = [" ".join(columns[n].title.split()) for n in told]
@@ -470,7 +472,7 @@ def _costs(name: str, models: Sequence[PageModel], tables: Sequence[Table]) -> d
 
 
 def _check_saved(result: Mapping[str, Any]) -> None:
-    """Refuse an incomplete saved result, since a file may hold anything."""
+    """Refuse an incomplete saved result, because a file may contain anything."""
     try:
         if lacking := [key for key in PARTS if key not in result]:
             raise KeyError(*lacking)
@@ -490,7 +492,7 @@ def _order(models: Sequence[PageModel]) -> str:
 
 
 def _plain(data: Mapping[str, Any]) -> list[list[str]]:
-    """Classes and their AP for readers without scripts."""
+    """Return classes with AP, for readers without scripts."""
     table = data["classes"]
     if table is None:
         return []
@@ -508,7 +510,7 @@ def _hundredths(value: int | None) -> str:
 def _parts(
     data: Mapping[str, Any], *, explained: bool = False, meaning: bool = False
 ) -> dict[str, Part]:
-    """List the folded parts of the page; headings name the parts that no click filters."""
+    """List the collapsible parts of the page; titles name those that clicks do not filter."""
     models, rows = bool(data["models"]), data["classes"] is not None
     whole = ", whole data set" if models else ""
     every = (
@@ -535,7 +537,7 @@ def _parts(
 
 
 def _without_folders(notes: Sequence[str], files: Sequence[str | PathLike[str]]) -> list[str]:
-    """Name files without their folders, which mean nothing to readers elsewhere."""
+    """Name files without folders, which are meaningless to other readers."""
     found = list(notes)
     for file in files:
         found = [note.replace(os.fspath(file), Path(file).name) for note in found]

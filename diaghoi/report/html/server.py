@@ -1,4 +1,4 @@
-"""Serve the page over HTTP to this machine only: all images, pictures on demand."""
+"""Serve the page over HTTP, only to this machine: all images, pictures on demand."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ from diaghoi.report.html.page import Page, jpeg_of
 
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
-"""Host names that a browser on this machine uses. Any other name may belong to a stranger's page
-that was pointed to this address (DNS rebinding).
+"""Host names used by a browser on this machine. Any other name may belong to a foreign page pointed
+to this address (DNS rebinding).
 """
 SECONDS = 30
-"""Seconds that a connection may be silent."""
+"""Seconds that a connection may be idle."""
 LARGEST = 1300
-"""Pixels of the longer side of a picture."""
+"""Longer side of a picture in pixels."""
 HEADERS = {
     "Cache-Control": "no-store",
     "Cross-Origin-Resource-Policy": "same-origin",
@@ -32,15 +32,15 @@ HEADERS = {
 
 
 class PageServer(ThreadingHTTPServer):
-    """Server of a page at an unguessable address, on the loopback interface only.
+    """Server of a page at an unguessable URL, only on the loopback interface.
 
-    Besides the page it serves only the pictures of its images, by number: no part of an address is
+    Apart from the page, it serves only the pictures of its images, by number: no part of a URL is
     ever used as a file name.
 
     Parameters
     ----------
     page : Page
-        A page with drawings of all images.
+        Page with drawings of all images.
     pictures : Pictures or None
         Source of the pictures.
     port : int
@@ -76,11 +76,11 @@ class PageServer(ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """The address of the page."""
+        """URL of the page."""
         return f"http://{HOST}:{self.server_address[1]}/{self.token}/"
 
     def handle_error(self, request: Any, client_address: Any) -> None:
-        """Ignore connections that break off."""
+        """Ignore broken connections."""
 
 
 class _Handler(BaseHTTPRequestHandler):
@@ -90,12 +90,12 @@ class _Handler(BaseHTTPRequestHandler):
     protocol_version = "HTTP/1.1"
 
     def do_GET(self) -> None:
-        """Answer with the page, a picture, or the reason why not."""
+        """Respond with the page, a picture, or an error."""
         if not self._meant():
             self._refuse(HTTPStatus.FORBIDDEN)
             return
         token, _, rest = urlsplit(self.path).path.removeprefix("/").partition("/")
-        # A comparison in constant time reveals nothing about the right token.
+        # A constant-time comparison reveals nothing about the correct token.
         if not hmac.compare_digest(token.encode(errors="replace"), self.server.token.encode()):
             self._refuse(HTTPStatus.NOT_FOUND)
         elif rest == "" and urlsplit(self.path).path.endswith("/"):
@@ -106,7 +106,7 @@ class _Handler(BaseHTTPRequestHandler):
     do_HEAD = do_GET  # noqa: N815 - the name that http.server calls
 
     def _meant(self) -> bool:
-        """Whether the browser was sent to this machine by its name."""
+        """Check that the request names this machine as its host."""
         host, _, port = (self.headers.get("Host") or "").strip().lower().rpartition(":")
         return host in NAMES and port == str(self.server.server_address[1])
 
@@ -139,4 +139,4 @@ class _Handler(BaseHTTPRequestHandler):
             self.wfile.write(body)
 
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing to stderr: the token must not appear in a log."""
+        """Suppress logging to stderr: the token must not appear in a log."""

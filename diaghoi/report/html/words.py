@@ -60,14 +60,14 @@ def meaning_of(error: str, *, categories_count: bool) -> str:
     error : str
         An oracle or label.
     categories_count : bool
-        Tell whether boxes are compared only with boxes of their own category. They are unless
+        Whether boxes are compared only with boxes of the same category. This is so unless
         predictions are matched by person, as on V-COCO.
     """
     return (MEANINGS if categories_count else BY_PERSON).get(error, "")
 
 
 def order_of_cases(diagnosis: Diagnosis) -> str:
-    """Say which cases of an error are shown first."""
+    """Describe which cases of an error are shown first."""
     wrong = "the predictions with the highest scores come first"
     if diagnosis.answers is not None:
         wrong = "the predictions, which have no scores, are in the order of their list"
@@ -85,5 +85,5 @@ def definition_of(oracle: str) -> str:
 
 
 def in_unicode(words: str) -> str:
-    """Return words that a file in UTF-8 can hold: names of files may be any bytes."""
+    """Return text that UTF-8 can encode: file names may be arbitrary bytes."""
     return words.encode(errors="replace").decode()
