@@ -1,6 +1,6 @@
 """Semantic evaluation: graded credit for predictions that are close in meaning.
 
-SHOE's soft mAP and mF1, by tables of similarity between verbs and between objects.
+SHOE's soft mAP and mF1, based on similarity tables of verbs and objects.
 """
 
 from diaghoi.semantic.evaluation import SemanticEvaluation

@@ -1,8 +1,8 @@
 """Ask a vision-language model what people do with objects (SHOE, papers 000 and 001).
 
-The pairs of boxes are given; the papers take those of DETR. The model names verb and object of each
-interaction in its own words, and the probability of its words is the score. Each answer is a line
-in the format ``words`` (:mod:`diaghoi.formats.words`), with the settings of the run.
+The pairs of boxes are given; the papers use DETR's boxes. The model names the verb and object of
+each interaction in its own words, and the probability of these words is the score. Each answer is a
+line in the format ``words`` (:mod:`diaghoi.formats.words`), along with the settings of the run.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from diaghoi.language.asking import Reply
 
 VERSION = 1
-"""Changes with the wording, so that answers to another wording are not taken for these."""
+"""Version of the wording; answers to another version are not reused."""
 BY_TOKENS, UNSCORED = "token probabilities", "none"
 INSTRUCTION = (
     "What does this person do with this object? Write each interaction on a line of its own: a "
@@ -41,14 +41,14 @@ _AROUND = " \t\"'`*_.,;:!"
 
 
 class Pair(NamedTuple):
-    """A person and an object, the subject of a question.
+    """A person and an object: the subject of a question.
 
     Parameters
     ----------
     image : str
         Name of the image.
     human, object : tuple of float
-        Boxes xyxy in pixels counted from zero.
+        Boxes, xyxy in zero-based pixels.
     """
 
     image: str
@@ -57,14 +57,14 @@ class Pair(NamedTuple):
 
 
 def pairs_of(scenes: Scenes) -> tuple[Pair, ...]:
-    """List the pairs of annotations, predictions or a list of pairs, image by image.
+    """List the pairs of annotations, predictions or a pair list, image by image.
 
-    Pairs without an object box are left out, and pairs with the same boxes are one.
+    Pairs without an object box are omitted, and pairs with the same boxes are merged.
 
     Raises
     ------
     InputError
-        If the images have no names, or there is no pair.
+        If the images have no names, or no pair exists.
     """
     if not scenes.named:
         raise InputError(
@@ -84,7 +84,7 @@ def pairs_of(scenes: Scenes) -> tuple[Pair, ...]:
 
 
 def question_text(pair: Pair, frame: Frame) -> str:
-    """Word the question about a pair."""
+    """Write the question about a pair."""
     return (
         f"The question is about the person in the box {frame.written(pair.human)} and the object "
         f"in the box {frame.written(pair.object)}; boxes are {frame.words}.\n{INSTRUCTION}"
@@ -92,19 +92,19 @@ def question_text(pair: Pair, frame: Frame) -> str:
 
 
 def read_reply(reply: Reply) -> dict[str, float]:
-    """Take the interactions from a reply, each with its score.
+    """Parse the interactions in a reply, each with its score.
 
     Parameters
     ----------
     reply : Reply
-        The reply has one interaction per line; reasoning in tags, list marks and quotes are
+        The reply has one interaction per line; reasoning in tags, list markers and quotes are
         ignored.
 
     Returns
     -------
     dict of float
-        By the words, the geometric mean of the probabilities of their tokens: 1 where the server
-        does not give them. Empty if the reply names no interaction.
+        For each interaction, the geometric mean of its token probabilities: 1 if the server does
+        not return any. Empty if the reply names no interaction.
     """
     said = strip_reasoning(reply.text)
     start = reply.text.rfind(said)
@@ -121,8 +121,9 @@ def read_reply(reply: Reply) -> dict[str, float]:
 
 
 def _probability(reply: Reply, start: int, stop: int) -> float:
-    """Geometric mean of the probabilities of the tokens in a part of a reply."""
-    # If the tokens do not spell the text, as with parts of letters, all of them count.
+    """Compute the geometric mean of the token probabilities in a part of a reply."""
+    # If the tokens do not spell the text, for example because they split characters, all of them
+    # count.
     spelled = "".join(token for token, _ in reply.tokens) == reply.text
     at, logarithms = 0, []
     for token, logarithm in reply.tokens:
@@ -134,12 +135,12 @@ def _probability(reply: Reply, start: int, stop: int) -> float:
 
 @dataclass(kw_only=True)
 class PairAsker(FileAsker):
-    """Asks a model about the pairs that have no answer yet.
+    """Asks a model about pairs without an answer.
 
     Parameters
     ----------
     pairs : sequence of Pair
-        Questions of the file; the other parameters are those of
+        Pairs to ask about; the other parameters are those of
         :class:`diaghoi.formats.pictures.FileAsker`.
     """
 
@@ -157,7 +158,7 @@ class PairAsker(FileAsker):
 
     @property
     def recorded(self) -> dict[str, Any]:
-        """Settings written beside each answer."""
+        """Settings written with each answer."""
         return {"model": self.model, "prompt": VERSION, "coordinates": self.unit}
 
     @cached_property
@@ -165,7 +166,7 @@ class PairAsker(FileAsker):
         return frozenset(self.pairs)
 
     def question_of(self, line: Mapping[str, Any]) -> Pair | None:
-        """Return the pair that a line is about; None if it is none of them."""
+        """Return the pair of a line; None if it is not among the questions."""
         try:
             human, thing = (tuple(map(float, line[key])) for key in ("human_box", "object_box"))
         except (KeyError, TypeError, ValueError, OverflowError):
@@ -178,20 +179,20 @@ class PairAsker(FileAsker):
         return question.human, question.object
 
     def texts(self, group: ImageQuestions, frame: Frame) -> list[str]:
-        """Word the questions about an image."""
+        """Write the questions about an image."""
         return [question_text(pair, frame) for pair in group.questions]
 
     @property
     def scores(self) -> str | None:
-        """Kind of the scores of the answers: token probabilities or none; None before the first.
+        """Type of the answers' scores: token probabilities or none; None before the first.
 
-        The first answer decides: a file has scores on all of its lines, or on none.
+        The first answer decides: either all lines of a file have scores, or none has.
         """
         lines = self.answers.lines
         return str(lines[0].get("scores")) if lines else None
 
     def outcome(self) -> tuple[dict[str, Any], str, list[str]]:
-        """Return the pairs without an interaction, words for the line of the run, and notes."""
+        """Return the pairs without an interaction, the text for the status line, and notes."""
         without = sum(line.get("text") is None for line in self.answers.lines)
         unscored = (
             f"{self.model} gives no token probabilities, so that the answers have no scores: "
@@ -204,7 +205,7 @@ class PairAsker(FileAsker):
         )
 
     def work(self, group: ImageQuestions, url: str, frame: Frame) -> None:
-        """Ask about the pairs of an image, in a thread, and keep the answers."""
+        """Ask about the pairs of an image, in a thread, and store the answers."""
         for pair, text in zip(group.questions, self.texts(group, frame), strict=True):
             self._keep(pair, self._ask(message(url, text)))
 
@@ -214,13 +215,13 @@ class PairAsker(FileAsker):
         except Refused:
             if self._refuses or self.scores == BY_TOKENS:
                 raise
-            # The server may refuse to give probabilities, rather than to answer.
+            # The server may refuse probabilities rather than the question.
             reply = self.client.reply(messages)
             self._refuses = True
             return reply
 
     def _keep(self, pair: Pair, reply: Reply) -> None:
-        """Keep all interactions of a reply at once, or the fact that it names none."""
+        """Store all interactions of a reply at once, or the fact that it names none."""
         line = {"image": pair.image, "human_box": pair.human, "object_box": pair.object}
         with self._lock:
             scores = self.scores or (BY_TOKENS if reply.tokens else UNSCORED)

@@ -1,18 +1,18 @@
-"""Find wrong verbs or objects in the place of annotated ones, and the cost of each confusion.
+"""Find confusions of annotated verbs or objects with other words, and their costs.
 
-A confusion is a word that is predicted where another word is annotated: at both boxes of the
-prediction or, without an object box (V-COCO), for the annotated person. If several words are
-annotated, the one that the prediction is assigned to counts, or else the first in the annotations,
-whose order thus matters. Tables of similarity take no part, so that a confusion costs the same
-everywhere.
+A confusion is a word predicted where another word is annotated: at both boxes of the prediction or,
+without an object box (V-COCO), for the annotated person. If several words are annotated, the word
+that the prediction is assigned to counts, otherwise the first in the annotations, whose order thus
+matters. Similarity tables play no part, so a confusion costs the same everywhere.
 
-On V-COCO verbs are counted on found pairs (:mod:`diaghoi.oracles.localised`): by the published rule
-a wrong verb on the person's own object is an association, and wrong actions have no object box.
+On V-COCO, verbs are counted on found pairs (:mod:`diaghoi.oracles.localised`): by the published
+rule, a wrong verb on the person's own object is an association, and wrong actions have no object
+box.
 
-The annotated word need not be lost: a detector that scores every verb of a pair often finds it as
-well. Words without a true positive there are counted, too.
+The annotated word may still be found: a detector that scores every verb of a pair often predicts it
+too. Words without a true positive are therefore counted separately.
 
-The assigned triplet is not enough: a prediction may be assigned to an action of its person with
+The assigned triplet does not suffice: a prediction may be assigned to an action of its person with
 another object.
 """
 
@@ -43,13 +43,15 @@ from diaghoi.semantic.triplets import (
 )
 
 CONSIDERED = 100
-"""Number of confusions whose cost is computed: the highest sums of scores, which can cost most."""
+"""Number of confusions whose cost is computed: those with the highest sums of scores, which can
+cost most.
+"""
 Error = Literal["action", "object_box"]
 
 
 @dataclass(frozen=True)
 class Confusion:
-    """A word predicted in the place of an annotated word.
+    """A word predicted instead of an annotated word.
 
     Parameters
     ----------
@@ -58,10 +60,10 @@ class Confusion:
     count : int
         Number of predictions with the confusion.
     not_found : int
-        Number of them where the annotated word is not found: no annotated triplet with the word
-        that the prediction reaches has a true positive.
+        Number of them whose annotated word is not found: no annotated triplet with the word that
+        the prediction reaches has a true positive.
     delta_map : float or None
-        Change of mAP when only these predictions are repaired; None if undefined.
+        Change in mAP when only these predictions are repaired; None if undefined.
     """
 
     predicted: int
@@ -81,7 +83,7 @@ def word_confusions(
     diagnosis : Diagnosis
         The detector.
     annotations, predictions : Scenes
-        The scenes that were diagnosed.
+        The diagnosed scenes.
     error : {"action", "object_box"}
         Confusions of verbs among action errors, or of objects among object errors.
 
@@ -112,7 +114,7 @@ def costliest_confusions(
     annotated : EvaluatedTriplets
         The annotated triplets.
     found : Scenes
-        The predictions on the same images.
+        Predictions for the same images.
 
     Returns
     -------
@@ -157,7 +159,7 @@ def _annotated_there(
 
 
 def _words(scenes: Scenes, triplet: IntArray, error: Error) -> IntArray:
-    """(N,) verb of each triplet, or its object for object errors."""
+    """Return the verb of each triplet, (N,), or its object for object errors."""
     if error == "action":
         return scenes.triplet_verb[triplet].astype(np.int64)
     return scenes.pair_label[scenes.triplet_pair[triplet]].astype(np.int64)
@@ -178,7 +180,7 @@ def _costs(
     keys, of_row, count = np.unique(
         predicted * size + annotated, return_inverse=True, return_counts=True
     )
-    # A repair gains more the higher the predictions rank, so the sum of scores selects the
+    # The higher predictions rank, the more their repair gains, so the sum of scores selects the
     # candidates.
     weight = np.bincount(of_row.ravel(), weights=ledger.row_score[rows], minlength=len(keys))
     lost = np.bincount(of_row.ravel()[not_found], minlength=len(keys))
@@ -199,7 +201,7 @@ FULL = "full"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class PartialOracle:
-    """Oracle of one error that repairs some of its predictions at a time.
+    """Oracle of one error that repairs a subset of its predictions.
 
     Parameters
     ----------
@@ -218,7 +220,7 @@ class PartialOracle:
 
     @cached_property
     def ledger(self) -> Ledger:
-        """The ledger of the diagnosis, as the reading has it."""
+        """The ledger of the diagnosis, under the chosen rule."""
         return by_pair(self.diagnosis.ledger) if self.by_pair else self.diagnosis.ledger
 
     @cached_property
@@ -227,7 +229,7 @@ class PartialOracle:
         return np.asarray(self.ledger.row_label == LABELS.index(self.error))
 
     def delta(self, rows: BoolArray) -> float | None:
-        """Change of mAP when some rows are repaired; None if mAP is undefined.
+        """Compute the change in mAP when some rows are repaired; None if mAP is undefined.
 
         Only classes that the repair affects are ranked again.
         """
@@ -243,8 +245,8 @@ class PartialOracle:
         # Rows are sorted by class.
         inside = np.repeat(affected, np.diff(ledger.bounds))
         part = ledger.rows(inside)
-        # The oracle selects by label, so the rows that stay get another one. The value does not
-        # matter: no other oracle runs.
+        # The oracle selects by label, so rows that are not repaired get another one. Its value does
+        # not matter, because no other oracle runs.
         kept = (part.row_label == LABELS.index(self.error)) & ~rows[inside]
         part = replace(part, row_label=np.where(kept, np.int8(BOTH_BOXES), part.row_label))
         repaired = (LOCALISED if self.by_pair else ORACLES)[self.error](part)

@@ -1,7 +1,7 @@
-"""Measure how close wrong predictions are in meaning to the annotations, and their cost.
+"""Measure how close in meaning wrong predictions are to the annotations, and their cost.
 
 This analysis is not in any of the papers. Each action error and each object error gets the
-similarity of the prediction to the annotation at its place (:mod:`diaghoi.semantic.diagnosis`).
+similarity of the prediction to the annotation at the same location.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
         errors={
             name: compare_errors(evaluation, evaluation.diagnosis, name)
             for name in COMPARED
-            # If predictions do not name their objects, a wrong object has no meaning.
+            # If predictions do not name objects, wrong objects have no meaning.
             if name != "object_box" or evaluation.compares_objects
         },
     )
@@ -60,7 +60,7 @@ def semantic_diagnosis(evaluation: SemanticEvaluation) -> SemanticDiagnosis:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SemanticDiagnosis:
-    """The action and object errors of a detector by meaning.
+    """Action and object errors of a detector by meaning.
 
     Parameters
     ----------
@@ -77,13 +77,13 @@ class SemanticDiagnosis:
     errors: dict[str, ComparedErrors]
 
     def rows_of(self, error: str, mask: BoolArray) -> BoolArray:
-        """Mark the ledger rows of some predictions with an error, (R,)."""
+        """Return a mask, (R,), of the ledger rows of some predictions with an error."""
         rows = np.zeros(len(self.diagnosis.ledger.row_class), dtype=bool)
         rows[self.errors[error].rows[mask]] = True
         return rows
 
     def costs(self, error: str) -> dict[str, float | None]:
-        """ΔmAP of each kind of an error: Shapley values, which add up to the ΔmAP of the error.
+        """Compute ΔmAP of each kind of an error: Shapley values, which sum to the error's ΔmAP.
 
         None if mAP is undefined.
         """
@@ -159,7 +159,7 @@ class SemanticDiagnosis:
                 "predicted": names[each.predicted].replace("_", " "),
                 "annotated": names[each.annotated].replace("_", " "),
                 "similarity": similarity,
-                # None if unknown, such as for free words with several senses.
+                # None if unknown, as for free words with several senses.
                 "in_table": listed,
                 "count": each.count,
                 "not_found": each.not_found,
@@ -218,7 +218,7 @@ class SemanticDiagnosis:
         return {
             "title": f"{COMPARED[error].capitalize()} errors by meaning",
             "compared_with": found.compared_with,
-            # Similarity of the wrong part from which sigma is reached if the other part is right;
+            # Similarity of the wrong part at which sigma is reached if the other part is right;
             # None if only verbs are compared.
             "least": {
                 name: measure.least(sigma, part) if whole else None
@@ -255,7 +255,7 @@ OF_THE_PERSON = "other actions of the annotated person"
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class ComparedErrors:
-    """Predictions with one error, each with the annotated triplet it is compared with.
+    """Predictions with one error, and the annotated triplets with which they are compared.
 
     Parameters
     ----------
@@ -294,11 +294,11 @@ class ComparedErrors:
 def compare_errors(
     evaluation: SemanticEvaluation, diagnosis: Diagnosis, error: str
 ) -> ComparedErrors:
-    """Compare the predictions that have an error with the annotations at their place.
+    """Compare the predictions with an error with the annotations at their location.
 
     The candidates are annotated triplets with both boxes found. Among several, the assigned triplet
-    counts, or else the most similar one, the first on ties. If predictions are matched by person
-    (V-COCO), an action error has the right person and mostly no object, and is compared with the
+    counts, otherwise the most similar one, the first on ties. If predictions are matched by person
+    (V-COCO), an action error has the right person and usually no object, and is compared with the
     other actions of that person. An annotated triplet of the predicted class never counts: missing
     it is not a confusion.
 
@@ -332,7 +332,7 @@ def compare_errors(
     differs = meant != predicted[owner]
     owner, annotated, meant = (column[differs] for column in (owner, annotated, meant))
     sigma = evaluation.sigma(meant, predicted[owner])
-    # Order by prediction, then assigned triplet first, then by similarity, then stored order.
+    # Order by prediction, assigned triplet first, then by similarity, then in stored order.
     order = np.lexsort((annotated, -sigma, annotated != assigned[owner], owner))
     best = order[first_of_run(owner[order])]
 

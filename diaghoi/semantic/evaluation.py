@@ -33,14 +33,14 @@ from diaghoi.semantic.triplets import EvaluatedTriplets, class_names, of_interac
 
 Split = dict[str, float | None]
 FREE = ("word", "predictions", "sense", "closest", "similarity")
-"""Facts about each free word of predictions in results."""
+"""Facts in results about each free word of predictions."""
 NOT_PREDICTED = "annotated images are not in the prediction file; their triplets count as missed"
-"""Text of the note on images without predictions, behind their number."""
+"""Text of the note on images without predictions, after their number."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SemanticEvaluation:
-    """The metrics of a detector with graded credit for meaning.
+    """Metrics of a detector with graded credit for meaning.
 
     Parameters
     ----------
@@ -49,7 +49,7 @@ class SemanticEvaluation:
     measure : Measure
         The parameters.
     protocol : Protocol
-        Protocol that decides the classes and the standard mAP.
+        Protocol that defines the classes and the standard mAP.
     verbs, objects : FittedSimilarity
         The tables, fitted to the vocabulary of the data set.
     annotated, predicted : EvaluatedTriplets
@@ -57,11 +57,11 @@ class SemanticEvaluation:
     joined : Joined
         Files of each image.
     score : (T,) float64 array or None
-        Ranking scores of the predictions; None in the confidence-free mode.
+        Ranking scores of the predictions; None in confidence-free mode.
     counted : (T,) bool array or None
         Mask of the predictions that count in mF1; None for all.
     candidates : MatchCandidates
-        Annotated triplets with the predictions that find their boxes.
+        Annotated triplets with the predictions that match their boxes.
     diagnosis : Diagnosis or None
         Diagnosis by exact matching; None without scores.
     """
@@ -89,12 +89,12 @@ class SemanticEvaluation:
 
     @cached_property
     def matched(self) -> Matched:
-        """The match of each annotated triplet among all predictions."""
+        """Match of each annotated triplet among all predictions."""
         return self.candidates.matched()
 
     @cached_property
     def matched_counted(self) -> Matched:
-        """The match of each annotated triplet among the predictions of mF1."""
+        """Match of each annotated triplet among the predictions of mF1."""
         return self.matched if self.counted is None else self.candidates.matched(self.counted)
 
     @cached_property
@@ -111,14 +111,14 @@ class SemanticEvaluation:
         )
 
     def sigma(self, annotated: IntArray, predicted: IntArray) -> FloatArray:
-        """Compute the similarity of interactions by their keys, pair by pair."""
+        """Compute the similarity of interactions, given by keys, pair by pair."""
         vocabulary = self.annotated.scenes.vocabulary
         pairs = (of_interactions(vocabulary, keys) for keys in (annotated, predicted))
         return self.tables.sigma(*next(pairs), *next(pairs))
 
     @cached_property
     def class_number(self) -> IntArray:
-        """(K,) HOI class of each annotated interaction, -1 for none of the data set."""
+        """(K,) HOI class of each annotated interaction, -1 if it is no class of the data set."""
         vocabulary = self.annotated.scenes.vocabulary
         verb, object_ = of_interactions(vocabulary, self._classes[0])
         return vocabulary.class_of[object_, verb]
@@ -129,10 +129,10 @@ class SemanticEvaluation:
         return np.bincount(self._classes[1], minlength=len(self._classes[0]))
 
     def _charged(self, free: BoolArray) -> tuple[IntArray, IntArray]:
-        """Unmatched predictions that count against an annotated interaction, and which one."""
+        """Unmatched predictions that count against an annotated interaction, and that interaction."""
         keys, nearest = self._classes[0], self.candidates.nearest
         place = np.minimum(np.searchsorted(keys, nearest), len(keys) - 1)
-        # A class of the data set that is annotated nowhere has no AP that could fall.
+        # A class of the data set without annotations has no AP that could fall.
         close = (keys[place] == nearest) & (self.candidates.nearest_sigma >= self.measure.delta)
         charged = np.flatnonzero(free & close)
         return charged, place[charged]
@@ -153,8 +153,8 @@ class SemanticEvaluation:
             matched, counted = self.matched_counted, self.counted
         of_class, found = self._classes[1], matched.prediction
         extra, against = self._charged(self.free(matched, counted))
-        # Algorithm 1 lists a missed annotated triplet with score 0 and without credit. Among scores
-        # below 0, such as logarithms, that would be the first rank instead of the last.
+        # Algorithm 1 lists a missed annotated triplet with score 0 and no credit. With scores below
+        # 0, such as logarithms, that would be the first rank instead of the last.
         missed_score = -np.inf if (self.score < 0).any() else 0.0
         score = np.append(self.score, missed_score)[found]
         # Algorithm 1 lists the annotated triplets of an image and then its unmatched predictions;
@@ -176,7 +176,7 @@ class SemanticEvaluation:
         """(K,) soft AP if no verb or object were similar to another; None without scores.
 
         The right verb or object alone still earns its share, and false positives count as in soft
-        AP, so the difference to soft AP is due to the tables. The difference to AP is not.
+        AP, so the difference from soft AP is due to the tables. The difference from AP is not.
         """
         if self.score is None:
             return None
@@ -193,7 +193,7 @@ class SemanticEvaluation:
 
     @cached_property
     def class_f1(self) -> SoftF1:
-        """Precision, recall and F1 of each annotated interaction, all (K,)."""
+        """(K,) precision, recall and F1 of each annotated interaction."""
         _, against = self._charged(self.free(self.matched_counted, self.counted))
         return soft_f1(
             self._classes[1],
@@ -204,9 +204,9 @@ class SemanticEvaluation:
 
     @cached_property
     def splits(self) -> dict[str, BoolArray]:
-        """Return the mask of the interactions of each split, (K,); "full" holds all."""
+        """Return a mask, (K,), of the interactions of each split; "full" has all."""
         everything = np.ones(len(self.positives), dtype=bool)
-        # Interactions that are not a class of the data set count only in "full".
+        # Interactions that are no class of the data set count only in "full".
         masks = split_classes(self.protocol, self.annotated.scenes.vocabulary)
         return {
             name: everything if name == "full" else np.append(mask, False)[self.class_number]
@@ -248,7 +248,7 @@ class SemanticEvaluation:
     def miss_rates(self) -> dict[str, float | None]:
         """Shares of annotated triplets and of predictions without a match.
 
-        Among the predictions of mF1; with the suffix ``_all_predictions`` among all.
+        They refer to the predictions of mF1; with the suffix ``_all_predictions`` to all.
         """
         rates: dict[str, float | None] = {}
         for suffix, matched, counted in (
@@ -280,7 +280,7 @@ class SemanticEvaluation:
         Returns
         -------
         dict of (K,) arrays
-            ``class`` (official number, from one; 0 for none of the data set), ``name``,
+            ``class`` (official number, one-based; 0 if no class of the data set), ``name``,
             ``annotated`` (triplets), ``soft_ap``, ``soft_ap_exact`` (if nothing were similar) and
             ``ap`` (NaN without scores), ``precision``, ``recall`` and ``f1``.
         """
@@ -304,7 +304,7 @@ class SemanticEvaluation:
 
     @property
     def _tables(self) -> dict[str, tuple[FittedSimilarity, Sequence[str]]]:
-        """The tables of verbs and of objects, with the words that each should cover."""
+        """Verb and object tables, with the words that each should cover."""
         vocabulary = self.base_vocabulary
         return {
             "verbs": (self.verbs, verb_words(vocabulary)),
@@ -313,7 +313,7 @@ class SemanticEvaluation:
 
     @property
     def notes(self) -> tuple[str, ...]:
-        """Describe what tables and files imply for the numbers, one sentence each."""
+        """List the implications of tables and files for the numbers, one sentence each."""
         notes = [*dict.fromkeys(self.annotated.scenes.notes + self.predicted.scenes.notes)]
         for what, (fitted, words) in self._tables.items():
             if what == "verbs" or self.compares_objects:
@@ -345,7 +345,7 @@ class SemanticEvaluation:
 
     @property
     def base_vocabulary(self) -> Vocabulary:
-        """The vocabulary of the data set, without the free words of predictions."""
+        """Vocabulary of the data set, without the free words of predictions."""
         vocabulary = self.annotated.scenes.vocabulary
         return vocabulary.base if isinstance(vocabulary, OpenVocabulary) else vocabulary
 
@@ -364,8 +364,8 @@ class SemanticEvaluation:
             ``map``, the standard mAP, each over all classes; ``splits`` (the same of each split,
             and ``soft_map_exact``, soft mAP if nothing were similar to anything else), ``classes``,
             ``similarity`` (name, source and coverage of both tables; of free words of predictions,
-            ``free_words``, the sense and the word of the data set that each came closest to, and
-            ``not_understood``), ``measure``, ``protocol``, ``class_set`` (which classes count, and
+            ``free_words``, the sense and the word of the data set closest to each, and
+            ``not_understood``), ``measure``, ``protocol``, ``class_set`` (the counted classes, and
             their number), ``counts`` and ``notes``; ``map_differs`` (settings of ``map`` if soft
             mAP has another IoU or fewer predictions). None if undefined.
         """
@@ -418,7 +418,7 @@ class SemanticEvaluation:
         }
 
     def _free_words(self, what: str) -> dict[str, Any]:
-        """List words of predictions that the data set lacks, the most frequent first."""
+        """List predicted words that the data set lacks, the most frequent first."""
         fitted, column = (
             (self.verbs, self.predicted.verb)
             if what == "verbs"
@@ -440,7 +440,7 @@ def _mean(values: FloatArray | None, mask: BoolArray) -> float | None:
 
 
 def _coverage(fitted: FittedSimilarity, names: Sequence[str]) -> dict[str, Any]:
-    """Name and source of a table, and which words of the data set it lacks."""
+    """Return the name and source of a table, and the data set's words that it lacks."""
     number, missing = len(set(names)), _missing(fitted)
     return {
         "name": fitted.similarity.name,
@@ -452,12 +452,12 @@ def _coverage(fitted: FittedSimilarity, names: Sequence[str]) -> dict[str, Any]:
 
 
 def _missing(fitted: FittedSimilarity) -> list[str]:
-    """Words that a table does not cover, each once."""
+    """List the words that a table does not cover, each once."""
     return list(dict.fromkeys(fitted.missing))
 
 
 def _uncovered(what: str, fitted: FittedSimilarity, names: Sequence[str]) -> list[str]:
-    """Say which words a table does not cover."""
+    """List notes on the words that a table does not cover."""
     name, missing = fitted.similarity.name, _missing(fitted)
     notes = []
     if missing:

@@ -1,4 +1,4 @@
-"""Single annotations next to the predictions for them, as in figure 6 of the supplement."""
+"""Individual annotations with their predictions, as in figure 6 of the supplement."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from diaghoi.semantic.evaluation import SemanticEvaluation
 from diaghoi.semantic.triplets import class_names, of_interactions
 
 UNMATCHED = 3
-"""Unmatched predictions shown per image: those with the highest scores."""
+"""Number of unmatched predictions shown per image: those with the highest scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -23,19 +23,19 @@ class Example:
     image : str
         Name of the image.
     annotated : str
-        The annotated interaction; for an unmatched prediction the closest interaction by the rule
-        of the measure, empty if there is none.
+        The annotated interaction; for an unmatched prediction, the closest interaction according to
+        the measure, empty if there is none.
     predicted : str
-        The predicted interaction; empty if the annotated one has no match.
+        The predicted interaction; empty if the annotated interaction has no match.
     matched : bool
-        Whether the two are matched.
+        Whether both are matched.
     score : float or None
         Score of the prediction.
     verb, object, total : float or None
         Similarity of the verbs, of the objects (None if not compared) and of both.
     unmatched : int or None
-        For a prediction without a match: the number in the image, of which :data:`UNMATCHED` are
-        listed.
+        For an unmatched prediction: the number of such predictions in the image, of which
+        :data:`UNMATCHED` are listed.
     """
 
     image: str
@@ -50,12 +50,12 @@ class Example:
 
 
 def examples_of(evaluation: SemanticEvaluation, *, images: int = 20) -> list[Example]:
-    """Choose images that show what similarity changes.
+    """Choose images that illustrate the effect of similarity.
 
     Parameters
     ----------
     evaluation : SemanticEvaluation
-        Evaluation of the detector, with the matching of mF1.
+        Evaluation of the detector, whose mF1 matches are shown.
     images : int
         Maximum number of images. Images come first if a prediction of another interaction was
         matched with high similarity.
@@ -63,7 +63,7 @@ def examples_of(evaluation: SemanticEvaluation, *, images: int = 20) -> list[Exa
     Returns
     -------
     list of Example
-        Image by image, the annotated triplets first.
+        Examples image by image, annotated triplets first.
     """
     matched, truth = evaluation.matched_counted, evaluation.annotated
     partial = (matched.prediction >= 0) & (matched.sigma < 1) & (matched.sigma > 0)

@@ -1,4 +1,4 @@
-"""Fit tables of similarity to the words of a data set and the free words of predictions."""
+"""Fit similarity tables to the words of a data set and the free words of predictions."""
 
 from __future__ import annotations
 
@@ -29,20 +29,19 @@ def fit_to(
     verb_senses: Senses = None,
     object_senses: Senses = None,
 ) -> tuple[FittedSimilarity, FittedSimilarity]:
-    """Fit tables of verbs and of objects to the words of annotations and predictions.
+    """Fit verb and object tables to the words of annotations and predictions.
 
     Parameters
     ----------
     predicted, annotated : Vocabulary
-        Vocabularies of predictions and annotations; the former may have free words after those of
-        the data set.
+        Vocabularies of predictions and annotations; the former may have free words after the data
+        set's words.
     verbs, objects : Similarity or {"own", "wordnet"}
-        The tables; by name, one made for these words
+        The tables; a name stands for a table created for these words
         (:func:`diaghoi.semantic.tables.senses.sense_table`).
     verb_senses, object_senses : mapping, optional
-        Names in the table for words of the data set. By default, in a table of senses, words of
-        HICO-DET have the senses that the authors of SHOE chose, and other words their most frequent
-        sense.
+        Table names for words of the data set. By default, in a table of senses, HICO-DET words have
+        the senses chosen by the authors of SHOE, and other words their most frequent sense.
     """
 
     def fitted(
@@ -75,21 +74,21 @@ def _has_senses(similarity: Similarity) -> bool:
 def _annotated_senses(
     similarity: Similarity, words: Sequence[str], pos: Pos, lexicon: Lexicon
 ) -> dict[str, str]:
-    """Annotated synset of each word; one that the table lists literally needs none."""
+    """Annotated synset of each word; a word that the table lists literally needs none."""
     synsets = annotated_synsets(words, pos, lexicon)
     return {word: name for word, name in synsets.items() if plain(word) not in similarity.index_of}
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class DirectedSimilarity(Similarity):
-    """Similarity of annotated words, the rows, to predicted words, the columns.
+    """Similarity of annotated words (rows) to predicted words (columns).
 
     The similarity is not symmetric: an annotated word has one sense, and a predicted word its
     closest sense.
     """
 
     def __post_init__(self) -> None:
-        """Skip checks that only apply to symmetric tables."""
+        """Skip checks that apply only to symmetric tables."""
 
 
 def fit_open(
@@ -105,17 +104,17 @@ def fit_open(
     Parameters
     ----------
     similarity : Similarity
-        A table whose names are words, or senses like ``sit.v.01``.
+        Table whose names are words, or senses like ``sit.v.01``.
     vocabulary : OpenVocabulary
         The words.
     pos : {"v", "n"}
         Verbs or objects.
     lexicon : Lexicon
-        Gives the senses of words.
+        WordNet, which provides the senses of words.
     senses : mapping, optional
         Synset of each word of the data set; by default the annotated one.
     names : mapping, optional
-        Words that always mean one sense of the table.
+        Words that always have one sense of the table.
 
     Returns
     -------
@@ -123,9 +122,9 @@ def fit_open(
         Its table has the indices of the vocabulary and is a :class:`DirectedSimilarity`; its notes
         name the free words that are similar to nothing. The similarity of a predicted word to an
         annotated word is that of its closest sense to the annotated sense. Equal words are
-        identical, and so are words that share the annotated sense. In a table of words, not of
-        senses, a listed word means only itself, so predictions in the words of the data set score
-        the same as predictions by class number.
+        identical, as are words that share the annotated sense. In a table of words rather than
+        senses, a listed word means only itself, so predictions in the data set's words score the
+        same as predictions by class number.
     """
     base = vocabulary.base
     annotated = verb_words(base) if pos == "v" else base.objects
@@ -145,7 +144,7 @@ def fit_open(
     for row, synset in enumerate(sense):
         if synset is not None:
             values[row, [synset in synsets for synsets in known]] = 1.0
-    # Among words of the data set the closed-vocabulary table decides.
+    # Among words of the data set, the closed-vocabulary table decides.
     if not table.of_senses:
         values[:, :size] = 0.0
     own = closed.similarity.values
@@ -201,8 +200,8 @@ def _candidates(
         forms = (*reading.names, *reading.lemmas)
         named = table.rows(forms, ())
         if not table.of_senses and (named or number < size):
-            # The table lists this word, or it is a word of the data set, which has only the meaning
-            # of its annotation.
+            # The table lists this word, or it is a word of the data set, which has only its
+            # annotated meaning.
             candidates.append(named)
             known.append(set())
             continue
@@ -229,7 +228,7 @@ class _Table:
                 self._of_synset.setdefault(number, []).append(row)
 
     def rows(self, names: Sequence[str], synsets: Sequence[int]) -> list[int]:
-        """Rows of names and of synsets, names first."""
+        """Return the rows of names, then of synsets."""
         found = [self.index_of[name] for name in names if name in self.index_of]
         found += [row for number in synsets for row in self._of_synset.get(number, ())]
         return list(dict.fromkeys(found))
@@ -252,7 +251,7 @@ def _highest(
 
 
 def _square(values: FloatArray, size: int) -> Any:
-    """Extend an (A, W) table to a square table of all words; free words are never annotated."""
+    """Extend an (A, W) table to a square one of all words; free words are never annotated."""
     from scipy.sparse import coo_array
 
     row, column = values.nonzero()

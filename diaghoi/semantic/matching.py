@@ -1,8 +1,8 @@
-"""Match predictions to annotated triplets, and find the class closest to each prediction.
+"""Match predictions to annotated triplets, and find the closest class of each prediction.
 
-Algorithms 1 and 2 of the SHOE supplement visit the annotated triplets of an image in turn, and each
-takes the unmatched prediction with the highest similarity. Here candidates are sorted once for all
-images, with the same outcome as choosing one by one.
+In algorithms 1 and 2 of the SHOE supplement, each annotated triplet of an image in turn takes the
+unmatched prediction with the highest similarity. Here candidates are sorted once for all images,
+with the same result.
 """
 
 from __future__ import annotations
@@ -27,15 +27,15 @@ from diaghoi.semantic.triplets import (
     overlapping,
 )
 
-# Predictions per block: few enough for the arrays to stay in the processor's cache.
+# Number of predictions per block: small enough for the arrays to stay in the CPU cache.
 BLOCK = 50_000
 CELLS = 2_000_000
-"""Pairs of a predicted interaction and a class that are compared at a time."""
+"""Number of pairs of a predicted interaction and a class compared at once."""
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class SimilarityTables:
-    """Similarity of the verbs and objects of a data set, and how to combine them.
+    """Verb and object similarity of a data set, and the way to combine both.
 
     Parameters
     ----------
@@ -54,7 +54,7 @@ class SimilarityTables:
     def sigma(
         self, verb: IntArray, object_: IntArray, other_verb: IntArray, other_object: IntArray
     ) -> FloatArray:
-        """Compare interactions pair by pair; only their verbs where an object is -1."""
+        """Compare interactions pair by pair; only by verb if an object is -1."""
         verbs = self.verbs.at(verb, other_verb)
         compared = (object_ >= 0) & (other_object >= 0)
         if compared.all():
@@ -67,7 +67,7 @@ class SimilarityTables:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class MatchCandidates:
-    """Annotated triplets and their candidates: the predictions that find both of their boxes.
+    """Annotated triplets and their candidates: the predictions that match both boxes.
 
     Parameters
     ----------
@@ -82,9 +82,9 @@ class MatchCandidates:
         Number of predictions T.
     nearest : (T,) int array
         The interaction that a prediction is most similar to, as
-        :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`. By the rule of the measure
-        it is annotated in the image, wherever its boxes are, with the first on ties and -1 in
-        images without any; or it is any interaction of the data set, its own before others.
+        :attr:`~diaghoi.semantic.triplets.EvaluatedTriplets.interaction`. Depending on the measure,
+        it is annotated in the image, wherever its boxes are (the first on ties, -1 in images
+        without any), or it is any interaction of the data set, the prediction's own before others.
     nearest_sigma : (T,) float64 array
         Similarity to this interaction; -1 if there is none.
     """
@@ -111,7 +111,8 @@ class MatchCandidates:
             count = np.bincount(owner, minlength=len(count))
             prediction, sigma = prediction[kept], sigma[kept]
         taken = choose_in_turn(count, prediction, choices=self.predictions)
-        # A prediction is at most once among the candidates of a triplet, so this finds its sigma.
+        # A prediction occurs at most once among the candidates of a triplet, so this finds its
+        # sigma.
         owner = np.repeat(np.arange(len(count)), count)
         found = np.zeros(len(count))
         hit = np.flatnonzero(taken[owner] == prediction)
@@ -121,7 +122,7 @@ class MatchCandidates:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Matched:
-    """The match of each annotated triplet.
+    """Match of each annotated triplet.
 
     Parameters
     ----------
@@ -215,12 +216,11 @@ def _block(
         predicted.object[candidate],
     )
     if tables.measure.matching == "class":
-        # Without boxes, a prediction that has nothing in common with a triplet is not its
-        # candidate.
+        # Without boxes, a prediction with nothing in common with a triplet is not its candidate.
         near = sigma > 0
         triplet, candidate, sigma = triplet[near], candidate[near], sigma[near]
-    # The algorithms take the maximum of a list that is sorted by score, so ties in similarity go to
-    # the higher score, and then to the earlier prediction.
+    # The algorithms take the maximum of a list sorted by score, so ties in similarity go to the
+    # higher score, then to the earlier prediction.
     keys = [candidate] if score is None else [candidate, -score[candidate]]
     order = np.lexsort((*keys, -sigma, triplet))
     count = np.bincount(triplet - mine.start, minlength=mine.stop - mine.start)
@@ -239,9 +239,9 @@ def _nearest_in_image(
     theirs: slice,
     tables: SimilarityTables,
 ) -> tuple[IntArray, FloatArray]:
-    """Annotated interaction of its image that each prediction is most similar to, and sigma."""
-    # Triplets of one interaction have the same similarity, and the first wins ties, so one triplet
-    # per interaction and image is enough.
+    """Return the image's annotated interaction most similar to each prediction, and sigma."""
+    # Triplets of one interaction have equal similarity, and the first wins ties, so one triplet per
+    # interaction and image suffices.
     image, verb, object_ = annotated.image[mine], annotated.verb[mine], annotated.object[mine]
     order = np.lexsort((np.arange(len(image)), verb, object_, image))
     keys = np.stack([image, object_, verb])[:, order]
@@ -284,7 +284,8 @@ def _nearest_of(
             np.tile(verb, len(some)), np.tile(object_, len(some)), mine, its
         ).reshape(shape)
         own = some[:, None] == keys
-        # Above any other: "ride" is closest to "ride", also of verbs that the table takes for it.
+        # Its own interaction ranks above any other: "ride" is closest to "ride", even if the table
+        # equates other verbs with it.
         best = np.argmax(np.where(own, 2.0, sigma), axis=1)
         nearest.append(keys[best])
         closeness.append(np.take_along_axis(sigma, best[:, None], axis=1)[:, 0])

@@ -19,48 +19,47 @@ Subset = Literal["all", "single-hoi"]
 Rule = Literal["algorithm", "figure"]
 Matching = Literal["boxes", "class"]
 SAME_PAIR = 0.8
-"""IoU from which two annotated boxes are the same one, where single pairs are looked for."""
+"""IoU from which two annotated boxes are the same box, in the search for single pairs."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Measure:
-    """The parameters of soft mAP and mF1.
+    """Parameters of soft mAP and mF1.
 
     Parameters
     ----------
     weight : float
-        Weight w of the verb in [0, 1]; the object has 1 - w.
+        Weight w of the verb in [0, 1]; the object's weight is 1 - w.
     combine : {"arithmetic", "geometric", "minimum"}
         sigma = w S_v + (1 - w) S_o, S_v^w S_o^(1 - w), or the smaller of both, for any w.
     matching : {"boxes", "class"}
-        Condition for a candidate of an annotated triplet: both boxes match, or the image is the
-        same. Then each class of an image counts once, and scores are the highest.
+        Condition for candidates of an annotated triplet: both boxes match, or the image is the
+        same. In the latter case, each class counts once per image, with its highest score.
     theta : float
         Lowest IoU at which both boxes are found.
     delta : float
         Similarity from which an unmatched prediction is a false positive of its closest class.
     rule : {"algorithm", "figure"}
-        Classes that an unmatched prediction is compared with: the ones annotated in its image, as
-        in algorithms 1 and 2, or all classes of the data set, as in figure 6 of the supplement. In
-        the latter case a prediction is closest to its own class, as in mAP.
+        Classes with which an unmatched prediction is compared: those annotated in its image, as in
+        algorithms 1 and 2, or all classes of the data set, as in figure 6 of the supplement. In the
+        latter case, a prediction is closest to its own class, as in mAP.
     tau : float
-        Predictions count in mF1 from this rank, or score, on.
+        Lowest rank, or score, at which predictions count in mF1.
     tau_by : {"rank", "score"}
-        Quantity that tau is compared with: the rank of a score, from 0 for the lowest score of the
+        Quantity with which tau is compared: the rank of a score, from 0 for the lowest score of the
         file to 1 for the highest, or the score itself. The paper says both: "confidence score rank"
         in algorithm 2, "confidence threshold" in its text.
     tau_before_map : bool
-        Whether tau also decides which predictions count in soft mAP, as the text of the paper says
-        and algorithm 1 does not.
+        Whether tau also decides which predictions count in soft mAP, as in the text of the paper
+        but not in algorithm 1.
     integrator : {"area", "trapezoid", "11-point"}
-        Integration of the precision-recall curve of a class: the area under the envelope, the area
-        under the curve itself by trapezoids, or the mean of the highest precision at recall 0, 0.1
-        ... 1.
+        Integration of a class's precision-recall curve: area under the envelope, area under the
+        curve by trapezoids, or mean of the highest precision at recall 0, 0.1 ... 1.
     subset : {"all", "single-hoi"}
-        Images that count: all, or images with a single annotated human-object pair, whatever the
+        Images that count: all, or those with a single annotated human-object pair, whatever the
         verbs; boxes with an IoU of at least 0.8 are the same box. The supplement does not define
-        its "single HOI subset (575 classes)"; these images of the test set of HICO-DET have 575
-        classes, and several verbs, as its figure 6 shows.
+        its "single HOI subset (575 classes)"; these images of the HICO-DET test set have 575
+        classes, and several verbs, as in its figure 6.
 
     Raises
     ------
@@ -109,7 +108,7 @@ class Measure:
 
     @property
     def formula(self) -> str:
-        """Formula of the similarity of two interactions from their verbs and objects."""
+        """Formula for the similarity of two interactions, given verbs and objects."""
         sigma = {
             "arithmetic": f"{self.weight:g} S_v + {1 - self.weight:g} S_o",
             "geometric": f"S_v^{self.weight:g} S_o^{1 - self.weight:g}",
@@ -133,7 +132,7 @@ class Measure:
 
     @property
     def signature(self) -> str:
-        """Write all parameters in one line."""
+        """Format all parameters in one line."""
         figures = [f"soft AP: {self.soft_ap}", self.threshold]
         return SEPARATOR.join([self.signature_without_scores, *figures])
 
@@ -170,7 +169,7 @@ class Measure:
         return [f"images with a single human-object pair (boxes the same from IoU {SAME_PAIR:g})"]
 
     def sigma(self, verbs: FloatArray, objects: FloatArray) -> FloatArray:
-        """Compute the similarity of interactions from verbs and objects, all (N,) float64."""
+        """Compute the similarity of interactions, given verbs and objects, all (N,) float64."""
         if self.combine == "minimum":
             return np.asarray(np.minimum(verbs, objects))
         if self.combine == "geometric":

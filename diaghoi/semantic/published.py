@@ -1,4 +1,4 @@
-"""Measure how well tables of similarity agree with published levels of pairs of interactions."""
+"""Measure how well similarity tables agree with published levels of interaction pairs."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from diaghoi.semantic.tables.words import Term, rated_terms
 def agreement_with_published(
     published: HumanScores, sources: Sequence[Path | str], scale: float | None = None
 ) -> dict[str, Any]:
-    """Compare tables with the levels of pairs of interactions, beside two baselines from WordNet.
+    """Compare tables and two WordNet baselines with the levels of interaction pairs.
 
     If verb and object both differ, the smaller similarity is compared, because published levels are
-    the smaller of both. Every other pair of a category is of the half to which constants are
+    the smaller of both. Every other pair of a category belongs to the half to which constants are
     fitted.
 
     Parameters
@@ -32,16 +32,16 @@ def agreement_with_published(
     published : HumanScores
         Levels of pairs of interactions, as synsets or words.
     sources : sequence of two
-        The tables of verbs and of objects: files, or "own" or "wordnet".
+        Verb and object tables: files, or "own" or "wordnet".
     scale : float, optional
         Highest score of tables in files.
 
     Returns
     -------
     dict
-        ``source``, ``tables`` (names of those compared), ``rows`` and ``notes``. A row has the way
-        in which pairs differ, ``differs``, the ``half`` ("fitted", "other" or "all"), the number of
-        ``pairs``, and, by table, the share at 0 (``zero``), ``mean_absolute_difference`` and
+        ``source``, ``tables`` (names of those compared), ``rows`` and ``notes``. A row has the
+        difference within pairs, ``differs``, the ``half`` ("fitted", "other" or "all"), the number
+        of ``pairs``, and, by table, the share at 0 (``zero``), ``mean_absolute_difference`` and
         ``correlation`` (Pearson; None if undefined).
 
     Raises
@@ -89,7 +89,7 @@ def _similar(
     lexicon: Lexicon,
     scale: float | None,
 ) -> tuple[str, FloatArray]:
-    """Return the name of a table, and the (P,) similarity of pairs of synsets."""
+    """Return the name of a table, and the (P,) similarity of synset pairs."""
     names, places = np.unique(np.concatenate([one, other]), return_inverse=True)
     shoe = {term.shoe: term for term in rated_terms(pos)}
     known = [name for name in names.tolist() if lexicon.find(name) is not None]

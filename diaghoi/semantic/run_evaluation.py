@@ -42,7 +42,7 @@ def evaluate(
     label: str = "",
     progress: Callable[[int], Any] | None = None,
 ) -> SemanticEvaluation:
-    """Evaluate predictions with graded credit for meanings that are close.
+    """Evaluate predictions with graded credit for similar meanings.
 
     Parameters
     ----------
@@ -50,18 +50,18 @@ def evaluate(
         As read by :func:`diaghoi.read_annotations` and :func:`diaghoi.read_predictions`; images are
         joined by name.
     verbs, objects : Similarity or {"own", "wordnet"}
-        Tables of verbs and of objects, by words or senses; by default the ratings of this package,
-        with "wordnet" Wu-Palmer similarity.
+        Verb and object tables, by words or senses; by default the ratings of this package;
+        "wordnet" is Wu-Palmer similarity.
     measure : Measure, optional
-        Combination of similarities and thresholds.
+        Combination of similarities, and thresholds.
     protocol : str or Protocol, optional
         Protocol for the classes, the boxes and the standard mAP; by default
         :func:`default_protocol`.
     scores : bool
-        False for the confidence-free mode, which counts every prediction and has no soft mAP; it is
-        also used for predictions without scores.
+        False for confidence-free mode, which counts every prediction and has no soft mAP; also used
+        for predictions without scores.
     verb_senses, object_senses : mapping, optional
-        The name in the table for words of the data set.
+        Table names for words of the data set.
     label : str
         Name of the detector.
     progress : callable, optional
@@ -88,7 +88,7 @@ def evaluate(
     check_protocol(protocol, vocabulary)
     fitted = fit_to(predictions.vocabulary, vocabulary, verbs, objects, verb_senses, object_senses)
     if isinstance(predictions.vocabulary, OpenVocabulary):
-        # The words of the data set have the same numbers in both.
+        # The data set's words have the same numbers in both.
         annotations = replace(annotations, vocabulary=predictions.vocabulary)
     scored = scores and predictions.ranked
     truth, found, joined = join(annotations, predictions)
@@ -116,7 +116,7 @@ def evaluate(
     )
     counted = None
     if score is not None:
-        # By default tau is a rank, with the same meaning for any range of scores.
+        # By default, tau is a rank, which has the same meaning for any range of scores.
         by_rank = measure.tau_by == "rank"
         counted = (score_ranks(score) if by_rank else score) >= measure.tau
     return SemanticEvaluation(
@@ -136,7 +136,7 @@ def evaluate(
 
 
 def _by_class(scenes: Scenes) -> Scenes:
-    """Take each class of an image once, with its highest score, at the same place in all images."""
+    """Keep each class of an image once, with its highest score, at a fixed location."""
     rows = np.flatnonzero(scenes.pair_object[scenes.triplet_pair] >= 0)
     image, verb = scenes.triplet_image[rows], scenes.triplet_verb[rows]
     category = scenes.pair_label[scenes.triplet_pair[rows]]
@@ -146,7 +146,7 @@ def _by_class(scenes: Scenes) -> Scenes:
     sorted_keys = np.stack([image, category, verb])[:, order]
     first = np.append(True, (np.diff(sorted_keys) != 0).any(axis=0))[: len(order)]
     kept = np.sort(order[first])
-    boxes = np.tile([0.0, 0.0, 100.0, 100.0], (len(kept), 1))  # pixels, not shares of an image
+    boxes = np.tile([0.0, 0.0, 100.0, 100.0], (len(kept), 1))  # pixels, not fractions of the image
     return from_repeated(
         scenes.vocabulary,
         names=scenes.names,
@@ -166,7 +166,7 @@ def _by_class(scenes: Scenes) -> Scenes:
 def _of_single_pairs(
     annotations: Scenes, predictions: Scenes, joined: Joined, protocol: Protocol
 ) -> tuple[Scenes, Scenes, Joined]:
-    """Take the images in which all annotated pairs are the same person and object."""
+    """Keep the images in which all annotated pairs are the same person and object."""
     pairs = np.flatnonzero(annotations.pair_object >= 0)
     image = annotations.pair_image[pairs]
     first = pairs[np.searchsorted(image, image)]
@@ -188,10 +188,10 @@ def _of_single_pairs(
 
 
 def default_protocol(annotations: Scenes) -> Protocol:
-    """Return the protocol of a data set for semantic evaluation: all its classes count.
+    """Return the protocol of a data set for semantic evaluation, in which all classes count.
 
-    On HICO-DET this is the protocol of the benchmark with 600 classes. Without annotated
-    `no_interaction`, and on other data sets, it is the protocol of the diagnosis: a prediction of
+    On HICO-DET this is the benchmark protocol with 600 classes. Without annotated `no_interaction`,
+    and on other data sets, it is the protocol of the diagnosis, because a prediction of
     `no_interaction` could only be wrong.
     """
     vocabulary = annotations.vocabulary

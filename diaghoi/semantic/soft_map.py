@@ -19,12 +19,12 @@ def soft_average_precision(
     positives: IntArray,
     integrator: Integrator = "area",
 ) -> FloatArray:
-    """Average precision of each class with graded credit.
+    """Compute the average precision of each class with graded credit.
 
     Parameters
     ----------
     row_class : (R,) int array
-        Class of each row, in the order in which the algorithm lists them.
+        Class of each row, in the order of the algorithm's list.
     row_score : (R,) float64 array
         Confidence; equal scores keep their order.
     row_credit : (R,) float64 array
@@ -32,8 +32,8 @@ def soft_average_precision(
     positives : (K,) int array
         Number of annotated triplets of each class, at least 1.
     integrator : {"area", "trapezoid", "11-point"}
-        As of :class:`diaghoi.semantic.Measure`. The curve of the trapezoids starts at recall 0 with
-        the precision of the first row.
+        As of :class:`diaghoi.semantic.Measure`. The curve for the trapezoids starts at recall 0
+        with the precision of the first row.
 
     Returns
     -------
@@ -41,9 +41,8 @@ def soft_average_precision(
 
     Notes
     -----
-    The small constant that the paper adds against division by zero is left out: there is always a
-    row and an annotated triplet. Recall and precision rise only at rows with credit, so only these
-    are visited.
+    The paper's small constant against division by zero is omitted: a row and an annotated triplet
+    always exist. Recall and precision rise only at rows with credit, so only these are visited.
     """
     order = ranking(row_class, row_score)
     row_class, credit = row_class[order], row_credit[order]
@@ -53,13 +52,13 @@ def soft_average_precision(
     stop = np.searchsorted(of_class, np.arange(len(positives)), side="right")
     start = np.append(0, stop[:-1])[: len(stop)]
     total = np.empty(len(credit))
-    # One sum per class: a running sum over all classes would round differently.
+    # One sum per class, because a running sum over all classes would round differently.
     for first, end in zip(start.tolist(), stop.tolist(), strict=True):
         np.cumsum(credit[first:end], out=total[first:end])
     rank = credited + 1 - bounds[of_class]
     precision = total / rank
     if integrator == "trapezoid":
-        # Before it, recall was the same from the last row with credit on, and precision fell.
+        # Since the last row with credit, recall was constant and precision fell.
         before = np.where(rank > 1, (total - credit) / np.maximum(rank - 1, 1), precision)
         height = (before + precision) / 2
         return np.bincount(of_class, weights=credit * height, minlength=len(positives)) / positives
@@ -76,7 +75,7 @@ def soft_average_precision(
 
 
 EPSILON = 1e-8
-"""The paper adds it to divisors, and the published numbers include it."""
+"""Constant that the paper adds to divisors, and that the published numbers include."""
 
 
 class SoftF1(NamedTuple):
@@ -96,7 +95,7 @@ class SoftF1(NamedTuple):
 def soft_f1(
     annotation_class: IntArray, matched: BoolArray, sigma: FloatArray, false_positive: IntArray
 ) -> SoftF1:
-    """Precision, recall and F1 of each class with graded credit.
+    """Compute precision, recall and F1 of each class with graded credit.
 
     Parameters
     ----------
@@ -108,7 +107,7 @@ def soft_f1(
         Similarity of the match, 0 for none: the share that counts as a true positive. The rest
         counts as a false positive.
     false_positive : (K,) int array
-        Unmatched predictions that count as false positives of each class.
+        Number of unmatched predictions that count as false positives of each class.
     """
     classes = len(false_positive)
     rest = np.where(matched, 1 - sigma, 0.0)

@@ -1,4 +1,4 @@
-"""The triplets that SHOE's algorithms compare: a verb, an object and two boxes each."""
+"""Triplets compared by SHOE's algorithms: a verb, an object and two boxes each."""
 
 from __future__ import annotations
 
@@ -21,20 +21,20 @@ from diaghoi.evaluation.overlap import CROWDED, box_overlap
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class EvaluatedTriplets:
-    """Evaluated triplets of some scenes, in stored order, image by image.
+    """Evaluated triplets of scenes, in stored order, image by image.
 
     Parameters
     ----------
     scenes : Scenes
-        The scenes with their boxes and pairs.
+        Scenes with boxes and pairs.
     rows : (T,) int array
-        Their rows among the triplets of the scenes.
+        Rows of the evaluated triplets among the triplets of the scenes.
     image, pair, verb, object : (T,) int array
         Image, row of the pair table, verb and object category; the object is -1 if objects are not
         compared.
     left_out : int
-        Number of triplets that are not evaluated although their class counts, because they have no
-        object box, or belong to people whose actions are not annotated.
+        Number of triplets of counted classes that are not evaluated, because they have no object
+        box, or belong to people whose actions are not annotated.
     """
 
     scenes: Scenes
@@ -50,17 +50,17 @@ class EvaluatedTriplets:
 
     @cached_property
     def interaction(self) -> IntArray:
-        """(T,) int64 key of each interaction: verb and object in one number."""
+        """(T,) int64 key of each interaction: verb and object as one number."""
         return interaction_keys(self.scenes.vocabulary, self.verb, self.object)
 
 
 def interaction_keys(vocabulary: Vocabulary, verb: IntArray, object_: IntArray) -> IntArray:
-    """Put verbs and objects, -1 if objects are not compared, into one number each, from 0."""
+    """Encode verbs and objects, -1 if objects are not compared, as numbers from 0."""
     return (object_.astype(np.int64) + 1) * len(vocabulary.verbs) + verb
 
 
 def interactions(scenes: Scenes, triplet: IntArray, *, objects: bool) -> IntArray:
-    """Return the keys of some triplets, with their objects or without."""
+    """Return the keys of some triplets, with or without objects."""
     label = scenes.pair_label[scenes.triplet_pair[triplet]]
     label = label if objects else np.full_like(label, -1)
     return interaction_keys(scenes.vocabulary, scenes.triplet_verb[triplet], label)
@@ -73,7 +73,7 @@ def of_interactions(vocabulary: Vocabulary, key: IntArray) -> tuple[IntArray, In
 
 
 def compares_objects(predictions: Scenes) -> bool:
-    """Tell whether predictions name the categories of their objects; V-COCO's need not."""
+    """Check whether predictions name object categories; V-COCO's need not."""
     objects = predictions.pair_object[predictions.pair_object >= 0]
     return bool((predictions.box_label[objects] >= 0).all())
 
@@ -83,9 +83,9 @@ def select_triplets(
 ) -> tuple[EvaluatedTriplets, EvaluatedTriplets]:
     """Choose the evaluated triplets of annotations and predictions of the same images.
 
-    Classes that the protocol does not count, such as `no_interaction`, are left out; combinations
-    of verb and object that are not a class of the data set stay. On V-COCO the roles with an object
-    box are evaluated.
+    Classes that the protocol does not count, such as `no_interaction`, are omitted; combinations of
+    verb and object that are no class of the data set stay. On V-COCO, roles with an object box are
+    evaluated.
     """
     # The last entry is for triplets of no class, -1.
     counted = np.append(counted_classes(protocol, annotations.vocabulary), True)
@@ -126,8 +126,8 @@ def select_triplets(
 def interactions_of(annotated: EvaluatedTriplets, protocol: Protocol) -> IntArray:
     """List the keys of the interactions of a data set.
 
-    The interactions are the counted classes, in order, and annotated combinations that are not a
-    class. If classes hold for any object, as in V-COCO, and objects are compared, only annotated
+    The interactions are the counted classes, in order, followed by annotated combinations that are
+    no class. If classes hold for any object, as in V-COCO, and objects are compared, only annotated
     interactions count.
     """
     vocabulary = annotated.scenes.vocabulary
@@ -142,14 +142,14 @@ def interactions_of(annotated: EvaluatedTriplets, protocol: Protocol) -> IntArra
 
 
 def _best(predictions: Scenes, top: int | None) -> BoolArray:
-    """Mark the predictions with the highest scores per image; all without scores."""
+    """Return a mask of the predictions with the highest scores per image; all without scores."""
     if predictions.triplet_score is None:
         return np.ones(len(predictions.triplet_pair), dtype=bool)
     return among_best(predictions.triplet_image, score_order(predictions), top)
 
 
 def _ignored(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> BoolArray | None:
-    """Mark predictions on people whose actions are not annotated."""
+    """Return a mask of the predictions on people whose actions are not annotated."""
     if annotations.box_ignored is None or not annotations.box_ignored.any():
         return None
     if predictions.triplet_score is None:
@@ -158,7 +158,7 @@ def _ignored(annotations: Scenes, predictions: Scenes, protocol: Protocol) -> Bo
 
 
 def class_names(vocabulary: Vocabulary, keys: IntArray) -> tuple[str, ...]:
-    """Name interactions for display: ``ride bicycle``, or ``ride`` if the object is -1."""
+    """Return display names of interactions: ``ride bicycle``, or ``ride`` if the object is -1."""
     verbs, objects = of_interactions(vocabulary, keys)
     names = []
     for verb, thing in zip(verbs.tolist(), objects.tolist(), strict=True):
@@ -175,7 +175,7 @@ def overlapping(
     theta: float,
     margin: float,
 ) -> tuple[IntArray, IntArray]:
-    """List annotated and predicted triplets of an image whose boxes both reach the IoU theta.
+    """List annotated and predicted triplets of an image whose boxes all reach the IoU theta.
 
     Parameters
     ----------
@@ -186,12 +186,12 @@ def overlapping(
     theta : float
         The threshold.
     margin : float
-        1 where boxes cover whole pixels, else 0.
+        1 if boxes cover whole pixels, otherwise 0.
 
     Returns
     -------
     annotated, predicted : (K,) int array
-        Positions in ``truth_pair`` and in ``found_pair``.
+        Indices into ``truth_pair`` and ``found_pair``.
     """
     # Boxes are compared once per pair of pairs: many triplets share a pair.
     truth_pairs, truth_row = np.unique(truth_pair, return_inverse=True)
@@ -208,7 +208,7 @@ def overlapping(
             yield owner, position
 
     owner, position = gathered(meeting(), CROWDED)
-    # Convert pairs of pairs to pairs of their triplets.
+    # Convert pairs of pairs to pairs of triplets.
     by_found = np.argsort(found_row, kind="stable")
     by_truth = np.argsort(truth_row, kind="stable")
     hit, candidate = expand(*runs(found_row[by_found], owner))
@@ -219,7 +219,7 @@ def overlapping(
 def at_both_boxes(
     annotated: EvaluatedTriplets, found: Scenes, triplet: IntArray, theta: float, margin: float
 ) -> tuple[IntArray, IntArray]:
-    """List the annotated triplets both of whose boxes a prediction reaches.
+    """List the annotated triplets whose boxes a prediction reaches.
 
     Parameters
     ----------
@@ -235,7 +235,7 @@ def at_both_boxes(
     Returns
     -------
     owner, annotated : (K,) int array
-        Position in ``triplet``, and row of the annotated triplet in its scenes.
+        Index into ``triplet``, and row of the annotated triplet in its scenes.
     """
     pair = found.triplet_pair[triplet]
     boxed = np.flatnonzero(found.pair_object[pair] >= 0)
@@ -260,7 +260,7 @@ def of_the_person(
     Returns
     -------
     owner, annotated : (K,) int array
-        Position in ``triplet``, and row of the annotated triplet.
+        Index into ``triplet``, and row of the annotated triplet.
     """
     person, _ = closest_person(truth, box_overlap(truth, found, protocol))
     counted = counted_classes(protocol, truth.vocabulary)[truth.triplet_class]

@@ -1,1 +1,1 @@
-"""Tables of similarity: reading, rating and agreement with people."""
+"""Similarity tables: reading, rating and agreement with people."""

@@ -1,4 +1,4 @@
-"""Agreement of annotators with each other, and of metrics with them (paper 000, 5 and 6.3)."""
+"""Agreement among annotators, and of metrics with them (paper 000, sections 5 and 6.3)."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ _BLOCK = 500  # resamples at once
 
 
 def weighted_kappa(one: FloatArray, other: FloatArray, highest: int) -> float:
-    """Quadratic weighted kappa of two annotators.
+    """Compute the quadratic weighted kappa of two annotators.
 
     Parameters
     ----------
     one, other : (I,) float64 array
-        Integers from 0 to ``highest``; items that either did not rate, NaN, do not count.
+        Integers from 0 to ``highest``; items that either did not rate (NaN) do not count.
     highest : int
         Highest score of the scale.
 
     Returns
     -------
     float
-        NaN if no item was rated by both, or both always gave the same score.
+        NaN if no item was rated by both, or both always gave one score.
     """
     both = ~(np.isnan(one) | np.isnan(other))
     levels = highest + 1
@@ -47,7 +47,7 @@ def weighted_kappa(one: FloatArray, other: FloatArray, highest: int) -> float:
 
 
 def closeness(one: FloatArray, other: FloatArray, highest: float) -> float:
-    """Agreement as SHOE reports it in percent: 1 - mean absolute difference on the scale [0, 1].
+    """Compute agreement as reported by SHOE: 1 - mean absolute difference on the scale [0, 1].
 
     Parameters
     ----------
@@ -63,7 +63,8 @@ def closeness(one: FloatArray, other: FloatArray, highest: float) -> float:
 
     Notes
     -----
-    The supplement prints percentages of agreement without a formula; this is our reading of them.
+    The supplement prints percentages of agreement without a formula; this is the interpretation
+    here.
     """
     both = ~(np.isnan(one) | np.isnan(other))
     if not both.any():
@@ -83,8 +84,8 @@ def alpha(
     highest : int
         Highest score of the scale.
     level : {"ordinal", "interval"}
-        Distance of two ratings: the ranks between them, or the square of their difference as in the
-        formula of the paper.
+        Distance of two ratings: the ranks between them, or the squared difference as in the paper's
+        formula.
 
     Returns
     -------
@@ -102,7 +103,8 @@ def alpha(
         raise InputError(
             "Krippendorff's alpha needs the package krippendorff: pip install 'diaghoi[semantic]'"
         ) from None
-    # An item with one rating says nothing about agreement, and the package fails on a constant.
+    # An item with one rating carries no information on agreement, and the package fails on
+    # constants.
     paired = (~np.isnan(ratings)).sum(axis=0) > 1
     rated = ratings[:, paired]
     if len(np.unique(rated[~np.isnan(rated)])) < 2:
@@ -125,9 +127,9 @@ class Correlation:
     rho : float
         NaN if either never varies.
     low, high : float
-        Interval by Fisher's transformation; NaN for fewer than four items or ``abs(rho)`` = 1.
+        Interval by the Fisher transformation; NaN for fewer than four items or ``abs(rho)`` = 1.
     p_value : float
-        Two-sided, by permutation: (1 + permutations as extreme) / (1 + resamples).
+        Two-sided permutation p-value: (1 + permutations as extreme) / (1 + resamples).
     items, resamples : int
         Their numbers.
     """
@@ -148,7 +150,7 @@ def spearman(
     resamples: int = RESAMPLES,
     confidence: float = CONFIDENCE,
 ) -> Correlation:
-    """Compute Spearman's rank correlation of two scores; ties share their mean rank.
+    """Compute Spearman's rank correlation of two scores; ties share the mean rank.
 
     Parameters
     ----------
@@ -178,7 +180,8 @@ def spearman(
     for start in range(0, resamples, _BLOCK):
         size = min(_BLOCK, resamples - start)
         shuffled = rng.permuted(np.tile(second, (size, 1)), axis=1)
-        # The tolerance counts permutations that change nothing as extreme, despite rounding.
+        # Because of the tolerance, permutations that change nothing count as extreme despite
+        # rounding.
         extreme += int((np.abs(shuffled @ first) >= abs(rho) - 1e-12).sum())
     return Correlation(
         rho=rho,
@@ -191,7 +194,7 @@ def spearman(
 
 
 def _standard(ranks: FloatArray) -> FloatArray:
-    """Centre and scale to length 1, so that the dot product of two is their correlation."""
+    """Centre and scale to length 1, so that dot products are correlations."""
     centred = ranks - ranks.mean() if len(ranks) else ranks
     length = float(np.sqrt((centred**2).sum()))
     return centred / length if length > 0 else np.zeros_like(centred)
@@ -199,7 +202,7 @@ def _standard(ranks: FloatArray) -> FloatArray:
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Agreement:
-    """Agreement of annotators with each other, and of metrics with them.
+    """Agreement among annotators, and of metrics with them.
 
     Parameters
     ----------
@@ -224,7 +227,7 @@ class Agreement:
 
     @cached_property
     def closeness(self) -> FloatArray:
-        """(A, A) agreement as SHOE reports it, 1 on the diagonal."""
+        """(A, A) agreement as reported by SHOE, 1 on the diagonal."""
         return self._of_pairs(closeness)
 
     def _of_pairs(self, agreement: Callable[[FloatArray, FloatArray, int], float]) -> FloatArray:
@@ -236,7 +239,7 @@ class Agreement:
 
     @cached_property
     def distribution(self) -> IntArray:
-        """(A, levels) how often each annotator gave each score (figure 2)."""
+        """(A, levels) number of times each annotator gave each score (figure 2)."""
         return self._counts(np.ones(self.people.ratings.shape[1], dtype=bool))
 
     @cached_property
@@ -251,7 +254,7 @@ class Agreement:
 
     @cached_property
     def by_majority(self) -> IntArray:
-        """(levels, A, levels) votes of each annotator, by majority of the item (figure 3)."""
+        """(levels, A, levels) votes of each annotator, by majority vote of the item (figure 3)."""
         return np.stack(
             [self._counts(self.majority == level) for level in range(self.people.highest + 1)]
         )
@@ -349,21 +352,21 @@ def measure_agreement(
     return Agreement(people=people, correlations=correlations)
 
 
-FEWEST = 10  # number of changes from which the mean has an interval
+FEWEST = 10  # minimum number of changes for an interval of the mean
 
 
 def compare_ratings(
     before: HumanRatings, after: HumanRatings, *, confidence: float = CONFIDENCE
 ) -> dict[str, Any]:
-    """Compare two ratings of the same items by the same people, such as with their pictures.
+    """Compare two ratings of the same items by the same people, as with and without pictures.
 
     Paper 000, section 6.2.
 
     Parameters
     ----------
     before, after : HumanRatings
-        Items are joined by descriptive columns in both files, or by order without such columns.
-        Further columns, such as pictures, and people in only one file are ignored.
+        Items are joined by descriptive columns in both files, or by order if there are none.
+        Further columns, such as pictures, and people who appear in only one file are ignored.
     confidence : float
         Confidence level of the intervals.
 
@@ -371,10 +374,10 @@ def compare_ratings(
     -------
     dict
         ``source`` (the file of the second ratings), ``annotators`` (those who rated twice),
-        ``ratings`` given both times, how many of them ``changed``; their ``share``, and ``size``,
-        their mean absolute change in points of the scale, each with the ends of its interval,
-        ``..._low`` and ``..._high``, which take each rating on its own: that of the share is
-        Wilson's, that of the mean goes by the normal distribution. None if undefined; the mean
+        ``ratings`` given both times, and the number that ``changed``; ``share``, the share of
+        changes, and ``size``, their mean absolute value in points of the scale, each with the
+        bounds of its interval, ``..._low`` and ``..._high``, in which ratings count as independent:
+        Wilson's interval for the share, a normal interval for the mean. None if undefined; the mean
         of fewer than ten changes, or of equal ones, has no interval.
 
     Raises
@@ -415,7 +418,7 @@ def compare_ratings(
 
 
 def _joined(before: HumanRatings, after: HumanRatings) -> IntArray:
-    """(I,) item of ``after`` for each item of ``before``."""
+    """Return the item of ``after`` for each item of ``before``, (I,)."""
     shared = [name for name in before.described if name in after.described]
     keys = [
         [*zip(*(each.described[name] for name in shared), strict=True)] for each in (before, after)
@@ -434,7 +437,7 @@ def _joined(before: HumanRatings, after: HumanRatings) -> IntArray:
 
 
 def _share(changed: int, ratings: int, confidence: float) -> tuple[float, float, float]:
-    """Share of the changed ratings and its interval by Wilson, within 0 and 1."""
+    """Compute the share of changed ratings and its Wilson interval, within 0 and 1."""
     from scipy.stats import binomtest
 
     if not ratings:
@@ -450,7 +453,7 @@ def _mean(values: FloatArray, confidence: float) -> tuple[float, float, float]:
     if not len(values):
         return math.nan, math.nan, math.nan
     mean = float(values.mean())
-    # The deviation of a few changes, mostly by one point, means little.
+    # The deviation of a few changes, mostly of one point, is not meaningful.
     if len(values) < FEWEST or not np.ptp(values):
         return mean, math.nan, math.nan
     error = float(values.std(ddof=1)) / math.sqrt(len(values))

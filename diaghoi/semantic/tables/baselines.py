@@ -1,7 +1,7 @@
-"""Similarity without raters, by paths in WordNet: baselines, not SHOE.
+"""Similarity without raters, based on WordNet paths: baselines, not SHOE.
 
 As defined by WordNet::Similarity and NLTK (Pedersen et al. 2004; Wu and Palmer 1994): verbs, which
-have many roots in WordNet, get one common root above all of them.
+have many roots in WordNet, get a common root above them.
 """
 
 from __future__ import annotations
@@ -32,16 +32,16 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
     terms : sequence of Term
         Terms with synsets, all verbs or all nouns.
     method : {"path", "wu-palmer"}
-        ``path`` is 1 / (1 + the shortest path through a common hypernym); ``wu-palmer`` is
-        2 d / (d + a + d + b) with the depth d of the deepest common hypernym, counted in synsets
-        on the longest way up, and the shortest paths a and b to it.
+        ``path`` is 1 / (1 + the shortest path through a common hypernym); ``wu-palmer`` is 2 d / (d
+        + a + d + b), where d is the depth of the deepest common hypernym, counted in synsets on the
+        longest path up, and a and b are the shortest paths to it.
     lexicon : Lexicon
         The hypernyms.
 
     Returns
     -------
     Similarity
-        Named after the method.
+        Table named after the method.
 
     Raises
     ------
@@ -70,7 +70,7 @@ def baseline(terms: Sequence[Term], method: str, lexicon: Lexicon) -> Similarity
 
 
 def distances(number: int, lexicon: Lexicon) -> dict[int, int]:
-    """Shortest path from a synset up to each hypernym, the synset included."""
+    """Return the shortest path from a synset to each hypernym, including itself."""
     found, frontier = {number: 0}, [number]
     verb = lexicon.names[number].split(".")[-2] == "v"
     for steps in range(1, len(lexicon.names)):
@@ -86,7 +86,7 @@ def distances(number: int, lexicon: Lexicon) -> dict[int, int]:
 
 
 def _members(above: Sequence[dict[int, int]]) -> dict[int, tuple[list[int], list[int]]]:
-    """Terms below each hypernym, and their distances to it."""
+    """List the terms below each hypernym, with their distances."""
     found: dict[int, tuple[list[int], list[int]]] = {}
     for row, distances in enumerate(above):
         for number, steps in distances.items():
@@ -106,7 +106,7 @@ def _path(above: Sequence[dict[int, int]]) -> FloatArray:
 
 
 def _wu_palmer(above: Sequence[dict[int, int]], lexicon: Lexicon) -> FloatArray:
-    """Visit the hypernyms from the root down: the deepest one that two terms share is kept."""
+    """Visit the hypernyms from the root down, so that the deepest one shared by two terms remains."""
     values = np.zeros((len(above), len(above)))
     members = _members(above)
     shortest: dict[int, int] = {ROOT: -1}
@@ -114,7 +114,7 @@ def _wu_palmer(above: Sequence[dict[int, int]], lexicon: Lexicon) -> FloatArray:
     for number in members:
         _depth(number, lexicon, shortest, min)
         _depth(number, lexicon, longest, max)
-    # Like NLTK, order by the shortest way to the root but score by the longest one; ties go to the
+    # Like NLTK, order by the shortest path to the root but score by the longest; ties go to the
     # first name, which is visited last and overwrites the others.
     order = sorted(members, key=lambda n: lexicon.names[n] if n != ROOT else "", reverse=True)
     for number in sorted(order, key=shortest.__getitem__):
@@ -129,9 +129,9 @@ def _wu_palmer(above: Sequence[dict[int, int]], lexicon: Lexicon) -> FloatArray:
 def _depth(
     number: int, lexicon: Lexicon, known: dict[int, int], choose: Callable[[list[int]], int]
 ) -> int:
-    """Count the steps up to the root, on the shortest or the longest way."""
+    """Count the steps up to the root, on the shortest or the longest path."""
     if number not in known:
-        known[number] = 0  # stops the recursion where hypernyms form a cycle
+        known[number] = 0  # stops the recursion if hypernyms form a cycle
         higher = [_depth(each, lexicon, known, choose) for each in lexicon.hypernyms[number]]
         known[number] = 1 + choose(higher) if higher else 0
     return known[number]

@@ -1,4 +1,4 @@
-"""Read ratings by people: of items by annotators, and of pairs of words or interactions."""
+"""Read ratings by people: of items, and of pairs of words or interactions."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ from diaghoi.language.words import plain
 from diaghoi.semantic.tables.ratings import SCALES, end_of_scale
 
 METRICS = ("score", "similarity", "metric", "shoe", "model")
-"""Columns that hold a metric, not a person, unless columns are given."""
+"""Columns that hold a metric rather than a person, unless columns are given."""
 ITEMS = ("", "id", "image", "index", "item", "no", "number", "pair", "question")
-"""Columns that number the items, and are not ratings even where all numbers are on the scale."""
+"""Columns that number the items, and are not ratings even if all numbers are on the scale."""
 MOST_LEVELS = 1000
 _PERSON = ("annotator", "rater", "person", "worker")
 _RATING = ("rating", "score", "value")
-# Columns of two words, and of two interactions (verb, object, verb, object), by their headers.
+# Headers of the columns of two words, and of two interactions (verb, object, verb, object).
 PAIRS = (
     ("verb_a", "object_a", "verb_b", "object_b"),
     ("gt_verb_synset", "gt_object_synset", "pred_verb_synset", "pred_object_synset"),
@@ -40,7 +40,7 @@ class HumanRatings:
     annotators : tuple of str
         The A people.
     ratings : (A, I) float64 array
-        Integers from 0 to ``highest``; NaN if somebody gave no score.
+        Integers from 0 to ``highest``; NaN if a person gave no score.
     metrics : dict of str to (I,) float64 array
         Scores of metrics on the scale of the people.
     highest : int
@@ -50,7 +50,7 @@ class HumanRatings:
     notes : tuple of str
         Remarks on the reading of the file.
     described : dict of str to (I,) tuple of str
-        The columns that describe the items.
+        Columns that describe the items.
     """
 
     annotators: tuple[str, ...]
@@ -136,7 +136,7 @@ def read_human_ratings(
 
 
 def _item_columns(path: Path) -> tuple[dict[str, list[_Cell]], list[str]]:
-    """Read the cells of each column, one per item, and the people where the file names them."""
+    """Read the cells of each column, one per item, and the people if the file names them."""
     rows = read_rows(path, "a header and one item per row", least=2)
     head = rows[0][1]
     check_widths(path, rows)
@@ -178,12 +178,14 @@ def _item_columns(path: Path) -> tuple[dict[str, list[_Cell]], list[str]]:
 
 
 def _values(cells: Iterable[_Cell]) -> list[float | None]:
-    """Numbers of the cells that are not empty, None for other text."""
+    """Return the numbers in the nonempty cells, None for other text."""
     return [as_number(cell.text) for cell in cells if cell.text]
 
 
 def _rates(name: str, cells: Sequence[_Cell], highest: int) -> bool:
-    """Whether most cells are ratings, so that a typo is reported and does not hide the column."""
+    """Check whether most cells are ratings, so that a typo is reported instead of hiding the
+    column.
+    """
     values = _values(cells)
     return name.lower() not in ITEMS and 2 * sum(_fits(v, highest) for v in values) > len(values)
 
@@ -206,7 +208,7 @@ def _ratings(path: Path, cells: Sequence[_Cell], highest: int) -> list[float]:
 def _metric(
     path: Path, name: str, cells: Sequence[_Cell], highest: int
 ) -> tuple[FloatArray, float]:
-    """Convert a metric to the scale of the people; its own ends at 1 if no score is higher."""
+    """Convert a metric to the scale of the people; its scale ends at 1 if no score is higher."""
     scores = np.array([number_in(path, *cell) for cell in cells])
     least, most = float(np.nanmin(scores, initial=0.0)), float(np.nanmax(scores, initial=0.0))
     scale = SCALES[0] if most <= SCALES[0] else float(highest)
@@ -220,7 +222,7 @@ def _metric(
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class HumanScores:
-    """Scores by people for pairs of words, or pairs of interactions.
+    """Scores by people for pairs of words or interactions.
 
     Parameters
     ----------
@@ -255,7 +257,7 @@ def read_human_scores(path: str | os.PathLike[str], *, scale: float | None = Non
         ``object_b`` (also in the names of SHOE's user study), followed by one column of scores per
         person, or one ``similarity_level``. Other columns of SHOE's study are skipped.
     scale : float, optional
-        Highest score; by default 1 where no score is higher, else 4.
+        Highest score; by default 1 if no score is higher, otherwise 4.
 
     Raises
     ------

@@ -1,8 +1,8 @@
-"""Tables of similarity by language models as raters.
+"""Similarity tables by language models as raters.
 
-The procedure of SHOE (papers 000 and 001): the first rater rates all pairs, the others only pairs
-that the first found to have something in common. A sample of the remaining pairs can show how many
-are lost.
+The procedure of SHOE (papers 000 and 001): the first rater rates all pairs, the others only those
+with something in common according to the first. A sample of the remaining pairs can show how many
+are missed.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class RatingTask:
     kind : {"verb", "object"}
         Kind of the terms.
     terms : tuple of Term
-        Terms, each paired with each other.
+        Terms, each paired with every other one.
     candidates : tuple of Term
         Further terms, each paired with all of ``terms`` but not with each other.
     """
@@ -45,7 +45,7 @@ class RatingTask:
     candidates: tuple[Term, ...] = ()
 
     def pairs(self, *, identical: bool = False) -> Iterator[Pair]:
-        """Yield each pair once; pairs of the same sense and definition only if ``identical``."""
+        """Yield each pair once; pairs with the same sense and definition only if ``identical``."""
         everything = self.terms + self.candidates
         for number, one in enumerate(self.terms):
             for other in everything[number + 1 :]:
@@ -54,12 +54,12 @@ class RatingTask:
 
 
 def same(one: Term, other: Term) -> bool:
-    """Whether two terms are the same sense, with the same definition."""
+    """Check whether two terms have the same sense and definition."""
     return bool(one.synset) and (one.synset, one.gloss) == (other.synset, other.gloss)
 
 
 def fingerprint(kind: Kind, pair: Pair) -> str:
-    """Identify a question by its wording, whichever term comes first; 32 hexadecimal digits."""
+    """Identify a question by its wording, regardless of term order; 32 hexadecimal digits."""
     identity = json.dumps([VERSION, kind, *sorted(each.shown for each in pair)])
     return hashlib.sha256(identity.encode()).hexdigest()[:32]
 
@@ -75,7 +75,7 @@ class RatingCost:
     pairs, requests : int
         Number of pairs to rate and of requests to send.
     tokens_in, tokens_out : int
-        Approximate numbers, without tokens of reasoning.
+        Approximate number of tokens, without reasoning.
     """
 
     rater: str
@@ -85,20 +85,20 @@ class RatingCost:
     tokens_out: int
 
     def price(self, per_million: tuple[float, float]) -> float:
-        """Price from prices per million tokens in and out."""
+        """Return the price, given prices per million tokens in and out."""
         return (self.tokens_in * per_million[0] + self.tokens_out * per_million[1]) / 1e6
 
 
 @dataclass(frozen=True, kw_only=True)
 class ZeroSample:
-    """Sample of the pairs rated 0 by the first rater that the others rate, too.
+    """Sample of the pairs rated 0 by the first rater, to be rated by the others too.
 
     Parameters
     ----------
     number : int
-        At most so many pairs of each kind.
+        Maximum number of pairs of each kind.
     seed : int
-        Other pairs for another seed; more pairs hold the fewer.
+        Another seed draws other pairs; larger samples include smaller ones.
     """
 
     number: int = 0
@@ -124,7 +124,7 @@ def estimate(
     batch: int,
     zeros: ZeroSample,
 ) -> list[RatingCost]:
-    """Estimate the cost of each rater; of the later ones as if no pair were filtered out.
+    """Estimate the cost of each rater; of later ones as if no pair were filtered out.
 
     Parameters
     ----------
@@ -137,7 +137,7 @@ def estimate(
     batch : int
         Pairs per request.
     zeros : ZeroSample
-        Pairs that the others rate although the first rated them 0.
+        Sample of pairs that the others rate although the first rated them 0.
     """
     first, costs = store.answers(raters[0]), []
     checked = {key for question in questions for key in zeros.of(question, first)}
@@ -173,7 +173,7 @@ _EMPTY: list[Pair] = [(Term(name="", gloss=""), Term(name="", gloss=""))]
 
 @dataclass(kw_only=True)
 class Raters:
-    """Asks several raters and saves their answers.
+    """Asks several raters and stores their answers.
 
     Parameters
     ----------
@@ -186,12 +186,12 @@ class Raters:
     workers : int
         Number of parallel requests.
     asks : int
-        Number of times to ask about a pair while replies are unreadable.
+        Maximum number of times to ask about a pair if replies are unreadable.
     zeros : ZeroSample
-        Pairs that the others rate although the first rated them 0.
+        Sample of pairs that the others rate although the first rated them 0.
     progress : callable
-        Called with a description and the number of pairs when a rater begins, and with None and
-        the number of finished pairs during the run.
+        Called with a description and the number of pairs when a rater starts, and with None and the
+        number of finished pairs during the run.
     """
 
     clients: Sequence[Client]
@@ -213,7 +213,7 @@ class Raters:
         Raises
         ------
         InputError
-            If a server does not reply or refuses; its earlier answers stay saved.
+            If a server does not reply or refuses; its earlier answers remain stored.
         """
         pairs = {fingerprint(question.kind, pair): pair for pair in question.pairs()}
         sample: dict[str, Pair] = {}
@@ -249,7 +249,7 @@ class Raters:
     def _ask(
         self, client: Client, kind: Kind, pairs: dict[str, Pair]
     ) -> Iterator[tuple[tuple[str, ...], str]]:
-        """Ask one rater; yield the pairs without any reply, and why."""
+        """Ask one rater; yield the pairs without any reply, with reasons."""
         known = self.store.answers(client.endpoint.model)
         unanswered = [key for key in pairs if key not in known]
         self.progress(f"asking {client.endpoint.model} about {kind}s", len(unanswered))
@@ -285,14 +285,14 @@ class RatingResult:
     raters : tuple of str
         The R models.
     scores : dict of str to tuple
-        R scores from 0 to 4 of each pair that the first rater did not rule out, by its fingerprint;
+        R scores from 0 to 4 of each pair that the first rater did not rule out, by fingerprint;
         None if there is none.
     zeros : dict of str to tuple
-        The same for the sampled pairs that the first rater rated 0, which are not in the table.
+        Same, for the sampled pairs that the first rater rated 0, which are not in the table.
     unread : tuple of (rater, a, b)
         Pairs with unreadable replies.
     unanswered : tuple of (rater, a, b, why)
-        Pairs without a reply; the next run asks again.
+        Pairs without a reply; the next run asks about them again.
     """
 
     question: RatingTask
@@ -314,7 +314,7 @@ class RatingResult:
         return found
 
     def ratings(self, name: str) -> Ratings:
-        """Make a table of each term with itself and of the pairs with a similarity above 0.
+        """Create a table of each term with itself and of the pairs with a similarity above 0.
 
         Parameters
         ----------
@@ -329,7 +329,7 @@ class RatingResult:
                 scores: tuple[int | None, ...] = (HIGHEST,) * len(self.raters)
             else:
                 scores = self.scores.get(fingerprint(self.question.kind, pair), ())
-            # None and 0 are both false: pairs that nobody rates above 0 are left out.
+            # None and 0 are both false: pairs that no rater rates above 0 are omitted.
             if any(scores):
                 one, other = sorted(place[term] for term in pair)
                 rows[one, other] = tuple(math.nan if s is None else float(s) for s in scores)
@@ -350,8 +350,7 @@ Kind = Literal["verb", "object"]
 
 HIGHEST = 4
 VERSION = 1
-"""Version of the wording, which changes with it, so that saved answers to another wording are not
-reused.
+"""Version of the wording; saved answers to another version are not reused.
 """
 
 _SCALE = (
@@ -389,7 +388,7 @@ def messages(kind: Kind, pairs: Sequence[Pair], *, again: bool = False) -> list[
     pairs : sequence of (Term, Term)
         One or several pairs.
     again : bool
-        Whether to say that the last reply could not be read.
+        Whether to state that the last reply could not be read.
     """
     one = len(pairs) == 1
     lines = [f"A = {a.shown}\nB = {b.shown}" for a, b in pairs]
@@ -417,7 +416,7 @@ def read_reply(reply: str, pairs: int) -> list[int | None]:
     Returns
     -------
     list of int or None
-        A whole number from 0 to 4 for each pair; None if there is none, or two differ.
+        An integer from 0 to 4 for each pair; None if there is none, or if two differ.
     """
     if pairs == 1:
         text = strip_reasoning(reply).strip()

@@ -1,4 +1,4 @@
-"""Ratings of pairs of words by raters: the files that tables of similarity are made of.
+"""Ratings of word pairs by raters: the files from which similarity tables are created.
 
 A CSV has a header and one pair per row, ``a,b,score`` or ``a,b,RATER,RATER,...``, empty without a
 score. An ``.npz`` has the arrays ``names`` (N,) and ``values`` (N, N), or (R, N, N) with ``raters``
@@ -40,14 +40,14 @@ ROUNDING = 1e-9
 
 @dataclass(frozen=True, kw_only=True, eq=False)
 class Ratings:
-    """Scores of pairs of words by one or several raters.
+    """Scores of word pairs by one or more raters.
 
     Parameters
     ----------
     names : tuple of str
         The N words, as :func:`plain` writes them.
     first, second : (P,) int array
-        The two words of each pair, ``first <= second``; every pair appears once.
+        The two words of each pair, ``first <= second``; each pair appears once.
     scores : (P, R) float64 array
         In [0, 1]; NaN if a rater gave no score.
     raters : tuple of str
@@ -55,19 +55,19 @@ class Ratings:
     scale : float
         Highest score of the scale in the file.
     stem : str
-        Name of the file without its suffix.
+        File name without suffix.
     source : str
         The file.
     notes : tuple of str
-        Contradictions, and how the file was read.
+        Contradictions, and remarks on the reading of the file.
     one_sided : int
-        Pairs that the file has in one order only, (a, b) or (b, a).
+        Number of pairs that the file has in only one order, (a, b) or (b, a).
     contradictions : int
-        Pairs that appear more than once with different scores; their mean counts.
+        Number of pairs that appear more than once with different scores; their mean counts.
     off_diagonal : int
-        Words that the file rates as not identical to themselves.
+        Number of words that the file rates as not identical to themselves.
     square : bool
-        Whether the file has a score for every pair; of these, pairs rated 0 are left out here.
+        Whether the file has a score for every pair; pairs rated 0 are omitted here.
     """
 
     names: tuple[str, ...]
@@ -86,12 +86,12 @@ class Ratings:
 
     @property
     def nameless(self) -> bool:
-        """Whether the only rater has no name of its own."""
+        """Whether the only rater is unnamed."""
         return len(self.raters) == 1 and self.raters[0] in NAMELESS
 
     @property
     def provenance(self) -> str:
-        """The raters and the file, for results."""
+        """Raters and file, for results."""
         if self.nameless:
             return self.source
         many = f"mean of {len(self.raters)} raters: " if len(self.raters) > 1 else "rated by "
@@ -99,14 +99,14 @@ class Ratings:
 
 
 def mean_scores(scores: FloatArray) -> FloatArray:
-    """(P,) mean of (P, R) scores over the raters who gave one; 0 if none did."""
+    """Return the mean, (P,), of (P, R) scores over the raters who gave one; 0 if none did."""
     rated = ~np.isnan(scores)
     total = np.where(rated, scores, 0.0).sum(axis=1)
     return ratios(total, rated.sum(axis=1), undefined=0.0)
 
 
 def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) -> Ratings:
-    """Read a table of similarity with all its raters.
+    """Read a similarity table with all its raters.
 
     Parameters
     ----------
@@ -132,7 +132,7 @@ def read_ratings(path: str | os.PathLike[str], *, scale: float | None = None) ->
 
 @dataclass
 class _Raw:
-    """Pairs as in the file, on the scale of the file."""
+    """Pairs as in the file, on its scale."""
 
     path: Path
     words: list[str]
@@ -153,7 +153,7 @@ def _read_csv(path: Path) -> _Raw:
         )
     check_widths(path, rows)
     raters = head[2:]
-    # A first row of numbers is data, unless it starts with "a": raters may be named by numbers.
+    # A first row of numbers is data, unless it starts with "a": rater names may be numbers.
     if plain(head[0]) != "a" and all(as_number(rater) is not None for rater in raters):
         raters = _numbered(len(raters))
     else:
@@ -173,7 +173,7 @@ def _read_csv(path: Path) -> _Raw:
 
 
 def _numbered(raters: int) -> list[str]:
-    """Name the raters of a file without names."""
+    """Generate names for unnamed raters."""
     return ["score"] if raters == 1 else [f"rater {n + 1}" for n in range(raters)]
 
 
@@ -211,7 +211,7 @@ def _read_npz(path: Path) -> _Raw:
 def _listed(
     path: Path, arrays: Mapping[str, Member], words: int
 ) -> tuple[IntArray, IntArray, FloatArray]:
-    """Read listed pairs: positions of both words, and the scores of each rater."""
+    """Read listed pairs: indices of both words, and the scores of each rater."""
     first, second = (_array(path, arrays, name, "iu").ravel() for name in ("row", "column"))
     scores = _floats(path, arrays, "value")
     scores = scores[:, None] if scores.ndim == 1 else scores
@@ -255,7 +255,7 @@ def _array(path: Path, arrays: Mapping[str, Member], name: str, kinds: str) -> A
 
 
 def _floats(path: Path, arrays: Mapping[str, Member], name: str) -> FloatArray:
-    with np.errstate(over="ignore"):  # too large values become infinite and are refused
+    with np.errstate(over="ignore"):  # values that are too large become infinite and are refused
         return np.asarray(_array(path, arrays, name, "biuf").astype(np.float64))
 
 
@@ -331,12 +331,12 @@ def _scale(raw: _Raw, given: float | None) -> float:
 
 
 def end_of_scale(highest: float, given: float | None = None) -> float | None:
-    """Return the end of the scale of scores; None if no known scale holds the highest.
+    """Return the end of the scale; None if no known scale includes the highest score.
 
     Raises
     ------
     InputError
-        If the chosen end is not a positive number.
+        If the given end is not a positive number.
     """
     if given is None:
         return next((scale for scale in SCALES if highest <= scale), None)
@@ -348,7 +348,7 @@ def end_of_scale(highest: float, given: float | None = None) -> float | None:
 def _spread(
     scores: FloatArray, row: IntArray, rows: int
 ) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """Lowest, highest and mean score of each pair and rater; NaN if there is none."""
+    """Return the lowest, highest and mean score of each pair and rater; NaN if there is none."""
     low, high = np.full((2, rows, scores.shape[1]), np.nan)
     np.fmin.at(low, row, scores)
     np.fmax.at(high, row, scores)
@@ -356,22 +356,22 @@ def _spread(
     total, number = np.zeros((2, rows, scores.shape[1]))
     np.add.at(total, row, np.where(rated, scores, 0.0))
     np.add.at(number, row, rated)
-    # A single score stays exact: dividing by 1 does not round.
+    # A single score stays exact, because dividing by 1 does not round.
     return low, high, ratios(total, number)
 
 
 def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings:
     """Merge the raters of several tables into one.
 
-    A pair that a table does not have is not rated by its raters. Only a table that lists all its
-    words with themselves, such as a square one or one of ``similarity build``, is complete except
-    for pairs rated 0: a missing pair of its words is rated 0. Words that a table has are identical
-    to themselves in any case. A column called ``score`` gets the name of its file.
+    A pair missing from a table is unrated by its raters. Only a table that lists all its words with
+    themselves, such as a square one or one from ``similarity build``, is complete except for pairs
+    rated 0: a missing pair of its words counts as rated 0. Words of a table are always identical to
+    themselves. A column called ``score`` is renamed after its file.
 
     Parameters
     ----------
     tables : sequence of Ratings
-        At least one; scores are in [0, 1] whatever the scales of the files.
+        At least one table; scores are in [0, 1] regardless of the files' scales.
     name : str
         Name of the merged table.
 
@@ -425,7 +425,7 @@ def merge_ratings(tables: Sequence[Ratings], *, name: str = "merged") -> Ratings
 
 
 def _pair_keys(one: IntArray, other: IntArray, words: int) -> IntArray:
-    """Put the two words of each pair, the first one first, into one number."""
+    """Encode the two words of each pair, in order, as one number."""
     return np.asarray(np.minimum(one, other) * np.int64(words) + np.maximum(one, other))
 
 
@@ -435,7 +435,7 @@ def mean_of(ratings: Ratings, name: str) -> Ratings:
 
 
 def check_suffix(path: str | os.PathLike[str]) -> str:
-    """Return the suffix of a file that a table can be written to, in lower case.
+    """Return the lower-case suffix of a file to which a table can be written.
 
     Raises
     ------
@@ -449,12 +449,12 @@ def check_suffix(path: str | os.PathLike[str]) -> str:
 
 
 def write_ratings(path: str | os.PathLike[str], ratings: Ratings) -> None:
-    """Write a ``.csv`` or ``.npz`` table with one column per rater, in [0, 1], whole or not at all.
+    """Write a ``.csv`` or ``.npz`` table, one column per rater, completely or not at all.
 
     Raises
     ------
     InputError
-        If the suffix is another, or the file cannot be written.
+        If the suffix is unknown, or the file cannot be written.
     """
     write_pairs(path, ratings.names, ratings.first, ratings.second, ratings.scores, ratings.raters)
 

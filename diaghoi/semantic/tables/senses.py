@@ -1,8 +1,8 @@
-"""Tables of similarity for any words: the ratings of this package, or WordNet's hierarchy.
+"""Similarity tables for any words: the ratings of this package, or WordNet's hierarchy.
 
 The ratings compare the senses of HICO-DET and V-COCO (``rated_verbs.csv``, ``rated_objects.csv``).
-Another sense has the ratings of senses that WordNet puts near it, discounted by distance:
-docs/similarity_ratings.md has the rule and its agreement with published ratings.
+Another sense gets the ratings of nearby senses in WordNet, discounted by distance: see
+docs/similarity_ratings.md for the rule and its agreement with published ratings.
 """
 
 from __future__ import annotations
@@ -46,22 +46,22 @@ SOURCE = "mean of three passes of one language model"
 HIGHEST = 4
 """Highest score of the ratings."""
 V_COCO = {"lay": "lie", "talk_on_phone": "talk_on", "point": "point_at"}
-"""Actions of V-COCO that have another name among the rated ones."""
+"""Actions of V-COCO with another name among the rated senses."""
 
 
 class Nearness(NamedTuple):
-    """Share of the ratings of a sense that remains after a step away from it.
+    """Share of a sense's ratings that remains after a step away from it.
 
     Parameters
     ----------
     up : float
-        Factor of a step up, from the other sense to a more general one.
+        Factor for a step up, from the other sense to a more general one.
     down : float
-        A step from there to the rated sense.
+        Factor for a step from there down to the rated sense.
     mentioned : float
         Factor if the definition of the other sense names the rated sense.
     least : float
-        Less than this counts as 0.
+        Smaller shares count as 0.
     """
 
     up: float
@@ -74,17 +74,18 @@ NEARNESS: dict[Pos, Nearness] = {
     "v": Nearness(up=0.75, down=0.8, mentioned=0.6, least=0.3),
     "n": Nearness(up=0.9, down=0.6, mentioned=0.7, least=0.3),
 }
-"""Fitted to half of the pairs that the authors of SHOE published."""
+"""Fitted to half of the pairs published by the authors of SHOE."""
 BROAD = 50
-"""Two senses are not near as kinds of a third that has more kinds than this, such as "move"."""
-# Number of words of a definition that are read, and words without meaning among them.
+"""Two senses are not near each other as kinds of a third with more kinds than this, such as "move".
+"""
+# Number of words of a definition that are used, and words to ignore.
 DEFINING = 12
 VAGUE = word_set("do get give go have let make move put set take turn use")
 VAGUE |= BEING | DETERMINERS | PARTICLES
 
 
 class SenseTable(NamedTuple):
-    """A table of senses, and the meaning of words in it.
+    """A table of senses, and the meanings of words in it.
 
     Parameters
     ----------
@@ -93,7 +94,7 @@ class SenseTable(NamedTuple):
     senses : dict of str to str
         The sense of each annotated word that has one.
     names : mapping of str to str
-        Words that have one meaning, whoever uses them, and their sense.
+        Words with a fixed meaning, and their sense.
     """
 
     similarity: Similarity
@@ -109,12 +110,12 @@ def sense_table(
     dataset: str,
     given: Mapping[str, str] | None = None,
 ) -> SenseTable:
-    """Make the table of verbs or objects for the words of a data set and of predictions.
+    """Create the verb or object table for the words of a data set and of predictions.
 
     Parameters
     ----------
     kind : {"own", "wordnet"}
-        The ratings of this package, or Wu-Palmer similarity, which is not a rating.
+        The ratings of this package, or Wu-Palmer similarity.
     pos : {"v", "n"}
         Verbs or objects.
     words : sequence of str
@@ -125,7 +126,7 @@ def sense_table(
     dataset : str
         Name of the data set.
     given : mapping of str to str, optional
-        The synset of some words of the data set.
+        Synsets of some words of the data set.
 
     Raises
     ------
@@ -182,7 +183,9 @@ def _senses_of(forms: Iterable[WordForms], pos: Pos, lexicon: Lexicon) -> list[i
 
 
 def _closest(pos: Pos, meanings: Mapping[str, Sequence[int]], lexicon: Lexicon) -> dict[str, str]:
-    """Choose the sense of each word: rated, or else near a rated one, or else most frequent."""
+    """Choose the sense of each word: a rated one, otherwise one near a rated one, otherwise the
+    most frequent.
+    """
     rated = [lexicon.find(sense) for sense in _rated(pos).names]
     numbers = sorted({number for few in meanings.values() for number in few})
     near = (_nearness(pos, numbers, rated, lexicon) > 0).sum(axis=1)
@@ -198,12 +201,12 @@ def read_tables(
     synsets: Mapping[str, Path] | None = None,
     scale: float | None = None,
 ) -> dict[str, Any]:
-    """Read tables of verbs and of objects: arguments of :func:`diaghoi.semantic.evaluate`.
+    """Read verb and object tables: arguments of :func:`diaghoi.semantic.evaluate`.
 
     Parameters
     ----------
     sources : sequence of two
-        Files, or names of tables that are made for the words: "own" or "wordnet".
+        Files, or names of tables to create for the words: "own" or "wordnet".
     synsets : mapping of str to pathlib.Path, optional
         The files ``verb_synsets`` and ``object_synsets``, if any.
     scale : float, optional
@@ -240,7 +243,7 @@ def _extended(
 ) -> Similarity:
     """Add senses to the ratings, each with the discounted ratings of senses near it.
 
-    Candidates are compared only with rated and annotated senses. A sense near none is left out.
+    Candidates are compared only with rated and annotated senses. A sense near none is omitted.
     """
     rated = _rated(pos)
     number = [lexicon.find(sense) for sense in rated.names]
@@ -269,7 +272,7 @@ def _extended(
 def _nearness(
     pos: Pos, senses: Sequence[int | None], targets: Sequence[int | None], lexicon: Lexicon
 ) -> FloatArray:
-    """Return the (S, T) share that each sense has of the ratings of each target."""
+    """Return the share, (S, T), of each target's ratings that each sense gets."""
     up, down, mentioned, least = NEARNESS[pos]
     below: dict[int, list[tuple[int, float]]] = {}
     named: dict[str, list[int]] = {}
@@ -297,7 +300,7 @@ def _nearness(
 
 
 def _best_product(one: FloatArray, other: FloatArray) -> FloatArray:
-    """Return the (A, C) highest products of (A, B) and (B, C) values, as a matrix product sums."""
+    """Multiply (A, B) and (B, C) like matrices, with the maximum instead of the sum."""
     best = np.zeros((len(one), other.shape[1]))
     for column, row in zip(one.T, other, strict=True):
         part = np.ix_(column.nonzero()[0], row.nonzero()[0])

@@ -1,4 +1,4 @@
-"""Tables of similarity between words, and fitting them to the words of a data set."""
+"""Similarity tables of words, and their fit to the words of a data set."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from diaghoi.semantic.tables.ratings import Ratings, mean_scores, read_ratings, 
 
 SYNSET = re.compile(r"(.+)\.[nvasr]\.[0-9]+")
 """Names of WordNet's senses: ``sit.v.01``."""
-# Larger tables are stored sparsely, by their pairs above 0.
+# Larger tables are stored sparsely, by pairs above 0.
 DENSE = 2_000
 
 
@@ -38,10 +38,10 @@ class Similarity:
     source : str
         Origin: raters and file, or the method.
     notes : tuple of str
-        Remarks for readers of the results.
+        Remarks for readers of results.
     zeros : (Z,) int array or None
-        The pairs that are rated 0, as ``first * N + second``, ``first < second``. Other pairs of
-        similarity 0 are not in the table. None if that is not known.
+        Pairs rated 0, as ``first * N + second``, ``first < second``. Other pairs of similarity 0
+        are not in the table. None if unknown.
 
     Raises
     ------
@@ -93,19 +93,19 @@ class Similarity:
 
     @cached_property
     def index_of(self) -> dict[str, int]:
-        """Position of each word, as :func:`diaghoi.language.words.plain` writes it."""
+        """Index of each word, normalised by :func:`diaghoi.language.words.plain`."""
         return {plain(name): number for number, name in enumerate(self.names)}
 
     @cached_property
     def _entries(self) -> tuple[IntArray, FloatArray]:
-        """Key and value of each entry of a sparse table, by ascending key."""
+        """Key and value of each entry of a sparse table, in ascending order of keys."""
         held = self.values.tocoo()
         key = held.row.astype(np.int64) * len(self) + held.col
         order = np.argsort(key, kind="stable")
         return key[order], np.asarray(held.data, dtype=np.float64)[order]
 
     def at(self, first: IntArray, second: IntArray) -> FloatArray:
-        """Look up the similarity of words by their (K,) positions in ``names``, pair by pair.
+        """Look up the similarity of words by their (K,) indices in ``names``, pair by pair.
 
         Returns
         -------
@@ -121,7 +121,7 @@ class Similarity:
         return np.where(keys[found] == wanted, values[found], 0.0)
 
     def of(self, a: str, b: str) -> float:
-        """Similarity of two words; spaces and underscores are the same.
+        """Return the similarity of two words; spaces and underscores are equivalent.
 
         Raises
         ------
@@ -148,14 +148,14 @@ class FreeWord(NamedTuple):
     word : str
         The word.
     sense : str or None
-        The sense, or word of the table, by which it comes closest to a word of the data set; None
-        if it is similar to none.
+        The sense, or word of the table, that is closest to a word of the data set; None if it is
+        similar to none.
     closest : str or None
         That word.
     similarity : float
         Similarity to that word.
     known : bool
-        Whether the word was understood at all: it has a sense in or near the table.
+        Whether the word was understood: it has a sense in or near the table.
     """
 
     number: int
@@ -176,13 +176,13 @@ class FittedSimilarity:
         Similarity of the words of the data set, by their indices. A word that the table does not
         cover is similar only to itself.
     missing : tuple of str
-        Words that the table does not have.
+        Words that the table lacks.
     ambiguous : tuple of str
-        Words for which the table has several senses.
+        Words with several senses in the table.
     table : Similarity or None
         The table itself; None if free words are compared.
     rows : (N,) int array or None
-        The row of each word in it, -1 for none.
+        Row of each word in it, -1 for none.
     free : tuple of FreeWord
         The free words of predictions.
     """
@@ -195,7 +195,7 @@ class FittedSimilarity:
     free: tuple[FreeWord, ...] = ()
 
     def in_table(self, first: IntArray, second: IntArray) -> list[bool | None]:
-        """Whether pairs of words, by their indices, are in the table; None if not known."""
+        """Check whether pairs of words, given by index, are in the table; None if not known."""
         if self.table is None or self.rows is None or self.table.zeros is None:
             return [None] * len(first)
         rows = np.sort(np.stack([self.rows[first], self.rows[second]]), axis=0)
@@ -211,14 +211,14 @@ def read_similarity(
     raters: Sequence[str] | None = None,
     name: str | None = None,
 ) -> Similarity:
-    """Read a table of similarity: the mean over its raters, symmetric, 1 on the diagonal.
+    """Read a similarity table: the mean over its raters, symmetric, 1 on the diagonal.
 
     Parameters
     ----------
     path : path
         ``.csv`` or ``.npz``: see :mod:`diaghoi.semantic.tables.ratings`.
     scale : float, optional
-        Highest score of the scale in the file. By default 1 where no score is higher, else 4.
+        Highest score of the scale in the file. By default 1 if no score is higher, otherwise 4.
     raters : sequence of str, optional
         Columns to use; by default all.
     name : str, optional
@@ -235,7 +235,7 @@ def read_similarity(
 def mean_similarity(
     ratings: Ratings, *, raters: Sequence[str] | None = None, name: str | None = None
 ) -> Similarity:
-    """Make a table of the mean over raters; pairs without a rating are not similar.
+    """Create a table of the mean over raters; unrated pairs are not similar.
 
     Raises
     ------
@@ -254,7 +254,7 @@ def mean_similarity(
     mean, size = mean_scores(scores), len(ratings.names)
     similar = (ratings.first != ratings.second) & (mean > 0)
     one, other, value = ratings.first[similar], ratings.second[similar], mean[similar]
-    # Pairs that no rater scored count as not listed.
+    # Pairs that no rater scored count as unlisted.
     zero = (mean == 0) & (ratings.first != ratings.second) & ~np.isnan(scores).all(axis=1)
     zeros = ratings.first[zero] * np.int64(size) + ratings.second[zero]
     return Similarity(
@@ -268,7 +268,7 @@ def mean_similarity(
 
 
 def symmetric(size: int, one: IntArray, other: IntArray, value: FloatArray) -> Any:
-    """Make the (size, size) values of a table of pairs above 0; sparse where the table is large."""
+    """Create the (size, size) values of a table from pairs above 0; sparse if large."""
     if size <= DENSE:
         values = np.eye(size)
         values[one, other] = values[other, one] = value
@@ -283,20 +283,20 @@ def symmetric(size: int, one: IntArray, other: IntArray, value: FloatArray) -> A
 
 
 def write_similarity(path: str | os.PathLike[str], similarity: Similarity) -> None:
-    """Write a table as ``.csv`` or ``.npz``; the file appears whole or not at all.
+    """Write a table as ``.csv`` or ``.npz``; the file appears completely or not at all.
 
     Parameters
     ----------
     path : path
-        CSV has every pair of two words above 0 once, and every word with itself, so that no word is
-        lost; the column of scores, in [0, 1], has the name of the table.
+        CSV has each pair of words above 0 once, and each word with itself, so that no word is lost;
+        the score column, in [0, 1], is named after the table.
     similarity : Similarity
         The table.
 
     Raises
     ------
     InputError
-        If the suffix is another, or the file cannot be written.
+        If the suffix is unknown, or the file cannot be written.
     """
     one, other = (part.astype(np.int64) for part in similarity.values.nonzero())
     kept = one <= other
@@ -312,12 +312,12 @@ def fit(
     Parameters
     ----------
     similarity : Similarity
-        Its names are words, or senses like ``sit.v.01``.
+        Table whose names are words, or senses like ``sit.v.01``.
     words : sequence of str
         Words in the order of their indices; words may repeat.
     senses : mapping, optional
-        The name in the table of each word. A word without one means the sense of its lemma, if the
-        table has only one.
+        Table name of each word. A word without one has the sense of its lemma, if the table has
+        exactly one.
     """
     by_lemma: dict[str, list[int]] = {}
     for number, name in enumerate(similarity.names):
@@ -352,8 +352,8 @@ def fit(
 
 
 def _selected(similarity: Similarity, rows: IntArray, words: Sequence[str]) -> Any:
-    """Values of words by their rows in a table, -1 for none; equal words are identical."""
-    # Different classes may share a word, such as "crane": they are identical even if not covered.
+    """Return the values of words by table row, -1 for none; equal words are identical."""
+    # Classes may share a word, such as "crane": they are identical even if not covered.
     number: dict[str, int] = {}
     same = np.array([number.setdefault(plain(word), len(number)) for word in words], dtype=np.int64)
     covered = np.flatnonzero(rows >= 0)
@@ -379,7 +379,7 @@ def exact(fitted: FittedSimilarity, words: Sequence[str]) -> FittedSimilarity:
     """Remove the effect of a table: each word is similar only to itself.
 
     Equal words of the data set have similarity 1, others 0. Free words, which follow in the fitted
-    table, keep similarities of 1, to the same word or to a word with the annotated sense.
+    table, keep a similarity of 1 to the same word or to a word with the annotated sense.
     """
     alone = fit(NOTHING, words)
     table, size = fitted.similarity, len(words)
@@ -394,11 +394,11 @@ def exact(fitted: FittedSimilarity, words: Sequence[str]) -> FittedSimilarity:
         for own, others in ((same.row, held.row), (same.col, held.col))
     ]
     values = coo_array((np.ones(len(places[0])), tuple(places)), shape=table.values.shape).tocsr()
-    # A table of free words is not symmetric, and of a class that does not check for it.
+    # A table of free words is not symmetric, and its class does not check for symmetry.
     return replace(fitted, similarity=replace(table, values=values, name=NOTHING.name))
 
 
-# Bins of the distribution of scores.
+# Bins of the score distribution.
 BINS = 5
 
 
@@ -414,16 +414,16 @@ def table_facts(
     ratings : Ratings
         The table.
     vocabularies : mapping
-        Lists of words by name; each is compared with the table.
+        Word lists by name; each is compared with the table.
     senses : mapping, optional
-        The names of words in the table.
+        Table names of words.
 
     Returns
     -------
     dict
         ``words``, ``pairs`` (of two words; ``above_0`` among them), ``scale``, ``one_sided`` (pairs
-        in one order only), ``contradictions``, ``off_diagonal``, ``distribution`` (pairs by their
-        mean score), ``raters`` (``name``, ``mean``, ``rated``), ``correlation`` (Pearson, of each
+        in one order only), ``contradictions``, ``off_diagonal``, ``distribution`` (of the pairs'
+        mean scores), ``raters`` (``name``, ``mean``, ``rated``), ``correlation`` (Pearson, of each
         pair of raters, None if undefined) and ``coverage`` (of each list).
     """
     distinct = ratings.first != ratings.second
@@ -470,7 +470,7 @@ def table_facts(
 
 
 def _correlations(raters: Sequence[str], scores: FloatArray) -> list[dict[str, Any]]:
-    """Pearson correlation of each pair of raters over the word pairs that both rated."""
+    """Compute the Pearson correlation of each pair of raters over the word pairs that both rated."""
     rows = []
     for one, other in combinations(range(len(raters)), 2):
         both = ~np.isnan(scores[:, [one, other]]).any(axis=1)

@@ -1,7 +1,7 @@
-"""Measure the agreement of subsets of raters with people, and by differing part (tables 1 and 3).
+"""Measure the agreement of subsets of raters with people, also by differing part (tables 1 and 3).
 
 The supplement aggregates raters by majority vote (section 6.1; in table 1, two raters mostly have
-the figure of the one listed first), the paper by their mean; both are given.
+the number of the one listed first), the paper by the mean; both are given.
 """
 
 from __future__ import annotations
@@ -44,27 +44,27 @@ def rater_subsets(
     human : HumanScores
         Scores by people.
     verbs : Ratings
-        Table of the words; of the verbs where people compared interactions.
+        Table of the words, or of the verbs if people compared interactions.
     objects : Ratings, optional
-        Table of the objects, by the same raters.
+        Table of the objects by the same raters.
     measure : Measure, optional
         Combination of verb and object.
 
     Returns
     -------
     dict
-        ``raters``, ``pairs`` (their number), ``missing`` (words that a table does not have; their
-        pairs count as not similar) and ``notes``. ``subsets``, by size: their ``raters``, and the
+        ``raters``, ``pairs`` (their number), ``missing`` (words that a table lacks; their pairs
+        count as not similar) and ``notes``. ``subsets``, by size: their ``raters``, and the
         agreement with the mean of the people, by
         :func:`diaghoi.semantic.tables.agreement.closeness`, of the mean of the raters,
         ``agreement``, and of their ``majority`` vote, in which the rater listed first decides
         between equally frequent scores. ``sizes``: mean and sample deviation over the subsets of a
-        size. ``direct_match``: agreement of direct match, which mAP goes by: 1 for equal pairs, 0
-        for all others. ``categories``, none where people compared words: the agreement where
-        interactions differ in one way (supplement, table 3), of each rater and of all by ``mean``
-        and ``majority``; and ``best_weight``, the weight w* of the verb at which the mean agrees
-        best, in steps of 0.001, the one closest to 0.5 of several, with its ``best_agreement``;
-        None if no weight is used.
+        size. ``direct_match``: agreement of direct match, as in mAP: 1 for equal pairs, 0 for all
+        others. ``categories``, empty if people compared words: the agreement on interactions that
+        differ in one way (supplement, table 3), of each rater and of all by ``mean`` and
+        ``majority``; and ``best_weight``, the verb weight w* at which the mean agrees best, in
+        steps of 0.001 (on ties, the one closest to 0.5), with its ``best_agreement``; None if no
+        weight is used.
 
     Raises
     ------
@@ -95,7 +95,7 @@ def rater_subsets(
         missing |= more
 
     def sigma(subset: Sequence[int], rule: Rule, measure: Measure) -> FloatArray:
-        """(P,) similarity by some raters."""
+        """Return the (P,) similarity according to some raters."""
         verb = rule(by_verb[:, list(subset)])
         return verb if by_object is None else measure.sigma(verb, rule(by_object[:, list(subset)]))
 
@@ -146,7 +146,7 @@ def rater_subsets(
 def _looked_up(
     table: Ratings, raters: Sequence[str], one: Sequence[str], other: Sequence[str]
 ) -> tuple[FloatArray, dict[str, None]]:
-    """(P, R) scores of words pair by pair, NaN for none, and the words that the table lacks."""
+    """Return (P, R) scores of word pairs, NaN for none, and the words that the table lacks."""
     number = {word: place for place, word in enumerate(table.names)}
     pairs = zip(table.first.tolist(), table.second.tolist(), strict=True)
     row_of = {pair: row for row, pair in enumerate(pairs)}
@@ -162,7 +162,7 @@ def _looked_up(
 
 
 def _majority(scores: FloatArray) -> FloatArray:
-    """Return the most frequent score, (P,), on ties that of the first rater; 0 if there is none."""
+    """Return the most frequent score, (P,), on ties that of the first rater; 0 if none."""
     votes = (scores[:, :, None] == scores[:, None, :]).sum(axis=2)  # NaN equals nothing
     first = votes.argmax(axis=1)
     return np.asarray(np.nan_to_num(scores[np.arange(len(scores)), first], nan=0.0))
@@ -212,6 +212,6 @@ def _categories(
 
 
 def _best_weight(agreement: FloatArray) -> int:
-    """Return the position of the weight with the highest agreement, closest to 0.5 on ties."""
+    """Return the index of the weight with the highest agreement, on ties closest to 0.5."""
     highest = np.flatnonzero(agreement >= agreement.max() - 1e-12)
     return int(highest[np.abs(WEIGHTS[highest] - 0.5).argmin()])

@@ -17,7 +17,7 @@ from diaghoi.language.lexicon import Lexicon, Pos
 from diaghoi.language.words import plain, read_object, read_verb
 from diaghoi.semantic.tables.similarity import SYNSET
 
-# Usual headers of lists, in lower case: the word, and its sense.
+# Common headers of lists, in lower case: the word, and its sense.
 WORDS = ("word", "name", "verb", "object", "original_verb")
 SYNSETS = ("synset", "sense")
 SENSES = {"word": WORDS, "sense": (*SYNSETS, "table", "name_in_table")}
@@ -37,7 +37,7 @@ class Term:
     gloss : str
         Its definition.
     synset : str
-        Sense in WordNet, empty by default.
+        WordNet sense, empty by default.
     """
 
     name: str
@@ -46,7 +46,7 @@ class Term:
 
     @property
     def shown(self) -> str:
-        """Name and definition, as raters see them."""
+        """Name and definition, as shown to raters."""
         word = self.name.split(".")[0] if self.name == self.synset else self.name
         return f"{word.replace('_', ' ')}: {self.gloss}"
 
@@ -88,7 +88,7 @@ def read_senses(path: str | os.PathLike[str]) -> dict[str, str]:
     Returns
     -------
     dict
-        Sense of each word, both as :func:`diaghoi.language.words.plain` writes them.
+        Sense of each word, both normalised by :func:`diaghoi.language.words.plain`.
 
     Raises
     ------
@@ -120,18 +120,18 @@ def read_terms(path: Path, pos: Pos, lexicon: Lexicon) -> tuple[Term, ...]:
     Parameters
     ----------
     path : pathlib.Path
-        One word or synset per line; or CSV with a header that has ``name`` (or ``verb``,
-        ``object``) or ``synset`` or both, and possibly ``definition``.
+        One word or synset per line; or CSV with a header with ``name`` (or ``verb``, ``object``),
+        ``synset`` or both, and optionally ``definition``.
     pos : {"v", "n"}
         Kind of the words.
     lexicon : Lexicon
-        Gives definitions that the file lacks. A word without a synset has the sense in which
-        HICO-DET uses it, else its most frequent one.
+        WordNet, which provides definitions that the file lacks. A word without a synset has its
+        sense in HICO-DET, otherwise its most frequent one.
 
     Raises
     ------
     InputError
-        If a file cannot be used, a synset is unknown, a name has two meanings, or words without a
+        If a file cannot be used, a synset is unknown, a name has two meanings, or a word has no
         definition.
     """
     rows = read_rows(path, "one word or synset per line", least=1)
@@ -178,19 +178,19 @@ def _term(where: str, cells: Mapping[str, str], pos: Pos, lexicon: Lexicon) -> T
 
 
 class RatedTerm(NamedTuple):
-    """A term of the ratings of this package.
+    """A term in the ratings of this package.
 
     Parameters
     ----------
     sense : str
-        Synset in WordNet, or the name if WordNet has none.
+        WordNet synset, or the name if there is none.
     names : tuple of str
         Names in HICO-DET and V-COCO.
     shoe : str
-        The synset that the authors of SHOE chose, for four objects not what they are; "none" for
-        what HICO-DET does not have.
+        The synset chosen by the authors of SHOE, which is wrong for four objects; "none" for terms
+        that HICO-DET lacks.
     definition : str
-        Definition as the rater saw it.
+        Definition as shown to the rater.
     """
 
     sense: str
@@ -201,7 +201,7 @@ class RatedTerm(NamedTuple):
 
 @cache
 def rated_terms(pos: Pos) -> tuple[RatedTerm, ...]:
-    """Return the terms that the ratings of this package compare, verbs or objects."""
+    """Return the verbs or objects compared in the ratings of this package."""
     return tuple(
         RatedTerm(sense, tuple(names.split()), shoe or sense, definition)
         for sense, names, shoe, definition in packaged(f"rated_{KINDS[pos]}.csv")
@@ -209,7 +209,7 @@ def rated_terms(pos: Pos) -> tuple[RatedTerm, ...]:
 
 
 def packaged(name: str) -> list[list[str]]:
-    """Read the rows of a table of this package, without its header."""
+    """Read the rows of a table in this package, without its header."""
     table = resources.files("diaghoi.semantic.tables") / name
     return list(csv.reader(table.read_text(encoding="utf-8").splitlines()))[1:]
 
@@ -229,11 +229,11 @@ def hico_synsets() -> dict[str, dict[str, str]]:
 
 
 def annotated_synsets(words: Sequence[str], pos: Pos, lexicon: Lexicon) -> dict[str, str]:
-    """Return the synset in which each word of a data set is annotated.
+    """Return the annotated synset of each word of a data set.
 
-    Words of HICO-DET have the synsets that the authors of SHOE chose, others (``pos`` "v" for
-    verbs, "n" for objects) their most frequent sense in the lexicon. Words without a sense are left
-    out, such as ``no_interaction``.
+    HICO-DET words have the synsets chosen by the authors of SHOE, others (``pos`` "v" for verbs,
+    "n" for objects) their most frequent sense in the lexicon. Words without a sense, such as
+    ``no_interaction``, are omitted.
     """
     chosen = hico_synsets()[pos]
     read = read_verb if pos == "v" else read_object
